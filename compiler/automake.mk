@@ -1,0 +1,62 @@
+# All of the product but its main(), for the program and for the tests.
+noinst_LIBRARIES += libbulkhead.a
+libbulkhead_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+libbulkhead_a_SOURCES = \
+	compiler/backend/openflow/emit-conntrack.c \
+	compiler/backend/openflow/emit-policy.c \
+	compiler/backend/openflow/emit-ports.c \
+	compiler/backend/openflow/emit-qos.c \
+	compiler/backend/openflow/emit-routes.c \
+	compiler/backend/openflow/emit.h \
+	compiler/backend/openflow/openflow.c \
+	compiler/backend/openflow/openflow.h \
+	compiler/backend/openflow/pipeline.h \
+	compiler/base/arena.c \
+	compiler/base/arena.h \
+	compiler/base/diag.c \
+	compiler/base/diag.h \
+	compiler/base/nearest.c \
+	compiler/base/nearest.h \
+	compiler/base/source.c \
+	compiler/base/source.h \
+	compiler/base/vec.c \
+	compiler/base/vec.h \
+	compiler/intent/decode.c \
+	compiler/intent/decode.h \
+	compiler/intent/intent.c \
+	compiler/intent/intent.h \
+	compiler/intent/units.c \
+	compiler/intent/units.h \
+	compiler/intent/value.c \
+	compiler/intent/value.h \
+	compiler/ir/build.c \
+	compiler/ir/ir.h \
+	compiler/ir/reasons.def \
+	compiler/plan/plan.c \
+	compiler/plan/plan.h \
+	compiler/plan/write.c \
+	compiler/push/flows.c \
+	compiler/push/flows.h \
+	compiler/push/ovsdb.c \
+	compiler/push/ovsdb.h \
+	compiler/push/push.c \
+	compiler/push/push.h \
+	compiler/push/session.c \
+	compiler/push/session.h \
+	compiler/sema/check-addressing.c \
+	compiler/sema/check.c \
+	compiler/sema/check.h \
+	compiler/sema/ident.c \
+	compiler/sema/ident.h \
+	compiler/sema/policy.c \
+	compiler/sema/policy.h \
+	compiler/sema/services.def
+
+BULKHEAD_LIBS = libbulkhead.a $(JANSSON_LIBS) $(OVS_LIBS)
+
+bin_PROGRAMS += bulkhead
+bulkhead_SOURCES = \
+	compiler/cli/cli.h \
+	compiler/cli/commands.c \
+	compiler/cli/main.c
+bulkhead_LDADD = $(BULKHEAD_LIBS)

@@ -1,0 +1,121 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "backend/openflow/emit.h"
+
+#include <netinet/in.h>
+
+#include "util.h"
+
+/* Services that cannot be tracked go round conntrack. */
+static void
+emit_stateless(struct emitter *e)
+{
+    for (size_t i = 0; i < e->prog->symmetric.n; i++) {
+        const struct policy_service *service = e->prog->symmetric.v[i];
+
+        for (size_t j = 0; j < service->matches.n; j++) {
+            const struct service_match *m = &service->matches.v[j];
+            const char *actions = FORMAT(
+                e, "set_field:%d->"REG_DIRECTION",goto_table:%d",
+                DIRECTION_STATELESS, TABLE_ROUTE);
+
+            /* services.def has UDP ports, each by itself, only. */
+            ovs_assert(m->protocol == IPPROTO_UDP
+                       && m->ports.first == m->ports.last);
+            emit_flow(e, TABLE_TRACK, PRIORITY_ALLOW, REASON_PIPELINE,
+                      FORMAT(e, "udp,tp_dst=%u", m->ports.first), actions);
+            emit_flow(e, TABLE_TRACK, PRIORITY_ALLOW, REASON_PIPELINE,
+                      FORMAT(e, "udp6,tp_dst=%u", m->ports.first), actions);
+        }
+    }
+}
+
+static void
+emit_direction(struct emitter *e, const char *ct_state,
+               enum of_direction direction)
+{
+    emit_flow(e, TABLE_STATE, PRIORITY_ALLOW, REASON_PIPELINE,
+              FORMAT(e, "ct_state=%s", ct_state),
+              FORMAT(e, "set_field:%d->"REG_DIRECTION",goto_table:%d",
+                     direction, TABLE_ROUTE));
+}
+
+/* Adds a flow whose actions call ct() for IPv4 and one for IPv6: OpenFlow
+ * wants to see in the match that the packet is one of them. */
+static void
+emit_ct_flow(struct emitter *e, enum of_table table, enum of_priority priority,
+             const char *match, const char *actions)
+{
+    const char *comma = match[0] ? "," : "";
+
+    emit_flow(e, table, priority, REASON_PIPELINE,
+              FORMAT(e, "ip%s%s", comma, match), actions);
+    emit_flow(e, table, priority, REASON_PIPELINE,
+              FORMAT(e, "ipv6%s%s", comma, match), actions);
+}
+
+static void
+emit_track(struct emitter *e)
+{
+    emit_ct_flow(e, TABLE_TRACK, PRIORITY_DEFAULT, "",
+                 FORMAT(e, "ct(table=%d,zone="ZONE_FIELD")", TABLE_STATE));
+
+    emit_direction(e, "+trk+new-rel-inv", DIRECTION_FORWARD);
+    emit_direction(e, "+trk+est-rpl-inv", DIRECTION_FORWARD);
+    emit_direction(e, "+trk+est+rpl-inv", DIRECTION_REPLY);
+}
+
+static void
+emit_commit(struct emitter *e)
+{
+    emit_ct_flow(e, TABLE_COMMIT, PRIORITY_ALLOW, "ct_state=+trk+new",
+                 FORMAT(e, "ct(commit,zone="ZONE_FIELD"),goto_table:%d",
+                        TABLE_PEER));
+    emit_flow(e, TABLE_COMMIT, PRIORITY_DEFAULT, REASON_PIPELINE, "",
+              FORMAT(e, "goto_table:%d", TABLE_PEER));
+}
+
+/* A connection between two tenants is in both zones, so that each side's
+ * conntrack sees both directions. */
+static void
+emit_peer(struct emitter *e)
+{
+    const char *to_class = FORMAT(e, "goto_table:%d", TABLE_CLASS);
+
+    for (int direction = DIRECTION_FORWARD; direction <= DIRECTION_REPLY;
+         direction++) {
+        emit_ct_flow(e, TABLE_PEER, PRIORITY_ALLOW,
+                     FORMAT(e, REG_CROSSING"=1,"REG_DIRECTION"=%d",
+                            direction),
+                     FORMAT(e, "ct(table=%d,zone="DEST_ZONE_FIELD")",
+                            TABLE_PEER_STATE));
+    }
+    emit_flow(e, TABLE_PEER, PRIORITY_DEFAULT, REASON_PIPELINE, "", to_class);
+
+    emit_ct_flow(e, TABLE_PEER_STATE, PRIORITY_ALLOW,
+                 FORMAT(e, "ct_state=+trk+new-rel-inv,"REG_DIRECTION"=%d",
+                        DIRECTION_FORWARD),
+                 FORMAT(e, "ct(commit,zone="DEST_ZONE_FIELD"),goto_table:%d",
+                        TABLE_CLASS));
+    emit_flow(e, TABLE_PEER_STATE, PRIORITY_ALLOW, REASON_PIPELINE,
+              FORMAT(e, "ct_state=+trk+est-rpl-inv,"REG_DIRECTION"=%d",
+                     DIRECTION_FORWARD), to_class);
+    emit_flow(e, TABLE_PEER_STATE, PRIORITY_ALLOW, REASON_PIPELINE,
+              FORMAT(e, "ct_state=+trk+est+rpl-inv,"REG_DIRECTION"=%d",
+                     DIRECTION_REPLY), to_class);
+}
+
+void
+emit_conntrack(struct emitter *e)
+{
+    emit_stateless(e);
+    emit_track(e);
+    emit_commit(e);
+    emit_peer(e);
+}

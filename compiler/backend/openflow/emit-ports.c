@@ -1,0 +1,186 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "backend/openflow/emit.h"
+
+#include <inttypes.h>
+#include <netinet/icmp6.h>
+
+#include "packets.h"
+#include "util.h"
+
+/* UDP source ports of DHCP servers (RFC 2131 section 4.1, RFC 8415 section
+ * 7.2). */
+enum { DHCP_SERVER = 67, DHCPV6_SERVER = 547 };
+
+static void
+emit_admit(struct emitter *e, const struct ir_endpoint *ep)
+{
+    emit_flow(e, TABLE_ADMIT, PRIORITY_ALLOW, REASON_PIPELINE,
+              FORMAT(e, "in_port=\"%s\",vlan_tci=0x0000/0x1fff",
+                     ep->policy->intent->interface.s),
+              FORMAT(e, "set_field:%#"PRIx32"->"REG_TENANT","
+                     "set_field:%#"PRIx32"->"REG_SOURCE","
+                     "set_field:%#"PRIx32"->"REG_NETWORK","
+                     "set_field:%#"PRIx16"->"REG_ZONE",goto_table:%d",
+                     ep->tenant->number, ep->number,
+                     ep->network->policy->intent->vni, ep->tenant->zone,
+                     TABLE_SPOOF));
+}
+
+/* A neighbor solicitation that tells the truth about its sender.  One
+ * without the source link-layer address option, for duplicate address
+ * detection, gets no answer: nobody else can have the address. */
+static void
+emit_solicitation(struct emitter *e, const struct ir_endpoint *ep,
+                  const char *mac, const char *source)
+{
+    emit_flow(e, TABLE_SPOOF, PRIORITY_NEIGHBOR, REASON_PIPELINE,
+              FORMAT(e, REG_SOURCE"=%#"PRIx32",dl_src=%s,icmp6,%s,"
+                     "icmp_type=%d,icmp_code=0,nd_sll=%s",
+                     ep->number, mac, source, ND_NEIGHBOR_SOLICIT, mac),
+              FORMAT(e, "goto_table:%d", TABLE_NEIGHBOR));
+}
+
+static void
+emit_sources(struct emitter *e, const struct ir_endpoint *ep)
+{
+    const struct intent_endpoint *intent = ep->policy->intent;
+    const char *mac = FORMAT(e, ETH_ADDR_FMT, ETH_ADDR_ARGS(intent->mac));
+    struct in6_addr link_local;
+    char s[INET6_ADDRSTRLEN + 1];
+
+    for (size_t i = 0; i < intent->addresses.n; i++) {
+        const struct in6_addr *ip = &intent->addresses.v[i].ip;
+
+        ipv6_string_mapped(s, ip);
+        if (IN6_IS_ADDR_V4MAPPED(ip)) {
+            emit_flow(e, TABLE_SPOOF, PRIORITY_ALLOW, REASON_PIPELINE,
+                      FORMAT(e, REG_SOURCE"=%#"PRIx32",dl_src=%s,arp,"
+                             "arp_op=1,arp_sha=%s,arp_spa=%s",
+                             ep->number, mac, mac, s),
+                      FORMAT(e, "goto_table:%d", TABLE_NEIGHBOR));
+        } else {
+            emit_solicitation(e, ep, mac, FORMAT(e, "ipv6_src=%s", s));
+        }
+        emit_flow(e, TABLE_SPOOF, PRIORITY_ALLOW, REASON_PIPELINE,
+                  FORMAT(e, REG_SOURCE"=%#"PRIx32",dl_src=%s,%s",
+                         ep->number, mac, match_address(e, ip, "src")),
+                  FORMAT(e, "goto_table:%d", TABLE_TRACK));
+    }
+
+    /* Hosts solicit from their modified EUI-64 link-local address as well
+     * (RFC 4291 section 2.5.1). */
+    in6_generate_lla(intent->mac, &link_local);
+    ipv6_string_mapped(s, &link_local);
+    emit_solicitation(e, ep, mac, FORMAT(e, "ipv6_src=%s", s));
+}
+
+/* What no tenant may say, whatever its source address: it would take over
+ * its neighbors' routes and addresses. */
+static void
+emit_forbidden(struct emitter *e)
+{
+    static const int nd_types[] = {
+        ND_ROUTER_SOLICIT, ND_ROUTER_ADVERT, ND_NEIGHBOR_SOLICIT,
+        ND_NEIGHBOR_ADVERT, ND_REDIRECT,
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(nd_types); i++) {
+        emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN,
+                  (nd_types[i] == ND_NEIGHBOR_SOLICIT
+                   || nd_types[i] == ND_NEIGHBOR_ADVERT
+                   ? REASON_SPOOF : REASON_FORBIDDEN_REPLY),
+                  FORMAT(e, "icmp6,icmp_type=%d", nd_types[i]), "drop");
+    }
+    emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
+              FORMAT(e, "udp,tp_src=%d", DHCP_SERVER), "drop");
+    emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
+              FORMAT(e, "udp6,tp_src=%d", DHCPV6_SERVER), "drop");
+}
+
+/* Turns a request into the reply that 'ip' is at 'mac' in network 'vni'. */
+static void
+emit_answer(struct emitter *e, uint32_t vni, const struct in6_addr *ip,
+            struct eth_addr ea, bool router)
+{
+    const char *mac = FORMAT(e, ETH_ADDR_FMT, ETH_ADDR_ARGS(ea));
+    char s[INET6_ADDRSTRLEN + 1];
+
+    ipv6_string_mapped(s, ip);
+    if (IN6_IS_ADDR_V4MAPPED(ip)) {
+        emit_flow(e, TABLE_NEIGHBOR, PRIORITY_ALLOW, REASON_PIPELINE,
+                  FORMAT(e, REG_NETWORK"=%#"PRIx32",arp,arp_op=1,arp_tpa=%s",
+                         vni, s),
+                  FORMAT(e, "move:eth_src->eth_dst,set_field:%s->eth_src,"
+                         "set_field:2->arp_op,move:arp_sha->arp_tha,"
+                         "move:arp_spa->arp_tpa,set_field:%s->arp_sha,"
+                         "set_field:%s->arp_spa,in_port", mac, mac, s));
+        return;
+    }
+
+    /* RFC 4861 sections 4.3 and 4.4: the type, the flags (solicited,
+     * override, perhaps router) and the target's link-layer address.  The
+     * option can be set only once the type is an advertisement's, hence the
+     * next table. */
+    emit_flow(e, TABLE_NEIGHBOR, PRIORITY_ALLOW, REASON_PIPELINE,
+              FORMAT(e, REG_NETWORK"=%#"PRIx32",icmp6,icmp_type=%d,"
+                     "nd_target=%s", vni, ND_NEIGHBOR_SOLICIT, s),
+              FORMAT(e, "move:eth_src->eth_dst,set_field:%s->eth_src,"
+                     "move:ipv6_src->ipv6_dst,set_field:%s->ipv6_src,"
+                     "set_field:255->nw_ttl,set_field:%d->icmpv6_type,"
+                     "set_field:%#"PRIx32"->"REG_ND_FLAGS",resubmit(,%d)",
+                     mac, s, ND_NEIGHBOR_ADVERT,
+                     router ? 0xe0000000 : 0x60000000,
+                     TABLE_NEIGHBOR_ADVERT));
+}
+
+static void
+emit_advert(struct emitter *e)
+{
+    emit_flow(e, TABLE_NEIGHBOR_ADVERT, PRIORITY_ALLOW, REASON_PIPELINE,
+              FORMAT(e, "icmp6,icmp_type=%d,icmp_code=0",
+                     ND_NEIGHBOR_ADVERT),
+              "move:"REG_ND_FLAGS"->nd_reserved,set_field:2->nd_options_type,"
+              "move:eth_src->nd_tll,in_port");
+}
+
+static void
+emit_neighbors(struct emitter *e)
+{
+    for (size_t i = 0; i < e->prog->networks.n; i++) {
+        const struct policy_network *network = e->prog->networks.v[i]->policy;
+
+        for (size_t j = 0; j < network->intent->gateways.n; j++) {
+            emit_answer(e, network->intent->vni,
+                        &network->intent->gateways.v[j].ip,
+                        network->gateway_mac, true);
+        }
+    }
+    for (size_t i = 0; i < e->prog->endpoints.n; i++) {
+        const struct ir_endpoint *ep = e->prog->endpoints.v[i];
+        const struct intent_endpoint *intent = ep->policy->intent;
+
+        for (size_t j = 0; j < intent->addresses.n; j++) {
+            emit_answer(e, ep->network->policy->intent->vni,
+                        &intent->addresses.v[j].ip, intent->mac, false);
+        }
+    }
+    emit_advert(e);
+}
+
+void
+emit_ports(struct emitter *e)
+{
+    for (size_t i = 0; i < e->prog->endpoints.n; i++) {
+        emit_admit(e, e->prog->endpoints.v[i]);
+        emit_sources(e, e->prog->endpoints.v[i]);
+    }
+    emit_forbidden(e);
+    emit_neighbors(e);
+}

@@ -1,0 +1,106 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "backend/openflow/emit.h"
+
+#include <inttypes.h>
+
+#include "packets.h"
+#include "util.h"
+
+/* Actions that note the receiver and go on to the policy. */
+static const char *
+deliver(struct emitter *e, const struct ir_endpoint *to, bool crossing)
+{
+    return FORMAT(e, "set_field:%#"PRIx32"->"REG_DEST","
+                  "set_field:%#"PRIx16"->"REG_DEST_ZONE",%s"
+                  "goto_table:%d", to->number, to->tenant->zone,
+                  crossing ? "set_field:1->"REG_CROSSING"," : "",
+                  TABLE_POLICY);
+}
+
+/* Within a network: the MAC and the address are the same endpoint's. */
+static void
+emit_neighbor_routes(struct emitter *e, const struct ir_endpoint *to)
+{
+    const struct intent_endpoint *intent = to->policy->intent;
+
+    for (size_t i = 0; i < intent->addresses.n; i++) {
+        emit_flow(e, TABLE_ROUTE, PRIORITY_ALLOW, REASON_PIPELINE,
+                  FORMAT(e, REG_NETWORK"=%#"PRIx32",dl_dst="ETH_ADDR_FMT",%s",
+                         to->network->policy->intent->vni,
+                         ETH_ADDR_ARGS(intent->mac),
+                         match_address(e, &intent->addresses.v[i].ip,
+                                       "dst")),
+                  deliver(e, to, false));
+    }
+}
+
+/* Through the gateway: from any network of tenant 'from' to 'to'. */
+static void
+emit_gateway_routes(struct emitter *e, const struct ir_tenant *from,
+                    const struct ir_endpoint *to)
+{
+    const struct intent_endpoint *intent = to->policy->intent;
+    struct eth_addr gateway = to->network->policy->gateway_mac;
+
+    for (size_t i = 0; i < intent->addresses.n; i++) {
+        emit_flow(e, TABLE_GATEWAY, PRIORITY_ALLOW, REASON_PIPELINE,
+                  FORMAT(e, REG_TENANT"=%#"PRIx32",%s", from->number,
+                         match_address(e, &intent->addresses.v[i].ip,
+                                       "dst")),
+                  FORMAT(e, "set_field:"ETH_ADDR_FMT"->eth_src,"
+                         "set_field:"ETH_ADDR_FMT"->eth_dst,dec_ttl,%s",
+                         ETH_ADDR_ARGS(gateway), ETH_ADDR_ARGS(intent->mac),
+                         deliver(e, to, to->tenant != from)));
+    }
+}
+
+static void
+emit_peering_routes(struct emitter *e, const ir_endpoint_vec *from,
+                    const ir_endpoint_vec *to)
+{
+    for (size_t i = 0; i < from->n; i++) {
+        for (size_t j = 0; j < to->n; j++) {
+            emit_gateway_routes(e, from->v[i]->tenant, to->v[j]);
+        }
+    }
+}
+
+void
+emit_routes(struct emitter *e)
+{
+    for (size_t i = 0; i < e->prog->networks.n; i++) {
+        const struct policy_network *network = e->prog->networks.v[i]->policy;
+
+        if (network->intent->gateways.n) {
+            emit_flow(e, TABLE_ROUTE, PRIORITY_ALLOW, REASON_PIPELINE,
+                      FORMAT(e, REG_NETWORK"=%#"PRIx32",dl_dst="ETH_ADDR_FMT,
+                             network->intent->vni,
+                             ETH_ADDR_ARGS(network->gateway_mac)),
+                      FORMAT(e, "goto_table:%d", TABLE_GATEWAY));
+        }
+    }
+    for (size_t i = 0; i < e->prog->endpoints.n; i++) {
+        const struct ir_endpoint *ep = e->prog->endpoints.v[i];
+
+        emit_neighbor_routes(e, ep);
+        emit_gateway_routes(e, ep->tenant, ep);
+        emit_flow(e, TABLE_OUTPUT, PRIORITY_ALLOW, REASON_PIPELINE,
+                  FORMAT(e, REG_DEST"=%#"PRIx32, ep->number),
+                  FORMAT(e, "output:\"%s\"", ep->policy->intent->interface.s));
+    }
+    for (size_t i = 0; i < e->prog->rules.n; i++) {
+        const struct ir_rule *rule = e->prog->rules.v[i];
+
+        if (rule->policy->kind == RULE_PEERING) {
+            emit_peering_routes(e, &rule->from, &rule->to);
+            emit_peering_routes(e, &rule->to, &rule->from);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "backend/openflow/openflow.h"
+
+#include "backend/openflow/emit.h"
+#include "packets.h"
+#include "sema/ident.h"
+#include "util.h"
+
+void
+emit_flow(struct emitter *e, enum of_table table, enum of_priority priority,
+          uint64_t id, const char *match, const char *actions)
+{
+    plan_add_flow(e->plan, table, priority, COOKIE_MARK | id, match, actions);
+}
+
+const char *
+match_address(struct emitter *e, const struct in6_addr *ip,
+              const char *field)
+{
+    char s[INET6_ADDRSTRLEN + 1];
+    bool is_ip4 = IN6_IS_ADDR_V4MAPPED(ip);
+
+    ipv6_string_mapped(s, ip);
+    return FORMAT(e, "%s_%s=%s", is_ip4 ? "ip,nw" : "ipv6,ipv6", field, s);
+}
+
+/* The drop that counts what no other flow of a table takes. */
+static void
+emit_misses(struct emitter *e)
+{
+    static const enum reason misses[N_TABLES] = {
+        [TABLE_ADMIT] = REASON_UNBOUND,
+        [TABLE_SPOOF] = REASON_SPOOF,
+        [TABLE_NEIGHBOR] = REASON_UNANSWERED,
+        [TABLE_NEIGHBOR_ADVERT] = REASON_UNANSWERED,
+        [TABLE_TRACK] = REASON_CT_INVALID,
+        [TABLE_STATE] = REASON_CT_INVALID,
+        [TABLE_ROUTE] = REASON_UNREACHABLE,
+        [TABLE_GATEWAY] = REASON_UNREACHABLE,
+        [TABLE_POLICY] = REASON_DEFAULT,
+        [TABLE_COMMIT] = REASON_CT_INVALID,
+        [TABLE_PEER] = REASON_CT_INVALID,
+        [TABLE_PEER_STATE] = REASON_CT_INVALID,
+        [TABLE_CLASS] = REASON_DEFAULT,
+        [TABLE_METER] = REASON_NO_METER,
+        [TABLE_OUTPUT] = REASON_NO_PORT,
+    };
+
+    for (int table = 0; table < N_TABLES; table++) {
+        emit_flow(e, table, PRIORITY_MISS, misses[table], "", "drop");
+    }
+}
+
+static const char *
+place(struct emitter *e, const struct value *at)
+{
+    struct source_pos pos = source_pos(at->span.source, at->span.start);
+
+    return FORMAT(e, "%zu:%zu %s", pos.line, pos.column, at->pointer);
+}
+
+static void
+add_cookies(struct emitter *e)
+{
+    for (size_t i = 0; i < e->prog->rules.n; i++) {
+        const struct policy_rule *rule = e->prog->rules.v[i]->policy;
+
+        *vec_push(e->arena, &e->plan->cookies) = (struct plan_cookie) {
+            COOKIE_MARK | rule->id, rule_kind_name(rule->kind), rule->name,
+            place(e, rule->at),
+        };
+    }
+    for (size_t i = 0; i < n_reason_infos; i++) {
+        const struct reason_info *info = &reason_infos[i];
+
+        *vec_push(e->arena, &e->plan->cookies) = (struct plan_cookie) {
+            COOKIE_MARK | info->reason, "implicit", info->name, info->text,
+        };
+    }
+}
+
+static void
+add_names(struct emitter *e)
+{
+    for (size_t i = 0; i < e->prog->endpoints.n; i++) {
+        *vec_push(e->arena, &e->plan->ports)
+            = e->prog->endpoints.v[i]->policy->intent->interface.s;
+    }
+    for (size_t i = 0; i < e->prog->unbound.n; i++) {
+        *vec_push(e->arena, &e->plan->unbound) = e->prog->unbound.v[i]->name;
+    }
+    for (size_t i = 0; i < e->prog->elsewhere.n; i++) {
+        *vec_push(e->arena, &e->plan->elsewhere)
+            = e->prog->elsewhere.v[i]->name;
+    }
+}
+
+void
+openflow_emit(const struct ir_prog *prog, struct plan *plan)
+{
+    struct emitter e = { prog, plan, plan->arena };
+
+    emit_misses(&e);
+    emit_ports(&e);
+    emit_conntrack(&e);
+    emit_routes(&e);
+    emit_policy(&e);
+    emit_qos(&e);
+    add_cookies(&e);
+    add_names(&e);
+    plan_finish(plan);
+}

@@ -1,0 +1,70 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef BACKEND_OPENFLOW_PIPELINE_H
+#define BACKEND_OPENFLOW_PIPELINE_H 1
+
+/* The OpenFlow pipeline: its tables, registers and priorities.
+ *
+ * A packet enters at TABLE_ADMIT and goes forward only.  A table without a
+ * matching flow drops (that is OpenFlow's rule for a missing table-miss
+ * entry; each table also has an explicit drop that counts under the cookie of
+ * its reason, see ir/reasons.def). */
+
+enum of_table {
+    TABLE_ADMIT,        /* Port -> endpoint, tenant, network, zone. */
+    TABLE_SPOOF,        /* The source addresses are the endpoint's own. */
+    TABLE_NEIGHBOR,     /* ARP and ND are answered here, never forwarded. */
+    TABLE_NEIGHBOR_ADVERT,  /* Finishes a neighbor advertisement. */
+    TABLE_TRACK,        /* Into the tenant's conntrack zone, or stateless. */
+    TABLE_STATE,        /* Connection state -> direction. */
+    TABLE_ROUTE,        /* Destination MAC -> endpoint, or the gateway. */
+    TABLE_GATEWAY,      /* Destination address -> endpoint; TTL. */
+    TABLE_POLICY,       /* Source and destination endpoint -> class, or drop. */
+    TABLE_COMMIT,       /* New connections enter conntrack. */
+    TABLE_PEER,         /* Another tenant's packet: into its zone as well. */
+    TABLE_PEER_STATE,   /* The state in that zone. */
+    TABLE_CLASS,        /* DSCP and queue.  Nothing is rewritten after it. */
+    TABLE_METER,        /* The sending tenant's meter. */
+    TABLE_OUTPUT,       /* Destination endpoint -> port. */
+    N_TABLES,
+};
+
+/* Registers, all zero when a packet comes in. */
+#define REG_TENANT      "reg0"  /* Sender's tenant number. */
+#define REG_SOURCE      "reg1"  /* Sender's endpoint number. */
+#define REG_NETWORK     "reg2"  /* VNI of the sender's network. */
+#define REG_DEST        "reg3"  /* Receiver's endpoint number. */
+#define REG_ND_FLAGS    "reg4"  /* Of a neighbor advertisement. */
+#define REG_CLASS       "reg5"  /* CLASS_VALUE(); 0 is best-effort. */
+#define REG_ZONE        "reg6"  /* Sender's conntrack zone. */
+#define REG_DIRECTION   "reg7"  /* enum of_direction. */
+#define REG_DEST_ZONE   "reg9"  /* Receiver's conntrack zone. */
+#define REG_CROSSING    "reg10" /* 1 if the receiver is another tenant's. */
+
+/* Fields of ct(zone=...). */
+#define ZONE_FIELD      "NXM_NX_REG6[0..15]"
+#define DEST_ZONE_FIELD "NXM_NX_REG9[0..15]"
+
+enum of_direction {
+    DIRECTION_FORWARD = 1,      /* From the side that opened it. */
+    DIRECTION_REPLY = 2,
+    DIRECTION_STATELESS = 3,
+};
+
+#define CLASS_VALUE(DSCP, QUEUE) (1u << 31 | (QUEUE) << 8 | (DSCP))
+
+/* Priorities: the stronger kind of rule wins, whatever the file order. */
+enum of_priority {
+    PRIORITY_MISS = 0,
+    PRIORITY_DEFAULT = 100,
+    PRIORITY_ALLOW = 200,
+    PRIORITY_DENY = 300,
+    PRIORITY_FORBIDDEN = 400,   /* Never, whoever sends it. */
+    PRIORITY_NEIGHBOR = 500,    /* ND that is all right. */
+};
+
+#endif /* backend/openflow/pipeline.h */

@@ -1,0 +1,223 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "base/diag.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "openvswitch/dynamic-string.h"
+#include "util.h"
+
+/* Longest stretch of a source line that is shown, in characters. */
+enum { SHOWN_WIDTH = 100 };
+
+void
+diags_init(struct diags *diags, struct arena *arena)
+{
+    memset(diags, 0, sizeof *diags);
+    diags->arena = arena;
+}
+
+static struct diag *
+diag_add(struct diags *diags, enum diag_severity severity, struct span span,
+         const char *pointer, const char *cause, va_list args)
+{
+    struct diag *d = (diags->list.n < DIAG_MAX
+                      ? vec_push(diags->arena, &diags->list)
+                      : arena_zalloc(diags->arena, sizeof *d));
+
+    d->severity = severity;
+    d->span = span;
+    d->pointer = pointer;
+    d->cause = arena_vprintf(diags->arena, cause, args);
+    if (severity == DIAG_ERROR) {
+        diags->n_errors++;
+    } else {
+        diags->n_warnings++;
+    }
+    return d;
+}
+
+struct diag *
+diag_error(struct diags *diags, struct span span, const char *pointer,
+           const char *cause, ...)
+{
+    va_list args;
+
+    va_start(args, cause);
+    struct diag *d = diag_add(diags, DIAG_ERROR, span, pointer, cause, args);
+    va_end(args);
+    return d;
+}
+
+struct diag *
+diag_warning(struct diags *diags, struct span span, const char *pointer,
+             const char *cause, ...)
+{
+    va_list args;
+
+    va_start(args, cause);
+    struct diag *d = diag_add(diags, DIAG_WARNING, span, pointer, cause,
+                              args);
+    va_end(args);
+    return d;
+}
+
+void
+diag_remedy(struct diags *diags, struct diag *d, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    d->remedy = arena_vprintf(diags->arena, format, args);
+    va_end(args);
+}
+
+void
+diag_see(struct diags *diags, struct diag *d, struct span span,
+         const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    d->note.span = span;
+    d->note.text = arena_vprintf(diags->arena, format, args);
+    va_end(args);
+}
+
+/* Appends 'len' bytes that an intent may have chosen, without the control
+ * characters that a terminal would obey. */
+static void
+put_text(struct ds *ds, const char *s, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = s[i];
+
+        ds_put_char(ds, c < ' ' || c == 0x7f ? ' ' : c);
+    }
+}
+
+static void
+put_line(struct ds *ds, const char *s)
+{
+    put_text(ds, s, strlen(s));
+    ds_put_char(ds, '\n');
+}
+
+/* Moves 's + n' to the start of a UTF-8 character. */
+static size_t
+utf8_floor(const char *s, size_t n)
+{
+    while (n && (s[n] & 0xc0) == 0x80) {
+        n--;
+    }
+    return n;
+}
+
+/* Shows the line of 'span' with 'mark' under the span. */
+static void
+put_snippet(struct ds *ds, const struct span *span, char mark)
+{
+    struct source_pos pos = source_pos(span->source, span->start);
+    size_t len;
+    const char *line = source_line(span->source, pos.line, &len);
+    size_t at = span->start - (line - span->source->text);
+    size_t end = MIN(len, at + MAX(1, span->end - span->start));
+    size_t from = at > SHOWN_WIDTH / 2 ? utf8_floor(line, at - 40) : 0;
+    size_t to = len;
+
+    if (to - from > SHOWN_WIDTH) {
+        to = utf8_floor(line, from + SHOWN_WIDTH);
+    }
+    ds_put_cstr(ds, from ? "    ..." : "    ");
+    put_text(ds, line + from, to - from);
+    ds_put_cstr(ds, to < len ? "...\n" : "\n");
+
+    ds_put_cstr(ds, from ? "       " : "    ");
+    ds_put_char_multiple(ds, ' ', count_characters(line + from, at - from));
+    end = MIN(end, to);
+    ds_put_char_multiple(ds, mark,
+                         end > at ? count_characters(line + at, end - at) : 1);
+    ds_put_char(ds, '\n');
+}
+
+static void
+put_place(struct ds *ds, const struct span *span)
+{
+    if (span->source) {
+        struct source_pos pos = source_pos(span->source, span->start);
+
+        ds_put_format(ds, "%s:%"PRIuSIZE":%"PRIuSIZE": ",
+                      span->source->name, pos.line, pos.column);
+    }
+}
+
+static void
+diag_format(struct ds *ds, const struct diag *d)
+{
+    put_place(ds, &d->span);
+    ds_put_cstr(ds, d->severity == DIAG_ERROR ? "error: " : "warning: ");
+    put_line(ds, d->cause);
+    if (d->span.source) {
+        put_snippet(ds, &d->span, '^');
+    }
+    if (d->pointer && d->pointer[0]) {
+        ds_put_cstr(ds, "  at ");
+        put_line(ds, d->pointer);
+    }
+    if (d->remedy) {
+        ds_put_cstr(ds, "  remedy: ");
+        put_line(ds, d->remedy);
+    }
+    if (d->note.text) {
+        put_place(ds, &d->note.span);
+        ds_put_cstr(ds, "note: ");
+        put_line(ds, d->note.text);
+        if (d->note.span.source) {
+            put_snippet(ds, &d->note.span, '~');
+        }
+    }
+}
+
+static int
+compare_places(const void *a_, const void *b_)
+{
+    const struct diag *const *ap = a_;
+    const struct diag *const *bp = b_;
+    const struct span *a = &(*ap)->span;
+    const struct span *b = &(*bp)->span;
+
+    if (a->start != b->start) {
+        return a->start < b->start ? -1 : 1;
+    }
+    /* Keep the order in which they were found. */
+    return *ap < *bp ? -1 : *ap > *bp;
+}
+
+void
+diags_format(const struct diags *diags, struct ds *ds)
+{
+    size_t n = diags->list.n;
+    size_t n_all = diags->n_errors + diags->n_warnings;
+    const struct diag **sorted = xmalloc(MAX(1, n) * sizeof *sorted);
+
+    for (size_t i = 0; i < n; i++) {
+        sorted[i] = &diags->list.v[i];
+    }
+    qsort(sorted, n, sizeof *sorted, compare_places);
+    for (size_t i = 0; i < n; i++) {
+        diag_format(ds, sorted[i]);
+    }
+    free(sorted);
+
+    if (n_all > n) {
+        ds_put_format(ds, "... and %"PRIuSIZE" more\n", n_all - n);
+    }
+}

@@ -1,0 +1,73 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef BASE_DIAG_H
+#define BASE_DIAG_H 1
+
+/* Diagnostics: values, not output.
+ *
+ * Every stage adds records here; only cli/ prints them.  A record names the
+ * place (file:line:column, with the text and a caret under it, and a JSON
+ * pointer), the cause and the remedy.  The form follows nft's and clang's. */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/source.h"
+#include "base/vec.h"
+#include "openvswitch/compiler.h"
+
+struct ds;
+
+enum diag_severity {
+    DIAG_ERROR,
+    DIAG_WARNING,
+};
+
+/* A secondary place: "first defined here". */
+struct diag_note {
+    struct span span;
+    const char *text;
+};
+
+struct diag {
+    enum diag_severity severity;
+    struct span span;           /* source == NULL: no place. */
+    const char *pointer;        /* JSON pointer (RFC 6901) or NULL. */
+    const char *cause;
+    const char *remedy;         /* Or NULL. */
+    struct diag_note note;      /* note.text == NULL: none. */
+};
+
+/* At most this many errors are kept; the others are only counted. */
+enum { DIAG_MAX = 20 };
+
+struct diags {
+    struct arena *arena;
+    VEC(struct diag) list;
+    size_t n_errors, n_warnings;    /* Kept or not. */
+};
+
+void diags_init(struct diags *, struct arena *);
+
+/* Adds a record with the formatted cause.  Returns it, so that the caller can
+ * add to it (see below), or a scratch record beyond DIAG_MAX; never NULL. */
+struct diag *diag_error(struct diags *, struct span, const char *pointer,
+                        const char *cause, ...) OVS_PRINTF_FORMAT(4, 5);
+struct diag *diag_warning(struct diags *, struct span, const char *pointer,
+                          const char *cause, ...) OVS_PRINTF_FORMAT(4, 5);
+
+/* Say what to do, and what else to look at. */
+void diag_remedy(struct diags *, struct diag *, const char *, ...)
+    OVS_PRINTF_FORMAT(3, 4);
+void diag_see(struct diags *, struct diag *, struct span, const char *, ...)
+    OVS_PRINTF_FORMAT(4, 5);
+
+/* Appends all records to 'ds' as text, in the order of their places. */
+void diags_format(const struct diags *, struct ds *);
+
+#endif /* base/diag.h */

@@ -1,0 +1,66 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "base/nearest.h"
+
+#include <string.h>
+
+#include "util.h"
+
+enum { MAX_WORD = 63 };
+
+/* Damerau-Levenshtein distance, optimal string alignment (each letter is
+ * touched once): insertions, deletions, substitutions and swaps of two
+ * neighbours count 1. */
+static size_t
+edit_distance(const char *a, const char *b)
+{
+    size_t n_a = strlen(a), n_b = strlen(b);
+    size_t d[MAX_WORD + 1][MAX_WORD + 1];
+
+    if (n_a > MAX_WORD || n_b > MAX_WORD) {
+        return SIZE_MAX;
+    }
+    for (size_t i = 0; i <= n_a; i++) {
+        d[i][0] = i;
+    }
+    for (size_t j = 0; j <= n_b; j++) {
+        d[0][j] = j;
+    }
+    for (size_t i = 1; i <= n_a; i++) {
+        for (size_t j = 1; j <= n_b; j++) {
+            size_t change = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+
+            d[i][j] = MIN(MIN(d[i - 1][j], d[i][j - 1]) + 1, change);
+            if (i > 1 && j > 1
+                && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+                d[i][j] = MIN(d[i][j], d[i - 2][j - 2] + 1);
+            }
+        }
+    }
+    return d[n_a][n_b];
+}
+
+struct nearest
+nearest_init(const char *word)
+{
+    /* A third of the letters may be wrong, but not more. */
+    return (struct nearest) { word, NULL, strlen(word) / 3 + 1 };
+}
+
+void
+nearest_try(struct nearest *nearest, const char *candidate)
+{
+    size_t distance = edit_distance(nearest->word, candidate);
+
+    if (distance < nearest->distance
+        || (distance == nearest->distance && !nearest->best)) {
+        nearest->best = candidate;
+        nearest->distance = distance;
+    }
+}

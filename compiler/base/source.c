@@ -1,0 +1,152 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "base/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+#include "util.h"
+
+const struct source *
+source_create(struct arena *arena, const char *name, const char *text,
+              size_t len)
+{
+    struct source *source = arena_zalloc(arena, sizeof *source);
+    VEC(size_t) lines = VEC_INIT;
+
+    *vec_push(arena, &lines) = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '\n') {
+            *vec_push(arena, &lines) = i + 1;
+        }
+    }
+
+    source->name = arena_strdup(arena, name);
+    source->text = text;
+    source->len = len;
+    source->lines = lines.v;
+    source->n_lines = lines.n;
+    return source;
+}
+
+/* Reads all of 'fd', of which 'size' bytes are expected. */
+static const char *
+read_all(struct arena *arena, int fd, size_t size, char **textp, size_t *lenp)
+{
+    char *text = arena_zalloc(arena, size + 1);
+    size_t len = 0;
+
+    while (len < size) {
+        ssize_t n = read(fd, text + len, size - len);
+
+        if (n < 0 && errno == EINTR) {
+            continue;
+        } else if (n < 0) {
+            return arena_strdup(arena, ovs_strerror(errno));
+        } else if (!n) {
+            break;
+        }
+        len += n;
+    }
+    *textp = text;
+    *lenp = len;
+    return NULL;
+}
+
+const char *
+source_read(struct arena *arena, const char *file_name,
+            const struct source **sourcep)
+{
+    /* O_NONBLOCK so that a FIFO without a writer cannot hang us. */
+    int fd = open(file_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const char *error;
+    struct stat s;
+    char *text = NULL;
+    size_t len = 0;
+
+    *sourcep = NULL;
+    if (fd < 0) {
+        return arena_strdup(arena, ovs_strerror(errno));
+    }
+
+    if (fstat(fd, &s)) {
+        error = arena_strdup(arena, ovs_strerror(errno));
+    } else if (!S_ISREG(s.st_mode)) {
+        error = (S_ISDIR(s.st_mode) ? "Is a directory, not a file"
+                 : "Not a regular file");
+    } else if (s.st_size > SOURCE_MAX_SIZE) {
+        error = arena_printf(arena, "Larger than %d MiB",
+                             SOURCE_MAX_SIZE / 1024 / 1024);
+    } else {
+        error = read_all(arena, fd, s.st_size, &text, &len);
+    }
+    close(fd);
+
+    if (!error) {
+        *sourcep = source_create(arena, file_name, text, len);
+    }
+    return error;
+}
+
+/* Index of the line that holds 'offset'. */
+static size_t
+line_index(const struct source *source, size_t offset)
+{
+    size_t low = 0, high = source->n_lines;
+
+    while (high - low > 1) {
+        size_t mid = low + (high - low) / 2;
+
+        if (source->lines[mid] <= offset) {
+            low = mid;
+        } else {
+            high = mid;
+        }
+    }
+    return low;
+}
+
+struct source_pos
+source_pos(const struct source *source, size_t offset)
+{
+    size_t i = line_index(source, offset);
+    size_t start = source->lines[i];
+
+    return (struct source_pos) {
+        .line = i + 1,
+        .column = 1 + count_characters(source->text + start, offset - start),
+    };
+}
+
+const char *
+source_line(const struct source *source, size_t line, size_t *len)
+{
+    size_t start = source->lines[line - 1];
+    const char *text = source->text + start;
+    const char *end = memchr(text, '\n', source->len - start);
+
+    *len = end ? end - text : source->len - start;
+    return text;
+}
+
+size_t
+count_characters(const char *s, size_t len)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        n += (s[i] & 0xc0) != 0x80;
+    }
+    return n;
+}

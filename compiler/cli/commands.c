@@ -1,0 +1,232 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "cli/cli.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "backend/openflow/openflow.h"
+#include "base/diag.h"
+#include "dirs.h"
+#include "intent/intent.h"
+#include "ir/ir.h"
+#include "openvswitch/dynamic-string.h"
+#include "plan/plan.h"
+#include "push/push.h"
+#include "sema/policy.h"
+#include "util.h"
+
+enum { DEFAULT_TIMEOUT = 10 };  /* Seconds. */
+
+static void
+print_error(const char *reason)
+{
+    fprintf(stderr, "bulkhead: %s\n", reason);
+}
+
+static void
+print_diags(const struct diags *diags)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    diags_format(diags, &ds);
+    fputs(ds_cstr(&ds), stderr);
+    ds_destroy(&ds);
+}
+
+/* Reads and resolves the intent; prints what is wrong with it. */
+static const struct policy *
+load_policy(const struct cli_options *options, struct arena *arena)
+{
+    const struct policy *policy = NULL;
+    const struct intent *intent;
+    const struct source *source;
+    const char *reason = source_read(arena, options->intent, &source);
+    struct diags diags;
+
+    if (reason) {
+        fprintf(stderr, "%s: error: cannot read this intent: %s\n"
+                "  remedy: name a file that is there and readable\n",
+                options->intent, reason);
+        return NULL;
+    }
+
+    diags_init(&diags, arena);
+    intent = intent_parse(source, arena, &diags);
+    if (intent) {
+        policy = policy_resolve(intent, arena, &diags);
+    }
+    print_diags(&diags);
+    return policy;
+}
+
+/* Compiles the intent for the node; prints what is wrong. */
+static bool
+load_plan(const struct cli_options *options, struct arena *arena,
+          struct plan *plan)
+{
+    const struct policy *policy = load_policy(options, arena);
+    struct ir_prog *prog;
+
+    if (!policy) {
+        return false;
+    }
+    prog = ir_build(policy, options->node, arena);
+    if (!prog) {
+        print_error(arena_printf(arena, "%s knows no node '%s'; name one of "
+                                 "\"fabric\"/\"nodes\"", options->intent,
+                                 options->node));
+        return false;
+    }
+    plan_init(plan, arena, prog->node);
+    openflow_emit(prog, plan);
+    return true;
+}
+
+static void
+print_names(const char *what, const plan_names *names)
+{
+    if (names->n) {
+        fprintf(stderr, "%s:", what);
+        for (size_t i = 0; i < names->n; i++) {
+            fprintf(stderr, " %s", names->v[i]);
+        }
+        putc('\n', stderr);
+    }
+}
+
+/* Says which endpoints the plan leaves out. */
+static void
+print_left_out(const struct plan *plan)
+{
+    print_names("unbound, so they match nothing", &plan->unbound);
+    print_names("on other nodes, not reachable from this one so far",
+                &plan->elsewhere);
+}
+
+static int
+cmd_check(const struct cli_options *options)
+{
+    struct arena *arena = arena_create();
+    bool ok = load_policy(options, arena) != NULL;
+
+    arena_destroy(arena);
+    return ok ? EXIT_DONE : EXIT_WRONG;
+}
+
+static int
+cmd_compile(const struct cli_options *options)
+{
+    struct arena *arena = arena_create();
+    int status = EXIT_WRONG;
+    struct plan plan;
+
+    if (load_plan(options, arena, &plan)) {
+        const char *reason = plan_write(&plan, options->output);
+
+        print_left_out(&plan);
+        if (reason) {
+            print_error(reason);
+        } else {
+            printf("%s: %zu endpoints, %zu flows, %zu"
+                   " meters in %s\n", plan.node, plan.ports.n, plan.flows.n,
+                   plan.meters.n, options->output);
+            status = EXIT_DONE;
+        }
+    }
+    arena_destroy(arena);
+    return status;
+}
+
+static void
+print_diff(const struct plan *plan, const struct cli_options *options,
+           const struct push_diff *diff, bool applied)
+{
+    printf("%s on %s: ", plan->node, options->bridge);
+    if (push_diff_is_empty(diff)) {
+        printf("as intended, %zu flows, %zu meters\n",
+               diff->flows_same, diff->meters_same);
+    } else {
+        printf("flows %s%zu added, %zu changed, %zu"
+               " deleted, %zu kept; meters %zu added, %zu"
+               " deleted, %zu kept\n",
+               applied ? "" : "to be ", diff->flows_added,
+               diff->flows_changed, diff->flows_deleted, diff->flows_same,
+               diff->meters_added, diff->meters_deleted, diff->meters_same);
+    }
+    if (diff->foreign_flows) {
+        fprintf(stderr, "bulkhead: warning: bridge %s holds %zu"
+                " flows of others; they are not judged, and may pass what "
+                "the intent does not\n", options->bridge,
+                diff->foreign_flows);
+    }
+}
+
+/* Runs 'action', push_apply() or push_status(). */
+static int
+run_push(const struct cli_options *options,
+         const char *(*action)(const struct push_target *,
+                               const struct plan *, struct push_diff *),
+         int different)
+{
+    struct arena *arena = arena_create();
+    int status = EXIT_WRONG;
+    struct plan plan;
+
+    if (load_plan(options, arena, &plan)) {
+        struct push_target target = {
+            .db = (options->db ? options->db
+                   : arena_printf(arena, "unix:%s/db.sock", ovs_rundir())),
+            .bridge = options->bridge,
+            .timeout_ms = 1000 * (options->timeout ? options->timeout
+                                  : DEFAULT_TIMEOUT),
+        };
+        struct push_diff diff;
+        const char *reason = action(&target, &plan, &diff);
+
+        print_left_out(&plan);
+        if (reason) {
+            print_error(reason);
+            status = EXIT_UNREACHABLE;
+        } else {
+            print_diff(&plan, options, &diff, action == push_apply);
+            status = push_diff_is_empty(&diff) ? EXIT_DONE : different;
+        }
+    }
+    arena_destroy(arena);
+    return status;
+}
+
+static int
+cmd_apply(const struct cli_options *options)
+{
+    return run_push(options, push_apply, EXIT_DONE);
+}
+
+static int
+cmd_status(const struct cli_options *options)
+{
+    return run_push(options, push_status, EXIT_DIFFERENT);
+}
+
+const struct cli_command cli_commands[] = {
+    { "check", 0, cmd_check,
+      "INTENT", "say whether the intent is right, and if not, where" },
+    { "compile", OPTION_NODE | OPTION_OUTPUT, cmd_compile,
+      "INTENT --node=NODE [-o DIR]",
+      "write flows.txt, meters.txt and manifest.json" },
+    { "apply", OPTION_NODE | OPTION_BRIDGE | OPTION_SWITCH, cmd_apply,
+      "INTENT --node=NODE --bridge=BRIDGE",
+      "make the bridge hold the intent, in one step" },
+    { "status", OPTION_NODE | OPTION_BRIDGE | OPTION_SWITCH, cmd_status,
+      "INTENT --node=NODE --bridge=BRIDGE",
+      "say whether the bridge holds the intent" },
+    { NULL, 0, NULL, NULL, NULL },
+};

@@ -1,0 +1,198 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "fatal-signal.h"
+#include "openvswitch/vlog.h"
+#include "util.h"
+
+/* The options of all commands; 'of' says which commands take one. */
+static const struct {
+    struct option option;
+    unsigned int of;            /* OPTION_*, or 0 for every command. */
+} option_table[] = {
+    { { "node", required_argument, NULL, 'n' }, OPTION_NODE },
+    { { "bridge", required_argument, NULL, 'b' }, OPTION_BRIDGE },
+    { { "output", required_argument, NULL, 'o' }, OPTION_OUTPUT },
+    { { "db", required_argument, NULL, 'd' }, OPTION_SWITCH },
+    { { "timeout", required_argument, NULL, 't' }, OPTION_SWITCH },
+    { { "help", no_argument, NULL, 'h' }, 0 },
+    { { "version", no_argument, NULL, 'V' }, 0 },
+};
+
+static void
+print_help(void)
+{
+    puts("bulkhead: keeps the tenants of a shared AI cluster apart\n"
+         "usage: bulkhead COMMAND INTENT [OPTIONS]\n\n"
+         "Commands:");
+    for (const struct cli_command *c = cli_commands; c->name; c++) {
+        printf("  %s %s\n      %s\n", c->name, c->usage, c->help);
+    }
+    puts("\nOptions:\n"
+         "  --node=NODE           the node of the intent to compile for\n"
+         "  --bridge=BRIDGE       the bridge that holds its policy\n"
+         "  -o, --output=DIR      where compile writes (default: .)\n"
+         "  --db=DATABASE         OVSDB (default: unix:RUNDIR/db.sock)\n"
+         "  -t, --timeout=SECS    for the switch and the database (default: "
+         "10)\n"
+         "                        RUNDIR is $OVS_RUNDIR, by default "
+         SYSTEM_RUNDIR"\n"
+         "  -h, --help            display this help message\n"
+         "  -V, --version         display version information\n\n"
+         "Exit status: 0 done; 1 the intent is wrong; 2 usage; 3 the switch "
+         "or database\ncould not be reached or refused, and nothing changed; "
+         "4 status: it differs.");
+}
+
+static void OVS_PRINTF_FORMAT(1, 2) OVS_NO_RETURN
+usage_error(const char *format, ...)
+{
+    va_list args;
+
+    fputs("bulkhead: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputs("; 'bulkhead --help' shows the usage\n", stderr);
+    exit(EXIT_USAGE);
+}
+
+static const struct cli_command *
+find_command(const char *name)
+{
+    struct nearest nearest = nearest_init(name);
+
+    for (const struct cli_command *c = cli_commands; c->name; c++) {
+        if (!strcmp(c->name, name)) {
+            return c;
+        }
+        nearest_try(&nearest, c->name);
+    }
+    if (nearest.best) {
+        usage_error("there is no command '%s': did you mean '%s'?", name,
+                    nearest.best);
+    }
+    usage_error("there is no command '%s'", name);
+}
+
+static int
+parse_timeout(const char *s)
+{
+    int seconds;
+
+    if (!str_to_int(s, 10, &seconds) || seconds < 1 || seconds > 86400) {
+        usage_error("--timeout takes seconds, from 1 to 86400, not '%s'", s);
+    }
+    return seconds;
+}
+
+/* Returns the options that were given, as OPTION_*. */
+static unsigned int
+parse_options(int argc, char *argv[], struct cli_options *options)
+{
+    struct option long_options[ARRAY_SIZE(option_table) + 1];
+    unsigned int given = 0;
+
+    memset(long_options, 0, sizeof long_options);
+    for (size_t i = 0; i < ARRAY_SIZE(option_table); i++) {
+        long_options[i] = option_table[i].option;
+    }
+    for (;;) {
+        int c = getopt_long(argc, argv, "o:t:hV", long_options, NULL);
+
+        if (c == -1) {
+            return given;
+        }
+        switch (c) {
+        case 'n': options->node = optarg; break;
+        case 'b': options->bridge = optarg; break;
+        case 'o': options->output = optarg; break;
+        case 'd': options->db = optarg; break;
+        case 't': options->timeout = parse_timeout(optarg); break;
+        case 'h': print_help(); exit(EXIT_DONE);
+        case 'V': puts(PACKAGE_STRING); exit(EXIT_DONE);
+        default: exit(EXIT_USAGE);      /* getopt_long() has said why. */
+        }
+        for (size_t i = 0; i < ARRAY_SIZE(option_table); i++) {
+            if (option_table[i].option.val == c) {
+                given |= option_table[i].of;
+            }
+        }
+    }
+}
+
+static void
+check_options(const struct cli_command *command, unsigned int given,
+              const struct cli_options *options)
+{
+    if (given & ~command->options) {
+        for (size_t i = 0; i < ARRAY_SIZE(option_table); i++) {
+            if (option_table[i].of & given & ~command->options) {
+                usage_error("'%s' takes no --%s", command->name,
+                            option_table[i].option.name);
+            }
+        }
+    }
+    if (command->options & OPTION_NODE && !options->node) {
+        usage_error("'%s' needs --node=NODE", command->name);
+    }
+    if (command->options & OPTION_BRIDGE && !options->bridge) {
+        usage_error("'%s' needs --bridge=BRIDGE", command->name);
+    }
+    if (options->bridge && (!options->bridge[0]
+                            || strchr(options->bridge, '/'))) {
+        usage_error("'%s' is not the name of a bridge", options->bridge);
+    }
+}
+
+int
+main(int argc, char *argv[])
+{
+    struct cli_options options = { .output = "." };
+    const struct cli_command *command;
+    unsigned int given;
+    int status;
+
+    ovs_set_program_name(argv[0], PACKAGE_VERSION);
+    fatal_ignore_sigpipe();
+    /* The library comes from a prefix of its own, and would look there. */
+    setenv("OVS_RUNDIR", SYSTEM_RUNDIR, 0);
+    /* Our own messages say what went wrong, once. */
+    vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
+
+    given = parse_options(argc, argv, &options);
+    if (optind >= argc) {
+        usage_error("a command is missing");
+    }
+    command = find_command(argv[optind++]);
+    if (optind != argc - 1) {
+        usage_error(optind == argc ? "'%s' needs an intent"
+                    : "'%s' takes one intent, a single file, so far",
+                    command->name);
+    }
+    options.intent = argv[optind];
+    check_options(command, given, &options);
+
+    status = command->run(&options);
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "bulkhead: standard output: %s\n",
+                ovs_strerror(errno));
+        return status ? status : EXIT_WRONG;
+    }
+    return status;
+}

@@ -1,0 +1,442 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "intent/decode.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "intent/units.h"
+#include "packets.h"
+#include "util.h"
+
+enum {
+    MAX_NAME = 63,              /* As a DNS label. */
+    MAX_INTERFACE = 15,         /* IFNAMSIZ less the null byte. */
+};
+
+void
+decode_error(struct decoder *d, const struct value *v, const char *cause,
+             const char *remedy)
+{
+    struct diag *diag = diag_error(d->diags, v->span, v->pointer, "%s",
+                                   cause);
+    if (remedy) {
+        diag_remedy(d->diags, diag, "%s", remedy);
+    }
+}
+
+static void
+wrong_type(struct decoder *d, const struct value *v, const char *wanted)
+{
+    decode_error(d, v, arena_printf(d->arena, "this must be %s, not %s",
+                                    wanted, value_type_name(v->type)), NULL);
+}
+
+static bool
+is_name(const char *s, size_t max)
+{
+    size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz"
+                      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
+
+    return n && n <= max && !s[n] && isalnum((unsigned char) s[0]);
+}
+
+static void
+bad_name(struct decoder *d, struct span span, const char *pointer,
+         size_t max)
+{
+    struct diag *diag = diag_error(d->diags, span, pointer,
+                                   "this is not a valid name");
+    diag_remedy(d->diags, diag, "use 1 to %"PRIuSIZE" letters, digits, '.', "
+                "'_' and '-', a letter or digit first", max);
+}
+
+static bool
+is_member(const struct member *m, const char *key)
+{
+    for (; m->name; m++) {
+        if (!strcmp(m->name, key)) {
+            return true;
+        }
+    }
+    return !strcmp(key, "description") || !strcmp(key, "$schema");
+}
+
+static void
+unknown_member(struct decoder *d, const struct value *v, const char *what,
+               const struct member *members)
+{
+    struct diag *diag = diag_error(d->diags, v->key_span, v->pointer,
+                                   "%s has no member '%s'", what, v->key);
+    struct nearest nearest = nearest_init(v->key);
+    size_t n = 0;
+
+    while (members[n].name) {
+        nearest_try(&nearest, members[n++].name);
+    }
+    if (nearest.best) {
+        diag_remedy(d->diags, diag, "did you mean '%s'?", nearest.best);
+    } else {
+        const char *list = "";
+
+        for (size_t i = 0; i < n; i++) {
+            list = arena_printf(d->arena, "%s%s%s", list, i ? ", " : "",
+                                members[i].name);
+        }
+        diag_remedy(d->diags, diag, "remove it; the members are: %s", list);
+    }
+}
+
+bool
+decode_object(struct decoder *d, const struct value *v, const char *what,
+              const struct member *members)
+{
+    if (v->type != VALUE_OBJECT) {
+        wrong_type(d, v, "an object");
+        return false;
+    }
+    for (size_t i = 0; i < v->n; i++) {
+        if (!is_member(members, v->elems[i].key)) {
+            unknown_member(d, &v->elems[i], what, members);
+        }
+    }
+    for (const struct member *m = members; m->name; m++) {
+        if (m->required && !value_member(v, m->name)) {
+            struct span start = { v->span.source, v->span.start,
+                                  v->span.start + 1 };
+            struct diag *diag = diag_error(d->diags, start, v->pointer,
+                                           "%s needs a member '%s'",
+                                           what, m->name);
+            diag_remedy(d->diags, diag, "add \"%s\": ...", m->name);
+        }
+    }
+    return true;
+}
+
+bool
+decode_map(struct decoder *d, const struct value *v, const char *what)
+{
+    if (!v) {
+        return false;
+    } else if (v->type != VALUE_OBJECT) {
+        wrong_type(d, v, what);
+        return false;
+    }
+    for (size_t i = 0; i < v->n; i++) {
+        if (!is_name(v->elems[i].key, MAX_NAME)) {
+            bad_name(d, v->elems[i].key_span, v->elems[i].pointer, MAX_NAME);
+        }
+    }
+    return true;
+}
+
+bool
+decode_list(struct decoder *d, const struct value *v, const char *what)
+{
+    if (!v) {
+        return false;
+    } else if (v->type != VALUE_ARRAY) {
+        wrong_type(d, v, what);
+        return false;
+    }
+    return true;
+}
+
+struct text
+decode_key(const struct value *member)
+{
+    return (struct text) { member->key, member };
+}
+
+static struct text
+text_of(struct decoder *d, const struct value *v)
+{
+    if (v->type != VALUE_STRING) {
+        wrong_type(d, v, "a string");
+        return (struct text) { NULL, NULL };
+    }
+    return (struct text) { v->string, v };
+}
+
+struct text
+decode_text(struct decoder *d, const struct value *v, const char *key)
+{
+    const struct value *m = value_member(v, key);
+
+    return m ? text_of(d, m) : (struct text) { NULL, NULL };
+}
+
+static struct text
+decode_short_name(struct decoder *d, const struct value *v, const char *key,
+                  size_t max)
+{
+    struct text text = decode_text(d, v, key);
+
+    if (text.s && !is_name(text.s, max)) {
+        bad_name(d, text.at->span, text.at->pointer, max);
+        text.s = NULL;
+    }
+    return text;
+}
+
+struct text
+decode_name(struct decoder *d, const struct value *v, const char *key)
+{
+    return decode_short_name(d, v, key, MAX_NAME);
+}
+
+struct text
+decode_interface(struct decoder *d, const struct value *v, const char *key)
+{
+    return decode_short_name(d, v, key, MAX_INTERFACE);
+}
+
+static struct quantity
+decode_quantity(struct decoder *d, const struct value *v, const char *key,
+                const char *kind, const char *example,
+                const char *(*parse)(const char *, uint64_t *))
+{
+    const struct value *m = value_member(v, key);
+    struct quantity q = { 0, NULL };
+    const char *error;
+
+    if (!m) {
+        return q;
+    }
+    error = (m->type == VALUE_STRING ? parse(m->string, &q.n)
+             : m->type == VALUE_INTEGER ? "the unit must be written"
+             : "it must be a string");
+    if (error) {
+        decode_error(d, m, arena_printf(d->arena, "this is not %s: %s",
+                                        kind, error),
+                     arena_printf(d->arena, "write it like \"%s\"", example));
+    } else if (!q.n) {
+        decode_error(d, m, arena_printf(d->arena, "%s of zero passes nothing",
+                                        kind), "write what is meant");
+    } else {
+        q.at = m;
+    }
+    return q;
+}
+
+struct quantity
+decode_rate(struct decoder *d, const struct value *v, const char *key)
+{
+    return decode_quantity(d, v, key, "a rate", "10Gbps", parse_rate);
+}
+
+struct quantity
+decode_bytes(struct decoder *d, const struct value *v, const char *key)
+{
+    return decode_quantity(d, v, key, "a size", "64KiB", parse_bytes);
+}
+
+static int64_t
+integer_of(struct decoder *d, const struct value *v, int64_t min, int64_t max)
+{
+    if (v->type != VALUE_INTEGER || v->integer < min || v->integer > max) {
+        decode_error(d, v, arena_printf(
+            d->arena, "this must be a whole number from %"PRId64" to %"PRId64,
+            min, max), NULL);
+        return min;
+    }
+    return v->integer;
+}
+
+int64_t
+decode_integer(struct decoder *d, const struct value *v, const char *key,
+               int64_t min, int64_t max)
+{
+    const struct value *m = value_member(v, key);
+
+    return m ? integer_of(d, m, min, max) : min;
+}
+
+bool
+decode_choice(struct decoder *d, const struct value *v, const char *key,
+              const char *no, const char *yes)
+{
+    struct text text = decode_text(d, v, key);
+
+    if (text.s && strcmp(text.s, no) && strcmp(text.s, yes)) {
+        decode_error(d, text.at, arena_printf(
+            d->arena, "this must be \"%s\" or \"%s\"", no, yes), NULL);
+    }
+    return text.s && !strcmp(text.s, yes);
+}
+
+void
+decode_text_list(struct decoder *d, const struct value *v, text_vec *list)
+{
+    if (decode_list(d, v, "a list of names")) {
+        for (size_t i = 0; i < v->n; i++) {
+            struct text text = text_of(d, &v->elems[i]);
+
+            if (text.s) {
+                *vec_push(d->arena, list) = text;
+            }
+        }
+    }
+}
+
+void
+decode_labels(struct decoder *d, const struct value *v,
+              text_vec *names, text_vec *values)
+{
+    if (decode_map(d, v, "a map of labels")) {
+        for (size_t i = 0; i < v->n; i++) {
+            struct text text = text_of(d, &v->elems[i]);
+
+            if (text.s) {
+                *vec_push(d->arena, names) = decode_key(&v->elems[i]);
+                *vec_push(d->arena, values) = text;
+            }
+        }
+    }
+}
+
+/* Parses an address, with a prefix length if 'prefix'.  Returns NULL, or why
+ * it is not one. */
+static const char *
+parse_address(const char *s, bool prefix, struct address *address)
+{
+    struct in6_addr mask;
+    ovs_be32 ip4, mask4;
+    char *error;
+
+    if (prefix != (strchr(s, '/') != NULL)) {
+        return prefix ? "the prefix length is missing"
+                      : "a prefix length has no place here";
+    }
+    error = ip_parse_masked(s, &ip4, &mask4);
+    if (!error) {
+        if (!ip_is_cidr(mask4)) {
+            return "the mask is not a prefix";
+        } else if (ip4 & ~mask4) {
+            return "bits behind the prefix are set";
+        }
+        in6_addr_set_mapped_ipv4(&address->ip, ip4);
+        address->plen = 96 + ip_count_cidr_bits(mask4);
+        return NULL;
+    }
+    free(error);
+
+    error = ipv6_parse_masked(s, &address->ip, &mask);
+    if (!error) {
+        struct in6_addr inside = ipv6_addr_bitand(&address->ip, &mask);
+
+        if (!ipv6_is_cidr(&mask)) {
+            return "the mask is not a prefix";
+        } else if (!ipv6_addr_equals(&inside, &address->ip)) {
+            return "bits behind the prefix are set";
+        } else if (IN6_IS_ADDR_V4MAPPED(&address->ip)) {
+            return "write an IPv4 address as one";
+        }
+        address->plen = ipv6_count_cidr_bits(&mask);
+        return NULL;
+    }
+    free(error);
+    return "it is neither IPv4 nor IPv6";
+}
+
+static void
+decode_address(struct decoder *d, const struct value *v, bool prefixes,
+               address_vec *list)
+{
+    struct text text = text_of(d, v);
+    struct address address = { .at = v };
+    const char *error;
+
+    if (!text.s) {
+        return;
+    }
+    error = parse_address(text.s, prefixes, &address);
+    if (error) {
+        decode_error(d, v, arena_printf(
+            d->arena, "this is not %s: %s",
+            prefixes ? "a subnet" : "an address", error),
+            prefixes ? "write it like \"10.1.0.0/16\" or \"fd00:1::/64\""
+            : "write it like \"10.1.0.10\" or \"fd00:1::10\"");
+    } else {
+        *vec_push(d->arena, list) = address;
+    }
+}
+
+void
+decode_addresses(struct decoder *d, const struct value *v, bool prefixes,
+                 address_vec *list)
+{
+    if (v && v->type == VALUE_STRING) {
+        decode_address(d, v, prefixes, list);
+    } else if (decode_list(d, v, "a list of addresses")) {
+        for (size_t i = 0; i < v->n; i++) {
+            decode_address(d, &v->elems[i], prefixes, list);
+        }
+    }
+}
+
+void
+decode_mac(struct decoder *d, const struct value *v, const char *key,
+           struct text *text, struct eth_addr *mac)
+{
+    *text = decode_text(d, v, key);
+    if (text->s && (!eth_addr_from_string(text->s, mac)
+                    || eth_addr_is_multicast(*mac)
+                    || eth_addr_is_zero(*mac))) {
+        decode_error(d, text->at, "this is not the MAC address of a station",
+                     "write a unicast address like \"02:00:00:01:00:00\"");
+        text->s = NULL;
+    }
+}
+
+/* Parses "N" or "N-M". */
+static bool
+parse_port_range(const char *s, struct port_range *range)
+{
+    unsigned int first, last;
+    int n = 0;
+
+    if (strspn(s, "0123456789-") != strlen(s) || strlen(s) > 11
+        || !ovs_scan(s, "%u-%u%n", &first, &last, &n) || s[n]
+        || first < 1 || first > last || last > UINT16_MAX) {
+        return false;
+    }
+    *range = (struct port_range) { first, last };
+    return true;
+}
+
+void
+decode_ports(struct decoder *d, const struct value *v,
+             struct intent_service *service)
+{
+    if (!decode_list(d, v, "a list of ports")) {
+        return;
+    }
+    for (size_t i = 0; i < v->n; i++) {
+        const struct value *e = &v->elems[i];
+        struct port_range range;
+
+        if (e->type == VALUE_INTEGER) {
+            range.first = range.last = integer_of(d, e, 1, UINT16_MAX);
+        } else if (e->type != VALUE_STRING
+                   || !parse_port_range(e->string, &range)) {
+            decode_error(d, e, "this is not a port or a range of ports",
+                         "write 443, or \"8000-8100\" with the lower first, "
+                         "from 1 to 65535");
+            continue;
+        }
+        *vec_push(d->arena, &service->ports) = range;
+    }
+    if (!v->n) {
+        decode_error(d, v, "a service without ports matches nothing",
+                     "list its ports");
+    }
+}

@@ -1,0 +1,82 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef INTENT_DECODE_H
+#define INTENT_DECODE_H 1
+
+/* The toolbox of intent.c: checked access to JSON values.
+ *
+ * Every function that finds something wrong adds an error with the place and
+ * goes on with a harmless value, so that one run shows many mistakes. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "intent/intent.h"
+
+struct decoder {
+    struct arena *arena;
+    struct diags *diags;
+};
+
+/* A member that an object may have. */
+struct member {
+    const char *name;
+    bool required;
+};
+
+/* Checks that 'v' is an object whose members are in 'members' (ends with a
+ * null name; "description" and "$schema" may always be there) and that none
+ * is missing that is required.  'what' names the object: "a rule". */
+bool decode_object(struct decoder *, const struct value *v, const char *what,
+                   const struct member *members);
+
+/* Checks that 'v' is a map from names to values, each name well formed.  A
+ * null 'v' is an empty map. */
+bool decode_map(struct decoder *, const struct value *v, const char *what);
+
+/* Checks that 'v' is a list.  A null 'v' is an empty list. */
+bool decode_list(struct decoder *, const struct value *v, const char *what);
+
+/* The name of a member of a map. */
+struct text decode_key(const struct value *member);
+
+/* Each returns the member 'key' of object 'v', checked; an empty value if it
+ * is absent or wrong. */
+struct text decode_text(struct decoder *, const struct value *v,
+                        const char *key);
+struct text decode_name(struct decoder *, const struct value *v,
+                        const char *key);
+struct text decode_interface(struct decoder *, const struct value *v,
+                             const char *key);
+struct quantity decode_rate(struct decoder *, const struct value *v,
+                            const char *key);
+struct quantity decode_bytes(struct decoder *, const struct value *v,
+                             const char *key);
+int64_t decode_integer(struct decoder *, const struct value *v,
+                       const char *key, int64_t min, int64_t max);
+
+/* True if the text is one of two words and it is the second. */
+bool decode_choice(struct decoder *, const struct value *v, const char *key,
+                   const char *no, const char *yes);
+
+void decode_text_list(struct decoder *, const struct value *v, text_vec *);
+void decode_labels(struct decoder *, const struct value *v,
+                   text_vec *names, text_vec *values);
+
+/* A list of addresses, or one by itself; with "/LENGTH" if 'prefixes'. */
+void decode_addresses(struct decoder *, const struct value *v, bool prefixes,
+                      address_vec *);
+void decode_mac(struct decoder *, const struct value *v, const char *key,
+                struct text *, struct eth_addr *);
+void decode_ports(struct decoder *, const struct value *v,
+                  struct intent_service *);
+
+/* The error "'text' is not ...: reason". */
+void decode_error(struct decoder *, const struct value *v, const char *cause,
+                  const char *remedy);
+
+#endif /* intent/decode.h */

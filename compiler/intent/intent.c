@@ -1,0 +1,336 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "intent/intent.h"
+
+#include <string.h>
+
+#include "intent/decode.h"
+
+/* The functions of this file mirror the language from the leaves up; the
+ * members of each object stand in a table at the top of its function. */
+
+enum {
+    MAX_VNI = (1 << 24) - 1,    /* RFC 8926 section 3.4. */
+    MAX_DSCP = 63,
+    MAX_QUEUE = 7,
+};
+
+/* Decodes each element of 'V', a map or list that 'CHECK' accepts, into a new
+ * element of 'VEC'. */
+#define DECODE_EACH(D, V, CHECK, WHAT, DECODE_ONE, VEC)                 \
+    do {                                                                \
+        const struct value *each__ = (V);                               \
+                                                                        \
+        if (CHECK(D, each__, WHAT)) {                                   \
+            for (size_t i__ = 0; i__ < each__->n; i__++) {              \
+                DECODE_ONE(D, &each__->elems[i__],                      \
+                           vec_push((D)->arena, VEC));                  \
+            }                                                           \
+        }                                                               \
+    } while (0)
+
+static void
+decode_uplink(struct decoder *d, const struct value *v,
+              struct intent_uplink *uplink)
+{
+    static const struct member members[] = {
+        { "interface", true }, { "rate", true }, { "burst", true },
+        { NULL, false },
+    };
+
+    uplink->name = decode_key(v);
+    if (decode_object(d, v, "an uplink", members)) {
+        uplink->interface = decode_interface(d, v, "interface");
+        uplink->rate = decode_rate(d, v, "rate");
+        uplink->burst = decode_bytes(d, v, "burst");
+    }
+}
+
+static void
+decode_node(struct decoder *d, const struct value *v,
+            struct intent_node *node)
+{
+    static const struct member members[] = {
+        { "target", false }, { "uplinks", true }, { NULL, false },
+    };
+
+    node->name = decode_key(v);
+    if (!decode_object(d, v, "a node", members)) {
+        return;
+    }
+
+    struct text target = decode_text(d, v, "target");
+    if (target.s && strcmp(target.s, "userspace")) {
+        decode_error(d, target.at, "this target is not known",
+                     "write \"userspace\", the only target so far");
+    }
+
+    const struct value *uplinks = value_member(v, "uplinks");
+    DECODE_EACH(d, uplinks, decode_map, "a map of uplinks", decode_uplink,
+                &node->uplinks);
+    if (uplinks && uplinks->n != 1) {
+        decode_error(d, uplinks, "a node has one uplink so far",
+                     "keep one of them");
+    }
+}
+
+static void
+decode_fabric(struct decoder *d, const struct value *v, struct intent *intent)
+{
+    static const struct member members[] = {
+        { "nodes", true }, { NULL, false },
+    };
+
+    if (v && decode_object(d, v, "the fabric", members)) {
+        DECODE_EACH(d, value_member(v, "nodes"), decode_map,
+                    "a map of nodes", decode_node, &intent->nodes);
+    }
+}
+
+static void
+decode_class(struct decoder *d, const struct value *v,
+             struct intent_class *class)
+{
+    static const struct member members[] = {
+        { "dscp", true }, { "queue", false }, { NULL, false },
+    };
+
+    class->name = decode_key(v);
+    if (decode_object(d, v, "a class", members)) {
+        class->dscp = decode_integer(d, v, "dscp", 0, MAX_DSCP);
+        class->queue = decode_integer(d, v, "queue", 0, MAX_QUEUE);
+    }
+}
+
+static void
+decode_service(struct decoder *d, const struct value *v,
+               struct intent_service *service)
+{
+    static const struct member members[] = {
+        { "protocol", true }, { "ports", true }, { NULL, false },
+    };
+
+    service->name = decode_key(v);
+    if (decode_object(d, v, "a service", members)) {
+        service->protocol = decode_text(d, v, "protocol");
+        if (service->protocol.s && strcmp(service->protocol.s, "tcp")
+            && strcmp(service->protocol.s, "udp")
+            && strcmp(service->protocol.s, "sctp")) {
+            decode_error(d, service->protocol.at,
+                         "this protocol is not known",
+                         "write \"tcp\", \"udp\" or \"sctp\"");
+        }
+        decode_ports(d, value_member(v, "ports"), service);
+    }
+}
+
+static void
+decode_network(struct decoder *d, const struct value *v,
+               struct intent_network *network)
+{
+    static const struct member members[] = {
+        { "vni", true }, { "subnets", true }, { "gateway", false },
+        { NULL, false },
+    };
+
+    network->name = decode_key(v);
+    if (decode_object(d, v, "a network", members)) {
+        network->vni_at = value_member(v, "vni");
+        network->vni = decode_integer(d, v, "vni", 1, MAX_VNI);
+        decode_addresses(d, value_member(v, "subnets"), true,
+                         &network->subnets);
+        decode_addresses(d, value_member(v, "gateway"), false,
+                         &network->gateways);
+    }
+}
+
+static void
+decode_endpoint(struct decoder *d, const struct value *v,
+                struct intent_endpoint *endpoint)
+{
+    static const struct member members[] = {
+        { "network", true }, { "labels", false }, { "node", false },
+        { "interface", false }, { "mac", false }, { "addresses", false },
+        { NULL, false },
+    };
+
+    endpoint->name = decode_key(v);
+    if (decode_object(d, v, "an endpoint", members)) {
+        endpoint->network = decode_text(d, v, "network");
+        endpoint->node = decode_text(d, v, "node");
+        endpoint->interface = decode_interface(d, v, "interface");
+        decode_mac(d, v, "mac", &endpoint->mac_text, &endpoint->mac);
+        decode_labels(d, value_member(v, "labels"), &endpoint->label_names,
+                      &endpoint->label_values);
+        decode_addresses(d, value_member(v, "addresses"), false,
+                         &endpoint->addresses);
+    }
+}
+
+static void
+decode_alternative(struct decoder *d, const struct value *v, bool peering,
+                   selector_vec *alternatives)
+{
+    static const struct member in_rule[] = {
+        { "network", false }, { "endpoint", false }, { "labels", false },
+        { NULL, false },
+    };
+    static const struct member in_peering[] = {
+        { "tenant", true }, { "network", false }, { "endpoint", false },
+        { "labels", false }, { NULL, false },
+    };
+    struct intent_selector *s = vec_push(d->arena, alternatives);
+
+    s->at = v;
+    if (decode_object(d, v, "a selector", peering ? in_peering : in_rule)) {
+        s->tenant = decode_text(d, v, "tenant");
+        s->network = decode_text(d, v, "network");
+        s->endpoint = decode_text(d, v, "endpoint");
+        decode_labels(d, value_member(v, "labels"), &s->label_names,
+                      &s->label_values);
+    }
+}
+
+static void
+decode_selector(struct decoder *d, const struct value *v, bool peering,
+                selector_vec *alternatives)
+{
+    if (v && v->type == VALUE_ARRAY) {
+        for (size_t i = 0; i < v->n; i++) {
+            decode_alternative(d, &v->elems[i], peering, alternatives);
+        }
+        if (!v->n) {
+            decode_error(d, v, "an empty list selects nothing",
+                         "list what is meant");
+        }
+    } else if (v) {
+        decode_alternative(d, v, peering, alternatives);
+    }
+}
+
+static void
+decode_rule(struct decoder *d, const struct value *v,
+            struct intent_rule *rule)
+{
+    static const struct member members[] = {
+        { "name", true }, { "action", false }, { "from", true },
+        { "to", true }, { "service", false }, { "class", false },
+        { NULL, false },
+    };
+
+    if (decode_object(d, v, "a rule", members)) {
+        rule->name = decode_name(d, v, "name");
+        rule->deny = decode_choice(d, v, "action", "allow", "deny");
+        decode_selector(d, value_member(v, "from"), false, &rule->from);
+        decode_selector(d, value_member(v, "to"), false, &rule->to);
+        rule->service = decode_text(d, v, "service");
+        rule->class = decode_text(d, v, "class");
+    }
+}
+
+static void
+decode_peering(struct decoder *d, const struct value *v,
+               struct intent_rule *peering)
+{
+    static const struct member members[] = {
+        { "from", true }, { "to", true }, { "service", true },
+        { "class", false }, { NULL, false },
+    };
+
+    peering->name = decode_key(v);
+    if (decode_object(d, v, "a peering", members)) {
+        decode_selector(d, value_member(v, "from"), true, &peering->from);
+        decode_selector(d, value_member(v, "to"), true, &peering->to);
+        peering->service = decode_text(d, v, "service");
+        peering->class = decode_text(d, v, "class");
+    }
+}
+
+static void
+decode_bandwidth(struct decoder *d, const struct value *v,
+                 struct intent_tenant *tenant)
+{
+    static const struct member members[] = {
+        { "limit", true }, { "burst", true }, { NULL, false },
+    };
+
+    if (v && decode_object(d, v, "bandwidth", members)) {
+        tenant->limit = decode_rate(d, v, "limit");
+        tenant->burst = decode_bytes(d, v, "burst");
+    }
+}
+
+static void
+decode_tenant(struct decoder *d, const struct value *v,
+              struct intent_tenant *tenant)
+{
+    static const struct member members[] = {
+        { "default", false }, { "peers", false }, { "bandwidth", false },
+        { "networks", true }, { "endpoints", false }, { "rules", false },
+        { NULL, false },
+    };
+
+    tenant->name = decode_key(v);
+    if (!decode_object(d, v, "a tenant", members)) {
+        return;
+    }
+    tenant->default_allow = decode_choice(d, v, "default", "deny", "allow");
+    decode_text_list(d, value_member(v, "peers"), &tenant->peers);
+    decode_bandwidth(d, value_member(v, "bandwidth"), tenant);
+
+    DECODE_EACH(d, value_member(v, "networks"), decode_map,
+                "a map of networks", decode_network, &tenant->networks);
+    DECODE_EACH(d, value_member(v, "endpoints"), decode_map,
+                "a map of endpoints", decode_endpoint, &tenant->endpoints);
+    DECODE_EACH(d, value_member(v, "rules"), decode_list,
+                "a list of rules", decode_rule, &tenant->rules);
+}
+
+static void
+decode_intent(struct decoder *d, const struct value *v, struct intent *intent)
+{
+    static const struct member members[] = {
+        { "version", true }, { "fabric", true }, { "classes", false },
+        { "services", false }, { "tenants", true }, { "peerings", false },
+        { NULL, false },
+    };
+
+    if (!decode_object(d, v, "an intent", members)) {
+        return;
+    }
+    decode_integer(d, v, "version", 1, 1);
+    decode_fabric(d, value_member(v, "fabric"), intent);
+
+    DECODE_EACH(d, value_member(v, "classes"), decode_map,
+                "a map of classes", decode_class, &intent->classes);
+    DECODE_EACH(d, value_member(v, "services"), decode_map,
+                "a map of services", decode_service, &intent->services);
+    DECODE_EACH(d, value_member(v, "tenants"), decode_map,
+                "a map of tenants", decode_tenant, &intent->tenants);
+    DECODE_EACH(d, value_member(v, "peerings"), decode_map,
+                "a map of peerings", decode_peering, &intent->peerings);
+}
+
+const struct intent *
+intent_parse(const struct source *source, struct arena *arena,
+             struct diags *diags)
+{
+    const struct value *v = value_parse(source, arena, diags);
+    struct decoder d = { arena, diags };
+    size_t n_errors = diags->n_errors;
+
+    if (!v) {
+        return NULL;
+    }
+
+    struct intent *intent = arena_zalloc(arena, sizeof *intent);
+    intent->source = source;
+    decode_intent(&d, v, intent);
+    return diags->n_errors == n_errors ? intent : NULL;
+}

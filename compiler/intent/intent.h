@@ -1,0 +1,128 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef INTENT_INTENT_H
+#define INTENT_INTENT_H 1
+
+/* An intent as it is written: JSON text decoded into C, member by member,
+ * every value with its place.  Names are not resolved here; see sema/.
+ *
+ * Everything lives in the arena given to intent_parse(). */
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/source.h"
+#include "base/vec.h"
+#include "intent/value.h"
+#include "openvswitch/types.h"
+
+/* A name or other string and its place.  's' is NULL where it is absent. */
+struct text {
+    const char *s;
+    const struct value *at;
+};
+
+/* A quantity in its base unit and its place; 'at' is NULL where absent. */
+struct quantity {
+    uint64_t n;                 /* bits per second, or bytes. */
+    const struct value *at;
+};
+
+/* IPv4 addresses are IPv4-mapped, as in Open vSwitch's in6_addr helpers.
+ * 'plen' counts from the start of the 128 bits: 128 for one address. */
+struct address {
+    struct in6_addr ip;
+    int plen;
+    const struct value *at;
+};
+
+VEC_TYPEDEF(text_vec, struct text);
+VEC_TYPEDEF(address_vec, struct address);
+
+struct intent_uplink {
+    struct text name, interface;
+    struct quantity rate, burst;
+};
+
+struct intent_node {
+    struct text name;
+    VEC(struct intent_uplink) uplinks;
+};
+
+struct intent_class {
+    struct text name;
+    uint8_t dscp;               /* 0..63. */
+    uint16_t queue;
+};
+
+struct port_range {
+    uint16_t first, last;       /* Inclusive, 1..65535. */
+};
+
+struct intent_service {
+    struct text name, protocol; /* "tcp", "udp", "sctp". */
+    VEC(struct port_range) ports;
+};
+
+/* One alternative of a selector: its members AND. */
+struct intent_selector {
+    const struct value *at;
+    struct text tenant, network, endpoint;
+    text_vec label_names, label_values;     /* In parallel. */
+};
+
+VEC_TYPEDEF(selector_vec, struct intent_selector);  /* Alternatives OR. */
+
+struct intent_rule {
+    struct text name;
+    bool deny;
+    selector_vec from, to;
+    struct text service, class; /* Absent: any service; best-effort. */
+};
+
+struct intent_network {
+    struct text name;
+    uint32_t vni;
+    const struct value *vni_at;
+    address_vec subnets, gateways;
+};
+
+struct intent_endpoint {
+    struct text name, network, node, interface, mac_text;
+    struct eth_addr mac;
+    text_vec label_names, label_values;
+    address_vec addresses;
+};
+
+struct intent_tenant {
+    struct text name;
+    bool default_allow;
+    text_vec peers;
+    struct quantity limit, burst;
+    VEC(struct intent_network) networks;
+    VEC(struct intent_endpoint) endpoints;
+    VEC(struct intent_rule) rules;
+};
+
+struct intent {
+    const struct source *source;
+    VEC(struct intent_node) nodes;
+    VEC(struct intent_class) classes;
+    VEC(struct intent_service) services;
+    VEC(struct intent_tenant) tenants;
+    VEC(struct intent_rule) peerings;
+};
+
+/* Decodes 'source'.  Returns NULL after adding at least one error to 'diags'
+ * if it is not an intent. */
+const struct intent *intent_parse(const struct source *, struct arena *,
+                                  struct diags *);
+
+#endif /* intent/intent.h */

@@ -1,0 +1,119 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "intent/units.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <string.h>
+
+struct unit {
+    const char *name;
+    uint64_t factor;
+};
+
+static const struct unit rate_units[] = {
+    { "bps", 1 },
+    { "kbps", 1000 },
+    { "Mbps", 1000 * 1000 },
+    { "Gbps", 1000 * 1000 * 1000 },
+    { "Tbps", UINT64_C(1000) * 1000 * 1000 * 1000 },
+    { NULL, 0 },
+};
+
+static const struct unit byte_units[] = {
+    { "B", 1 },
+    { "kB", 1000 },
+    { "KB", 1000 },
+    { "MB", 1000 * 1000 },
+    { "GB", 1000 * 1000 * 1000 },
+    { "KiB", 1024 },
+    { "MiB", 1024 * 1024 },
+    { "GiB", 1024 * 1024 * 1024 },
+    { NULL, 0 },
+};
+
+/* n = n * factor + add, or false if that overflows. */
+static bool
+multiply_add(uint64_t *n, uint64_t factor, uint64_t add)
+{
+    return (!__builtin_mul_overflow(*n, factor, n)
+            && !__builtin_add_overflow(*n, add, n));
+}
+
+/* Parses digits, at least one, at '*sp' and moves it behind them. */
+static const char *
+parse_digits(const char **sp, uint64_t *n, size_t *n_digits)
+{
+    const char *s = *sp;
+
+    *n = 0;
+    while (isdigit((unsigned char) *s)) {
+        if (!multiply_add(n, 10, *s++ - '0')) {
+            return "the number is too large";
+        }
+    }
+    *n_digits = s - *sp;
+    *sp = s;
+    return *n_digits ? NULL : "a number must come first";
+}
+
+static const char *
+parse_quantity(const char *s, const struct unit *units, const char *bad_unit,
+               uint64_t *np)
+{
+    uint64_t whole, fraction = 0, divisor = 1;
+    size_t n_digits;
+    const char *error = parse_digits(&s, &whole, &n_digits);
+
+    if (!error && *s == '.') {
+        s++;
+        error = parse_digits(&s, &fraction, &n_digits);
+        if (!error && n_digits > 12) {
+            error = "there are too many digits after the point";
+        }
+        for (size_t i = 0; !error && i < n_digits; i++) {
+            divisor *= 10;
+        }
+    }
+    if (error) {
+        return error;
+    }
+
+    while (units->name && strcmp(units->name, s)) {
+        units++;
+    }
+    if (!units->name) {
+        return bad_unit;
+    }
+    if (__builtin_mul_overflow(fraction, units->factor, &fraction)) {
+        return "there are too many digits after the point";
+    }
+    if (fraction % divisor) {
+        return "the result is not a whole number of the base unit";
+    }
+    if (!multiply_add(&whole, units->factor, fraction / divisor)) {
+        return "the number is too large";
+    }
+    *np = whole;
+    return NULL;
+}
+
+const char *
+parse_rate(const char *s, uint64_t *n)
+{
+    return parse_quantity(s, rate_units, "the unit must be one of bps, kbps, "
+                          "Mbps, Gbps, Tbps", n);
+}
+
+const char *
+parse_bytes(const char *s, uint64_t *n)
+{
+    return parse_quantity(s, byte_units, "the unit must be one of B, kB, MB, "
+                          "GB, KiB, MiB, GiB", n);
+}

@@ -1,0 +1,255 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "intent/value.h"
+
+#include <jansson.h>
+#include <string.h>
+
+/* The scan of the text that runs in step with jansson's tree.  jansson has
+ * accepted the text already, so the scan need not check it. */
+struct scan {
+    const struct source *source;
+    size_t at;
+    struct arena *arena;
+};
+
+static void scan_value(struct scan *, const json_t *, struct value *);
+
+static void
+skip_space(struct scan *scan)
+{
+    while (strchr(" \t\r\n", scan->source->text[scan->at])
+           && scan->at < scan->source->len) {
+        scan->at++;
+    }
+}
+
+/* Skips white space, then the one character that must follow. */
+static void
+skip_punctuation(struct scan *scan)
+{
+    skip_space(scan);
+    scan->at++;
+}
+
+static void
+skip_string(struct scan *scan)
+{
+    const char *text = scan->source->text;
+
+    for (scan->at++; text[scan->at] != '"'; scan->at++) {
+        scan->at += text[scan->at] == '\\';
+    }
+    scan->at++;
+}
+
+static void
+skip_literal(struct scan *scan)
+{
+    scan->at += strcspn(scan->source->text + scan->at, " \t\r\n,]}");
+}
+
+/* Appends reference token 'token' to 'pointer', escaped as RFC 6901 says. */
+static const char *
+pointer_append(struct arena *arena, const char *pointer, const char *token)
+{
+    size_t n_escapes = 0;
+
+    for (const char *p = token; *p; p++) {
+        n_escapes += *p == '~' || *p == '/';
+    }
+
+    size_t len = strlen(pointer);
+    char *s = arena_zalloc(arena, len + 1 + strlen(token) + n_escapes + 1);
+    char *out = s + len;
+
+    memcpy(s, pointer, len);
+    *out++ = '/';
+    for (const char *p = token; *p; p++) {
+        if (*p == '~' || *p == '/') {
+            *out++ = '~';
+            *out++ = *p == '~' ? '0' : '1';
+        } else {
+            *out++ = *p;
+        }
+    }
+    return s;
+}
+
+static void
+scan_array(struct scan *scan, const json_t *json, struct value *value)
+{
+    value->type = VALUE_ARRAY;
+    value->n = json_array_size(json);
+    value->elems = arena_zalloc(scan->arena, value->n * sizeof *value->elems);
+
+    scan->at++;
+    for (size_t i = 0; i < value->n; i++) {
+        if (i) {
+            skip_punctuation(scan);
+        }
+        value->elems[i].pointer = arena_printf(scan->arena, "%s/%zu",
+                                               value->pointer, i);
+        scan_value(scan, json_array_get(json, i), &value->elems[i]);
+    }
+    skip_punctuation(scan);
+}
+
+static void
+scan_object(struct scan *scan, const json_t *json, struct value *value)
+{
+    const char *key;
+    json_t *member;
+    size_t i = 0;
+
+    value->type = VALUE_OBJECT;
+    value->n = json_object_size(json);
+    value->elems = arena_zalloc(scan->arena, value->n * sizeof *value->elems);
+
+    scan->at++;
+    /* jansson keeps the order of the text. */
+    json_object_foreach ((json_t *) json, key, member) {
+        struct value *v = &value->elems[i++];
+
+        if (i > 1) {
+            skip_punctuation(scan);
+        }
+        skip_space(scan);
+        v->key_span = (struct span) { scan->source, scan->at, 0 };
+        skip_string(scan);
+        v->key_span.end = scan->at;
+        v->key = arena_strdup(scan->arena, key);
+        v->pointer = pointer_append(scan->arena, value->pointer, key);
+        skip_punctuation(scan);
+        scan_value(scan, member, v);
+    }
+    skip_punctuation(scan);
+}
+
+static void
+scan_value(struct scan *scan, const json_t *json, struct value *value)
+{
+    skip_space(scan);
+    value->span = (struct span) { scan->source, scan->at, 0 };
+
+    switch (json_typeof(json)) {
+    case JSON_OBJECT:
+        scan_object(scan, json, value);
+        break;
+    case JSON_ARRAY:
+        scan_array(scan, json, value);
+        break;
+    case JSON_STRING:
+        value->type = VALUE_STRING;
+        value->string = arena_strdup(scan->arena, json_string_value(json));
+        skip_string(scan);
+        break;
+    case JSON_INTEGER:
+        value->type = VALUE_INTEGER;
+        value->integer = json_integer_value(json);
+        skip_literal(scan);
+        break;
+    case JSON_REAL:
+        value->type = VALUE_REAL;
+        skip_literal(scan);
+        break;
+    case JSON_TRUE:
+    case JSON_FALSE:
+        value->type = VALUE_BOOLEAN;
+        value->boolean = json_is_true(json);
+        skip_literal(scan);
+        break;
+    case JSON_NULL:
+    default:
+        value->type = VALUE_NULL;
+        skip_literal(scan);
+        break;
+    }
+    value->span.end = scan->at;
+}
+
+/* Turns jansson's complaint into ours. */
+static void
+report_json_error(const struct source *source, const json_error_t *error,
+                  struct diags *diags)
+{
+    size_t at = error->position > 0 ? error->position : 0;
+    struct diag *d;
+
+    /* jansson stands behind the token that it could not take. */
+    at = at > source->len ? source->len : at;
+    at -= at > 0;
+    d = diag_error(diags, (struct span) { source, at, at }, NULL,
+                   "this is not valid JSON: %s", error->text);
+    switch (json_error_code(error)) {
+    case json_error_duplicate_key:
+        diag_remedy(diags, d, "give each member of an object once");
+        break;
+    case json_error_stack_overflow:
+        diag_remedy(diags, d, "nest less deeply");
+        break;
+    case json_error_invalid_utf8:
+        diag_remedy(diags, d, "save the file as UTF-8");
+        break;
+    default:
+        diag_remedy(diags, d, "mend the syntax here or just before; "
+                    "JSON has no comments and no trailing commas");
+        break;
+    }
+}
+
+const struct value *
+value_parse(const struct source *source, struct arena *arena,
+            struct diags *diags)
+{
+    json_error_t error;
+    json_t *json = json_loadb(source->text, source->len,
+                              JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
+                              &error);
+
+    if (!json) {
+        report_json_error(source, &error, diags);
+        return NULL;
+    }
+
+    struct scan scan = { .source = source, .arena = arena };
+    struct value *value = arena_zalloc(arena, sizeof *value);
+    value->pointer = "";
+    scan_value(&scan, json, value);
+    json_decref(json);
+    return value;
+}
+
+const struct value *
+value_member(const struct value *object, const char *key)
+{
+    if (object->type == VALUE_OBJECT) {
+        for (size_t i = 0; i < object->n; i++) {
+            if (!strcmp(object->elems[i].key, key)) {
+                return &object->elems[i];
+            }
+        }
+    }
+    return NULL;
+}
+
+const char *
+value_type_name(enum value_type type)
+{
+    switch (type) {
+    case VALUE_NULL: return "null";
+    case VALUE_BOOLEAN: return "true or false";
+    case VALUE_INTEGER: return "a whole number";
+    case VALUE_REAL: return "a number with a fraction";
+    case VALUE_STRING: return "a string";
+    case VALUE_ARRAY: return "a list";
+    case VALUE_OBJECT: return "an object";
+    }
+    return "a value";
+}

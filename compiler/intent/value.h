@@ -1,0 +1,63 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef INTENT_VALUE_H
+#define INTENT_VALUE_H 1
+
+/* JSON values that know where they stand.
+ *
+ * jansson checks and decodes the text but keeps no positions; a scan of the
+ * same text, in step with jansson's tree, adds them.  Nothing outside intent/
+ * sees jansson, whose names clash with libopenvswitch's. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/source.h"
+
+enum value_type {
+    VALUE_NULL,
+    VALUE_BOOLEAN,
+    VALUE_INTEGER,
+    VALUE_REAL,
+    VALUE_STRING,
+    VALUE_ARRAY,
+    VALUE_OBJECT,
+};
+
+struct value {
+    enum value_type type;
+    struct span span;
+    const char *pointer;        /* JSON pointer (RFC 6901) of this value. */
+    union {
+        bool boolean;
+        int64_t integer;
+        const char *string;     /* UTF-8 without null bytes. */
+        struct {
+            struct value *elems;    /* In the order of the text. */
+            size_t n;
+        };
+    };
+
+    /* Members of an object only. */
+    const char *key;
+    struct span key_span;
+};
+
+/* Parses 'source'.  Returns NULL after adding an error to 'diags' if it is
+ * not JSON (RFC 8259), has a duplicate key, or is nested too deep. */
+const struct value *value_parse(const struct source *, struct arena *,
+                                struct diags *);
+
+/* The member called 'key' of an object, or NULL. */
+const struct value *value_member(const struct value *, const char *key);
+
+/* "an object", "a number", ... */
+const char *value_type_name(enum value_type);
+
+#endif /* intent/value.h */

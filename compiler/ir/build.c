@@ -1,0 +1,223 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "ir/ir.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+#include "openvswitch/hmap.h"
+#include "sema/ident.h"
+#include "util.h"
+
+const struct reason_info reason_infos[] = {
+#define REASON(NAME, NUMBER, WORD, TEXT) { REASON_##NAME, WORD, TEXT },
+#include "ir/reasons.def"
+#undef REASON
+};
+const size_t n_reason_infos = ARRAY_SIZE(reason_infos);
+
+/* A set of the numbers that are taken. */
+struct number {
+    struct hmap_node node;
+    uint32_t number;
+};
+
+struct builder {
+    struct arena *arena;
+    struct ir_prog *prog;
+    const struct policy *policy;
+    const struct intent_node *node;
+    struct hmap tenant_numbers, zones, endpoint_numbers;
+};
+
+static bool
+number_is_taken(const struct hmap *taken, uint32_t number)
+{
+    const struct number *n;
+
+    HMAP_FOR_EACH_WITH_HASH (n, node, hash_int(number, 0), taken) {
+        if (n->number == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A number of 'n_bits' for 'name'.  If another name has it, the next free
+ * one; the order of calls, by name, makes that repeatable. */
+static uint32_t
+take_number(struct builder *b, struct hmap *taken, const char *kind,
+            const char *name, int n_bits)
+{
+    uint32_t number = ident(kind, name, n_bits);
+    uint32_t mask = n_bits == 32 ? UINT32_MAX : (1u << n_bits) - 1;
+
+    while (number_is_taken(taken, number) || number < IDENT_RESERVED) {
+        number = (number + 1) & mask;
+    }
+
+    struct number *n = arena_zalloc(b->arena, sizeof *n);
+    n->number = number;
+    hmap_insert(taken, &n->node, hash_int(number, 0));
+    return number;
+}
+
+static struct ir_tenant *
+add_tenant(struct builder *b, const struct policy_tenant *policy)
+{
+    const struct intent_uplink *uplink = &b->node->uplinks.v[0];
+    const struct intent_tenant *intent = policy->intent;
+    struct ir_tenant *tenant = arena_zalloc(b->arena, sizeof *tenant);
+
+    tenant->name = policy->name;
+    tenant->policy = policy;
+    tenant->number = take_number(b, &b->tenant_numbers, "tenant",
+                                 policy->name, 32);
+    tenant->zone = take_number(b, &b->zones, "zone", policy->name, 16);
+    /* Without "bandwidth" the uplink is the limit. */
+    tenant->rate_kbps = (intent->limit.at ? intent->limit.n
+                         : uplink->rate.n) / 1000;
+    tenant->burst_bytes = (intent->limit.at ? intent->burst.n
+                           : uplink->burst.n);
+    *vec_push(b->arena, &b->prog->tenants) = tenant;
+    return tenant;
+}
+
+static const struct ir_network *
+get_network(struct builder *b, const struct ir_tenant *tenant,
+            const struct policy_network *policy)
+{
+    for (size_t i = 0; i < b->prog->networks.n; i++) {
+        if (b->prog->networks.v[i]->policy == policy) {
+            return b->prog->networks.v[i];
+        }
+    }
+
+    struct ir_network *network = arena_zalloc(b->arena, sizeof *network);
+    network->tenant = tenant;
+    network->policy = policy;
+    *vec_push(b->arena, &b->prog->networks) = network;
+    return network;
+}
+
+static void
+add_endpoint(struct builder *b, const struct ir_tenant *tenant,
+             const struct policy_endpoint *policy)
+{
+    struct ir_endpoint *e = arena_zalloc(b->arena, sizeof *e);
+
+    e->number = take_number(b, &b->endpoint_numbers, "endpoint",
+                            policy->name, 32);
+    e->tenant = tenant;
+    e->network = get_network(b, tenant, policy->network);
+    e->policy = policy;
+    *vec_push(b->arena, &b->prog->endpoints) = e;
+}
+
+static void
+add_endpoints(struct builder *b, const struct policy_tenant *policy)
+{
+    struct ir_tenant *tenant = NULL;
+
+    for (size_t i = 0; i < policy->endpoints.n; i++) {
+        const struct policy_endpoint *e = policy->endpoints.v[i];
+
+        if (!e->bound) {
+            *vec_push(b->arena, &b->prog->unbound) = e;
+        } else if (strcmp(e->intent->node.s, b->prog->node)) {
+            *vec_push(b->arena, &b->prog->elsewhere) = e;
+        } else {
+            if (!tenant) {
+                tenant = add_tenant(b, policy);
+            }
+            add_endpoint(b, tenant, e);
+        }
+    }
+}
+
+static int
+compare_endpoint_policy(const void *key, const void *e_)
+{
+    const struct policy_endpoint *policy = key;
+    const struct ir_endpoint *const *e = e_;
+    int cmp = strcmp(policy->tenant->name, (*e)->tenant->name);
+
+    return cmp ? cmp : strcmp(policy->name, (*e)->policy->name);
+}
+
+/* The endpoints of 'all' that are on this node. */
+static void
+localize(struct builder *b, const endpoint_vec *all, ir_endpoint_vec *local)
+{
+    for (size_t i = 0; i < all->n && b->prog->endpoints.n; i++) {
+        struct ir_endpoint **e = bsearch(
+            all->v[i], b->prog->endpoints.v, b->prog->endpoints.n,
+            sizeof *b->prog->endpoints.v, compare_endpoint_policy);
+
+        if (e) {
+            *vec_push(b->arena, local) = *e;
+        }
+    }
+}
+
+static void
+add_rule(struct builder *b, const struct policy_rule *policy)
+{
+    ir_endpoint_vec from = VEC_INIT, to = VEC_INIT;
+
+    localize(b, &policy->from, &from);
+    localize(b, &policy->to, &to);
+    if (from.n && to.n) {
+        struct ir_rule *rule = arena_zalloc(b->arena, sizeof *rule);
+
+        rule->policy = policy;
+        rule->from = from;
+        rule->to = to;
+        *vec_push(b->arena, &b->prog->rules) = rule;
+    }
+}
+
+struct ir_prog *
+ir_build(const struct policy *policy, const char *node, struct arena *arena)
+{
+    struct ir_prog *prog = arena_zalloc(arena, sizeof *prog);
+    struct builder b = {
+        .arena = arena, .prog = prog, .policy = policy,
+        .tenant_numbers = HMAP_INITIALIZER(&b.tenant_numbers),
+        .zones = HMAP_INITIALIZER(&b.zones),
+        .endpoint_numbers = HMAP_INITIALIZER(&b.endpoint_numbers),
+    };
+
+    for (size_t i = 0; i < policy->intent->nodes.n; i++) {
+        if (!strcmp(policy->intent->nodes.v[i].name.s, node)) {
+            b.node = &policy->intent->nodes.v[i];
+        }
+    }
+    if (!b.node) {
+        return NULL;
+    }
+
+    prog->node = b.node->name.s;
+    for (size_t i = 0; i < policy->tenants.n; i++) {
+        add_endpoints(&b, policy->tenants.v[i]);
+    }
+    for (size_t i = 0; i < policy->rules.n; i++) {
+        add_rule(&b, policy->rules.v[i]);
+    }
+    for (size_t i = 0; i < policy->services.n; i++) {
+        if (policy->services.v[i]->symmetric) {
+            *vec_push(arena, &prog->symmetric) = policy->services.v[i];
+        }
+    }
+    hmap_destroy(&b.tenant_numbers);
+    hmap_destroy(&b.zones);
+    hmap_destroy(&b.endpoint_numbers);
+    return prog;
+}

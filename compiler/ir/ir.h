@@ -1,0 +1,79 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef IR_IR_H
+#define IR_IR_H 1
+
+/* The policy program of one node: who is here, what they may send to each
+ * other, and how fast.
+ *
+ * Endpoints that are not bound to this node are not in it; ir_build() lists
+ * them apart.  Everything lives in the arena given to ir_build() and points
+ * into the policy. */
+
+#include <stdint.h>
+
+#include "sema/policy.h"
+
+enum reason {
+#define REASON(NAME, NUMBER, WORD, TEXT) REASON_##NAME = NUMBER,
+#include "ir/reasons.def"
+#undef REASON
+};
+
+struct reason_info {
+    enum reason reason;
+    const char *name, *text;
+};
+extern const struct reason_info reason_infos[];
+extern const size_t n_reason_infos;
+
+/* Numbers follow from names (sema/ident.h) and are unique on the node. */
+struct ir_tenant {
+    const char *name;
+    uint32_t number;
+    uint16_t zone;              /* Connection tracking; never 0. */
+    uint64_t rate_kbps;         /* Frame bytes without FCS. */
+    uint64_t burst_bytes;
+    const struct policy_tenant *policy;
+};
+
+struct ir_network {
+    const struct ir_tenant *tenant;
+    const struct policy_network *policy;
+};
+
+struct ir_endpoint {
+    uint32_t number;
+    const struct ir_tenant *tenant;
+    const struct ir_network *network;
+    const struct policy_endpoint *policy;
+};
+
+VEC_TYPEDEF(ir_endpoint_vec, const struct ir_endpoint *);
+
+struct ir_rule {
+    const struct policy_rule *policy;
+    ir_endpoint_vec from, to;   /* Neither is empty. */
+};
+
+struct ir_prog {
+    const char *node;
+    VEC(struct ir_tenant *) tenants;        /* Each sorted by name. */
+    VEC(struct ir_network *) networks;
+    VEC(struct ir_endpoint *) endpoints;
+    VEC(struct ir_rule *) rules;
+    VEC(const struct policy_service *) symmetric;   /* Used here or not. */
+    endpoint_vec unbound;       /* Something of the binding is missing. */
+    endpoint_vec elsewhere;     /* On other nodes. */
+};
+
+/* Builds the program of the node called 'node'; NULL if the policy does not
+ * know it. */
+struct ir_prog *ir_build(const struct policy *, const char *node,
+                         struct arena *);
+
+#endif /* ir/ir.h */

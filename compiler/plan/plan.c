@@ -1,0 +1,97 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "plan/plan.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+void
+plan_init(struct plan *plan, struct arena *arena, const char *node)
+{
+    memset(plan, 0, sizeof *plan);
+    plan->arena = arena;
+    plan->node = node;
+    plan->target = "userspace";
+}
+
+void
+plan_add_flow(struct plan *plan, uint8_t table, uint16_t priority,
+              uint64_t cookie, const char *match, const char *actions)
+{
+    *vec_push(plan->arena, &plan->flows) = (struct plan_flow) {
+        .table = table, .priority = priority, .cookie = cookie,
+        .match = match, .actions = actions,
+    };
+}
+
+/* Orders flows as a reader wants them, equal ones as they were added. */
+static int
+compare_flows(const void *a_, const void *b_)
+{
+    const struct plan_flow *const *ap = a_;
+    const struct plan_flow *const *bp = b_;
+    const struct plan_flow *a = *ap, *b = *bp;
+
+    if (a->table != b->table) {
+        return a->table < b->table ? -1 : 1;
+    } else if (a->priority != b->priority) {
+        return a->priority > b->priority ? -1 : 1;
+    }
+
+    int cmp = strcmp(a->match, b->match);
+    return cmp ? cmp : a < b ? -1 : a > b;
+}
+
+static bool
+is_same_key(const struct plan_flow *a, const struct plan_flow *b)
+{
+    return (a->table == b->table && a->priority == b->priority
+            && !strcmp(a->match, b->match));
+}
+
+void
+plan_finish(struct plan *plan)
+{
+    size_t n = plan->flows.n, n_kept = 0;
+    struct plan_flow **sorted = arena_zalloc(plan->arena, n * sizeof *sorted);
+    struct plan_flow *kept = arena_zalloc(plan->arena, n * sizeof *kept);
+
+    for (size_t i = 0; i < n; i++) {
+        sorted[i] = &plan->flows.v[i];
+    }
+    if (n) {
+        qsort(sorted, n, sizeof *sorted, compare_flows);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!i || !is_same_key(sorted[i], sorted[i - 1])) {
+            kept[n_kept++] = *sorted[i];
+        }
+    }
+    plan->flows.v = kept;
+    plan->flows.n = n_kept;
+    plan->flows.allocated = n;
+}
+
+const char *
+plan_flow_string(const struct plan *plan, const struct plan_flow *flow)
+{
+    return arena_printf(plan->arena, "cookie=%#"PRIx64",table=%u,priority=%u"
+                        "%s%s actions=%s", flow->cookie, flow->table,
+                        flow->priority, flow->match[0] ? "," : "",
+                        flow->match, flow->actions);
+}
+
+const char *
+plan_meter_string(const struct plan *plan, const struct plan_meter *meter)
+{
+    return arena_printf(plan->arena, "meter=%"PRIu32",kbps,burst,stats,"
+                        "bands=type=drop,rate=%"PRIu64",burst_size=%"PRIu32,
+                        meter->id, meter->rate_kbps, meter->burst_kbit);
+}

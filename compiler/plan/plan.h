@@ -1,0 +1,88 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef PLAN_PLAN_H
+#define PLAN_PLAN_H 1
+
+/* What one node must hold: OpenFlow flows and meters.
+ *
+ * A backend fills a plan; compile writes it to files and apply sends it.
+ * Flows are kept as text in ovs-ofctl's syntax, so that what an operator
+ * reads is what the switch gets.  Everything lives in the plan's arena. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+
+struct plan_flow {
+    uint8_t table;
+    uint16_t priority;
+    uint64_t cookie;
+    const char *match;          /* "ip,nw_dst=10.1.0.10", or "". */
+    const char *actions;        /* "drop"; empty is not allowed. */
+};
+
+/* A meter with one drop band.  Rates count frame bytes without FCS. */
+struct plan_meter {
+    uint32_t id;                /* PLAN_METER_FIRST + 16 bits. */
+    const char *name;           /* The tenant. */
+    uint64_t rate_kbps;
+    uint32_t burst_kbit;
+};
+
+/* Meter ids that are Bulkhead's on a bridge; all others are somebody else's.
+ * Meters carry no cookie, so the id says whose they are.
+ *
+ * The low 16 bits follow from the tenant's name.  A plan uses the lower half;
+ * the upper half is the push engine's, which gives a meter that changes the
+ * id in the other half, so that old and new can stand side by side. */
+#define PLAN_METER_FIRST 0x10000u
+#define PLAN_METER_LAST 0x2ffffu
+#define PLAN_METER_OTHER(ID) ((ID) ^ 0x30000u)
+
+/* What a cookie means, for manifest.json. */
+struct plan_cookie {
+    uint64_t cookie;
+    const char *kind;           /* "allow", "deny", ..., or "implicit". */
+    const char *name;           /* Of the rule, or of the reason. */
+    const char *text;           /* Place in the intent, or an explanation. */
+};
+
+VEC_TYPEDEF(plan_names, const char *);
+
+struct plan {
+    struct arena *arena;        /* Not owned. */
+    const char *node;
+    const char *target;         /* "userspace". */
+    VEC(struct plan_flow) flows;        /* Sorted by plan_finish(). */
+    VEC(struct plan_meter) meters;
+    VEC(struct plan_cookie) cookies;
+    plan_names ports;           /* Interfaces that must be on the bridge. */
+    plan_names unbound, elsewhere;      /* Endpoints that match nothing. */
+};
+
+void plan_init(struct plan *, struct arena *, const char *node);
+
+/* Appends a flow; the strings must live as long as the plan. */
+void plan_add_flow(struct plan *, uint8_t table, uint16_t priority,
+                   uint64_t cookie, const char *match, const char *actions);
+
+/* Sorts flows and drops repeated ones, keeping the first that was added:
+ * two rules may allow the same packets. */
+void plan_finish(struct plan *);
+
+/* The text of a flow or meter, without newline, in 'plan->arena'. */
+const char *plan_flow_string(const struct plan *, const struct plan_flow *);
+const char *plan_meter_string(const struct plan *, const struct plan_meter *);
+
+/* Writes flows.txt, meters.txt and manifest.json to the folder 'dir', which
+ * is made if it is not there.  Each file is replaced as a whole or not at
+ * all.  Returns NULL, or a reason in 'plan->arena'. */
+const char *plan_write(const struct plan *, const char *dir);
+
+#endif /* plan/plan.h */

@@ -1,0 +1,182 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "plan/plan.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "util.h"
+
+static void
+format_flows(const struct plan *plan, struct ds *ds)
+{
+    ds_put_format(ds, "# Flows of node %s: ovs-ofctl -O OpenFlow14 --bundle "
+                  "replace-flows BRIDGE flows.txt\n"
+                  "# The meters of meters.txt must be there first.\n",
+                  plan->node);
+    for (size_t i = 0; i < plan->flows.n; i++) {
+        ds_put_format(ds, "%s\n", plan_flow_string(plan,
+                                                   &plan->flows.v[i]));
+    }
+}
+
+static void
+format_meters(const struct plan *plan, struct ds *ds)
+{
+    for (size_t i = 0; i < plan->meters.n; i++) {
+        ds_put_format(ds, "%s\n", plan_meter_string(plan,
+                                                    &plan->meters.v[i]));
+    }
+}
+
+static struct json *
+names_to_json(const plan_names *names)
+{
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; i < names->n; i++) {
+        json_array_add(array, json_string_create(names->v[i]));
+    }
+    return array;
+}
+
+static struct json *
+cookies_to_json(const struct plan *plan, bool implicit)
+{
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; i < plan->cookies.n; i++) {
+        const struct plan_cookie *c = &plan->cookies.v[i];
+
+        if (!strcmp(c->kind, "implicit") == implicit) {
+            struct json *object = json_object_create();
+
+            json_object_put_format(object, "cookie", "%#"PRIx64, c->cookie);
+            if (implicit) {
+                json_object_put_string(object, "reason", c->name);
+                json_object_put_string(object, "text", c->text);
+            } else {
+                json_object_put_string(object, "kind", c->kind);
+                json_object_put_string(object, "name", c->name);
+                json_object_put_string(object, "place", c->text);
+            }
+            json_array_add(array, object);
+        }
+    }
+    return array;
+}
+
+static struct json *
+meters_to_json(const struct plan *plan)
+{
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; i < plan->meters.n; i++) {
+        const struct plan_meter *m = &plan->meters.v[i];
+        struct json *object = json_object_create();
+
+        json_object_put(object, "id", json_integer_create(m->id));
+        json_object_put_string(object, "tenant", m->name);
+        json_object_put(object, "rate_kbps",
+                        json_integer_create(m->rate_kbps));
+        json_object_put(object, "burst_kbit",
+                        json_integer_create(m->burst_kbit));
+        json_array_add(array, object);
+    }
+    return array;
+}
+
+static void
+format_manifest(const struct plan *plan, struct ds *ds)
+{
+    struct json *manifest = json_object_create();
+    char *s;
+
+    json_object_put_string(manifest, "generator", PACKAGE_STRING);
+    json_object_put_string(manifest, "node", plan->node);
+    json_object_put_string(manifest, "target", plan->target);
+    json_object_put_string(manifest, "rates_count",
+                           "Ethernet frame bytes without FCS, preamble and "
+                           "gap");
+    json_object_put(manifest, "flows", json_integer_create(plan->flows.n));
+    json_object_put(manifest, "interfaces", names_to_json(&plan->ports));
+    json_object_put(manifest, "unbound", names_to_json(&plan->unbound));
+    json_object_put(manifest, "elsewhere", names_to_json(&plan->elsewhere));
+    json_object_put(manifest, "meters", meters_to_json(plan));
+    json_object_put(manifest, "rules", cookies_to_json(plan, false));
+    json_object_put(manifest, "implicit", cookies_to_json(plan, true));
+
+    s = json_to_string(manifest, JSSF_PRETTY | JSSF_SORT);
+    ds_put_format(ds, "%s\n", s);
+    free(s);
+    json_destroy(manifest);
+}
+
+/* Writes 'contents' to 'path' by way of a new file beside it. */
+static const char *
+write_file(const struct plan *plan, const char *path,
+           const struct ds *contents)
+{
+    const char *new = arena_printf(plan->arena, "%s.new", path);
+    FILE *file = fopen(new, "w");
+    bool ok;
+
+    if (!file) {
+        return arena_printf(plan->arena, "%s: %s", new, ovs_strerror(errno));
+    }
+    ok = fwrite(contents->string, 1, contents->length, file)
+        == contents->length;
+    /* fclose() is where a full disk may show. */
+    ok = !fclose(file) && ok;
+    if (!ok || rename(new, path)) {
+        const char *error = arena_printf(plan->arena, "%s: %s", path,
+                                         ovs_strerror(errno));
+        unlink(new);
+        return error;
+    }
+    return NULL;
+}
+
+const char *
+plan_write(const struct plan *plan, const char *dir)
+{
+    static const struct {
+        const char *name;
+        void (*format)(const struct plan *, struct ds *);
+    } files[] = {
+        { "meters.txt", format_meters },
+        { "flows.txt", format_flows },
+        { "manifest.json", format_manifest },
+    };
+
+    if (mkdir(dir, 0777) && errno != EEXIST) {
+        return arena_printf(plan->arena, "%s: %s", dir, ovs_strerror(errno));
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+        struct ds ds = DS_EMPTY_INITIALIZER;
+        const char *error;
+
+        files[i].format(plan, &ds);
+        ds_cstr(&ds);
+        error = write_file(plan, arena_printf(plan->arena, "%s/%s", dir,
+                                              files[i].name), &ds);
+        ds_destroy(&ds);
+        if (error) {
+            return error;
+        }
+    }
+    return NULL;
+}

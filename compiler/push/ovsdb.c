@@ -1,0 +1,275 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "push/ovsdb.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "flow.h"
+#include "jsonrpc.h"
+#include "openvswitch/json.h"
+#include "openvswitch/poll-loop.h"
+#include "openvswitch/shash.h"
+#include "socket-util.h"
+#include "stream.h"
+#include "timeval.h"
+#include "util.h"
+
+/* One "select" of 'columns' from 'table'; where 'name' is 'value', if any. */
+static struct json *
+select_op(const char *table, const char *name, const char *const columns[])
+{
+    struct json *op = json_object_create();
+    struct json *names = json_array_create_empty();
+    struct json *where = json_array_create_empty();
+
+    for (size_t i = 0; columns[i]; i++) {
+        json_array_add(names, json_string_create(columns[i]));
+    }
+    if (name) {
+        json_array_add(where, json_array_create_3(
+            json_string_create("name"), json_string_create("=="),
+            json_string_create(name)));
+    }
+    json_object_put_string(op, "op", "select");
+    json_object_put_string(op, "table", table);
+    json_object_put(op, "where", where);
+    json_object_put(op, "columns", names);
+    return op;
+}
+
+/* RFC 7047 section 4.1.3.  The tables are small: one row a port. */
+static struct jsonrpc_msg *
+make_request(const char *bridge)
+{
+    static const char *const bridge_columns[] = {
+        "ports", "fail_mode", "datapath_type", NULL
+    };
+    static const char *const port_columns[] = { "_uuid", "interfaces", NULL };
+    static const char *const interface_columns[] = {
+        "_uuid", "name", "ofport", NULL
+    };
+    struct json *params = json_array_create_empty();
+
+    json_array_add(params, json_string_create("Open_vSwitch"));
+    json_array_add(params, select_op("Bridge", bridge, bridge_columns));
+    json_array_add(params, select_op("Port", NULL, port_columns));
+    json_array_add(params, select_op("Interface", NULL, interface_columns));
+    return jsonrpc_create_request("transact", params, NULL);
+}
+
+/* Waits until 'rpc' has a reply to the request 'id', at most to 'deadline'. */
+static int
+wait_for_reply(struct jsonrpc *rpc, const struct json *id,
+               long long int deadline, struct jsonrpc_msg **replyp)
+{
+    for (;;) {
+        struct jsonrpc_msg *msg;
+        int error;
+
+        jsonrpc_run(rpc);
+        error = jsonrpc_recv(rpc, &msg);
+        if (!error) {
+            if ((msg->type == JSONRPC_REPLY || msg->type == JSONRPC_ERROR)
+                && json_equal(msg->id, id)) {
+                *replyp = msg;
+                return 0;
+            }
+            jsonrpc_msg_destroy(msg);
+            continue;
+        } else if (error != EAGAIN) {
+            return error == EOF ? ECONNRESET : error;
+        } else if (time_msec() >= deadline) {
+            return ETIMEDOUT;
+        }
+        jsonrpc_wait(rpc);
+        jsonrpc_recv_wait(rpc);
+        poll_timer_wait_until(deadline);
+        poll_block();
+    }
+}
+
+static int
+transact(const char *remote, const char *bridge, long long int deadline,
+         struct jsonrpc_msg **replyp)
+{
+    long long int timeout = MAX(1, deadline - time_msec());
+    struct stream *stream;
+    int error = stream_open_block(jsonrpc_stream_open(remote, &stream,
+                                                      DSCP_DEFAULT),
+                                  timeout, &stream);
+    if (error) {
+        return error;
+    }
+
+    struct jsonrpc *rpc = jsonrpc_open(stream);
+    struct jsonrpc_msg *request = make_request(bridge);
+    struct json *id = json_clone(request->id);
+
+    error = jsonrpc_send(rpc, request);
+    if (!error) {
+        error = wait_for_reply(rpc, id, deadline, replyp);
+    }
+    json_destroy(id);
+    jsonrpc_close(rpc);
+    return error;
+}
+
+/* The rows of the 'i'th "select" of a reply, or NULL. */
+static const struct json *
+result_rows(const struct jsonrpc_msg *reply, size_t i)
+{
+    const struct json *result = reply->result;
+
+    if (reply->type != JSONRPC_REPLY || !result
+        || result->type != JSON_ARRAY || result->array.n <= i
+        || result->array.elems[i]->type != JSON_OBJECT) {
+        return NULL;
+    }
+
+    const struct json *rows = shash_find_data(result->array.elems[i]->object,
+                                              "rows");
+    return rows && rows->type == JSON_ARRAY ? rows : NULL;
+}
+
+static const struct json *
+row_column(const struct json *row, const char *column)
+{
+    return row->type == JSON_OBJECT ? shash_find_data(row->object, column)
+                                    : NULL;
+}
+
+/* The string of a column that may be an empty set; never NULL. */
+static const char *
+column_string(const struct json *row, const char *column)
+{
+    const struct json *value = row_column(row, column);
+
+    return value && value->type == JSON_STRING ? json_string(value) : "";
+}
+
+/* The string of an ["uuid", "..."], or NULL. */
+static const char *
+uuid_string(const struct json *json)
+{
+    return (json && json->type == JSON_ARRAY && json->array.n == 2
+            && json->array.elems[0]->type == JSON_STRING
+            && !strcmp(json_string(json->array.elems[0]), "uuid")
+            && json->array.elems[1]->type == JSON_STRING
+            ? json_string(json->array.elems[1]) : NULL);
+}
+
+/* Adds the UUIDs in a column, one or a ["set", [...]], to 'uuids'. */
+static void
+add_uuids(const struct json *value, struct shash *uuids)
+{
+    const char *one = uuid_string(value);
+
+    if (one) {
+        shash_add_once(uuids, one, NULL);
+    } else if (value && value->type == JSON_ARRAY && value->array.n == 2
+               && value->array.elems[1]->type == JSON_ARRAY) {
+        const struct json *set = value->array.elems[1];
+
+        for (size_t i = 0; i < set->array.n; i++) {
+            const char *uuid = uuid_string(set->array.elems[i]);
+
+            if (uuid) {
+                shash_add_once(uuids, uuid, NULL);
+            }
+        }
+    }
+}
+
+/* Fills 'info->ports' with the interfaces of the ports in 'ports'. */
+static void
+read_interfaces(const struct json *port_rows,
+                const struct json *interface_rows, const struct shash *ports,
+                struct bridge_info *info)
+{
+    struct shash interfaces = SHASH_INITIALIZER(&interfaces);
+
+    for (size_t i = 0; i < port_rows->array.n; i++) {
+        const struct json *row = port_rows->array.elems[i];
+        const char *uuid = uuid_string(row_column(row, "_uuid"));
+
+        if (uuid && shash_find(ports, uuid)) {
+            add_uuids(row_column(row, "interfaces"), &interfaces);
+        }
+    }
+    for (size_t i = 0; i < interface_rows->array.n; i++) {
+        const struct json *row = interface_rows->array.elems[i];
+        const char *uuid = uuid_string(row_column(row, "_uuid"));
+        const struct json *ofport = row_column(row, "ofport");
+
+        /* An ofport of -1 is an interface that could not be opened. */
+        if (uuid && shash_find(&interfaces, uuid) && ofport
+            && ofport->type == JSON_INTEGER && ofport->integer > 0
+            && ofport->integer < ofp_to_u16(OFPP_MAX)) {
+            ofputil_port_map_put(&info->ports,
+                                 u16_to_ofp(ofport->integer),
+                                 column_string(row, "name"));
+        }
+    }
+    shash_destroy(&interfaces);
+}
+
+static const char *
+read_reply(const struct jsonrpc_msg *reply, const char *bridge,
+           struct arena *arena, struct bridge_info *info)
+{
+    const struct json *bridges = result_rows(reply, 0);
+    const struct json *ports = result_rows(reply, 1);
+    const struct json *interfaces = result_rows(reply, 2);
+    struct shash port_uuids = SHASH_INITIALIZER(&port_uuids);
+
+    if (!bridges || !ports || !interfaces) {
+        return "the database's answer is not what its schema promises";
+    } else if (!bridges->array.n) {
+        return arena_printf(arena, "there is no bridge %s", bridge);
+    }
+
+    const struct json *row = bridges->array.elems[0];
+    info->datapath_type = arena_strdup(arena, column_string(row,
+                                                            "datapath_type"));
+    info->fail_mode = arena_strdup(arena, column_string(row, "fail_mode"));
+    add_uuids(row_column(row, "ports"), &port_uuids);
+    read_interfaces(ports, interfaces, &port_uuids, info);
+    shash_destroy(&port_uuids);
+    return NULL;
+}
+
+const char *
+bridge_info_read(const char *remote, const char *bridge,
+                 long long int deadline, struct arena *arena,
+                 struct bridge_info *info)
+{
+    struct jsonrpc_msg *reply = NULL;
+    const char *reason;
+    int error;
+
+    info->datapath_type = info->fail_mode = "";
+    ofputil_port_map_init(&info->ports);
+
+    error = transact(remote, bridge, deadline, &reply);
+    if (error) {
+        return arena_printf(arena, "database %s: %s", remote,
+                            ovs_retval_to_string(error));
+    }
+    reason = read_reply(reply, bridge, arena, info);
+    jsonrpc_msg_destroy(reply);
+    return reason ? arena_printf(arena, "database %s: %s", remote, reason)
+                  : NULL;
+}
+
+void
+bridge_info_destroy(struct bridge_info *info)
+{
+    ofputil_port_map_destroy(&info->ports);
+}

@@ -1,0 +1,48 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef PUSH_PUSH_H
+#define PUSH_PUSH_H 1
+
+/* The push engine: makes a bridge hold a plan, or tells how it differs.
+ *
+ * Order of push_apply(): new meters; one atomic OpenFlow bundle with every
+ * change of a flow; then the meters that nothing uses any more.  (Meter
+ * modifications cannot be part of a bundle, OpenFlow 1.4 section 7.3.9.)
+ * When anything fails, the meters that were added are deleted again and the
+ * switch holds what it held before.  Only flows whose cookie has Bulkhead's
+ * mark, and meters in its range of ids, are ever changed. */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "plan/plan.h"
+
+struct push_target {
+    const char *db;             /* OVSDB remote, "unix:...". */
+    const char *bridge;         /* Its name. */
+    int timeout_ms;             /* For everything together. */
+};
+
+/* What the bridge lacks, or has too much, against the plan. */
+struct push_diff {
+    size_t flows_added, flows_changed, flows_deleted, flows_same;
+    size_t meters_added, meters_deleted, meters_same;
+    size_t foreign_flows;       /* Others' flows: not looked at, not touched. */
+};
+
+bool push_diff_is_empty(const struct push_diff *);
+
+/* Each fills '*diff' and returns NULL, or returns the reason why the switch
+ * or database could not be reached, refused, or is not fit for the plan; then
+ * nothing has changed.  The reason is in 'plan->arena'. */
+const char *push_apply(const struct push_target *, const struct plan *,
+                       struct push_diff *);
+const char *push_status(const struct push_target *, const struct plan *,
+                        struct push_diff *);
+
+#endif /* push/push.h */

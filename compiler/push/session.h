@@ -1,0 +1,54 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef PUSH_SESSION_H
+#define PUSH_SESSION_H 1
+
+/* An OpenFlow 1.4 session with one bridge, every step under one deadline.
+ *
+ * libopenvswitch's blocking vconn functions have no timeout, so that a switch
+ * that stops answering would hang them; these do not.  All return 0 or a
+ * positive errno; EPROTO for an answer that makes no sense. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "openvswitch/list.h"
+#include "openvswitch/ofp-errors.h"
+#include "openvswitch/ofp-protocol.h"
+
+struct ofpbuf;
+struct vconn;
+
+#define SESSION_PROTOCOL OFPUTIL_P_OF14_OXM
+#define SESSION_VERSION OFP14_VERSION
+
+/* The first error that a switch answered to a group of messages. */
+struct session_error {
+    enum ofperr ofperr;         /* 0: none. */
+    size_t index;               /* Of the message, from 0. */
+    bool unknown;               /* A commit was sent but not answered. */
+};
+
+int session_open(const char *name, long long int deadline, struct vconn **);
+
+/* Sends 'request', takes ownership of it, and stores all parts of the reply
+ * ("struct ofpbuf"s) in 'replies'; the caller frees them. */
+int session_multipart(struct vconn *, struct ofpbuf *request,
+                      long long int deadline, struct ovs_list *replies);
+
+/* Sends 'requests', takes ownership of them, and waits until the switch has
+ * dealt with all. */
+int session_send_all(struct vconn *, struct ovs_list *requests,
+                     long long int deadline, struct session_error *);
+
+/* The same in one bundle (ordered, atomic): all of 'requests' take effect at
+ * once, or none. */
+int session_bundle(struct vconn *, struct ovs_list *requests,
+                   long long int deadline, struct session_error *);
+
+#endif /* push/session.h */

@@ -1,0 +1,251 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "sema/check.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "hash.h"
+#include "openvswitch/hmap.h"
+#include "packets.h"
+#include "sema/policy.h"
+#include "util.h"
+
+struct checker {
+    struct arena *arena;
+    struct diags *diags;
+    struct hmap seen;           /* Contains "struct seen"s. */
+};
+
+/* Something that may be there once: a VNI, a MAC in a network, ... */
+struct seen {
+    struct hmap_node node;
+    const char *what;           /* Namespace of 'key'. */
+    const void *scope;          /* Once in here. */
+    const char *key;
+    const struct value *at;
+};
+
+/* Notes that 'what' 'key' stands at 'at' in 'scope'; an error if it stood
+ * somewhere else before. */
+static void
+once(struct checker *c, const char *what, const void *scope, const char *key,
+     const struct value *at, const char *remedy)
+{
+    uint32_t hash = hash_string(key, hash_pointer(scope,
+                                                  hash_string(what, 0)));
+    struct seen *seen;
+
+    HMAP_FOR_EACH_WITH_HASH (seen, node, hash, &c->seen) {
+        if (!strcmp(seen->what, what) && seen->scope == scope
+            && !strcmp(seen->key, key)) {
+            struct diag *d = diag_error(c->diags, at->span, at->pointer,
+                                        "%s %s is used twice", what, key);
+            diag_remedy(c->diags, d, "%s", remedy);
+            diag_see(c->diags, d, seen->at->span, "first used here");
+            return;
+        }
+    }
+    seen = arena_zalloc(c->arena, sizeof *seen);
+    *seen = (struct seen) { .what = what, .scope = scope, .key = key,
+                            .at = at };
+    hmap_insert(&c->seen, &seen->node, hash);
+}
+
+static const char *
+address_string(struct checker *c, const struct in6_addr *ip)
+{
+    char s[INET6_ADDRSTRLEN + 1];
+
+    ipv6_string_mapped(s, ip);
+    return arena_strdup(c->arena, s);
+}
+
+static bool
+subnet_holds(const struct address *subnet, const struct in6_addr *ip)
+{
+    struct in6_addr mask = ipv6_create_mask(subnet->plen);
+    struct in6_addr masked = ipv6_addr_bitand(ip, &mask);
+
+    return ipv6_addr_equals(&masked, &subnet->ip);
+}
+
+static bool
+network_holds(const struct intent_network *network, const struct in6_addr *ip)
+{
+    for (size_t i = 0; i < network->subnets.n; i++) {
+        if (subnet_holds(&network->subnets.v[i], ip)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+subnets_overlap(const struct address *a, const struct address *b)
+{
+    return a->plen <= b->plen ? subnet_holds(a, &b->ip)
+                              : subnet_holds(b, &a->ip);
+}
+
+/* Is 'ip' an address that a station can have? */
+static bool
+is_station(const struct in6_addr *ip)
+{
+    if (IN6_IS_ADDR_V4MAPPED(ip)) {
+        ovs_be32 ip4 = in6_addr_get_mapped_ipv4(ip);
+
+        return !(ip_is_multicast(ip4) || ip4 == htonl(INADDR_BROADCAST)
+                 || !(ip4 & htonl(0xff000000))
+                 || (ip4 & htonl(0xff000000)) == htonl(0x7f000000));
+    }
+    return !(ipv6_addr_is_multicast(ip) || IN6_IS_ADDR_LOOPBACK(ip)
+             || ipv6_is_zero(ip) || IN6_IS_ADDR_LINKLOCAL(ip));
+}
+
+static void
+check_address(struct checker *c, const struct address *address,
+              const struct intent_network *network)
+{
+    const struct value *at = address->at;
+
+    if (!is_station(&address->ip)) {
+        struct diag *d = diag_error(c->diags, at->span, at->pointer,
+                                    "this is not the address of a station");
+        diag_remedy(c->diags, d, "write a unicast address; link-local ones "
+                    "follow from the MAC address");
+    } else if (!network_holds(network, &address->ip)) {
+        struct diag *d = diag_error(c->diags, at->span, at->pointer,
+                                    "this address is in no subnet of network "
+                                    "'%s'", network->name.s);
+        diag_remedy(c->diags, d, "correct it, or add its subnet");
+        diag_see(c->diags, d, network->name.at->key_span,
+                 "the network is defined here");
+    }
+}
+
+static void
+check_network(struct checker *c, const struct policy *policy,
+              const struct policy_network *network)
+{
+    const struct intent_network *intent = network->intent;
+
+    once(c, "VNI", policy, arena_printf(c->arena, "%"PRIu32, intent->vni),
+         intent->vni_at, "give each network a VNI of its own");
+    if (!intent->subnets.n) {
+        const struct value *at = intent->name.at;
+        struct diag *d = diag_error(c->diags, at->key_span, at->pointer,
+                                    "a network without subnets has no "
+                                    "addresses");
+        diag_remedy(c->diags, d, "list its subnets");
+    }
+    for (size_t i = 0; i < intent->gateways.n; i++) {
+        const struct address *gateway = &intent->gateways.v[i];
+
+        check_address(c, gateway, intent);
+        once(c, "address", network->tenant,
+             address_string(c, &gateway->ip), gateway->at,
+             "give each gateway and endpoint of a tenant its own address");
+    }
+}
+
+/* The subnets of one tenant must not overlap: it routes between them. */
+static void
+check_overlap(struct checker *c, const struct policy_tenant *tenant)
+{
+    VEC(const struct address *) all = VEC_INIT;
+
+    for (size_t i = 0; i < tenant->networks.n; i++) {
+        const struct intent_network *n = tenant->networks.v[i]->intent;
+
+        for (size_t j = 0; j < n->subnets.n; j++) {
+            const struct address *new = &n->subnets.v[j];
+
+            for (size_t k = 0; k < all.n; k++) {
+                if (subnets_overlap(all.v[k], new)) {
+                    struct diag *d = diag_error(
+                        c->diags, new->at->span, new->at->pointer,
+                        "this subnet overlaps another one of the tenant");
+                    diag_remedy(c->diags, d, "give each network of a tenant "
+                                "its own addresses; tenants may overlap");
+                    diag_see(c->diags, d, all.v[k]->at->span,
+                             "the other one");
+                }
+            }
+            *vec_push(c->arena, &all) = new;
+        }
+    }
+}
+
+static void
+check_endpoint(struct checker *c, const struct policy *policy,
+               const struct policy_endpoint *e)
+{
+    const struct intent_endpoint *intent = e->intent;
+
+    for (size_t i = 0; i < intent->addresses.n; i++) {
+        const struct address *address = &intent->addresses.v[i];
+
+        check_address(c, address, e->network->intent);
+        once(c, "address", e->tenant, address_string(c, &address->ip),
+             address->at,
+             "give each gateway and endpoint of a tenant its own address");
+    }
+    if (intent->mac_text.s) {
+        const struct value *at = intent->mac_text.at;
+
+        once(c, "MAC address", e->network,
+             arena_printf(c->arena, ETH_ADDR_FMT, ETH_ADDR_ARGS(intent->mac)),
+             at, "give each endpoint of a network its own");
+        if (eth_addr_equals(intent->mac, e->network->gateway_mac)) {
+            struct diag *d = diag_error(c->diags, at->span, at->pointer,
+                                        "this is the MAC address of the "
+                                        "network's gateway");
+            diag_remedy(c->diags, d, "choose another; 0a:b1:7d:... are "
+                        "Bulkhead's");
+        }
+    }
+    if (intent->node.s && intent->interface.s) {
+        once(c, "interface", policy,
+             arena_printf(c->arena, "%s on node %s", intent->interface.s,
+                          intent->node.s),
+             intent->interface.at, "bind each endpoint to its own interface");
+    }
+}
+
+void
+check_addressing(const struct policy *policy, struct arena *arena,
+                 struct diags *diags)
+{
+    struct checker c = { arena, diags, HMAP_INITIALIZER(&c.seen) };
+
+    for (size_t i = 0; i < policy->intent->nodes.n; i++) {
+        const struct intent_node *node = &policy->intent->nodes.v[i];
+
+        for (size_t j = 0; j < node->uplinks.n; j++) {
+            once(&c, "interface", policy,
+                 arena_printf(arena, "%s on node %s",
+                              node->uplinks.v[j].interface.s, node->name.s),
+                 node->uplinks.v[j].interface.at,
+                 "an uplink is nobody else's interface");
+        }
+    }
+    for (size_t i = 0; i < policy->tenants.n; i++) {
+        const struct policy_tenant *tenant = policy->tenants.v[i];
+
+        for (size_t j = 0; j < tenant->networks.n; j++) {
+            check_network(&c, policy, tenant->networks.v[j]);
+        }
+        check_overlap(&c, tenant);
+        for (size_t j = 0; j < tenant->endpoints.n; j++) {
+            check_endpoint(&c, policy, tenant->endpoints.v[j]);
+        }
+    }
+    hmap_destroy(&c.seen);
+}

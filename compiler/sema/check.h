@@ -1,0 +1,23 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef SEMA_CHECK_H
+#define SEMA_CHECK_H 1
+
+/* Conflicts: what a policy may not say although every name resolves.
+ *
+ * The caller is policy_resolve(); these are the rooms behind it. */
+
+struct arena;
+struct diags;
+struct policy;
+
+void policy_check(const struct policy *, struct arena *, struct diags *);
+
+/* Subnets, gateways, VNIs, addresses, MACs and interfaces. */
+void check_addressing(const struct policy *, struct arena *, struct diags *);
+
+#endif /* sema/check.h */

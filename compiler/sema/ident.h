@@ -1,0 +1,29 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef SEMA_IDENT_H
+#define SEMA_IDENT_H 1
+
+/* Stable numbers for named things.
+ *
+ * A number depends on the name alone, never on the position in the intent or
+ * on its neighbours, so one tenant's change leaves every other number, and so
+ * every other flow, as it was.  The number is the start of the SHA-1 (FIPS
+ * 180-4) of the kind and the name. */
+
+#include <stdint.h>
+
+/* OpenFlow cookies: Bulkhead's mark above, a 48-bit id below. */
+#define COOKIE_MARK UINT64_C(0xb17d000000000000)
+#define COOKIE_MARK_MASK UINT64_C(0xffff000000000000)
+
+/* Ids below this are implicit reasons, never rules. */
+#define IDENT_RESERVED 256
+
+/* A number of 'n_bits' (up to 64) for 'name', at least IDENT_RESERVED. */
+uint64_t ident(const char *kind, const char *name, int n_bits);
+
+#endif /* sema/ident.h */

@@ -1,0 +1,425 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "sema/policy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "packets.h"
+#include "sema/check.h"
+#include "sema/ident.h"
+#include "util.h"
+
+struct resolver {
+    struct arena *arena;
+    struct diags *diags;
+    struct policy *policy;
+};
+
+const char *
+rule_kind_name(enum rule_kind kind)
+{
+    switch (kind) {
+    case RULE_DENY: return "deny";
+    case RULE_ALLOW: return "allow";
+    case RULE_PEERING: return "peering";
+    case RULE_DEFAULT: return "default-allow";
+    }
+    OVS_NOT_REACHED();
+}
+
+/* Comparison of pointers to things that have a 'name', for qsort(). */
+#define DEFINE_COMPARE_NAMES(TYPE)                                      \
+    static int                                                          \
+    compare_##TYPE(const void *a_, const void *b_)                      \
+    {                                                                   \
+        const struct policy_##TYPE *const *a = a_;                      \
+        const struct policy_##TYPE *const *b = b_;                      \
+                                                                        \
+        return strcmp((*a)->name, (*b)->name);                          \
+    }
+DEFINE_COMPARE_NAMES(endpoint)
+DEFINE_COMPARE_NAMES(tenant)
+DEFINE_COMPARE_NAMES(rule)
+
+/* File order never matters: everything is in the order of its name. */
+#define SORT_BY_NAME(VEC, TYPE)                                         \
+    do {                                                                \
+        if ((VEC)->n) {                                                 \
+            qsort((VEC)->v, (VEC)->n, sizeof *(VEC)->v, compare_##TYPE); \
+        }                                                               \
+    } while (0)
+
+/* Finds the element of 'VEC', whose elements have a 'name', that 'TEXT'
+ * names; adds an error if there is none.  NULL if 'TEXT' is absent. */
+#define RESOLVE(R, VEC, TEXT, WHAT)                                     \
+    ({                                                                  \
+        typeof((VEC)->v[0]) found__ = NULL;                             \
+        struct nearest nearest__ = nearest_init((TEXT).s ? (TEXT).s : ""); \
+                                                                        \
+        for (size_t i__ = 0; (TEXT).s && i__ < (VEC)->n; i__++) {       \
+            if (!strcmp((VEC)->v[i__]->name, (TEXT).s)) {               \
+                found__ = (VEC)->v[i__];                                \
+                break;                                                  \
+            }                                                           \
+            nearest_try(&nearest__, (VEC)->v[i__]->name);               \
+        }                                                               \
+        if ((TEXT).s && !found__) {                                     \
+            dangling(R, (TEXT), WHAT, nearest__.best);                  \
+        }                                                               \
+        found__;                                                        \
+    })
+
+static void
+dangling(struct resolver *r, struct text text, const char *what,
+         const char *nearest)
+{
+    struct diag *d = diag_error(r->diags, text.at->span, text.at->pointer,
+                                "there is no %s '%s'", what, text.s);
+    if (nearest) {
+        diag_remedy(r->diags, d, "did you mean '%s'?", nearest);
+    } else {
+        diag_remedy(r->diags, d, "define it, or name one that is there");
+    }
+}
+
+static void
+add_builtin_services(struct resolver *r)
+{
+    static const struct {
+        const char *name;
+        struct service_match match;
+        bool symmetric;
+    } builtin[] = {
+#define SERVICE(NAME, PROTOCOL, FIRST, LAST, SYMMETRIC) \
+        { NAME, { PROTOCOL, { FIRST, LAST } }, SYMMETRIC },
+#include "sema/services.def"
+#undef SERVICE
+    };
+    struct policy_service *service = NULL;
+
+    for (size_t i = 0; i < ARRAY_SIZE(builtin); i++) {
+        if (!service || strcmp(service->name, builtin[i].name)) {
+            service = arena_zalloc(r->arena, sizeof *service);
+            service->name = builtin[i].name;
+            service->symmetric = builtin[i].symmetric;
+            *vec_push(r->arena, &r->policy->services) = service;
+        }
+        *vec_push(r->arena, &service->matches) = builtin[i].match;
+    }
+}
+
+static void
+add_service(struct resolver *r, const struct intent_service *intent)
+{
+    struct policy_service *service = arena_zalloc(r->arena, sizeof *service);
+    uint8_t protocol = (!strcmp(intent->protocol.s, "tcp") ? IPPROTO_TCP
+                        : !strcmp(intent->protocol.s, "udp") ? IPPROTO_UDP
+                        : IPPROTO_SCTP);
+
+    service->name = intent->name.s;
+    for (size_t i = 0; i < intent->ports.n; i++) {
+        *vec_push(r->arena, &service->matches)
+            = (struct service_match) { protocol, intent->ports.v[i] };
+    }
+    for (size_t i = 0; i < r->policy->services.n; i++) {
+        if (!strcmp(r->policy->services.v[i]->name, service->name)) {
+            const struct value *at = intent->name.at;
+            struct diag *d = diag_error(r->diags, at->key_span, at->pointer,
+                                        "service '%s' is built in",
+                                        service->name);
+            diag_remedy(r->diags, d, "use the built-in one, or choose "
+                        "another name");
+        }
+    }
+    *vec_push(r->arena, &r->policy->services) = service;
+}
+
+static void
+add_class(struct resolver *r, const struct intent_class *intent)
+{
+    struct policy_class *class = arena_zalloc(r->arena, sizeof *class);
+
+    class->name = intent->name.s;
+    class->dscp = intent->dscp;
+    class->queue = intent->queue;
+    *vec_push(r->arena, &r->policy->classes) = class;
+}
+
+static void
+add_network(struct resolver *r, struct policy_tenant *tenant,
+            const struct intent_network *intent)
+{
+    struct policy_network *network = arena_zalloc(r->arena, sizeof *network);
+    uint32_t vni = intent->vni;
+
+    network->tenant = tenant;
+    network->intent = intent;
+    /* Locally administered, so no vendor's address. */
+    network->gateway_mac = (struct eth_addr) ETH_ADDR_C(0a,b1,7d,00,00,00);
+    network->gateway_mac.ea[3] = vni >> 16;
+    network->gateway_mac.ea[4] = vni >> 8;
+    network->gateway_mac.ea[5] = vni;
+    *vec_push(r->arena, &tenant->networks) = network;
+}
+
+static bool
+node_exists(const struct policy *policy, const char *name)
+{
+    for (size_t i = 0; i < policy->intent->nodes.n; i++) {
+        if (!strcmp(policy->intent->nodes.v[i].name.s, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+add_endpoint(struct resolver *r, struct policy_tenant *tenant,
+             const struct intent_endpoint *intent)
+{
+    struct policy_endpoint *e = arena_zalloc(r->arena, sizeof *e);
+    struct nearest nearest = nearest_init(intent->network.s);
+
+    e->tenant = tenant;
+    e->intent = intent;
+    e->name = arena_printf(r->arena, "%s/%s", tenant->name, intent->name.s);
+    e->bound = (intent->node.s && intent->interface.s && intent->mac_text.s
+                && intent->addresses.n);
+    for (size_t i = 0; i < tenant->networks.n; i++) {
+        const char *name = tenant->networks.v[i]->intent->name.s;
+
+        nearest_try(&nearest, name);
+        if (!strcmp(name, intent->network.s)) {
+            e->network = tenant->networks.v[i];
+        }
+    }
+    if (!e->network) {
+        dangling(r, intent->network, "network of this tenant", nearest.best);
+    }
+    if (intent->node.s && !node_exists(r->policy, intent->node.s)) {
+        dangling(r, intent->node, "node", NULL);
+    }
+    *vec_push(r->arena, &tenant->endpoints) = e;
+}
+
+static void
+add_tenant(struct resolver *r, const struct intent_tenant *intent)
+{
+    struct policy_tenant *tenant = arena_zalloc(r->arena, sizeof *tenant);
+
+    tenant->name = intent->name.s;
+    tenant->intent = intent;
+    for (size_t i = 0; i < intent->networks.n; i++) {
+        add_network(r, tenant, &intent->networks.v[i]);
+    }
+    for (size_t i = 0; i < intent->endpoints.n; i++) {
+        add_endpoint(r, tenant, &intent->endpoints.v[i]);
+    }
+    SORT_BY_NAME(&tenant->endpoints, endpoint);
+    *vec_push(r->arena, &r->policy->tenants) = tenant;
+}
+
+/* Is every label of 's' on the endpoint? */
+static bool
+labels_match(const struct intent_selector *s,
+             const struct intent_endpoint *endpoint)
+{
+    for (size_t i = 0; i < s->label_names.n; i++) {
+        bool found = false;
+
+        for (size_t j = 0; j < endpoint->label_names.n && !found; j++) {
+            found = (!strcmp(s->label_names.v[i].s,
+                             endpoint->label_names.v[j].s)
+                     && !strcmp(s->label_values.v[i].s,
+                                endpoint->label_values.v[j].s));
+        }
+        if (!found) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+selector_matches(const struct intent_selector *s,
+                 const struct policy_endpoint *e)
+{
+    return ((!s->tenant.s || !strcmp(s->tenant.s, e->tenant->name))
+            && (!s->network.s
+                || !strcmp(s->network.s, e->network->intent->name.s))
+            && (!s->endpoint.s
+                || !strcmp(s->endpoint.s, e->intent->name.s))
+            && labels_match(s, e->intent));
+}
+
+/* Reports names in 's' that 'tenant' does not have. */
+static void
+check_selector_names(struct resolver *r, const struct intent_selector *s,
+                     const struct policy_tenant *tenant)
+{
+    bool network = !s->network.s, endpoint = !s->endpoint.s;
+
+    for (size_t i = 0; i < tenant->networks.n && !network; i++) {
+        network = !strcmp(tenant->networks.v[i]->intent->name.s,
+                          s->network.s);
+    }
+    for (size_t i = 0; i < tenant->endpoints.n && !endpoint; i++) {
+        endpoint = !strcmp(tenant->endpoints.v[i]->intent->name.s,
+                           s->endpoint.s);
+    }
+    if (!network) {
+        dangling(r, s->network, "network of that tenant", NULL);
+    }
+    if (!endpoint) {
+        dangling(r, s->endpoint, "endpoint of that tenant", NULL);
+    }
+}
+
+/* Adds the endpoints that 'alternatives' select to 'out'.  'own' is the
+ * tenant of a rule, NULL for a peering's selector, which names it. */
+static void
+expand_selector(struct resolver *r, const selector_vec *alternatives,
+                const struct policy_tenant *own, endpoint_vec *out)
+{
+    for (size_t i = 0; i < alternatives->n; i++) {
+        const struct intent_selector *s = &alternatives->v[i];
+        const struct policy_tenant *tenant
+            = own ? own : RESOLVE(r, &r->policy->tenants, s->tenant,
+                                  "tenant");
+        size_t n_old = out->n;
+
+        if (!tenant) {
+            continue;
+        }
+        check_selector_names(r, s, tenant);
+        for (size_t j = 0; j < tenant->endpoints.n; j++) {
+            const struct policy_endpoint *e = tenant->endpoints.v[j];
+            bool known = false;
+
+            for (size_t k = 0; k < n_old && !known; k++) {
+                known = out->v[k] == e;
+            }
+            if (!known && e->network && selector_matches(s, e)) {
+                *vec_push(r->arena, out) = e;
+            }
+        }
+        if (out->n == n_old) {
+            struct diag *d = diag_warning(
+                r->diags, s->at->span, s->at->pointer,
+                "this selects no endpoint that is not selected already");
+            diag_remedy(r->diags, d, "check the labels, or ignore this until "
+                        "such an endpoint is there");
+        }
+    }
+}
+
+static struct policy_rule *
+add_rule(struct resolver *r, enum rule_kind kind, const char *tenant,
+         const char *name, const struct value *at)
+{
+    struct policy_rule *rule = arena_zalloc(r->arena, sizeof *rule);
+
+    rule->kind = kind;
+    rule->name = (kind == RULE_PEERING
+                  ? arena_printf(r->arena, "peering:%s", name)
+                  : arena_printf(r->arena, "%s/%s", tenant, name));
+    rule->id = ident(kind == RULE_PEERING ? "peering" : "rule",
+                     rule->name, 48);
+    rule->at = at;
+    *vec_push(r->arena, &r->policy->rules) = rule;
+    return rule;
+}
+
+static void
+add_intent_rule(struct resolver *r, const struct intent_rule *intent,
+                const struct policy_tenant *tenant)
+{
+    enum rule_kind kind = (!tenant ? RULE_PEERING
+                           : intent->deny ? RULE_DENY : RULE_ALLOW);
+    struct policy_rule *rule = add_rule(r, kind,
+                                        tenant ? tenant->name : NULL,
+                                        intent->name.s, intent->name.at);
+
+    expand_selector(r, &intent->from, tenant, &rule->from);
+    expand_selector(r, &intent->to, tenant, &rule->to);
+    rule->service = RESOLVE(r, &r->policy->services, intent->service,
+                            "service");
+    if (intent->deny && intent->class.s) {
+        const struct value *at = intent->class.at;
+        struct diag *d = diag_error(r->diags, at->span, at->pointer,
+                                    "a rule that denies has no class");
+        diag_remedy(r->diags, d, "remove the class");
+    }
+    rule->class = RESOLVE(r, &r->policy->classes, intent->class, "class");
+}
+
+/* A tenant's "default": "allow", as a rule of its own. */
+static void
+add_default_rule(struct resolver *r, const struct policy_tenant *tenant)
+{
+    /* The name cannot be a rule's: those begin with a letter or digit. */
+    struct policy_rule *rule = add_rule(r, RULE_DEFAULT, tenant->name,
+                                        "(default)",
+                                        tenant->intent->name.at);
+
+    for (size_t i = 0; i < tenant->endpoints.n; i++) {
+        *vec_push(r->arena, &rule->from) = tenant->endpoints.v[i];
+        *vec_push(r->arena, &rule->to) = tenant->endpoints.v[i];
+    }
+}
+
+static void
+resolve_all(struct resolver *r, const struct intent *intent)
+{
+    struct policy *policy = r->policy;
+
+    add_builtin_services(r);
+    for (size_t i = 0; i < intent->services.n; i++) {
+        add_service(r, &intent->services.v[i]);
+    }
+    for (size_t i = 0; i < intent->classes.n; i++) {
+        add_class(r, &intent->classes.v[i]);
+    }
+    for (size_t i = 0; i < intent->tenants.n; i++) {
+        add_tenant(r, &intent->tenants.v[i]);
+    }
+    for (size_t i = 0; i < policy->tenants.n; i++) {
+        struct policy_tenant *tenant = policy->tenants.v[i];
+
+        for (size_t j = 0; j < tenant->intent->rules.n; j++) {
+            add_intent_rule(r, &tenant->intent->rules.v[j], tenant);
+        }
+        if (tenant->intent->default_allow) {
+            add_default_rule(r, tenant);
+        }
+    }
+    for (size_t i = 0; i < intent->peerings.n; i++) {
+        add_intent_rule(r, &intent->peerings.v[i], NULL);
+    }
+    SORT_BY_NAME(&policy->tenants, tenant);
+    SORT_BY_NAME(&policy->rules, rule);
+}
+
+const struct policy *
+policy_resolve(const struct intent *intent, struct arena *arena,
+               struct diags *diags)
+{
+    struct policy *policy = arena_zalloc(arena, sizeof *policy);
+    struct resolver r = { arena, diags, policy };
+    size_t n_errors = diags->n_errors;
+
+    policy->intent = intent;
+    resolve_all(&r, intent);
+    if (diags->n_errors == n_errors) {
+        policy_check(policy, arena, diags);
+    }
+    return diags->n_errors == n_errors ? policy : NULL;
+}

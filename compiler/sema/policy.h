@@ -1,0 +1,95 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef SEMA_POLICY_H
+#define SEMA_POLICY_H 1
+
+/* The policy: an intent whose names are resolved and whose conflicts are
+ * decided, for the whole fabric.
+ *
+ * Everything lives in the arena given to policy_resolve() and points into
+ * the intent, which must outlive it. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "intent/intent.h"
+
+struct policy_class {
+    const char *name;
+    uint8_t dscp;
+    uint16_t queue;
+};
+
+/* What a service matches; a port range of 0..0 is "any". */
+struct service_match {
+    uint8_t protocol;           /* IPPROTO_*. */
+    struct port_range ports;    /* Destination. */
+};
+
+struct policy_service {
+    const char *name;
+    bool symmetric;             /* And so stateless; see services.def. */
+    VEC(struct service_match) matches;
+};
+
+struct policy_network {
+    const struct policy_tenant *tenant;
+    const struct intent_network *intent;
+    struct eth_addr gateway_mac;    /* Derived from the VNI. */
+};
+
+struct policy_endpoint {
+    const struct policy_tenant *tenant;
+    const struct policy_network *network;
+    const struct intent_endpoint *intent;
+    const char *name;           /* "TENANT/ENDPOINT". */
+    bool bound;                 /* Node, interface, MAC, address: all known? */
+};
+
+struct policy_tenant {
+    const char *name;
+    const struct intent_tenant *intent;
+    VEC(struct policy_network *) networks;
+    VEC(struct policy_endpoint *) endpoints;    /* Sorted by name. */
+};
+
+/* In the order of strength: the first that matches a packet decides. */
+enum rule_kind {
+    RULE_DENY,
+    RULE_ALLOW,                 /* Within a tenant. */
+    RULE_PEERING,               /* Between two tenants that consent. */
+    RULE_DEFAULT,               /* A tenant's "default": "allow". */
+};
+
+VEC_TYPEDEF(endpoint_vec, const struct policy_endpoint *);
+
+struct policy_rule {
+    uint64_t id;                /* 48 bits; see sema/ident.h. */
+    enum rule_kind kind;
+    const char *name;           /* "TENANT/RULE" or "peering:NAME". */
+    const struct value *at;
+    endpoint_vec from, to;      /* No endpoint twice, tenant order. */
+    const struct policy_service *service;   /* NULL: any. */
+    const struct policy_class *class;       /* NULL: best-effort. */
+};
+
+struct policy {
+    const struct intent *intent;
+    VEC(struct policy_class *) classes;
+    VEC(struct policy_service *) services;
+    VEC(struct policy_tenant *) tenants;    /* Sorted by name. */
+    VEC(struct policy_rule *) rules;        /* Sorted by name. */
+};
+
+/* Resolves and checks 'intent'.  Returns NULL after adding at least one error
+ * to 'diags' if it contradicts itself or names what does not exist. */
+const struct policy *policy_resolve(const struct intent *, struct arena *,
+                                    struct diags *);
+
+const char *rule_kind_name(enum rule_kind);
+
+#endif /* sema/policy.h */

@@ -1,0 +1,3 @@
+EXTRA_DIST += \
+	docs/intents.md \
+	docs/pipeline.md

@@ -1,0 +1,50 @@
+# Unit tests: one program, a suite a module.  meter-bucket.c is the one that
+# the patches add to Open vSwitch, compiled here by itself.
+check_PROGRAMS += tests/unit/unit-tests
+tests_unit_unit_tests_SOURCES = \
+	ovs-patches/lib/meter-bucket.c \
+	ovs-patches/lib/meter-bucket.h \
+	tests/unit/shuffle.c \
+	tests/unit/test-base.c \
+	tests/unit/test-conflict.c \
+	tests/unit/test-diag.c \
+	tests/unit/test-flows.c \
+	tests/unit/test-intent.c \
+	tests/unit/test-meter-bucket.c \
+	tests/unit/test-openflow.c \
+	tests/unit/test-ports.c \
+	tests/unit/test-sema.c \
+	tests/unit/test-source.c \
+	tests/unit/test-units.c \
+	tests/unit/test-value.c \
+	tests/unit/unit.c \
+	tests/unit/unit.h
+tests_unit_unit_tests_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/ovs-patches/lib
+tests_unit_unit_tests_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_unit_tests_LDADD = $(BULKHEAD_LIBS) $(CHECK_LIBS)
+
+# Those that need no switch first.
+test_scripts = \
+	tests/golden/run \
+	tests/schema-test.py \
+	tests/house-test \
+	tests/system/apply-test.sh \
+	tests/system/series-test.sh \
+	tests/system/sandbox-test.sh \
+	tests/system/isolation-test.sh \
+	tests/system/ovs-suite-test.sh
+
+TESTS += tests/unit/unit-tests $(test_scripts)
+
+# Only what is built here, and the Open vSwitch of this build, is tested.
+AM_TESTS_ENVIRONMENT = \
+	BULKHEAD='$(abs_top_builddir)/bulkhead'; export BULKHEAD; \
+	BUILDDIR='$(abs_top_builddir)'; export BUILDDIR; \
+	OVS_PREFIX='$(OVS_PREFIX)'; export OVS_PREFIX; \
+	NM='$(NM)'; export NM; \
+	srcdir='$(abs_srcdir)'; export srcdir;
+
+EXTRA_DIST += \
+	$(test_scripts) \
+	$(filter-out %.new,$(wildcard $(srcdir)/tests/golden/*/*/*)) \
+	$(filter-out %.pyc %/__pycache__,$(wildcard $(srcdir)/tests/system/*))

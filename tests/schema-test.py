@@ -1,0 +1,134 @@
+#!/usr/bin/python3
+# Copyright (c) 2026 The Bulkhead authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# schemas/intent.schema.json and the compiler agree: what "bulkhead check"
+# accepts is valid, and what it refuses is invalid too, unless it takes more
+# than shape to see.  tests/golden/run holds the compiler to the same files.
+#
+# Environment: srcdir, found by itself if unset.
+"""Holds the schema of intents against the golden tests."""
+
+import json
+import os
+import pathlib
+import sys
+
+try:
+    import jsonschema
+except ImportError:
+    print("skipped: python3-jsonschema is not installed")
+    sys.exit(77)
+
+ROOT = pathlib.Path(os.environ.get("srcdir")
+                    or pathlib.Path(__file__).parent.parent)
+
+UNIT = "the value of a number with its unit is not a matter of its pattern"
+NAME = "a name must be looked up"
+ADDRESS = "addresses must be compared as numbers"
+ONCE = "it takes another place of the intent to see"
+TENANTS = "it takes both tenants to see"
+
+# Refused by the compiler though their shape is right, each with the reason.
+NEEDS_RESOLVING = {
+    "address-multicast": ADDRESS,
+    "address-of-gateway": ONCE,
+    "address-outside-subnet": ADDRESS,
+    "address-twice": ONCE,
+    "burst-over-buffer": UNIT,
+    "burst-under-frame": UNIT,
+    "classes-contradict": ONCE,
+    "consent-missing-from": TENANTS,
+    "consent-missing-to": TENANTS,
+    "dangling-class": NAME,
+    "dangling-network": NAME,
+    "dangling-node": NAME,
+    "dangling-peer": NAME,
+    "dangling-selector-endpoint": NAME,
+    "dangling-selector-network": NAME,
+    "dangling-service": NAME,
+    "dangling-tenant-in-peering": NAME,
+    "gateway-outside-subnet": ADDRESS,
+    "interface-of-uplink": ONCE,
+    "interface-twice": ONCE,
+    "limit-above-uplink": UNIT,
+    "mac-of-gateway": "that address follows from the VNI",
+    "mac-twice": ONCE,
+    "many-errors": NAME,
+    "peering-of-one": TENANTS,
+    "peers-share-address": TENANTS,
+    "port-reversed": "the ports must be compared as numbers",
+    "rate-not-kbps": UNIT,
+    "rule-twice": ONCE,
+    "service-built-in": "the built-in names are the compiler's",
+    "subnet-host-bits": ADDRESS,
+    "subnet-overlap": ADDRESS,
+    "unit-fraction": UNIT,
+    "unit-overflow": UNIT,
+    "vni-twice": ONCE,
+}
+
+
+def unique(pairs):
+    """Refuses duplicate keys, as the compiler does."""
+    keys = [key for key, _ in pairs]
+    if len(keys) != len(set(keys)):
+        raise ValueError("duplicate key")
+    return dict(pairs)
+
+
+def complaint(validator, path):
+    """Why the schema refuses the file, or None."""
+    try:
+        intent = json.loads(path.read_text("utf-8"),
+                            object_pairs_hook=unique)
+    except ValueError as error:     # Bad JSON or UTF-8 as well.
+        return f"not JSON: {error}"
+    error = jsonschema.exceptions.best_match(validator.iter_errors(intent))
+    if not error:
+        return None
+    return f"/{'/'.join(map(str, error.absolute_path))}: {error.message}"
+
+
+def main():
+    """Prints a line for each file; returns the exit status."""
+    schema = json.loads((ROOT / "schemas/intent.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    golden = ROOT / "tests/golden"
+    unused = set(NEEDS_RESOLVING)
+    n_failed = n_all = 0
+
+    def judge(path, problem):
+        nonlocal n_failed, n_all
+        n_all += 1
+        n_failed += problem is not None
+        print(f"{'not ok' if problem else 'ok'} - {path.relative_to(ROOT)}")
+        if problem:
+            print(f"# {problem}")
+
+    for path in sorted([*ROOT.glob("examples/*.json"),
+                        *golden.glob("valid/*/intent.json"),
+                        *golden.glob("plan/*/intent.json")]):
+        why = complaint(validator, path)
+        judge(path, why and f"the schema refuses it: {why}")
+    for path in sorted(golden.glob("invalid/*/intent.json")):
+        why = complaint(validator, path)
+        listed = path.parent.name in NEEDS_RESOLVING
+        unused.discard(path.parent.name)
+        problem = None
+        if listed and why:
+            problem = f"the schema refuses it, so take it off the list: {why}"
+        elif not listed and not why:
+            problem = ("the schema accepts it: mend the schema, or list it "
+                       "in NEEDS_RESOLVING with the reason")
+        judge(path, problem)
+    for name in sorted(unused):
+        judge(golden / "invalid" / name, "listed, but there is no such test")
+
+    print(f"# {n_all} files, {n_failed} failed")
+    return 1 if n_failed or not n_all else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

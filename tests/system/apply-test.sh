@@ -1,0 +1,261 @@
+#!/usr/bin/env bash
+# Copyright (c) 2026 The Bulkhead authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# What apply, status and the stock tools do to a switch: the order of meters
+# and flows, others' flows, refusals that change nothing, exit statuses.
+# Environment: BULKHEAD, OVS_PREFIX, srcdir; found by themselves if unset.
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+intent=$srcdir/examples/ai-cluster.json
+node=gpu-node-1
+failures=0
+
+# check NAME COMMAND...: one line of the result.
+check() {
+    local name=$1
+    shift
+    if "$@" >"$switch_dir/out" 2>&1; then
+        echo "ok - $name"
+    else
+        echo "not ok - $name"
+        sed 's/^/# /' "$switch_dir/out"
+        failures=$((failures + 1))
+    fi
+}
+
+# exits STATUS COMMAND...
+exits() {
+    local wanted=$1 status=0
+    shift
+    "$@" || status=$?
+    [ "$status" = "$wanted" ] || {
+        echo "exit status $status, not $wanted: $*"
+        return 1
+    }
+}
+
+# says TEXT STATUS COMMAND...: TEXT must be in the output.
+says() {
+    local text=$1
+    shift
+    if ! exits "$@" >"$switch_dir/said" 2>&1 ||
+       ! grep -qF -- "$text" "$switch_dir/said"; then
+        cat "$switch_dir/said"
+        return 1
+    fi
+}
+
+bulkhead_on() {
+    local command=$1 bridge=$2
+    shift 2
+    "$BULKHEAD" "$command" "${1:-$intent}" --node $node --bridge "$bridge" \
+        -t 10
+}
+
+flows() { ovs-ofctl -O OpenFlow14 --no-stats --no-names dump-flows "$1" |
+          LC_ALL=C sort; }
+meters() { ovs-ofctl -O OpenFlow13 dump-meters "$1" | tail -n +2; }
+
+# state BRIDGE: everything that a policy is.
+state() { flows "$1"; meters "$1"; }
+
+# unchanged BRIDGE COMMAND...: whatever it says, the bridge is as before.
+unchanged() {
+    local bridge=$1
+    shift
+    state "$bridge" >"$switch_dir/before"
+    "$@" || return 1
+    state "$bridge" | diff "$switch_dir/before" -
+}
+
+make_bridge() {
+    local name arguments
+    arguments=(add-br "$1" -- set bridge "$1" datapath_type=dummy
+               fail-mode=secure)
+    while read -r name; do
+        arguments+=(-- add-port "$1" "$name"
+                    -- set interface "$name" type=dummy)
+    done < <(python3 "$here/intent.py" "$intent" $node)
+    ovs-vsctl --timeout=10 "${arguments[@]}"
+}
+
+has_no_flows() { ! flows "$1" | grep actions; }
+
+# has_meter BRIDGE ID-OR-RATE
+has_meter() { meters "$1" | grep -Eq "meter=$2 |rate=$2 "; }
+
+# same_as FILE FUNCTION BRIDGE: the function prints what the file holds.
+same_as() { "$2" "$3" | diff "$1" -; }
+
+# with SED-SCRIPT: the example, changed.
+with() {
+    sed "$1" "$intent" >"$switch_dir/changed.json"
+    ! cmp -s "$intent" "$switch_dir/changed.json" || die "'$1' changes nothing"
+    echo "$switch_dir/changed.json"
+}
+
+test_apply() {
+    check 'a bridge without policy has no flows' has_no_flows br0
+    check 'status of such a bridge: 4' exits 4 bulkhead_on status br0
+    check 'apply: 0' exits 0 bulkhead_on apply br0
+    check 'status: 0' exits 0 bulkhead_on status br0
+    check 'a second apply changes nothing' \
+        unchanged br0 says 'as intended' 0 bulkhead_on apply br0
+}
+
+test_update() {
+    local changed
+    meters br0 >"$switch_dir/old-meters"
+    flows br0 >"$switch_dir/old-flows"
+    changed=$(with 's/"limit": "20Gbps"/"limit": "25Gbps"/')
+    check 'one limit changed: one flow and one meter' \
+        says 'flows 0 added, 1 changed, 0 deleted, ' 0 \
+        bulkhead_on apply br0 "$changed"
+    check 'the new meter is there' has_meter br0 25000000
+    check 'the old one is gone' exits 1 has_meter br0 20000000
+    check 'back again' exits 0 bulkhead_on apply br0
+    check 'the meters are as they were' \
+        same_as "$switch_dir/old-meters" meters br0
+    check 'the flows are as they were' \
+        same_as "$switch_dir/old-flows" flows br0
+    changed=$(with '/"name": "no-ssh"/d')
+    check 'one rule removed: its eight flows' \
+        says 'flows 0 added, 0 changed, 8 deleted, ' 0 \
+        bulkhead_on apply br0 "$changed"
+    check 'and back' exits 0 bulkhead_on apply br0
+}
+
+test_drift() {
+    ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=13,priority=0'
+    check 'a deleted flow: 4' exits 4 bulkhead_on status br0
+    ovs-ofctl -O OpenFlow14 add-flow br0 'cookie=0xb17d000000000bad,table=8,
+        priority=500,actions=goto_table:9'
+    check 'a flow in our name: 4' says '1 deleted' 4 bulkhead_on status br0
+    ovs-ofctl -O OpenFlow13 del-meters br0
+    check 'deleted meters: 4' says 'meters 4 added' 4 bulkhead_on status br0
+    check 'apply repairs' exits 0 bulkhead_on apply br0
+    check 'status: 0 again' exits 0 bulkhead_on status br0
+    # A leftover of an apply that was killed between its steps.
+    ovs-ofctl -O OpenFlow13 add-meter br0 \
+        'meter=131073,kbps,burst,stats,bands=type=drop,rate=7,burst_size=7'
+    check 'a leftover meter: 4' exits 4 bulkhead_on status br0
+    check 'apply removes it' exits 0 bulkhead_on apply br0
+    check 'the leftover is gone' exits 1 has_meter br0 131073
+}
+
+test_others() {
+    ovs-ofctl -O OpenFlow13 add-meter br0 \
+        'meter=1,kbps,bands=type=drop,rate=1000'
+    ovs-ofctl -O OpenFlow13 add-flow br0 \
+        'cookie=0x77,table=200,priority=7,actions=meter:1,output:1'
+    check "others' flows are told, not touched" \
+        unchanged br0 says '1 flows of others' 0 bulkhead_on apply br0
+    ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=14,priority=0'
+    ovs-ofctl -O OpenFlow14 add-flow br0 \
+        'cookie=0x78,table=14,priority=0,actions=drop'
+    check "others' flow in our way: refused, nothing changed" \
+        unchanged br0 says 'somebody else' 3 bulkhead_on apply br0
+    ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=14,priority=0'
+    ovs-ofctl del-flows br0 table=200
+    check 'apply again' exits 0 bulkhead_on apply br0
+}
+
+test_refusals() {
+    local changed
+    changed=$(with 's/"pf0vf5"/"not-there"/')
+    check 'a missing interface: 3, nothing changed' unchanged br0 \
+        says 'lacks interfaces that the intent binds: not-there' 3 \
+        bulkhead_on apply br0 "$changed"
+    changed=$(with 's/"class": "realtime"/"class": "realtme"/')
+    check 'a wrong intent: 1, nothing changed' unchanged br0 \
+        exits 1 bulkhead_on apply br0 "$changed"
+    check 'no such bridge: 3' says 'there is no bridge' 3 \
+        bulkhead_on apply br9
+    check 'no such node: 1' says 'knows no node' 1 \
+        "$BULKHEAD" apply "$intent" --node nix --bridge br0
+    check 'no database: 3' exits 3 env OVS_RUNDIR="$switch_dir/nix" \
+        "$BULKHEAD" status "$intent" --node $node --bridge br0
+    ovs-vsctl set-fail-mode br0 standalone
+    check 'not fail-secure: 3, nothing changed' \
+        unchanged br0 says 'set-fail-mode br0 secure' 3 bulkhead_on apply br0
+    ovs-vsctl set-fail-mode br0 secure
+    check 'apply after the refusals' exits 0 bulkhead_on apply br0
+}
+
+# A switch that takes the connection and never answers.
+test_silent() {
+    local silent=$switch_dir/silent pid
+    mkdir "$silent"
+    python3 -c 'import socket, sys, time
+s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen()
+print("ready", flush=True); time.sleep(60)' "$silent/db.sock" \
+        >"$silent/ready" &
+    pid=$!
+    while ! grep -q ready "$silent/ready"; do sleep 0.05; done
+    check 'a silent database: 3 within the timeout' says 'timed out' 3 \
+        timeout 5 env OVS_RUNDIR="$silent" "$BULKHEAD" status "$intent" \
+        --node $node --bridge br0 -t 1
+    kill "$pid"
+    wait "$pid" 2>/dev/null || true
+    pid=$(cat "$switch_dir/ovs-vswitchd.pid")
+    kill -STOP "$pid"
+    check 'a stopped switch: 3 within the timeout' exits 3 \
+        timeout 5 "$BULKHEAD" apply "$intent" --node $node --bridge br0 -t 1
+    kill -CONT "$pid"
+    check 'and it holds what it held' exits 0 bulkhead_on status br0
+}
+
+test_compile() {
+    local plan=$switch_dir/plan
+    "$BULKHEAD" compile "$intent" --node $node -o "$plan.1" >/dev/null
+    "$BULKHEAD" compile "$intent" --node $node -o "$plan.2" >/dev/null
+    check 'compile twice: the same bytes' diff -r "$plan.1" "$plan.2"
+    check 'a folder that cannot be made: 1' says '/dev/full/plan' 1 \
+        "$BULKHEAD" compile "$intent" --node $node -o /dev/full/plan
+    check 'usage: 2' exits 2 "$BULKHEAD" compile "$intent"
+}
+
+# Debian's own ovs-ofctl, where there is one, loads what compile wrote.
+load_with() {
+    local ofctl=$1 plan=$switch_dir/plan.1 meter
+    ovs-ofctl -O OpenFlow14 del-flows br0
+    ovs-ofctl -O OpenFlow13 del-meters br0
+    while read -r meter; do
+        "$ofctl" -O OpenFlow13 add-meter br0 "$meter" || return 1
+    done <"$plan/meters.txt"
+    "$ofctl" -O OpenFlow14 --bundle replace-flows br0 "$plan/flows.txt"
+}
+
+test_stock() {
+    local stock=/usr/bin/ovs-ofctl
+    if [ ! -x $stock ]; then
+        echo "# no $stock: Debian's openvswitch-common is not installed"
+        stock=$(command -v ovs-ofctl)
+    fi
+    check "$stock loads meters.txt and flows.txt" load_with "$stock"
+    check 'the switch then holds the intent' exits 0 bulkhead_on status br0
+}
+
+main() {
+    find_ovs
+    find_bulkhead
+    trap_cleanup switch_stop
+    switch_prepare
+    switch_start --enable-dummy --disable-system
+    make_bridge br0
+    test_apply
+    test_update
+    test_drift
+    test_others
+    test_refusals
+    test_silent
+    test_compile
+    test_stock
+    [ "$failures" = 0 ]
+}
+
+main

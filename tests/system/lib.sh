@@ -1,0 +1,134 @@
+# shellcheck shell=bash
+# Copyright (c) 2026 The Bulkhead authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# Shared by the tests that run a switch of their own; sourced, never run.
+#
+# Everything a private switch makes lies in one directory of mktemp's, and
+# only processes started here are ever signalled.  The system's own switch,
+# its database and its run directory are not touched.
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+srcdir=${srcdir:-$here/../..}
+srcdir=$(cd "$srcdir" && pwd)
+
+switch_dir=
+switch_pids=()
+
+die() {
+    printf '%s: %s\n' "${0##*/}" "$*" >&2
+    exit 1
+}
+
+# Sets and exports OVS_PREFIX: the one given, else the build's.
+find_ovs() {
+    if [ -z "${OVS_PREFIX:-}" ]; then
+        OVS_PREFIX=$("$srcdir/build-aux/ovs-build" --prefix 2>/dev/null) ||
+            die "set OVS_PREFIX to the install prefix of Open vSwitch"
+    fi
+    [ -x "$OVS_PREFIX/sbin/ovs-vswitchd" ] ||
+        die "$OVS_PREFIX holds no sbin/ovs-vswitchd; run 'make' first"
+    export OVS_PREFIX PATH="$OVS_PREFIX/bin:$OVS_PREFIX/sbin:$PATH"
+}
+
+# Sets and exports BULKHEAD: the one given, else a build's, else PATH's.
+find_bulkhead() {
+    local try
+    if [ -z "${BULKHEAD:-}" ]; then
+        for try in "$srcdir"/_build/bulkhead \
+                   "$srcdir"/_build/compiler/bulkhead \
+                   "$(command -v bulkhead || true)"; do
+            if [ -x "$try" ]; then
+                BULKHEAD=$try
+                break
+            fi
+        done
+    fi
+    [ -n "${BULKHEAD:-}" ] ||
+        die "no bulkhead is built; run 'make' or set BULKHEAD"
+    [ -x "$BULKHEAD" ] || die "$BULKHEAD cannot be executed"
+    BULKHEAD=$(cd "$(dirname "$BULKHEAD")" && pwd)/$(basename "$BULKHEAD")
+    export BULKHEAD
+}
+
+# Cleans up however the script ends.
+trap_cleanup() {
+    cleanup_function=$1
+    trap '"$cleanup_function"' EXIT
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+}
+
+# Runs a command as a job, because bash would hold a signal's trap back until
+# a foreground command ends.
+run_interruptible() {
+    local pid status=0
+    "$@" &
+    pid=$!
+    switch_pids+=("$pid")
+    wait "$pid" || status=$?
+    unset 'switch_pids[-1]'
+    return "$status"
+}
+
+# Makes the directory of the private switch, before anything runs in it.
+switch_prepare() {
+    switch_dir=$(mktemp -d "${TMPDIR:-/tmp}/bulkhead.XXXXXX")
+    export OVS_RUNDIR=$switch_dir OVS_LOGDIR=$switch_dir \
+           OVS_DBDIR=$switch_dir OVS_SYSCONFDIR=$switch_dir \
+           OVS_PKGDATADIR=$OVS_PREFIX/share/openvswitch
+}
+
+# switch_start [VSWITCHD-ARGUMENT...]: the daemons are jobs of this shell, so
+# their numbers are known even if they die before they write a pidfile.
+switch_start() {
+    ovsdb-tool create "$switch_dir/conf.db" \
+        "$OVS_PKGDATADIR/vswitch.ovsschema"
+    switch_spawn ovsdb-server "$switch_dir/conf.db" \
+        --remote="punix:$switch_dir/db.sock"
+    switch_await "$switch_dir/db.sock" ovsdb-server
+    ovs-vsctl --timeout=10 --no-wait init
+    switch_spawn ovs-vswitchd "unix:$switch_dir/db.sock" "$@"
+    switch_await "$switch_dir/ovs-vswitchd.pid" ovs-vswitchd
+}
+
+switch_spawn() {
+    local daemon=$1
+    shift
+    "$daemon" "$@" --no-chdir --pidfile --log-file -vconsole:off \
+        -vsyslog:off </dev/null >"$switch_dir/$daemon.out" 2>&1 &
+    switch_pids+=("$!")
+}
+
+# switch_await FILE DAEMON: the daemon started last makes FILE when it serves.
+switch_await() {
+    local tries=0 pid=${switch_pids[-1]}
+    until [ -e "$1" ]; do
+        kill -0 "$pid" 2>/dev/null ||
+            die "$2 ended at once: $(tail -n 3 "$switch_dir/$2.out" \
+                                          "$switch_dir/$2.log" 2>/dev/null)"
+        tries=$((tries + 1))
+        [ "$tries" -lt 1000 ] || die "$2 does not answer"
+        sleep 0.01
+    done
+}
+
+# Ends what was started here, newest first, and removes the directory.
+switch_stop() {
+    local i pid tries
+    for ((i = ${#switch_pids[@]} - 1; i >= 0; i--)); do
+        pid=${switch_pids[i]}
+        kill "$pid" 2>/dev/null || continue
+        # Five seconds to end in order, then not asked any more.
+        for ((tries = 0; tries < 500; tries++)); do
+            kill -0 "$pid" 2>/dev/null || break
+            sleep 0.01
+        done
+        kill -KILL "$pid" 2>/dev/null || true
+        wait "$pid" 2>/dev/null || true
+    done
+    switch_pids=()
+    [ -z "$switch_dir" ] || rm -rf "$switch_dir"
+    switch_dir=
+}

@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# Copyright (c) 2026 The Bulkhead authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# "make sandbox" without a terminal: exits 0 when every packet went right,
+# needs no root, and exits non-zero when one went wrong.
+# Environment: BULKHEAD, OVS_PREFIX, srcdir; found by themselves if unset.
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+failures=0
+scratch=
+
+# report NAME STATUS: one line of the result; STATUS 0 is good.
+report() {
+    if [ "$2" = 0 ]; then
+        echo "ok - $1"
+    else
+        echo "not ok - $1"
+        sed 's/^/# /' "$scratch/out"
+        failures=$((failures + 1))
+    fi
+}
+
+# has REGEX: a row of the latest table.
+has() { grep -Eq "$1" "$scratch/out"; }
+
+test_table() {
+    local status=0
+    "$here/sandbox" </dev/null >"$scratch/out" 2>&1 || status=$?
+    report 'the sandbox exits 0' "$status"
+    status=0
+    has '^ +frontend0 +model0 +tcp 443 +reached +inference/serve' || status=1
+    report 'it shows an allowed pair' "$status"
+    status=0
+    has '^ +batch/\* +target0 +tcp 4420 via-gateway .*dropped' || status=1
+    report 'it shows a dropped cross-tenant pair' "$status"
+    status=0
+    [ -z "$(find "$scratch/tmp" -mindepth 1 -print -quit)" ] || status=1
+    report 'it leaves nothing behind' "$status"
+}
+
+# As nobody, from a copy that nobody can read whatever the tree's rights.
+test_without_root() {
+    local status=0 copy=$scratch/copy
+    if [ "$(id -u)" != 0 ]; then
+        echo '# this run is without root itself'
+        return
+    fi
+    mkdir -p "$copy/tests" "$copy/examples" "$scratch/nobody"
+    cp -r "$here" "$copy/tests/"
+    cp "$srcdir"/examples/*.json "$copy/examples/"
+    cp "$BULKHEAD" "$copy/bulkhead"
+    cp -rL "$OVS_PREFIX" "$copy/ovs"
+    chmod -R a+rX "$scratch"
+    chmod a+rwx "$scratch/nobody"
+    env -i PATH="$PATH" TMPDIR="$scratch/nobody" HOME="$scratch/nobody" \
+        BULKHEAD="$copy/bulkhead" OVS_PREFIX="$copy/ovs" srcdir="$copy" \
+        ${ASAN_OPTIONS+"ASAN_OPTIONS=$ASAN_OPTIONS"} \
+        setpriv --reuid=65534 --regid=65534 --clear-groups \
+        "$copy/tests/system/sandbox" </dev/null >"$scratch/out" 2>&1 ||
+        status=$?
+    report 'it needs no root' "$status"
+}
+
+# One expectation turned round: the table must say so and fail.
+test_wrong_packet() {
+    local status=0
+    sed 's/^\(frontend0 *| model0 *| tcp 443  *|\) reached .*/\1 dropped/' \
+        "$here/ai-cluster.probes" >"$scratch/ai-cluster.probes"
+    ! cmp -s "$here/ai-cluster.probes" "$scratch/ai-cluster.probes" ||
+        die "the probe that this test turns round is gone"
+    ! "$here/sandbox" "$srcdir/examples/ai-cluster.json" \
+        "$scratch/ai-cluster.probes" </dev/null >"$scratch/out" 2>&1 ||
+        status=1
+    has '^! +frontend0 .*WRONG, expected: dropped' || status=1
+    report 'it fails when a packet goes wrong' "$status"
+}
+
+main() {
+    find_ovs
+    find_bulkhead
+    scratch=$(mktemp -d)
+    # shellcheck disable=SC2064 # This directory, now.
+    trap "rm -rf '$scratch'" EXIT
+    mkdir "$scratch/tmp"
+    export TMPDIR=$scratch/tmp
+    test_table
+    test_without_root
+    test_wrong_packet
+    [ "$failures" = 0 ]
+}
+
+main

@@ -1,0 +1,178 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include <stdalign.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/nearest.h"
+#include "base/vec.h"
+#include "unit.h"
+
+static void
+assert_zeroed(const char *p, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        ck_assert_int_eq(p[i], 0);
+    }
+}
+
+START_TEST(test_arena_alignment_and_zero)
+{
+    struct arena *arena = arena_create();
+
+    /* Sizes around the block size, so that blocks are begun in all ways. */
+    for (size_t size = 0; size < 70000; size += size < 100 ? 1 : 4099) {
+        char *p = arena_zalloc(arena, size);
+
+        ck_assert_uint_eq((uintptr_t) p % alignof(max_align_t), 0);
+        assert_zeroed(p, size);
+        memset(p, 0xff, size);
+    }
+    arena_destroy(arena);
+    arena_destroy(NULL);
+}
+END_TEST
+
+START_TEST(test_arena_objects_are_apart)
+{
+    enum { N = 2000 };
+    struct arena *arena = arena_create();
+    unsigned char *p[N];
+
+    for (int i = 0; i < N; i++) {
+        size_t size = 1 + i % 97;
+
+        p[i] = arena_zalloc(arena, size);
+        memset(p[i], i % 251, size);
+    }
+    for (int i = 0; i < N; i++) {
+        for (int j = 0; j < 1 + i % 97; j++) {
+            ck_assert_uint_eq(p[i][j], i % 251);
+        }
+    }
+    arena_destroy(arena);
+}
+END_TEST
+
+START_TEST(test_arena_large_blocks)
+{
+    struct arena *arena = arena_create();
+    char *small = arena_zalloc(arena, 16);
+    char *large = arena_zalloc(arena, 8 * 1024 * 1024);
+    char *next = arena_zalloc(arena, 16);
+
+    memset(large, 0x55, 8 * 1024 * 1024);
+    assert_zeroed(small, 16);
+    assert_zeroed(next, 16);
+    /* A large object does not end the block that was being filled. */
+    ck_assert_ptr_eq(next, small + 16);
+
+    large = arena_zalloc(arena, 64 * 1024);
+    memset(large, 0x55, 64 * 1024);
+    assert_zeroed(arena_zalloc(arena, 16), 16);
+    arena_destroy(arena);
+}
+END_TEST
+
+START_TEST(test_arena_strings)
+{
+    struct arena *arena = arena_create();
+    char long_text[5000];
+
+    ck_assert_str_eq(arena_strdup(arena, "word"), "word");
+    ck_assert_str_eq(arena_strndup(arena, "word", 2), "wo");
+    ck_assert_str_eq(arena_strndup(arena, "word", 0), "");
+    ck_assert_str_eq(arena_printf(arena, "%s-%d", "n", 7), "n-7");
+    ck_assert_str_eq(arena_printf(arena, "%s", ""), "");
+    memset(long_text, 'x', sizeof long_text - 1);
+    long_text[sizeof long_text - 1] = '\0';
+    ck_assert_str_eq(arena_printf(arena, "%s", long_text), long_text);
+    arena_destroy(arena);
+}
+END_TEST
+
+START_TEST(test_vec_growth)
+{
+    struct arena *arena = arena_create();
+    VEC(uint64_t) vec = VEC_INIT;
+
+    for (size_t i = 0; i < 10000; i++) {
+        uint64_t *p = vec_push(arena, &vec);
+
+        ck_assert_uint_eq(*p, 0);
+        *p = i * i;
+        ck_assert_uint_eq(vec.n, i + 1);
+        ck_assert_uint_ge(vec.allocated, vec.n);
+    }
+    for (size_t i = 0; i < vec.n; i++) {
+        ck_assert_uint_eq(vec.v[i], i * i);
+    }
+    /* Doubling: no more than twice what is needed. */
+    ck_assert_uint_le(vec.allocated, 2 * vec.n);
+    arena_destroy(arena);
+}
+END_TEST
+
+static const char *
+nearest_of(const char *word, const char *const candidates[])
+{
+    struct nearest nearest = nearest_init(word);
+
+    for (; *candidates; candidates++) {
+        nearest_try(&nearest, *candidates);
+    }
+    return nearest.best ? nearest.best : "(none)";
+}
+
+START_TEST(test_nearest)
+{
+    static const char *const members[] = {
+        "version", "fabric", "classes", "services", "tenants", NULL,
+    };
+    static const char *const short_ones[] = { "to", "from", NULL };
+    static const char long_word[] =
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+
+    ck_assert_str_eq(nearest_of("tennants", members), "tenants");
+    ck_assert_str_eq(nearest_of("tenant", members), "tenants");
+    ck_assert_str_eq(nearest_of("verison", members), "version");
+    ck_assert_str_eq(nearest_of("Fabric", members), "fabric");
+    ck_assert_str_eq(nearest_of("clases", members), "classes");
+    ck_assert_str_eq(nearest_of("uplinks", members), "(none)");
+    ck_assert_str_eq(nearest_of("form", short_ones), "from");
+    ck_assert_str_eq(nearest_of("via", short_ones), "(none)");
+    ck_assert_str_eq(nearest_of("tp", short_ones), "to");
+    ck_assert_str_eq(nearest_of("ot", short_ones), "to");
+    ck_assert_str_eq(nearest_of(long_word, members), "(none)");
+    /* The nearest wins, not the first. */
+    ck_assert_str_eq(nearest_of("abcdefg",
+                                (const char *const[]) {
+                                    "abcdeXX", "abcdefX", NULL }),
+                     "abcdefX");
+}
+END_TEST
+
+Suite *
+base_suite(void)
+{
+    Suite *suite = suite_create("base");
+    TCase *tc = unit_case(suite, "arena");
+
+    tcase_add_test(tc, test_arena_alignment_and_zero);
+    tcase_add_test(tc, test_arena_objects_are_apart);
+    tcase_add_test(tc, test_arena_large_blocks);
+    tcase_add_test(tc, test_arena_strings);
+    tc = unit_case(suite, "vec");
+    tcase_add_test(tc, test_vec_growth);
+    tc = unit_case(suite, "nearest");
+    tcase_add_test(tc, test_nearest);
+    return suite;
+}

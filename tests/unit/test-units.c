@@ -1,0 +1,158 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "intent/units.h"
+#include "unit.h"
+#include "util.h"
+
+struct good {
+    const char *text;
+    uint64_t n;
+};
+
+START_TEST(test_rates)
+{
+    static const struct good cases[] = {
+        { "1bps", 1 },
+        { "1kbps", 1000 },
+        { "1Mbps", 1000000 },
+        { "1Gbps", 1000000000 },
+        { "1Tbps", UINT64_C(1000000000000) },
+        { "100Gbps", UINT64_C(100000000000) },
+        { "0bps", 0 },
+        { "007kbps", 7000 },
+        { "2.5Gbps", UINT64_C(2500000000) },
+        { "0.001kbps", 1 },
+        { "1.000000000001Tbps", UINT64_C(1000000000001) },
+        { "18446744073709551615bps", UINT64_MAX },
+        { "18446744073709551.615kbps", UINT64_MAX },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        uint64_t n = 42;
+        const char *error = parse_rate(cases[i].text, &n);
+
+        ck_assert_msg(!error, "%s: %s", cases[i].text, error);
+        ck_assert_msg(n == cases[i].n, "%s: %"PRIu64, cases[i].text, n);
+    }
+}
+END_TEST
+
+START_TEST(test_bytes)
+{
+    static const struct good cases[] = {
+        { "1B", 1 },
+        { "1kB", 1000 },
+        { "1KB", 1000 },
+        { "1MB", 1000000 },
+        { "1GB", 1000000000 },
+        { "1KiB", 1024 },
+        { "1MiB", 1024 * 1024 },
+        { "1GiB", 1024 * 1024 * 1024 },
+        { "64KiB", 65536 },
+        { "1.5KiB", 1536 },
+        { "0.5MiB", 524288 },
+        { "17179869183GiB", UINT64_C(17179869183) << 30 },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        uint64_t n = 42;
+        const char *error = parse_bytes(cases[i].text, &n);
+
+        ck_assert_msg(!error, "%s: %s", cases[i].text, error);
+        ck_assert_msg(n == cases[i].n, "%s: %"PRIu64, cases[i].text, n);
+    }
+}
+END_TEST
+
+/* Text and a word of the reason. */
+struct bad {
+    const char *text, *reason;
+};
+
+static void
+assert_bad(const char *(*parse)(const char *, uint64_t *),
+           const struct bad *cases, size_t n_cases)
+{
+    for (size_t i = 0; i < n_cases; i++) {
+        uint64_t n;
+        const char *error = parse(cases[i].text, &n);
+
+        ck_assert_msg(error, "'%s' was taken", cases[i].text);
+        ck_assert_msg(strstr(error, cases[i].reason), "'%s': %s",
+                      cases[i].text, error);
+    }
+}
+
+START_TEST(test_bad_rates)
+{
+    static const struct bad cases[] = {
+        { "", "number must come first" },
+        { "Gbps", "number must come first" },
+        { "-1Gbps", "number must come first" },
+        { "+1Gbps", "number must come first" },
+        { " 1Gbps", "number must come first" },
+        { ".5Gbps", "number must come first" },
+        { "1.Gbps", "number must come first" },
+        { "100", "unit must be one of" },
+        { "100 Gbps", "unit must be one of" },
+        { "100Gbps ", "unit must be one of" },
+        { "100gbps", "unit must be one of" },
+        { "100GBps", "unit must be one of" },
+        { "100Gbit", "unit must be one of" },
+        { "100G", "unit must be one of" },
+        { "0x10Gbps", "unit must be one of" },
+        { "1,5Gbps", "unit must be one of" },
+        { "1e30Gbps", "unit must be one of" },
+        { "1.5.5Gbps", "unit must be one of" },
+        { "64KiB", "unit must be one of" },
+        { "1.5bps", "not a whole number" },
+        { "0.0001kbps", "not a whole number" },
+        { "1.0000000000001Tbps", "too many digits" },
+        { "18446744073709551616bps", "too large" },
+        { "18446744073709551615Gbps", "too large" },
+        { "18446744073709551.616kbps", "too large" },
+        { "99999999999999999999999999999Gbps", "too large" },
+    };
+
+    assert_bad(parse_rate, cases, ARRAY_SIZE(cases));
+}
+END_TEST
+
+START_TEST(test_bad_bytes)
+{
+    static const struct bad cases[] = {
+        { "", "number must come first" },
+        { "KiB", "number must come first" },
+        { "64", "unit must be one of" },
+        { "64kib", "unit must be one of" },
+        { "64K", "unit must be one of" },
+        { "64Gbps", "unit must be one of" },
+        { "0.3KiB", "not a whole number" },
+        { "17179869184GiB", "too large" },
+    };
+
+    assert_bad(parse_bytes, cases, ARRAY_SIZE(cases));
+}
+END_TEST
+
+Suite *
+units_suite(void)
+{
+    Suite *suite = suite_create("units");
+    TCase *tc = unit_case(suite, "units");
+
+    tcase_add_test(tc, test_rates);
+    tcase_add_test(tc, test_bytes);
+    tcase_add_test(tc, test_bad_rates);
+    tcase_add_test(tc, test_bad_bytes);
+    return suite;
+}

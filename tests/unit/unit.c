@@ -1,0 +1,193 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/openflow/openflow.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/vlog.h"
+#include "util.h"
+
+TCase *
+unit_case(Suite *suite, const char *name)
+{
+    TCase *tc = tcase_create(name);
+
+    tcase_set_timeout(tc, 120);
+    suite_add_tcase(suite, tc);
+    return tc;
+}
+
+void
+unit_init(struct unit *u)
+{
+    memset(u, 0, sizeof *u);
+    u->arena = arena_create();
+    diags_init(&u->diags, u->arena);
+}
+
+void
+unit_destroy(struct unit *u)
+{
+    arena_destroy(u->arena);
+}
+
+static void
+unit_source(struct unit *u, const char *text)
+{
+    char *copy = arena_strdup(u->arena, text);
+
+    for (char *p = copy; *p; p++) {
+        *p = *p == '\'' ? '"' : *p;
+    }
+    u->source = source_create(u->arena, "intent.json", copy, strlen(copy));
+}
+
+void
+unit_value(struct unit *u, const char *text)
+{
+    unit_source(u, text);
+    u->value = value_parse(u->source, u->arena, &u->diags);
+}
+
+void
+unit_parse(struct unit *u, const char *text)
+{
+    unit_source(u, text);
+    u->intent = intent_parse(u->source, u->arena, &u->diags);
+}
+
+void
+unit_resolve(struct unit *u, const char *text)
+{
+    unit_parse(u, text);
+    if (u->intent) {
+        u->policy = policy_resolve(u->intent, u->arena, &u->diags);
+    }
+}
+
+static void
+unit_emit(struct unit *u, const char *node)
+{
+    if (u->intent) {
+        u->policy = policy_resolve(u->intent, u->arena, &u->diags);
+    }
+    ck_assert_msg(u->policy && !u->diags.list.n, "%s", unit_diags(u));
+    u->prog = ir_build(u->policy, node, u->arena);
+    ck_assert_ptr_nonnull(u->prog);
+    plan_init(&u->plan, u->arena, u->prog->node);
+    openflow_emit(u->prog, &u->plan);
+}
+
+void
+unit_compile(struct unit *u, const char *text, const char *node)
+{
+    unit_parse(u, text);
+    unit_emit(u, node);
+}
+
+void
+unit_compile_raw(struct unit *u, const char *text, size_t len,
+                 const char *node)
+{
+    u->source = source_create(u->arena, "intent.json", text, len);
+    u->intent = intent_parse(u->source, u->arena, &u->diags);
+    unit_emit(u, node);
+}
+
+const char *
+unit_diags(struct unit *u)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    diags_format(&u->diags, &ds);
+    const char *text = arena_strdup(u->arena, ds_cstr(&ds));
+    ds_destroy(&ds);
+    return text;
+}
+
+void
+unit_complains(struct unit *u, const char *needle)
+{
+    const char *text = unit_diags(u);
+
+    ck_assert_msg(strstr(text, needle), "'%s' is not in:\n%s", needle, text);
+}
+
+const char *
+unit_plan_text(struct unit *u)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    for (size_t i = 0; i < u->plan.flows.n; i++) {
+        ds_put_format(&ds, "%s\n", plan_flow_string(&u->plan,
+                                                    &u->plan.flows.v[i]));
+    }
+    for (size_t i = 0; i < u->plan.meters.n; i++) {
+        ds_put_format(&ds, "%s\n", plan_meter_string(&u->plan,
+                                                     &u->plan.meters.v[i]));
+    }
+    const char *text = arena_strdup(u->arena, ds_cstr(&ds));
+    ds_destroy(&ds);
+    return text;
+}
+
+const struct policy_rule *
+unit_rule(const struct unit *u, const char *name)
+{
+    for (size_t i = 0; i < u->policy->rules.n; i++) {
+        if (!strcmp(u->policy->rules.v[i]->name, name)) {
+            return u->policy->rules.v[i];
+        }
+    }
+    ck_abort_msg("there is no rule %s", name);
+    return NULL;
+}
+
+const struct source *
+unit_example(struct arena *arena)
+{
+    const char *srcdir = getenv("srcdir");
+    const char *path = arena_printf(arena, "%s/examples/ai-cluster.json",
+                                    srcdir ? srcdir : ".");
+    const struct source *source;
+    const char *error = source_read(arena, path, &source);
+
+    ck_assert_msg(!error, "%s: %s (srcdir is the source tree)", path,
+                  error);
+    return source;
+}
+
+int
+main(void)
+{
+    SRunner *runner = srunner_create(base_suite());
+    int n_failed;
+
+    srunner_add_suite(runner, source_suite());
+    srunner_add_suite(runner, diag_suite());
+    srunner_add_suite(runner, units_suite());
+    srunner_add_suite(runner, value_suite());
+    srunner_add_suite(runner, intent_suite());
+    srunner_add_suite(runner, sema_suite());
+    srunner_add_suite(runner, conflict_suite());
+    srunner_add_suite(runner, openflow_suite());
+    srunner_add_suite(runner, ports_suite());
+    srunner_add_suite(runner, flows_suite());
+    srunner_add_suite(runner, meter_bucket_suite());
+
+    /* What Open vSwitch's library would log is part of no test's result. */
+    vlog_set_levels(NULL, VLF_CONSOLE, VLL_OFF);
+    srunner_run_all(runner, CK_ENV);
+    n_failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,129 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef UNIT_H
+#define UNIT_H 1
+
+/* What the unit tests share: intents in little space, and the stages of a
+ * compilation one by one.
+ *
+ * Intents stand in C strings with ' for ", which moves no offset. */
+
+#include <check.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/source.h"
+#include "intent/intent.h"
+#include "ir/ir.h"
+#include "plan/plan.h"
+#include "sema/policy.h"
+
+/* One suite a module; see unit.c. */
+Suite *base_suite(void);
+Suite *source_suite(void);
+Suite *diag_suite(void);
+Suite *units_suite(void);
+Suite *value_suite(void);
+Suite *intent_suite(void);
+Suite *sema_suite(void);
+Suite *conflict_suite(void);
+Suite *openflow_suite(void);
+Suite *ports_suite(void);
+Suite *flows_suite(void);
+Suite *meter_bucket_suite(void);
+
+/* A test case 'name' in 'suite', with time enough for sanitizers. */
+TCase *unit_case(Suite *, const char *name);
+
+/* A compilation, as far as it got: what was not reached is NULL. */
+struct unit {
+    struct arena *arena;
+    struct diags diags;
+    const struct source *source;
+    const struct value *value;
+    const struct intent *intent;
+    const struct policy *policy;
+    struct ir_prog *prog;
+    struct plan plan;
+};
+
+void unit_init(struct unit *);
+void unit_destroy(struct unit *);
+
+/* Each goes as far as its name says.  The texts have ' for ". */
+void unit_value(struct unit *, const char *text);
+void unit_parse(struct unit *, const char *text);
+void unit_resolve(struct unit *, const char *text);
+
+/* Compiles for 'node' and fails the test if anything is wrong. */
+void unit_compile(struct unit *, const char *text, const char *node);
+
+/* The same with text as it stands, whose quotes are real. */
+void unit_compile_raw(struct unit *, const char *text, size_t len,
+                      const char *node);
+
+/* All diagnostics as text. */
+const char *unit_diags(struct unit *);
+
+/* Fails the test unless some diagnostic's text holds 'needle'. */
+void unit_complains(struct unit *, const char *needle);
+
+/* All flows and meters as text, a line each. */
+const char *unit_plan_text(struct unit *);
+
+/* The text of 'value' with the members of every object and the elements of
+ * every list in another order, which 'seed' decides. */
+const char *unit_shuffle(struct arena *, const struct value *,
+                         unsigned int seed);
+
+/* The rule of this name, such as "a/r"; fails the test if it is not there. */
+const struct policy_rule *unit_rule(const struct unit *, const char *name);
+
+/* Reads examples/ai-cluster.json. */
+const struct source *unit_example(struct arena *);
+
+/* The pieces of an intent.  FABRIC has the nodes "n1" and "n2". */
+#define UPLINK "{'interface': 'p0', 'rate': '100Gbps', 'burst': '256KiB'}"
+#define FABRIC                                                          \
+    "'version': 1, 'fabric': {'nodes': {"                               \
+    "'n1': {'uplinks': {'up': " UPLINK "}},"                            \
+    "'n2': {'uplinks': {'up': " UPLINK "}}}}"
+#define CLASSES "'classes': {'gold': {'dscp': 46, 'queue': 5}, "        \
+                "'silver': {'dscp': 18, 'queue': 2}}"
+
+/* Network "net" with 10.N.0.0/16, N = VNI. */
+#define NETWORK(N)                                                      \
+    "'net': {'vni': " #N ", 'subnets': ['10." #N ".0.0/16'], "          \
+    "'gateway': '10." #N ".0.1'}"
+
+/* Endpoint NAME of network "net" on n1: 10.NET.0.HOST behind interface
+ * "iNETxHOST", with label role=ROLE. */
+#define ENDPOINT(NAME, NET, HOST, ROLE)                                 \
+    "'" NAME "': {'network': 'net', 'node': 'n1', "                     \
+    "'interface': 'i" #NET "x" #HOST "', "                              \
+    "'mac': '02:00:00:00:0" #NET ":" #HOST "', "                        \
+    "'addresses': ['10." #NET ".0." #HOST "'], "                        \
+    "'labels': {'role': '" ROLE "'}}"
+
+/* Tenant NAME with network NETWORK(N) and two endpoints, "x" with role
+ * "left" and "y" with role "right"; MORE are more members. */
+#define TENANT(NAME, N, MORE)                                           \
+    "'" NAME "': {'networks': {" NETWORK(N) "}, 'endpoints': {"         \
+    ENDPOINT("x", N, 10, "left") ", " ENDPOINT("y", N, 11, "right")     \
+    "}" MORE "}"
+
+#define LEFT "{'labels': {'role': 'left'}}"
+#define RIGHT "{'labels': {'role': 'right'}}"
+#define RULE(NAME, FROM, TO, MORE)                                      \
+    "{'name': '" NAME "', 'from': " FROM ", 'to': " TO MORE "}"
+
+#define INTENT(TENANTS, MORE)                                           \
+    "{" FABRIC ", " CLASSES ", 'tenants': {" TENANTS "}" MORE "}"
+
+#endif /* unit.h */
