@@ -29,19 +29,17 @@ static struct diag *
 diag_add(struct diags *diags, enum diag_severity severity, struct span span,
          const char *pointer, const char *cause, va_list args)
 {
-    struct diag *d = (diags->list.n < DIAG_MAX
+    size_t *count = (severity == DIAG_ERROR ? &diags->n_errors
+                     : &diags->n_warnings);
+    struct diag *d = (*count < DIAG_MAX
                       ? vec_push(diags->arena, &diags->list)
                       : arena_zalloc(diags->arena, sizeof *d));
 
+    (*count)++;
     d->severity = severity;
     d->span = span;
     d->pointer = pointer;
     d->cause = arena_vprintf(diags->arena, cause, args);
-    if (severity == DIAG_ERROR) {
-        diags->n_errors++;
-    } else {
-        diags->n_warnings++;
-    }
     return d;
 }
 
@@ -92,15 +90,31 @@ diag_see(struct diags *diags, struct diag *d, struct span span,
     va_end(args);
 }
 
-/* Appends 'len' bytes that an intent may have chosen, without the control
- * characters that a terminal would obey. */
+/* Is 'c' a character that a terminal would obey, or that would make a text
+ * look like another one (UAX #9's marks of direction)? */
+static bool
+is_harmful(int c)
+{
+    return (c < ' ' || (c >= 0x7f && c < 0xa0) || c == 0x61c
+            || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e)
+            || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff);
+}
+
+/* Appends 'len' bytes that an intent may have chosen, made harmless: as many
+ * characters as they have. */
 static void
 put_text(struct ds *ds, const char *s, size_t len)
 {
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = s[i];
+    for (size_t i = 0, size; i < len; i += size) {
+        int c = decode_character(s + i, len - i, &size);
 
-        ds_put_char(ds, c < ' ' || c == 0x7f ? ' ' : c);
+        if (c == '\t' || c == '\r') {
+            ds_put_char(ds, ' ');
+        } else if (is_harmful(c)) {
+            ds_put_char(ds, '?');
+        } else {
+            ds_put_buffer(ds, s + i, size);
+        }
     }
 }
 
@@ -154,8 +168,8 @@ put_place(struct ds *ds, const struct span *span)
     if (span->source) {
         struct source_pos pos = source_pos(span->source, span->start);
 
-        ds_put_format(ds, "%s:%"PRIuSIZE":%"PRIuSIZE": ",
-                      span->source->name, pos.line, pos.column);
+        put_text(ds, span->source->name, strlen(span->source->name));
+        ds_put_format(ds, ":%"PRIuSIZE":%"PRIuSIZE": ", pos.line, pos.column);
     }
 }
 

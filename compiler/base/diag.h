@@ -43,7 +43,8 @@ struct diag {
     struct diag_note note;      /* note.text == NULL: none. */
 };
 
-/* At most this many errors are kept; the others are only counted. */
+/* At most this many errors, and as many warnings, are kept; the others are
+ * only counted. */
 enum { DIAG_MAX = 20 };
 
 struct diags {

@@ -49,8 +49,8 @@ edit_distance(const char *a, const char *b)
 struct nearest
 nearest_init(const char *word)
 {
-    /* A third of the letters may be wrong, but not more. */
-    return (struct nearest) { word, NULL, strlen(word) / 3 + 1 };
+    /* A third of the letters may be wrong, and always one. */
+    return (struct nearest) { word, NULL, MAX(1, strlen(word) / 3) };
 }
 
 void

@@ -140,13 +140,39 @@ source_line(const struct source *source, size_t line, size_t *len)
     return text;
 }
 
+int
+decode_character(const char *s_, size_t len, size_t *size)
+{
+    static const int minimum[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    const unsigned char *s = (const unsigned char *) s_;
+    size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+    int c = n == 1 ? s[0] : s[0] & (0x7f >> n);
+
+    *size = 1;
+    if ((s[0] >= 0x80 && s[0] < 0xc0) || s[0] >= 0xf8 || n > len) {
+        return -1;
+    }
+    for (size_t i = 1; i < n; i++) {
+        if ((s[i] & 0xc0) != 0x80) {
+            return -1;
+        }
+        c = c << 6 | (s[i] & 0x3f);
+    }
+    if (c < minimum[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff)) {
+        return -1;
+    }
+    *size = n;
+    return c;
+}
+
 size_t
 count_characters(const char *s, size_t len)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < len; i++) {
-        n += (s[i] & 0xc0) != 0x80;
+    for (size_t i = 0, size; i < len; i += size) {
+        decode_character(s + i, len - i, &size);
+        n++;
     }
     return n;
 }

@@ -51,7 +51,12 @@ struct source_pos source_pos(const struct source *, size_t offset);
 /* The text of line 'line' (from 1), without its newline. */
 const char *source_line(const struct source *, size_t line, size_t *len);
 
-/* Characters, not bytes, in 'len' bytes of UTF-8. */
+/* Decodes the character at 's', which has 'len' > 0 bytes, and stores its size
+ * in bytes.  A byte that begins no well-formed UTF-8 (RFC 3629) is a
+ * character by itself, of value -1. */
+int decode_character(const char *s, size_t len, size_t *size);
+
+/* Characters, not bytes, in 'len' bytes. */
 size_t count_characters(const char *, size_t len);
 
 #endif /* base/source.h */

@@ -8,7 +8,9 @@
 
 #include "intent/decode.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
+#include <stdlib.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -37,7 +39,8 @@ static void
 wrong_type(struct decoder *d, const struct value *v, const char *wanted)
 {
     decode_error(d, v, arena_printf(d->arena, "this must be %s, not %s",
-                                    wanted, value_type_name(v->type)), NULL);
+                                    wanted, value_type_name(v->type)),
+                 arena_printf(d->arena, "write %s here", wanted));
 }
 
 static bool
@@ -59,6 +62,13 @@ bad_name(struct decoder *d, struct span span, const char *pointer,
                 "'_' and '-', a letter or digit first", max);
 }
 
+/* Members that may stand in every object and mean nothing. */
+static bool
+is_comment(const char *key)
+{
+    return !strcmp(key, "description") || !strcmp(key, "$schema");
+}
+
 static bool
 is_member(const struct member *m, const char *key)
 {
@@ -67,7 +77,7 @@ is_member(const struct member *m, const char *key)
             return true;
         }
     }
-    return !strcmp(key, "description") || !strcmp(key, "$schema");
+    return is_comment(key);
 }
 
 static void
@@ -104,8 +114,12 @@ decode_object(struct decoder *d, const struct value *v, const char *what,
         return false;
     }
     for (size_t i = 0; i < v->n; i++) {
-        if (!is_member(members, v->elems[i].key)) {
-            unknown_member(d, &v->elems[i], what, members);
+        const struct value *e = &v->elems[i];
+
+        if (!is_member(members, e->key)) {
+            unknown_member(d, e, what, members);
+        } else if (is_comment(e->key) && e->type != VALUE_STRING) {
+            wrong_type(d, e, "a string");
         }
     }
     for (const struct member *m = members; m->name; m++) {
@@ -220,7 +234,9 @@ decode_quantity(struct decoder *d, const struct value *v, const char *key,
                      arena_printf(d->arena, "write it like \"%s\"", example));
     } else if (!q.n) {
         decode_error(d, m, arena_printf(d->arena, "%s of zero passes nothing",
-                                        kind), "write what is meant");
+                                        kind),
+                     arena_printf(d->arena, "write one like \"%s\", or leave "
+                                  "out what it belongs to", example));
     } else {
         q.at = m;
     }
@@ -243,9 +259,12 @@ static int64_t
 integer_of(struct decoder *d, const struct value *v, int64_t min, int64_t max)
 {
     if (v->type != VALUE_INTEGER || v->integer < min || v->integer > max) {
-        decode_error(d, v, arena_printf(
-            d->arena, "this must be a whole number from %"PRId64" to %"PRId64,
-            min, max), NULL);
+        decode_error(d, v,
+                     (min == max
+                      ? arena_printf(d->arena, "this must be %"PRId64, min)
+                      : arena_printf(d->arena, "this must be a whole number "
+                                     "from %"PRId64" to %"PRId64, min, max)),
+                     "write a number in that range, without quotes");
         return min;
     }
     return v->integer;
@@ -268,7 +287,9 @@ decode_choice(struct decoder *d, const struct value *v, const char *key,
 
     if (text.s && strcmp(text.s, no) && strcmp(text.s, yes)) {
         decode_error(d, text.at, arena_printf(
-            d->arena, "this must be \"%s\" or \"%s\"", no, yes), NULL);
+            d->arena, "this must be \"%s\" or \"%s\"", no, yes),
+            arena_printf(d->arena, "write one of the two; without it, \"%s\" "
+                         "is meant", no));
     }
     return text.s && !strcmp(text.s, yes);
 }
@@ -303,48 +324,58 @@ decode_labels(struct decoder *d, const struct value *v,
     }
 }
 
+/* Parses decimal digits only, at most 'max'; -1 if it is anything else. */
+static int
+parse_plen(const char *s, int max)
+{
+    size_t n = strspn(s, "0123456789");
+    int plen = n && n <= 3 && !s[n] ? atoi(s) : -1;
+
+    return plen <= max ? plen : -1;
+}
+
 /* Parses an address, with a prefix length if 'prefix'.  Returns NULL, or why
- * it is not one. */
+ * it is not one.  inet_pton() takes the canonical forms only, where
+ * libopenvswitch's parsers also take 266.1.0.10. */
 static const char *
 parse_address(const char *s, bool prefix, struct address *address)
 {
-    struct in6_addr mask;
-    ovs_be32 ip4, mask4;
-    char *error;
+    const char *slash = strchr(s, '/');
+    size_t n = slash ? slash - s : strlen(s);
+    char ip[INET6_ADDRSTRLEN];
+    struct in_addr ip4;
+    bool is_ip4;
 
-    if (prefix != (strchr(s, '/') != NULL)) {
+    if (prefix != (slash != NULL)) {
         return prefix ? "the prefix length is missing"
                       : "a prefix length has no place here";
     }
-    error = ip_parse_masked(s, &ip4, &mask4);
-    if (!error) {
-        if (!ip_is_cidr(mask4)) {
-            return "the mask is not a prefix";
-        } else if (ip4 & ~mask4) {
+    ovs_strlcpy(ip, s, MIN(n + 1, sizeof ip));
+    is_ip4 = n < sizeof ip && inet_pton(AF_INET, ip, &ip4) == 1;
+    if (is_ip4) {
+        in6_addr_set_mapped_ipv4(&address->ip, ip4.s_addr);
+    } else if (n >= sizeof ip || inet_pton(AF_INET6, ip, &address->ip) != 1) {
+        return "it is neither IPv4 nor IPv6";
+    } else if (IN6_IS_ADDR_V4MAPPED(&address->ip)) {
+        return "write an IPv4 address as one";
+    }
+
+    address->plen = 128;
+    if (prefix) {
+        int plen = parse_plen(slash + 1, is_ip4 ? 32 : 128);
+        struct in6_addr mask, inside;
+
+        if (plen < 0) {
+            return "the prefix length is not one";
+        }
+        address->plen = plen + (is_ip4 ? 96 : 0);
+        mask = ipv6_create_mask(address->plen);
+        inside = ipv6_addr_bitand(&address->ip, &mask);
+        if (!ipv6_addr_equals(&inside, &address->ip)) {
             return "bits behind the prefix are set";
         }
-        in6_addr_set_mapped_ipv4(&address->ip, ip4);
-        address->plen = 96 + ip_count_cidr_bits(mask4);
-        return NULL;
     }
-    free(error);
-
-    error = ipv6_parse_masked(s, &address->ip, &mask);
-    if (!error) {
-        struct in6_addr inside = ipv6_addr_bitand(&address->ip, &mask);
-
-        if (!ipv6_is_cidr(&mask)) {
-            return "the mask is not a prefix";
-        } else if (!ipv6_addr_equals(&inside, &address->ip)) {
-            return "bits behind the prefix are set";
-        } else if (IN6_IS_ADDR_V4MAPPED(&address->ip)) {
-            return "write an IPv4 address as one";
-        }
-        address->plen = ipv6_count_cidr_bits(&mask);
-        return NULL;
-    }
-    free(error);
-    return "it is neither IPv4 nor IPv6";
+    return NULL;
 }
 
 static void
@@ -383,12 +414,24 @@ decode_addresses(struct decoder *d, const struct value *v, bool prefixes,
     }
 }
 
+/* Parses exactly XX:XX:XX:XX:XX:XX. */
+static bool
+parse_mac(const char *s, struct eth_addr *mac)
+{
+    for (int i = 0; i < ETH_ADDR_STRLEN; i++) {
+        if (i % 3 == 2 ? s[i] != ':' : !isxdigit((unsigned char) s[i])) {
+            return false;
+        }
+    }
+    return !s[ETH_ADDR_STRLEN] && eth_addr_from_string(s, mac);
+}
+
 void
 decode_mac(struct decoder *d, const struct value *v, const char *key,
            struct text *text, struct eth_addr *mac)
 {
     *text = decode_text(d, v, key);
-    if (text->s && (!eth_addr_from_string(text->s, mac)
+    if (text->s && (!parse_mac(text->s, mac)
                     || eth_addr_is_multicast(*mac)
                     || eth_addr_is_zero(*mac))) {
         decode_error(d, text->at, "this is not the MAC address of a station",

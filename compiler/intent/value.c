@@ -11,6 +11,8 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "util.h"
+
 /* The scan of the text that runs in step with jansson's tree.  jansson has
  * accepted the text already, so the scan need not check it. */
 struct scan {
@@ -174,34 +176,60 @@ scan_value(struct scan *scan, const json_t *json, struct value *value)
     value->span.end = scan->at;
 }
 
+/* Mistakes that jansson would describe in words of its own. */
+static const struct {
+    enum json_error_code code;
+    const char *cause;          /* NULL: jansson's text. */
+    const char *remedy;
+} complaints[] = {
+    { json_error_duplicate_key, NULL,
+      "give each member of an object once" },
+    { json_error_stack_overflow, "this is nested too deeply",
+      "nest less deeply; an intent needs ten levels" },
+    { json_error_invalid_utf8, "this is not UTF-8",
+      "save the file as UTF-8" },
+    { json_error_null_character, "a string cannot hold the character \\u0000",
+      "remove it" },
+    { json_error_null_byte_in_key, "a name cannot hold the character \\u0000",
+      "remove it" },
+    { json_error_numeric_overflow, "this number is too large",
+      "write quantities as strings with a unit: \"100Gbps\"" },
+};
+
 /* Turns jansson's complaint into ours. */
 static void
 report_json_error(const struct source *source, const json_error_t *error,
                   struct diags *diags)
 {
     size_t at = error->position > 0 ? error->position : 0;
+    const char *cause = NULL;
+    const char *remedy = "mend the syntax here or just before; JSON has no "
+                         "comments and no trailing commas";
     struct diag *d;
 
     /* jansson stands behind the token that it could not take. */
     at = at > source->len ? source->len : at;
     at -= at > 0;
-    d = diag_error(diags, (struct span) { source, at, at }, NULL,
-                   "this is not valid JSON: %s", error->text);
-    switch (json_error_code(error)) {
-    case json_error_duplicate_key:
-        diag_remedy(diags, d, "give each member of an object once");
-        break;
-    case json_error_stack_overflow:
-        diag_remedy(diags, d, "nest less deeply");
-        break;
-    case json_error_invalid_utf8:
-        diag_remedy(diags, d, "save the file as UTF-8");
-        break;
-    default:
-        diag_remedy(diags, d, "mend the syntax here or just before; "
-                    "JSON has no comments and no trailing commas");
-        break;
+    if (!strncmp(source->text, "\xef\xbb\xbf", 3)) {
+        at = 0;
+        cause = "the file begins with a byte order mark";
+        remedy = "save it as UTF-8 without one";
+    } else if (strspn(source->text, " \t\r\n") == source->len) {
+        at = 0;
+        cause = "the file is empty";
+        remedy = "start from one of the examples";
     }
+    for (size_t i = 0; !cause && i < ARRAY_SIZE(complaints); i++) {
+        if (json_error_code(error) == complaints[i].code) {
+            cause = complaints[i].cause;
+            remedy = complaints[i].remedy;
+            break;
+        }
+    }
+    d = diag_error(diags, (struct span) { source, at, at }, NULL, "%s%s",
+                   cause ? cause : "this is not valid JSON: ",
+                   cause ? "" : error->text);
+    diag_remedy(diags, d, "%s", remedy);
 }
 
 const struct value *

@@ -45,10 +45,15 @@ once(struct checker *c, const char *what, const void *scope, const char *key,
     HMAP_FOR_EACH_WITH_HASH (seen, node, hash, &c->seen) {
         if (!strcmp(seen->what, what) && seen->scope == scope
             && !strcmp(seen->key, key)) {
-            struct diag *d = diag_error(c->diags, at->span, at->pointer,
+            /* Tenants come by name; the reader goes by place. */
+            bool later = at->span.start > seen->at->span.start;
+            const struct value *first = later ? seen->at : at;
+            const struct value *second = later ? at : seen->at;
+            struct diag *d = diag_error(c->diags, second->span,
+                                        second->pointer,
                                         "%s %s is used twice", what, key);
             diag_remedy(c->diags, d, "%s", remedy);
-            diag_see(c->diags, d, seen->at->span, "first used here");
+            diag_see(c->diags, d, first->span, "first used here");
             return;
         }
     }
@@ -73,7 +78,10 @@ subnet_holds(const struct address *subnet, const struct in6_addr *ip)
     struct in6_addr mask = ipv6_create_mask(subnet->plen);
     struct in6_addr masked = ipv6_addr_bitand(ip, &mask);
 
-    return ipv6_addr_equals(&masked, &subnet->ip);
+    /* "::/0" holds no IPv4 address, mapped or not. */
+    return (ipv6_addr_equals(&masked, &subnet->ip)
+            && (!IN6_IS_ADDR_V4MAPPED(ip)
+                == !IN6_IS_ADDR_V4MAPPED(&subnet->ip)));
 }
 
 static bool

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "packets.h"
 #include "sema/policy.h"
 #include "util.h"
@@ -113,17 +114,28 @@ check_peer_names(const struct policy *policy, struct diags *diags)
 
         for (size_t j = 0; j < peers->n; j++) {
             const struct text *peer = &peers->v[j];
+            struct nearest nearest = nearest_init(peer->s);
             bool found = false;
 
             for (size_t k = 0; k < policy->tenants.n && !found; k++) {
                 found = !strcmp(policy->tenants.v[k]->name, peer->s);
+                nearest_try(&nearest, policy->tenants.v[k]->name);
             }
             if (!found) {
                 struct diag *d = diag_error(diags, peer->at->span,
                                             peer->at->pointer,
                                             "there is no tenant '%s'",
                                             peer->s);
-                diag_remedy(diags, d, "remove it, or define the tenant");
+                if (nearest.best) {
+                    diag_remedy(diags, d, "did you mean '%s'?", nearest.best);
+                } else {
+                    diag_remedy(diags, d, "remove it, or define the tenant");
+                }
+            } else if (!strcmp(peer->s, policy->tenants.v[i]->name)) {
+                struct diag *d = diag_error(diags, peer->at->span,
+                                            peer->at->pointer,
+                                            "a tenant is not its own peer");
+                diag_remedy(diags, d, "remove it");
             }
         }
     }
@@ -146,32 +158,63 @@ check_consent(const struct policy_rule *rule,
     }
 }
 
-/* Do the tenants use one address twice?  Then neither can route to it. */
-static void
-check_peer_addresses(const struct policy_rule *rule,
-                     const struct policy_endpoint *from,
-                     const struct policy_tenant *to, struct diags *diags)
+static bool
+endpoint_in(const endpoint_vec *set, const struct policy_endpoint *e)
 {
-    for (size_t i = 0; i < from->intent->addresses.n; i++) {
-        const struct address *a = &from->intent->addresses.v[i];
+    for (size_t i = 0; i < set->n; i++) {
+        if (set->v[i] == e) {
+            return true;
+        }
+    }
+    return false;
+}
 
-        for (size_t j = 0; j < to->endpoints.n; j++) {
-            const struct intent_endpoint *e = to->endpoints.v[j]->intent;
-
-            for (size_t k = 0; k < e->addresses.n; k++) {
-                const struct address *b = &e->addresses.v[k];
-
-                if (ipv6_addr_equals(&a->ip, &b->ip)) {
-                    struct diag *d = diag_error(
-                        diags, a->at->span, a->at->pointer,
-                        "%s cannot route: '%s' and '%s' share this address",
-                        rule->name, from->name, to->endpoints.v[j]->name);
-                    diag_remedy(diags, d, "give peers different addresses");
-                    diag_see(diags, d, b->at->span, "the other one");
-                }
+/* The address that both endpoints have, of 'a', or NULL. */
+static const struct address *
+shared_address(const struct intent_endpoint *a,
+               const struct intent_endpoint *b)
+{
+    for (size_t i = 0; i < a->addresses.n; i++) {
+        for (size_t j = 0; j < b->addresses.n; j++) {
+            if (ipv6_addr_equals(&a->addresses.v[i].ip,
+                                 &b->addresses.v[j].ip)) {
+                return &a->addresses.v[i];
             }
         }
     }
+    return NULL;
+}
+
+/* A tenant that reaches 'e' through a peering must have that address nowhere
+ * else, or it could not route to it.  Endpoints in 'done' were compared from
+ * the other side. */
+static void
+check_peer_addresses(const struct policy_rule *rule,
+                     const struct policy_endpoint *e,
+                     const struct policy_tenant *peer,
+                     const endpoint_vec *done, struct diags *diags)
+{
+    for (size_t i = 0; i < peer->endpoints.n && peer != e->tenant; i++) {
+        const struct policy_endpoint *other = peer->endpoints.v[i];
+        const struct address *a = shared_address(e->intent, other->intent);
+
+        if (a && !(done && endpoint_in(done, other))) {
+            struct diag *d = diag_error(
+                diags, a->at->span, a->at->pointer,
+                "%s cannot route: '%s' and '%s' share this address",
+                rule->name, e->name, other->name);
+            diag_remedy(diags, d, "give peers different addresses");
+            diag_see(diags, d, shared_address(other->intent,
+                                              e->intent)->at->span,
+                     "the other one");
+        }
+    }
+}
+
+static bool
+is_first_of_tenant(const endpoint_vec *set, size_t i)
+{
+    return !i || set->v[i]->tenant != set->v[i - 1]->tenant;
 }
 
 /* Checks one pair of tenants of a peering, each pair once. */
@@ -181,8 +224,8 @@ check_peer_pair(const struct policy_rule *rule, size_t i, size_t j,
 {
     const struct policy_tenant *from = rule->from.v[i]->tenant;
     const struct policy_tenant *to = rule->to.v[j]->tenant;
-    bool first = ((!i || rule->from.v[i - 1]->tenant != from)
-                  && (!j || rule->to.v[j - 1]->tenant != to));
+    bool first = (is_first_of_tenant(&rule->from, i)
+                  && is_first_of_tenant(&rule->to, j));
 
     if (first && from == to) {
         struct diag *d = diag_error(diags, rule->at->key_span,
@@ -208,36 +251,48 @@ check_peerings(const struct policy *policy, struct diags *diags)
         }
         for (size_t j = 0; j < rule->from.n; j++) {
             for (size_t k = 0; k < rule->to.n; k++) {
+                const struct policy_endpoint *from = rule->from.v[j];
+                const struct policy_endpoint *to = rule->to.v[k];
+
                 check_peer_pair(rule, j, k, diags);
-                if (!k || rule->to.v[k]->tenant != rule->to.v[k - 1]->tenant) {
-                    check_peer_addresses(rule, rule->from.v[j],
-                                         rule->to.v[k]->tenant, diags);
+                if (is_first_of_tenant(&rule->to, k)) {
+                    check_peer_addresses(rule, from, to->tenant, NULL, diags);
                 }
-            }
-        }
-        for (size_t k = 0; k < rule->to.n; k++) {
-            for (size_t j = 0; j < rule->from.n; j++) {
-                if (!j || (rule->from.v[j]->tenant
-                           != rule->from.v[j - 1]->tenant)) {
-                    check_peer_addresses(rule, rule->to.v[k],
-                                         rule->from.v[j]->tenant, diags);
+                if (is_first_of_tenant(&rule->from, j)) {
+                    check_peer_addresses(rule, to, from->tenant, &rule->from,
+                                         diags);
                 }
             }
         }
     }
 }
 
-static bool
-endpoints_intersect(const endpoint_vec *a, const endpoint_vec *b)
+/* Counts the endpoints in both sets and stores one of them. */
+static size_t
+intersect(const endpoint_vec *a, const endpoint_vec *b,
+          const struct policy_endpoint **one)
 {
+    size_t n = 0;
+
     for (size_t i = 0; i < a->n; i++) {
-        for (size_t j = 0; j < b->n; j++) {
-            if (a->v[i] == b->v[j]) {
-                return true;
-            }
+        if (endpoint_in(b, a->v[i])) {
+            *one = a->v[i];
+            n++;
         }
     }
-    return false;
+    return n;
+}
+
+/* Is there a sender and another endpoint as receiver in both? */
+static bool
+pairs_intersect(const endpoint_vec *from_a, const endpoint_vec *to_a,
+                const endpoint_vec *from_b, const endpoint_vec *to_b)
+{
+    const struct policy_endpoint *from, *to;
+    size_t n_from = intersect(from_a, from_b, &from);
+    size_t n_to = n_from ? intersect(to_a, to_b, &to) : 0;
+
+    return n_to && (n_from > 1 || n_to > 1 || from != to);
 }
 
 static bool
@@ -262,6 +317,20 @@ services_intersect(const struct policy_service *a,
     return false;
 }
 
+/* Can both rules match one packet?  Symmetric services match both ways. */
+static bool
+rules_intersect(const struct policy_rule *a, const struct policy_rule *b)
+{
+    bool symmetric = ((!a->service || a->service->symmetric)
+                      && (!b->service || b->service->symmetric));
+
+    return (services_intersect(a->service, b->service)
+            && (pairs_intersect(&a->from, &a->to, &b->from, &b->to)
+                || (symmetric
+                    && pairs_intersect(&a->from, &a->to,
+                                       &b->to, &b->from))));
+}
+
 /* Two rules that allow the same packet must give it the same class. */
 static void
 check_classes(const struct policy *policy, struct diags *diags)
@@ -274,16 +343,14 @@ check_classes(const struct policy *policy, struct diags *diags)
 
             if (a->kind == b->kind
                 && (a->kind == RULE_ALLOW || a->kind == RULE_PEERING)
-                && a->class != b->class
-                && services_intersect(a->service, b->service)
-                && endpoints_intersect(&a->from, &b->from)
-                && endpoints_intersect(&a->to, &b->to)) {
+                && a->class != b->class && rules_intersect(a, b)) {
                 struct diag *d = diag_error(
                     diags, b->at->span, b->at->pointer,
-                    "this allows packets of another class than rule '%s' "
-                    "that match both", a->name);
+                    "this allows packets that rule '%s' allows with another "
+                    "class", a->name);
                 diag_remedy(diags, d, "give both the same class, or make "
-                            "them match different packets");
+                            "them match different packets (RoCEv2, and so "
+                            "'any service', matches both ways)");
                 diag_see(diags, d, a->at->span, "the other rule");
             }
         }

@@ -72,17 +72,18 @@ DEFINE_COMPARE_NAMES(rule)
             nearest_try(&nearest__, (VEC)->v[i__]->name);               \
         }                                                               \
         if ((TEXT).s && !found__) {                                     \
-            dangling(R, (TEXT), WHAT, nearest__.best);                  \
+            dangling(R, (TEXT), "the intent", WHAT, nearest__.best);    \
         }                                                               \
         found__;                                                        \
     })
 
+/* Reports that 'owner' has no 'what' 'text'. */
 static void
-dangling(struct resolver *r, struct text text, const char *what,
-         const char *nearest)
+dangling(struct resolver *r, struct text text, const char *owner,
+         const char *what, const char *nearest)
 {
     struct diag *d = diag_error(r->diags, text.at->span, text.at->pointer,
-                                "there is no %s '%s'", what, text.s);
+                                "%s has no %s '%s'", owner, what, text.s);
     if (nearest) {
         diag_remedy(r->diags, d, "did you mean '%s'?", nearest);
     } else {
@@ -170,15 +171,27 @@ add_network(struct resolver *r, struct policy_tenant *tenant,
     *vec_push(r->arena, &tenant->networks) = network;
 }
 
-static bool
-node_exists(const struct policy *policy, const char *name)
+static void
+check_node(struct resolver *r, struct text name)
 {
-    for (size_t i = 0; i < policy->intent->nodes.n; i++) {
-        if (!strcmp(policy->intent->nodes.v[i].name.s, name)) {
-            return true;
-        }
+    struct nearest nearest = nearest_init(name.s ? name.s : "");
+    bool found = !name.s;
+
+    for (size_t i = 0; i < r->policy->intent->nodes.n && !found; i++) {
+        const char *node = r->policy->intent->nodes.v[i].name.s;
+
+        found = !strcmp(node, name.s);
+        nearest_try(&nearest, node);
     }
-    return false;
+    if (!found) {
+        dangling(r, name, "the fabric", "node", nearest.best);
+    }
+}
+
+static const char *
+tenant_title(struct resolver *r, const struct policy_tenant *tenant)
+{
+    return arena_printf(r->arena, "tenant '%s'", tenant->name);
 }
 
 static void
@@ -202,11 +215,10 @@ add_endpoint(struct resolver *r, struct policy_tenant *tenant,
         }
     }
     if (!e->network) {
-        dangling(r, intent->network, "network of this tenant", nearest.best);
+        dangling(r, intent->network, tenant_title(r, tenant), "network",
+                 nearest.best);
     }
-    if (intent->node.s && !node_exists(r->policy, intent->node.s)) {
-        dangling(r, intent->node, "node", NULL);
-    }
+    check_node(r, intent->node);
     *vec_push(r->arena, &tenant->endpoints) = e;
 }
 
@@ -260,26 +272,72 @@ selector_matches(const struct intent_selector *s,
             && labels_match(s, e->intent));
 }
 
-/* Reports names in 's' that 'tenant' does not have. */
-static void
+/* Reports names in 's' that 'tenant' does not have; returns true if there are
+ * none. */
+static bool
 check_selector_names(struct resolver *r, const struct intent_selector *s,
                      const struct policy_tenant *tenant)
 {
     bool network = !s->network.s, endpoint = !s->endpoint.s;
+    struct nearest nearest = nearest_init(s->network.s ? s->network.s : "");
 
     for (size_t i = 0; i < tenant->networks.n && !network; i++) {
-        network = !strcmp(tenant->networks.v[i]->intent->name.s,
-                          s->network.s);
-    }
-    for (size_t i = 0; i < tenant->endpoints.n && !endpoint; i++) {
-        endpoint = !strcmp(tenant->endpoints.v[i]->intent->name.s,
-                           s->endpoint.s);
+        const char *name = tenant->networks.v[i]->intent->name.s;
+
+        network = !strcmp(name, s->network.s);
+        nearest_try(&nearest, name);
     }
     if (!network) {
-        dangling(r, s->network, "network of that tenant", NULL);
+        dangling(r, s->network, tenant_title(r, tenant), "network",
+                 nearest.best);
+    }
+
+    nearest = nearest_init(s->endpoint.s ? s->endpoint.s : "");
+    for (size_t i = 0; i < tenant->endpoints.n && !endpoint; i++) {
+        const char *name = tenant->endpoints.v[i]->intent->name.s;
+
+        endpoint = !strcmp(name, s->endpoint.s);
+        nearest_try(&nearest, name);
     }
     if (!endpoint) {
-        dangling(r, s->endpoint, "endpoint of that tenant", NULL);
+        dangling(r, s->endpoint, tenant_title(r, tenant), "endpoint",
+                 nearest.best);
+    }
+    return network && endpoint;
+}
+
+/* Adds the endpoints of 'tenant' that 's' selects to 'out'. */
+static void
+expand_alternative(struct resolver *r, const struct intent_selector *s,
+                   const struct policy_tenant *tenant, endpoint_vec *out)
+{
+    size_t n_old = out->n;
+    bool dangling_network = false, selected = false;
+
+    for (size_t i = 0; i < tenant->endpoints.n; i++) {
+        const struct policy_endpoint *e = tenant->endpoints.v[i];
+        bool known = false;
+
+        if (!e->network) {
+            dangling_network = true;
+        } else if (selector_matches(s, e)) {
+            selected = true;
+            for (size_t j = 0; j < n_old && !known; j++) {
+                known = out->v[j] == e;
+            }
+            if (!known) {
+                *vec_push(r->arena, out) = e;
+            }
+        }
+    }
+    if (out->n == n_old && !dangling_network) {
+        struct diag *d = diag_warning(
+            r->diags, s->at->span, s->at->pointer,
+            selected ? "all that this selects is selected already"
+            : "this selects no endpoint");
+        diag_remedy(r->diags, d, selected ? "remove it from the list"
+                    : "check the labels, or ignore this until such an "
+                      "endpoint is there");
     }
 }
 
@@ -294,29 +352,9 @@ expand_selector(struct resolver *r, const selector_vec *alternatives,
         const struct policy_tenant *tenant
             = own ? own : RESOLVE(r, &r->policy->tenants, s->tenant,
                                   "tenant");
-        size_t n_old = out->n;
 
-        if (!tenant) {
-            continue;
-        }
-        check_selector_names(r, s, tenant);
-        for (size_t j = 0; j < tenant->endpoints.n; j++) {
-            const struct policy_endpoint *e = tenant->endpoints.v[j];
-            bool known = false;
-
-            for (size_t k = 0; k < n_old && !known; k++) {
-                known = out->v[k] == e;
-            }
-            if (!known && e->network && selector_matches(s, e)) {
-                *vec_push(r->arena, out) = e;
-            }
-        }
-        if (out->n == n_old) {
-            struct diag *d = diag_warning(
-                r->diags, s->at->span, s->at->pointer,
-                "this selects no endpoint that is not selected already");
-            diag_remedy(r->diags, d, "check the labels, or ignore this until "
-                        "such an endpoint is there");
+        if (tenant && check_selector_names(r, s, tenant)) {
+            expand_alternative(r, s, tenant, out);
         }
     }
 }

@@ -139,7 +139,8 @@ START_TEST(test_nearest)
     };
     static const char *const short_ones[] = { "to", "from", NULL };
     static const char long_word[] =
-        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 
     ck_assert_str_eq(nearest_of("tennants", members), "tenants");
     ck_assert_str_eq(nearest_of("tenant", members), "tenants");

@@ -89,8 +89,8 @@ END_TEST
 
 START_TEST(test_classes)
 {
-    static const char cause[] = "this allows packets of another class than "
-                                "rule 'a/r'";
+    static const char cause[] = "this allows packets that rule 'a/r' allows "
+                                "with another class";
     static const char place[] = "/tenants/a/rules/1/name";
 
     wrong(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("low")),
@@ -107,6 +107,18 @@ START_TEST(test_classes)
     wrong(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("low")),
                     RULE("s", LEFT, "{}", ", 'service': 'low'")), cause,
           place);
+
+    /* RoCEv2 and "any service" match both ways, ports only one. */
+    wrong(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("rocev2")),
+                    RULE("s", RIGHT, LEFT, SILVER("rocev2"))), cause, place);
+    wrong(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("rocev2")),
+                    RULE("s", RIGHT, LEFT, ", 'class': 'silver'")), cause,
+          place);
+    fine(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("low")),
+                   RULE("s", RIGHT, LEFT, ", 'class': 'silver'")));
+    /* Nobody sends to itself. */
+    fine(TWO_RULES(RULE("r", LEFT, LEFT, GOLD("low")),
+                   RULE("s", LEFT, "{}", SILVER("low"))));
 
     fine(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("low")),
                    RULE("s", LEFT, RIGHT, GOLD("mid"))));

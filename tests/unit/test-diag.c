@@ -110,9 +110,25 @@ START_TEST(test_control_characters)
         ck_assert_msg(*p == '\n' || ((unsigned char) *p >= ' ' && *p != 0x7f),
                       "control character %#x in:\n%s", *p, text);
     }
-    /* Each became one space, so that the caret is still right. */
-    unit_complains(&u, "      [31mX  \n"
+    /* Each became one character, so that the caret is still right. */
+    unit_complains(&u, "     ?[31mX? \n"
                        "          ^\n");
+    unit_destroy(&u);
+}
+END_TEST
+
+/* Bytes that are no UTF-8, C1 controls and marks of direction count as one
+ * character each and reach nobody's terminal; all other characters do. */
+START_TEST(test_unicode)
+{
+    struct unit u;
+
+    set_text(&u, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"
+                 "\xe9" "\x80" "\xc0\xaf" "\xed\xa0\x80" "\xf4\x90"
+                 "\xc2\x9b" "\xe2\x80\xae" "\xef\xbb\xbf" "END");
+    diag_error(&u.diags, span_of(&u, 26, 29), NULL, "x");
+    unit_complains(&u, "    \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"
+                       "????" "???" "??" "???" "END\n");
     unit_destroy(&u);
 }
 END_TEST
@@ -160,6 +176,21 @@ START_TEST(test_at_most_max)
 }
 END_TEST
 
+START_TEST(test_warnings_hide_no_error)
+{
+    struct unit u;
+
+    set_text(&u, "x");
+    for (int i = 0; i < DIAG_MAX + 2; i++) {
+        diag_warning(&u.diags, span_of(&u, 0, 1), NULL, "warning %d.", i);
+    }
+    diag_error(&u.diags, span_of(&u, 0, 1), NULL, "the error");
+    unit_complains(&u, "the error");
+    unit_complains(&u, "\n... and 2 more\n");
+    unit_destroy(&u);
+}
+END_TEST
+
 START_TEST(test_order_by_place)
 {
     static const size_t places[] = { 3, 1, 2, 1, 0 };
@@ -198,6 +229,8 @@ diag_suite(void)
     tcase_add_test(tc, test_caret);
     tcase_add_test(tc, test_span_over_lines);
     tcase_add_test(tc, test_control_characters);
+    tcase_add_test(tc, test_unicode);
+    tcase_add_test(tc, test_warnings_hide_no_error);
     tcase_add_test(tc, test_long_line);
     tc = unit_case(suite, "list");
     tcase_add_test(tc, test_at_most_max);

@@ -179,8 +179,8 @@ START_TEST(test_wrong_shapes)
     bad_intent("3", "this must be an object");
     bad_intent("{" FABRIC ", 'tenants': []}", "a map of tenants");
     bad_intent("{" FABRIC ", 'tennants': {}}", "did you mean 'tenants'?");
-    bad_intent("{'version': 2, 'tenants': {}}", "from 1 to 1");
-    bad_intent("{'version': 1.0, 'tenants': {}}", "from 1 to 1");
+    bad_intent("{'version': 2, 'tenants': {}}", "this must be 1");
+    bad_intent("{'version': 1.0, 'tenants': {}}", "this must be 1");
     bad_intent("{'version': 1, 'tenants': {}}", "needs a member 'fabric'");
     bad_intent("{'version': 1, 'fabric': {'nodes': {'n': {'uplinks': {}}}},"
                "'tenants': {}}", "a node has one uplink");
@@ -219,7 +219,7 @@ START_TEST(test_addresses)
     bad_intent(arena_printf(u.arena, network, "fd00::1/64"),
                "bits behind the prefix are set");
     bad_intent(arena_printf(u.arena, network, "10.1.0.0/33"),
-               "neither IPv4 nor IPv6");
+               "the prefix length is not one");
     bad_intent(arena_printf(u.arena, network, "::ffff:10.0.0.0/104"),
                "write an IPv4 address as one");
     bad_intent(arena_printf(u.arena, endpoint, "10.1.0.1/32"),

@@ -217,6 +217,19 @@ START_TEST(test_idle_for_a_century)
 }
 END_TEST
 
+/* Idle times whose product with the rate is 0 in 64 bits. */
+START_TEST(test_idle_does_not_wrap)
+{
+    for (int bit = 2; bit < 32; bit++) {
+        struct meter_bucket b = bucket(METER_BUCKET_KBPS, 1u << bit, 80);
+
+        ck_assert(meter_bucket_take(&b, 1, 10000));
+        meter_bucket_refill(&b, UINT64_C(1) << (64 - bit));
+        ck_assert(meter_bucket_take(&b, 1, 10000));
+    }
+}
+END_TEST
+
 START_TEST(test_rate_zero)
 {
     struct meter_bucket b = bucket(METER_BUCKET_KBPS, 0, 8);
@@ -358,6 +371,7 @@ meter_bucket_suite(void)
     tcase_add_test(tc, test_clock_behind);
     tc = unit_case(suite, "extremes");
     tcase_add_test(tc, test_idle_for_a_century);
+    tcase_add_test(tc, test_idle_does_not_wrap);
     tcase_add_test(tc, test_rate_zero);
     tcase_add_test(tc, test_largest);
     tc = unit_case(suite, "random");

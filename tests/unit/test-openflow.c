@@ -15,7 +15,8 @@
 #include "sema/ident.h"
 #include "unit.h"
 
-/* Two tenants that use much of the language, and a third on node n2. */
+/* Two tenants that use much of the language, and a third on node n2.  Rules
+ * "r" and "twin" make the same flow for port 443. */
 #define WORLD                                                           \
     INTENT(TENANT("a", 1, ", 'peers': ['b'], 'default': 'allow',"       \
                   "'bandwidth': {'limit': '60Gbps', 'burst': '64KiB'}," \
@@ -24,6 +25,8 @@
                        "'class': 'gold'") ", "                          \
                   RULE("no", "{}", "[" LEFT ", " RIGHT "]",             \
                        ", 'service': 'ssh', 'action': 'deny'") ", "     \
+                  RULE("twin", LEFT, RIGHT, ", 'service': 'https',"     \
+                       "'class': 'gold'") ", "                          \
                   RULE("q", RIGHT, LEFT, ", 'service': 'rocev2',"       \
                        "'class': 'silver'") "]") ", "                   \
            TENANT("b", 2, ", 'peers': ['a'], 'rules': ["                \

@@ -153,7 +153,10 @@ refuse(const char *text, size_t len, const char *needle)
 
 START_TEST(test_refused)
 {
-    REFUSE("", "bad.json:1:1: error: this is not valid JSON");
+    REFUSE("", "bad.json:1:1: error: the file is empty");
+    REFUSE(" \n", "bad.json:1:1: error: the file is empty");
+    REFUSE("\xef\xbb\xbf{}", "bad.json:1:1: error: the file begins with a byte "
+           "order mark");
     REFUSE("{", "not valid JSON");
     REFUSE("{\"a\": 1,}", "no trailing commas");
     REFUSE("[1] x", "not valid JSON");
@@ -161,12 +164,12 @@ START_TEST(test_refused)
     REFUSE("{'a': 1}", "not valid JSON");
     REFUSE("[01]", "not valid JSON");
     REFUSE("[NaN]", "not valid JSON");
-    REFUSE("[123456789012345678901234567890]", "not valid JSON");
+    REFUSE("[123456789012345678901234567890]", "this number is too large");
     REFUSE("{\"a\": 1,\n \"b\": 2,\n \"a\": 3}", "bad.json:3:");
     REFUSE("{\"a\": {\"x\": 1, \"x\": 1}}", "duplicate object key");
     REFUSE("{\"a\": 1, \"\\u0061\": 1}", "duplicate object key");
-    REFUSE("[\"a\\u0000b\"]", "not valid JSON");
-    REFUSE("{\"a\\u0000b\": 1}", "not valid JSON");
+    REFUSE("[\"a\\u0000b\"]", "cannot hold the character");
+    REFUSE("{\"a\\u0000b\": 1}", "cannot hold the character");
     REFUSE("[\"a\0b\"]", "not valid JSON");
     REFUSE("[1]\0", "not valid JSON");
     REFUSE("[\"\n\"]", "not valid JSON");
