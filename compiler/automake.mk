@@ -35,15 +35,18 @@ libbulkhead_a_SOURCES = \
 	compiler/plan/plan.c \
 	compiler/plan/plan.h \
 	compiler/plan/write.c \
+	compiler/push/changes.c \
 	compiler/push/flows.c \
 	compiler/push/flows.h \
 	compiler/push/ovsdb.c \
 	compiler/push/ovsdb.h \
 	compiler/push/push.c \
 	compiler/push/push.h \
+	compiler/push/run.h \
 	compiler/push/session.c \
 	compiler/push/session.h \
 	compiler/sema/check-addressing.c \
+	compiler/sema/check-peering.c \
 	compiler/sema/check.c \
 	compiler/sema/check.h \
 	compiler/sema/ident.c \

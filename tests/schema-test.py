@@ -41,6 +41,8 @@ NEEDS_RESOLVING = {
     "classes-contradict-symmetric": ONCE,
     "consent-missing-from": TENANTS,
     "peer-of-itself": TENANTS,
+    "peering-without-gateway": TENANTS,
+    "peers-share-address-two": ONCE,
     "subnet-of-other-family": ADDRESS,
     "consent-missing-to": TENANTS,
     "dangling-class": NAME,

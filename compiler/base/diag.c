@@ -25,7 +25,7 @@ diags_init(struct diags *diags, struct arena *arena)
     diags->arena = arena;
 }
 
-static struct diag *
+struct diag *
 diag_add(struct diags *diags, enum diag_severity severity, struct span span,
          const char *pointer, const char *cause, va_list args)
 {

@@ -13,6 +13,7 @@
  * place (file:line:column, with the text and a caret under it, and a JSON
  * pointer), the cause and the remedy.  The form follows nft's and clang's. */
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -61,6 +62,10 @@ struct diag *diag_error(struct diags *, struct span, const char *pointer,
                         const char *cause, ...) OVS_PRINTF_FORMAT(4, 5);
 struct diag *diag_warning(struct diags *, struct span, const char *pointer,
                           const char *cause, ...) OVS_PRINTF_FORMAT(4, 5);
+
+struct diag *diag_add(struct diags *, enum diag_severity, struct span,
+                      const char *pointer, const char *cause, va_list)
+    OVS_PRINTF_FORMAT(5, 0);
 
 /* Say what to do, and what else to look at. */
 void diag_remedy(struct diags *, struct diag *, const char *, ...)

@@ -12,7 +12,8 @@
 /* Exit statuses. */
 enum {
     EXIT_DONE = 0,
-    EXIT_WRONG = 1,             /* The intent is wrong. */
+    EXIT_WRONG = 1,             /* The intent is wrong, or its plan could
+                                 * not be written. */
     EXIT_USAGE = 2,
     EXIT_UNREACHABLE = 3,       /* Switch or database not reached, or it
                                  * refused; nothing changed. */

@@ -64,7 +64,23 @@ load_policy(const struct cli_options *options, struct arena *arena)
         policy = policy_resolve(intent, arena, &diags);
     }
     print_diags(&diags);
+    if (!intent && diags.n_errors) {
+        fputs("names and conflicts are checked when these errors are mended\n",
+              stderr);
+    }
     return policy;
+}
+
+static void
+print_unknown_node(const struct policy *policy,
+                   const struct cli_options *options)
+{
+    fprintf(stderr, "bulkhead: %s knows no node '%s', only:", options->intent,
+            options->node);
+    for (size_t i = 0; i < policy->intent->nodes.n; i++) {
+        fprintf(stderr, " %s", policy->intent->nodes.v[i].name.s);
+    }
+    putc('\n', stderr);
 }
 
 /* Compiles the intent for the node; prints what is wrong. */
@@ -80,13 +96,17 @@ load_plan(const struct cli_options *options, struct arena *arena,
     }
     prog = ir_build(policy, options->node, arena);
     if (!prog) {
-        print_error(arena_printf(arena, "%s knows no node '%s'; name one of "
-                                 "\"fabric\"/\"nodes\"", options->intent,
-                                 options->node));
+        print_unknown_node(policy, options);
         return false;
     }
     plan_init(plan, arena, prog->node);
     openflow_emit(prog, plan);
+    if (plan->conflict) {
+        print_error(arena_printf(arena, "two flows contradict each other, "
+                                 "which is a bug of Bulkhead's; nothing was "
+                                 "done: %s", plan->conflict));
+        return false;
+    }
     return true;
 }
 
@@ -150,7 +170,11 @@ print_diff(const struct plan *plan, const struct cli_options *options,
            const struct push_diff *diff, bool applied)
 {
     printf("%s on %s: ", plan->node, options->bridge);
-    if (push_diff_is_empty(diff)) {
+    if (diff->unfit) {
+        printf("not as intended: %s\n", diff->unfit);
+    } else if (!(diff->flows_added + diff->flows_changed
+                 + diff->flows_deleted + diff->meters_added
+                 + diff->meters_deleted)) {
         printf("as intended, %zu flows, %zu meters\n",
                diff->flows_same, diff->meters_same);
     } else {
@@ -162,10 +186,10 @@ print_diff(const struct plan *plan, const struct cli_options *options,
                diff->meters_added, diff->meters_deleted, diff->meters_same);
     }
     if (diff->foreign_flows) {
-        fprintf(stderr, "bulkhead: warning: bridge %s holds %zu"
-                " flows of others; they are not judged, and may pass what "
-                "the intent does not\n", options->bridge,
-                diff->foreign_flows);
+        fprintf(stderr, "bulkhead: warning: bridge %s holds flows of others "
+                "in Bulkhead's tables, %zu in all, which may pass what the "
+                "intent does not: %s; ovs-ofctl dump-flows shows them\n",
+                options->bridge, diff->foreign_flows, diff->foreign);
     }
 }
 

@@ -18,6 +18,7 @@
 #include "base/nearest.h"
 #include "fatal-signal.h"
 #include "openvswitch/vlog.h"
+#include "stream.h"
 #include "util.h"
 
 /* The options of all commands; 'of' says which commands take one. */
@@ -54,9 +55,9 @@ print_help(void)
          SYSTEM_RUNDIR"\n"
          "  -h, --help            display this help message\n"
          "  -V, --version         display version information\n\n"
-         "Exit status: 0 done; 1 the intent is wrong; 2 usage; 3 the switch "
-         "or database\ncould not be reached or refused, and nothing changed; "
-         "4 status: it differs.");
+         "Exit status: 0 done; 1 the intent is wrong, or its plan could not "
+         "be written;\n2 usage; 3 the switch or database could not be reached "
+         "or refused, and nothing\nchanged; 4 status: it differs.");
 }
 
 static void OVS_PRINTF_FORMAT(1, 2) OVS_NO_RETURN
@@ -126,7 +127,9 @@ parse_options(int argc, char *argv[], struct cli_options *options)
         case 't': options->timeout = parse_timeout(optarg); break;
         case 'h': print_help(); exit(EXIT_DONE);
         case 'V': puts(PACKAGE_STRING); exit(EXIT_DONE);
-        default: exit(EXIT_USAGE);      /* getopt_long() has said why. */
+        default:                        /* getopt_long() has said why. */
+            fputs("bulkhead: 'bulkhead --help' shows the usage\n", stderr);
+            exit(EXIT_USAGE);
         }
         for (size_t i = 0; i < ARRAY_SIZE(option_table); i++) {
             if (option_table[i].option.val == c) {
@@ -157,6 +160,13 @@ check_options(const struct cli_command *command, unsigned int given,
     if (options->bridge && (!options->bridge[0]
                             || strchr(options->bridge, '/'))) {
         usage_error("'%s' is not the name of a bridge", options->bridge);
+    }
+    if (!options->output[0]) {
+        usage_error("--output needs the name of a folder");
+    }
+    if (options->db && stream_verify_name(options->db)) {
+        usage_error("--db takes unix:FILE, tcp:IP:PORT or ssl:IP:PORT, not "
+                    "'%s'", options->db);
     }
 }
 

@@ -28,8 +28,7 @@ void
 decode_error(struct decoder *d, const struct value *v, const char *cause,
              const char *remedy)
 {
-    struct diag *diag = diag_error(d->diags, v->span, v->pointer, "%s",
-                                   cause);
+    struct diag *diag = value_error(d->diags, v, "%s", cause);
     if (remedy) {
         diag_remedy(d->diags, diag, "%s", remedy);
     }
@@ -53,10 +52,10 @@ is_name(const char *s, size_t max)
 }
 
 static void
-bad_name(struct decoder *d, struct span span, const char *pointer,
+bad_name(struct decoder *d, struct span span, const struct value *v,
          size_t max)
 {
-    struct diag *diag = diag_error(d->diags, span, pointer,
+    struct diag *diag = diag_error(d->diags, span, value_pointer(v, d->arena),
                                    "this is not a valid name");
     diag_remedy(d->diags, diag, "use 1 to %"PRIuSIZE" letters, digits, '.', "
                 "'_' and '-', a letter or digit first", max);
@@ -84,8 +83,8 @@ static void
 unknown_member(struct decoder *d, const struct value *v, const char *what,
                const struct member *members)
 {
-    struct diag *diag = diag_error(d->diags, v->key_span, v->pointer,
-                                   "%s has no member '%s'", what, v->key);
+    struct diag *diag = value_key_error(d->diags, v, "%s has no member '%s'",
+                                        what, v->key);
     struct nearest nearest = nearest_init(v->key);
     size_t n = 0;
 
@@ -126,7 +125,8 @@ decode_object(struct decoder *d, const struct value *v, const char *what,
         if (m->required && !value_member(v, m->name)) {
             struct span start = { v->span.source, v->span.start,
                                   v->span.start + 1 };
-            struct diag *diag = diag_error(d->diags, start, v->pointer,
+            struct diag *diag = diag_error(d->diags, start,
+                                           value_pointer(v, d->arena),
                                            "%s needs a member '%s'",
                                            what, m->name);
             diag_remedy(d->diags, diag, "add \"%s\": ...", m->name);
@@ -146,7 +146,7 @@ decode_map(struct decoder *d, const struct value *v, const char *what)
     }
     for (size_t i = 0; i < v->n; i++) {
         if (!is_name(v->elems[i].key, MAX_NAME)) {
-            bad_name(d, v->elems[i].key_span, v->elems[i].pointer, MAX_NAME);
+            bad_name(d, v->elems[i].key_span, &v->elems[i], MAX_NAME);
         }
     }
     return true;
@@ -195,7 +195,7 @@ decode_short_name(struct decoder *d, const struct value *v, const char *key,
     struct text text = decode_text(d, v, key);
 
     if (text.s && !is_name(text.s, max)) {
-        bad_name(d, text.at->span, text.at->pointer, max);
+        bad_name(d, text.at->span, text.at, max);
         text.s = NULL;
     }
     return text;

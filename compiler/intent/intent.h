@@ -67,7 +67,7 @@ struct port_range {
 };
 
 struct intent_service {
-    struct text name, protocol; /* "tcp", "udp", "sctp". */
+    struct text name, protocol; /* "tcp" or "udp". */
     VEC(struct port_range) ports;
 };
 

@@ -11,6 +11,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "openvswitch/dynamic-string.h"
 #include "util.h"
 
 /* The scan of the text that runs in step with jansson's tree.  jansson has
@@ -57,33 +58,6 @@ skip_literal(struct scan *scan)
     scan->at += strcspn(scan->source->text + scan->at, " \t\r\n,]}");
 }
 
-/* Appends reference token 'token' to 'pointer', escaped as RFC 6901 says. */
-static const char *
-pointer_append(struct arena *arena, const char *pointer, const char *token)
-{
-    size_t n_escapes = 0;
-
-    for (const char *p = token; *p; p++) {
-        n_escapes += *p == '~' || *p == '/';
-    }
-
-    size_t len = strlen(pointer);
-    char *s = arena_zalloc(arena, len + 1 + strlen(token) + n_escapes + 1);
-    char *out = s + len;
-
-    memcpy(s, pointer, len);
-    *out++ = '/';
-    for (const char *p = token; *p; p++) {
-        if (*p == '~' || *p == '/') {
-            *out++ = '~';
-            *out++ = *p == '~' ? '0' : '1';
-        } else {
-            *out++ = *p;
-        }
-    }
-    return s;
-}
-
 static void
 scan_array(struct scan *scan, const json_t *json, struct value *value)
 {
@@ -96,8 +70,7 @@ scan_array(struct scan *scan, const json_t *json, struct value *value)
         if (i) {
             skip_punctuation(scan);
         }
-        value->elems[i].pointer = arena_printf(scan->arena, "%s/%zu",
-                                               value->pointer, i);
+        value->elems[i].parent = value;
         scan_value(scan, json_array_get(json, i), &value->elems[i]);
     }
     skip_punctuation(scan);
@@ -127,7 +100,7 @@ scan_object(struct scan *scan, const json_t *json, struct value *value)
         skip_string(scan);
         v->key_span.end = scan->at;
         v->key = arena_strdup(scan->arena, key);
-        v->pointer = pointer_append(scan->arena, value->pointer, key);
+        v->parent = value;
         skip_punctuation(scan);
         scan_value(scan, member, v);
     }
@@ -193,7 +166,7 @@ static const struct {
     { json_error_null_byte_in_key, "a name cannot hold the character \\u0000",
       "remove it" },
     { json_error_numeric_overflow, "this number is too large",
-      "write quantities as strings with a unit: \"100Gbps\"" },
+      "no number of an intent is that large" },
 };
 
 /* Turns jansson's complaint into ours. */
@@ -248,10 +221,81 @@ value_parse(const struct source *source, struct arena *arena,
 
     struct scan scan = { .source = source, .arena = arena };
     struct value *value = arena_zalloc(arena, sizeof *value);
-    value->pointer = "";
     scan_value(&scan, json, value);
     json_decref(json);
     return value;
+}
+
+const char *
+value_pointer(const struct value *v, struct arena *arena)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const char *pointer = "";
+
+    for (; v->parent; v = v->parent) {
+        ds_clear(&ds);
+        if (v->key) {
+            ds_put_char(&ds, '/');
+            for (const char *p = v->key; *p; p++) {
+                if (*p == '~' || *p == '/') {
+                    ds_put_cstr(&ds, *p == '~' ? "~0" : "~1");
+                } else {
+                    ds_put_char(&ds, *p);
+                }
+            }
+        } else {
+            ds_put_format(&ds, "/%"PRIuSIZE, (size_t) (v - v->parent->elems));
+        }
+        pointer = arena_printf(arena, "%s%s", ds_cstr(&ds), pointer);
+    }
+    ds_destroy(&ds);
+    return pointer;
+}
+
+static struct diag *
+value_diag(struct diags *diags, enum diag_severity severity,
+           const struct value *v, struct span span, const char *cause,
+           va_list args)
+{
+    return diag_add(diags, severity, span, value_pointer(v, diags->arena),
+                    cause, args);
+}
+
+struct diag *
+value_error(struct diags *diags, const struct value *v,
+            const char *cause, ...)
+{
+    va_list args;
+
+    va_start(args, cause);
+    struct diag *d = value_diag(diags, DIAG_ERROR, v, v->span, cause, args);
+    va_end(args);
+    return d;
+}
+
+struct diag *
+value_key_error(struct diags *diags, const struct value *v,
+                const char *cause, ...)
+{
+    va_list args;
+
+    va_start(args, cause);
+    struct diag *d = value_diag(diags, DIAG_ERROR, v, v->key_span, cause,
+                                args);
+    va_end(args);
+    return d;
+}
+
+struct diag *
+value_warning(struct diags *diags, const struct value *v,
+              const char *cause, ...)
+{
+    va_list args;
+
+    va_start(args, cause);
+    struct diag *d = value_diag(diags, DIAG_WARNING, v, v->span, cause, args);
+    va_end(args);
+    return d;
 }
 
 const struct value *

@@ -33,7 +33,7 @@ enum value_type {
 struct value {
     enum value_type type;
     struct span span;
-    const char *pointer;        /* JSON pointer (RFC 6901) of this value. */
+    const struct value *parent; /* NULL for the outermost. */
     union {
         bool boolean;
         int64_t integer;
@@ -53,6 +53,20 @@ struct value {
  * not JSON (RFC 8259), has a duplicate key, or is nested too deep. */
 const struct value *value_parse(const struct source *, struct arena *,
                                 struct diags *);
+
+/* The JSON pointer (RFC 6901) of a value.  Built when it is asked for: kept
+ * with every value, long names around many values would take a multiple of
+ * the file's size. */
+const char *value_pointer(const struct value *, struct arena *);
+
+/* As diag_error() and diag_warning(), with the place and pointer of a value,
+ * or with the place of its name. */
+struct diag *value_error(struct diags *, const struct value *,
+                         const char *cause, ...) OVS_PRINTF_FORMAT(3, 4);
+struct diag *value_key_error(struct diags *, const struct value *,
+                             const char *cause, ...) OVS_PRINTF_FORMAT(3, 4);
+struct diag *value_warning(struct diags *, const struct value *,
+                           const char *cause, ...) OVS_PRINTF_FORMAT(3, 4);
 
 /* The member called 'key' of an object, or NULL. */
 const struct value *value_member(const struct value *, const char *key);

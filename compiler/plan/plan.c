@@ -72,6 +72,11 @@ plan_finish(struct plan *plan)
     for (size_t i = 0; i < n; i++) {
         if (!i || !is_same_key(sorted[i], sorted[i - 1])) {
             kept[n_kept++] = *sorted[i];
+        } else if (strcmp(sorted[i]->actions, kept[n_kept - 1].actions)) {
+            plan->conflict = arena_printf(
+                plan->arena, "'%s' and '%s'",
+                plan_flow_string(plan, &kept[n_kept - 1]),
+                plan_flow_string(plan, sorted[i]));
         }
     }
     plan->flows.v = kept;

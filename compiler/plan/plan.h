@@ -64,6 +64,7 @@ struct plan {
     VEC(struct plan_cookie) cookies;
     plan_names ports;           /* Interfaces that must be on the bridge. */
     plan_names unbound, elsewhere;      /* Endpoints that match nothing. */
+    const char *conflict;       /* See plan_finish(); NULL if there is none. */
 };
 
 void plan_init(struct plan *, struct arena *, const char *node);
@@ -72,8 +73,10 @@ void plan_init(struct plan *, struct arena *, const char *node);
 void plan_add_flow(struct plan *, uint8_t table, uint16_t priority,
                    uint64_t cookie, const char *match, const char *actions);
 
-/* Sorts flows and drops repeated ones, keeping the first that was added:
- * two rules may allow the same packets. */
+/* Sorts flows and drops repeated ones, keeping the first that was added: two
+ * rules may allow the same packets.  If two flows of the same table, priority
+ * and match have different actions, describes them in 'plan->conflict': the
+ * plan must not be used. */
 void plan_finish(struct plan *);
 
 /* The text of a flow or meter, without newline, in 'plan->arena'. */

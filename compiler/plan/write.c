@@ -9,6 +9,7 @@
 #include "plan/plan.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,19 +132,23 @@ write_file(const struct plan *plan, const char *path,
            const struct ds *contents)
 {
     const char *new = arena_printf(plan->arena, "%s.new", path);
-    FILE *file = fopen(new, "w");
     bool ok;
 
+    /* Never through a link that somebody has put there. */
+    unlink(new);
+    int fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
+    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (!file) {
-        return arena_printf(plan->arena, "%s: %s", new, ovs_strerror(errno));
+        return arena_printf(plan->arena, "cannot write %s: %s", path,
+                            ovs_strerror(errno));
     }
     ok = fwrite(contents->string, 1, contents->length, file)
         == contents->length;
     /* fclose() is where a full disk may show. */
     ok = !fclose(file) && ok;
     if (!ok || rename(new, path)) {
-        const char *error = arena_printf(plan->arena, "%s: %s", path,
-                                         ovs_strerror(errno));
+        const char *error = arena_printf(plan->arena, "cannot write %s: %s",
+                                         path, ovs_strerror(errno));
         unlink(new);
         return error;
     }
@@ -163,7 +168,8 @@ plan_write(const struct plan *plan, const char *dir)
     };
 
     if (mkdir(dir, 0777) && errno != EEXIST) {
-        return arena_printf(plan->arena, "%s: %s", dir, ovs_strerror(errno));
+        return arena_printf(plan->arena, "cannot make the folder %s: %s", dir,
+                            ovs_strerror(errno));
     }
     for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
         struct ds ds = DS_EMPTY_INITIALIZER;

@@ -86,9 +86,40 @@ bool
 flow_same(const struct flow_entry *a, const struct flow_entry *b)
 {
     /* The same actions may be encoded in more than one way. */
-    return (a->cookie == b->cookie
+    return (a->cookie == b->cookie && a->plain == b->plain
             && ofpacts_equal_stringwise(a->ofpacts, a->ofpacts_len,
                                         b->ofpacts, b->ofpacts_len));
+}
+
+/* Turns 'fm' into what a switch would make of it: text and wire have more
+ * than one way to say the same match.  Moves 'fm''s contents to 'flow'.
+ * Returns NULL, or a reason that the caller must free. */
+static char *
+normalize_flow(struct ofputil_flow_mod *fm, struct flow_entry *flow)
+{
+    struct ofpbuf *msg = ofputil_encode_flow_mod(fm, SESSION_PROTOCOL);
+    struct ofputil_flow_mod decoded;
+    struct ofpbuf ofpacts;
+    enum ofperr ofperr;
+
+    ofpbuf_init(&ofpacts, 0);
+    ofpmsg_update_length(msg);
+    ofperr = ofputil_decode_flow_mod(&decoded, msg->data, SESSION_PROTOCOL,
+                                     NULL, NULL, &ofpacts, OFPP_MAX,
+                                     OFPTT_MAX);
+    if (!ofperr) {
+        flow->table = decoded.table_id;
+        flow->priority = decoded.priority;
+        flow->cookie = ntohll(decoded.new_cookie);
+        flow->match = decoded.match;    /* Moves ownership. */
+        flow->ofpacts = xmemdup(decoded.ofpacts, decoded.ofpacts_len);
+        flow->ofpacts_len = decoded.ofpacts_len;
+    }
+    ofpbuf_uninit(&ofpacts);
+    ofpbuf_delete(msg);
+    minimatch_destroy(&fm->match);
+    free(fm->ofpacts);
+    return ofperr ? xstrdup(ofperr_to_string(ofperr)) : NULL;
 }
 
 /* Adds one flow of a plan.  Returns NULL, or a reason that the caller must
@@ -106,12 +137,12 @@ add_plan_flow(const char *text, const struct ofputil_port_map *ports,
     }
 
     struct flow_entry *flow = xzalloc(sizeof *flow);
-    flow->table = fm.table_id;
-    flow->priority = fm.priority;
-    flow->cookie = ntohll(fm.new_cookie);
-    flow->match = fm.match;             /* Moves ownership. */
-    flow->ofpacts = fm.ofpacts;
-    flow->ofpacts_len = fm.ofpacts_len;
+    error = normalize_flow(&fm, flow);
+    if (error) {
+        free(flow);
+        return error;
+    }
+    flow->plain = true;
     flow->text = text;
     flow_entry_insert(state, flow);
     return usable & SESSION_PROTOCOL
@@ -148,6 +179,8 @@ add_switch_flow(struct switch_state *state,
     minimatch_init(&flow->match, &fs->match);
     flow->ofpacts = xmemdup(fs->ofpacts, fs->ofpacts_len);
     flow->ofpacts_len = fs->ofpacts_len;
+    flow->plain = !(fs->idle_timeout || fs->hard_timeout || fs->importance
+                    || fs->flags);
     flow_entry_insert(state, flow);
 }
 
@@ -165,7 +198,7 @@ read_flows(struct vconn *vconn, long long int deadline,
     match_init_catchall(&request.match);
     error = session_multipart(
         vconn, ofputil_encode_flow_stats_request(&request, SESSION_PROTOCOL),
-        deadline, &replies);
+        OFPTYPE_FLOW_STATS_REPLY, deadline, &replies);
     ofpbuf_init(&ofpacts, 0);
     LIST_FOR_EACH_POP (msg, list_node, &replies) {
         struct ofputil_flow_stats fs;
@@ -211,7 +244,7 @@ read_meters(struct vconn *vconn, long long int deadline,
     int error = session_multipart(
         vconn, ofputil_encode_meter_request(SESSION_VERSION,
                                             OFPUTIL_METER_CONFIG, OFPM13_ALL),
-        deadline, &replies);
+        OFPTYPE_METER_CONFIG_STATS_REPLY, deadline, &replies);
 
     ofpbuf_init(&bands, 0);
     LIST_FOR_EACH_POP (msg, list_node, &replies) {
@@ -297,8 +330,10 @@ flows_mark_meters(struct switch_state *state)
                                                          action->meter_id)
                                      : NULL);
 
-        if (meter) {
+        if (meter && flow_is_ours(flow)) {
             meter->used = true;
+        } else if (meter) {
+            meter->used_by_others = true;
         }
     }
 }

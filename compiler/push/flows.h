@@ -31,6 +31,8 @@ struct flow_entry {
     struct minimatch match;
     struct ofpact *ofpacts;
     size_t ofpacts_len;
+    bool plain;                 /* No timeouts, flags or importance, as all
+                                 * flows of a plan. */
     const char *text;           /* Of a plan's flow; NULL for a switch's. */
 };
 
@@ -41,6 +43,7 @@ struct meter_entry {
     uint32_t burst_kbit;
     bool simple;                /* Nothing that plan_meter cannot say. */
     bool used;                  /* By a flow of ours, or by the plan. */
+    bool used_by_others;
 };
 
 struct switch_state {
@@ -72,7 +75,8 @@ struct meter_entry *meter_find(const struct switch_state *, uint32_t id);
 void flows_renumber_meters(struct switch_state *, const uint32_t *from,
                            const uint32_t *to, size_t n);
 
-/* Sets 'used' of the meters that Bulkhead's flows of 'state' call. */
+/* Sets 'used' of the meters that Bulkhead's flows of 'state' call, and
+ * 'used_by_others' of those that other flows call. */
 void flows_mark_meters(struct switch_state *);
 
 /* Messages.  The caller owns them. */

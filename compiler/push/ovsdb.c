@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "flow.h"
 #include "jsonrpc.h"
 #include "openvswitch/json.h"
@@ -21,46 +22,43 @@
 #include "timeval.h"
 #include "util.h"
 
-/* One "select" of 'columns' from 'table'; where 'name' is 'value', if any. */
+/* One "select" of 'columns' from 'table'. */
 static struct json *
-select_op(const char *table, const char *name, const char *const columns[])
+select_op(const char *table, const char *const columns[])
 {
     struct json *op = json_object_create();
     struct json *names = json_array_create_empty();
-    struct json *where = json_array_create_empty();
 
     for (size_t i = 0; columns[i]; i++) {
         json_array_add(names, json_string_create(columns[i]));
     }
-    if (name) {
-        json_array_add(where, json_array_create_3(
-            json_string_create("name"), json_string_create("=="),
-            json_string_create(name)));
-    }
     json_object_put_string(op, "op", "select");
     json_object_put_string(op, "table", table);
-    json_object_put(op, "where", where);
+    json_object_put(op, "where", json_array_create_empty());
     json_object_put(op, "columns", names);
     return op;
 }
 
 /* RFC 7047 section 4.1.3.  The tables are small: one row a port. */
 static struct jsonrpc_msg *
-make_request(const char *bridge)
+make_request(void)
 {
     static const char *const bridge_columns[] = {
-        "ports", "fail_mode", "datapath_type", NULL
+        "name", "ports", "fail_mode", "datapath_type", "protocols",
+        "controller", "other_config", NULL
     };
     static const char *const port_columns[] = { "_uuid", "interfaces", NULL };
     static const char *const interface_columns[] = {
         "_uuid", "name", "ofport", NULL
     };
+    static const char *const switch_columns[] = { "manager_options", NULL };
     struct json *params = json_array_create_empty();
 
     json_array_add(params, json_string_create("Open_vSwitch"));
-    json_array_add(params, select_op("Bridge", bridge, bridge_columns));
-    json_array_add(params, select_op("Port", NULL, port_columns));
-    json_array_add(params, select_op("Interface", NULL, interface_columns));
+    json_array_add(params, select_op("Bridge", bridge_columns));
+    json_array_add(params, select_op("Port", port_columns));
+    json_array_add(params, select_op("Interface", interface_columns));
+    json_array_add(params, select_op("Open_vSwitch", switch_columns));
     return jsonrpc_create_request("transact", params, NULL);
 }
 
@@ -96,7 +94,7 @@ wait_for_reply(struct jsonrpc *rpc, const struct json *id,
 }
 
 static int
-transact(const char *remote, const char *bridge, long long int deadline,
+transact(const char *remote, long long int deadline,
          struct jsonrpc_msg **replyp)
 {
     long long int timeout = MAX(1, deadline - time_msec());
@@ -109,7 +107,7 @@ transact(const char *remote, const char *bridge, long long int deadline,
     }
 
     struct jsonrpc *rpc = jsonrpc_open(stream);
-    struct jsonrpc_msg *request = make_request(bridge);
+    struct jsonrpc_msg *request = make_request();
     struct json *id = json_clone(request->id);
 
     error = jsonrpc_send(rpc, request);
@@ -220,6 +218,80 @@ read_interfaces(const struct json *port_rows,
     shash_destroy(&interfaces);
 }
 
+/* Does a column, one string or a ["set", [...]], name OpenFlow 1.4?  An empty
+ * set stands for Open vSwitch's default, which has it. */
+static bool
+has_openflow14(const struct json *protocols)
+{
+    if (!protocols || protocols->type == JSON_STRING) {
+        return protocols && !strcmp(json_string(protocols), "OpenFlow14");
+    }
+    if (protocols->type != JSON_ARRAY || protocols->array.n != 2
+        || protocols->array.elems[1]->type != JSON_ARRAY) {
+        return false;
+    }
+
+    const struct json *set = protocols->array.elems[1];
+    for (size_t i = 0; i < set->array.n; i++) {
+        const struct json *e = set->array.elems[i];
+
+        if (e->type == JSON_STRING && !strcmp(json_string(e), "OpenFlow14")) {
+            return true;
+        }
+    }
+    return !set->array.n;
+}
+
+/* Is a column, one UUID or a ["set", [...]], not the empty set? */
+static bool
+has_uuids(const struct json *value)
+{
+    struct shash uuids = SHASH_INITIALIZER(&uuids);
+
+    add_uuids(value, &uuids);
+
+    bool any = !shash_is_empty(&uuids);
+    shash_destroy(&uuids);
+    return any;
+}
+
+/* Does a ["map", [[key, value], ...]] say that 'key' is "true"? */
+static bool
+map_says_true(const struct json *map, const char *key)
+{
+    if (!map || map->type != JSON_ARRAY || map->array.n != 2
+        || map->array.elems[1]->type != JSON_ARRAY) {
+        return false;
+    }
+    for (size_t i = 0; i < map->array.elems[1]->array.n; i++) {
+        const struct json *pair = map->array.elems[1]->array.elems[i];
+
+        if (pair->type == JSON_ARRAY && pair->array.n == 2
+            && pair->array.elems[0]->type == JSON_STRING
+            && pair->array.elems[1]->type == JSON_STRING
+            && !strcmp(json_string(pair->array.elems[0]), key)) {
+            return !strcmp(json_string(pair->array.elems[1]), "true");
+        }
+    }
+    return false;
+}
+
+/* The row of 'bridge' in 'rows', or NULL with a hint in '*nearest'. */
+static const struct json *
+find_bridge(const struct json *rows, const char *bridge,
+            struct nearest *nearest)
+{
+    for (size_t i = 0; i < rows->array.n; i++) {
+        const char *name = column_string(rows->array.elems[i], "name");
+
+        if (!strcmp(name, bridge)) {
+            return rows->array.elems[i];
+        }
+        nearest_try(nearest, name);
+    }
+    return NULL;
+}
+
 static const char *
 read_reply(const struct jsonrpc_msg *reply, const char *bridge,
            struct arena *arena, struct bridge_info *info)
@@ -227,18 +299,33 @@ read_reply(const struct jsonrpc_msg *reply, const char *bridge,
     const struct json *bridges = result_rows(reply, 0);
     const struct json *ports = result_rows(reply, 1);
     const struct json *interfaces = result_rows(reply, 2);
+    const struct json *switches = result_rows(reply, 3);
     struct shash port_uuids = SHASH_INITIALIZER(&port_uuids);
 
-    if (!bridges || !ports || !interfaces) {
+    if (!bridges || !ports || !interfaces || !switches
+        || switches->array.n != 1) {
         return "the database's answer is not what its schema promises";
-    } else if (!bridges->array.n) {
-        return arena_printf(arena, "there is no bridge %s", bridge);
     }
 
-    const struct json *row = bridges->array.elems[0];
+    struct nearest nearest = nearest_init(bridge);
+    const struct json *row = find_bridge(bridges, bridge, &nearest);
+    if (!row) {
+        return arena_printf(arena, "there is no bridge %s; %s%s%s", bridge,
+                            nearest.best ? "did you mean " : "ovs-vsctl "
+                            "list-br lists them",
+                            nearest.best ? nearest.best : "",
+                            nearest.best ? "?" : "");
+    }
     info->datapath_type = arena_strdup(arena, column_string(row,
                                                             "datapath_type"));
     info->fail_mode = arena_strdup(arena, column_string(row, "fail_mode"));
+    info->may_be_in_band
+        = ((has_uuids(row_column(row, "controller"))
+            || has_uuids(row_column(switches->array.elems[0],
+                                    "manager_options")))
+           && !map_says_true(row_column(row, "other_config"),
+                             "disable-in-band"));
+    info->has_openflow14 = has_openflow14(row_column(row, "protocols"));
     add_uuids(row_column(row, "ports"), &port_uuids);
     read_interfaces(ports, interfaces, &port_uuids, info);
     shash_destroy(&port_uuids);
@@ -257,9 +344,10 @@ bridge_info_read(const char *remote, const char *bridge,
     info->datapath_type = info->fail_mode = "";
     ofputil_port_map_init(&info->ports);
 
-    error = transact(remote, bridge, deadline, &reply);
+    error = transact(remote, deadline, &reply);
     if (error) {
-        return arena_printf(arena, "database %s: %s", remote,
+        return arena_printf(arena, "database %s: %s; is ovsdb-server running "
+                            "there? see --db and OVS_RUNDIR", remote,
                             ovs_retval_to_string(error));
     }
     reason = read_reply(reply, bridge, arena, info);

@@ -9,12 +9,16 @@
 
 /* What push needs to know from the Open_vSwitch database. */
 
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "openvswitch/ofp-port.h"
 
 struct bridge_info {
     const char *datapath_type;  /* "" for the kernel's. */
     const char *fail_mode;      /* "" if not set. */
+    bool has_openflow14;
+    bool may_be_in_band;        /* Of a controller or manager. */
     struct ofputil_port_map ports;  /* Interface name <-> OpenFlow port. */
 };
 

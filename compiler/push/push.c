@@ -8,51 +8,45 @@
 
 #include "push/push.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dirs.h"
+#include "lockfile.h"
 #include "openvswitch/ofpbuf.h"
 #include "openvswitch/vconn.h"
-#include "push/flows.h"
-#include "push/ovsdb.h"
+#include "push/run.h"
 #include "push/session.h"
 #include "timeval.h"
 #include "util.h"
 
-/* One run against one bridge. */
-struct push {
-    const struct push_target *target;
-    const struct plan *plan;
-    struct push_diff *diff;
-    long long int deadline;
-    struct bridge_info info;
-    struct vconn *vconn;
-    struct switch_state wanted, live;
+enum { MAX_FOREIGN_SHOWN = 3 };
 
-    /* For each meter of the plan: the id in the plan, the id on the switch,
-     * and whether it is there already. */
-    uint32_t *plan_ids, *ids;
-    bool *present;
-};
-
-bool
-push_diff_is_empty(const struct push_diff *diff)
+/* Is there nothing that push_apply() could mend? */
+static bool
+nothing_to_do(const struct push_diff *diff)
 {
     return !(diff->flows_added || diff->flows_changed || diff->flows_deleted
              || diff->meters_added || diff->meters_deleted);
 }
 
-static const char *
-errno_reason(struct push *push, const char *what, int error)
+bool
+push_diff_is_empty(const struct push_diff *diff)
+{
+    return nothing_to_do(diff) && !diff->unfit && !diff->foreign_flows;
+}
+
+const char *
+push_errno(struct push *push, const char *what, int error)
 {
     return arena_printf(push->plan->arena, "bridge %s: %s: %s",
                         push->target->bridge, what,
                         ovs_retval_to_string(error));
 }
 
-/* Is the bridge one that the plan was made for? */
+/* Returns why the bridge is not one that the plan can go onto, or NULL. */
 static const char *
 check_bridge(struct push *push)
 {
@@ -65,6 +59,18 @@ check_bridge(struct push *push)
         return arena_printf(arena, "bridge %s is not of the userspace "
                             "datapath; ovs-vsctl set bridge %s "
                             "datapath_type=netdev", bridge, bridge);
+    } else if (!push->info.has_openflow14) {
+        return arena_printf(arena, "bridge %s does not speak OpenFlow 1.4; "
+                            "ovs-vsctl add bridge %s protocols OpenFlow14",
+                            bridge, bridge);
+    } else if (push->info.may_be_in_band) {
+        /* connmgr's in-band flows stand above all others, let anyone talk to
+         * the controller's or manager's address with NORMAL, and are hidden
+         * from OpenFlow. */
+        return arena_printf(arena, "bridge %s has a controller or manager "
+                            "that may be in-band, past all tables; ovs-vsctl "
+                            "set bridge %s other_config:disable-in-band=true",
+                            bridge, bridge);
     } else if (strcmp(push->info.fail_mode, "secure")) {
         return arena_printf(arena, "bridge %s forwards by itself when it has "
                             "no flows; ovs-vsctl set-fail-mode %s secure",
@@ -80,7 +86,9 @@ check_bridge(struct push *push)
     }
     return (missing[0]
             ? arena_printf(arena, "bridge %s lacks interfaces that the "
-                           "intent binds:%s", bridge, missing)
+                           "intent binds:%s; ovs-vsctl add-port them, or "
+                           "take \"interface\" off their endpoints", bridge,
+                           missing)
             : NULL);
 }
 
@@ -111,6 +119,14 @@ place_meters(struct push *push)
         if (chosen < 0) {
             /* An unused one there is a leftover that goes first. */
             chosen = held[0] && held[0]->used ? 1 : 0;
+            if (held[chosen] && held[chosen]->used) {
+                push->diff->unfit = arena_printf(
+                    plan->arena, "bridge %s has flows with Bulkhead's mark "
+                    "that call both meters of tenant %s, %"PRIu32" and %"
+                    PRIu32"; ovs-ofctl del-meter one of them",
+                    push->target->bridge, m->name, candidates[0],
+                    candidates[1]);
+            }
         }
         push->ids[i] = candidates[chosen];
     }
@@ -131,9 +147,10 @@ push_prepare(struct push *push)
     int error;
 
     if (!reason) {
-        reason = check_bridge(push);
-    }
-    if (!reason) {
+        push->diff->unfit = check_bridge(push);
+        if (push->diff->unfit) {
+            return NULL;
+        }
         reason = plan_to_flows(push->plan, &push->info.ports, &push->wanted);
     }
     if (reason) {
@@ -141,19 +158,40 @@ push_prepare(struct push *push)
     }
     error = session_open(remote, push->deadline, &push->vconn);
     if (error) {
-        return errno_reason(push, remote, error);
+        return arena_printf(arena, "bridge %s: %s: %s; is ovs-vswitchd "
+                            "running there? see OVS_RUNDIR",
+                            push->target->bridge, remote,
+                            ovs_retval_to_string(error));
     }
     error = switch_to_flows(push->vconn, push->deadline, &push->live);
     if (error) {
-        return errno_reason(push, "reading flows and meters", error);
+        return push_errno(push, "reading flows and meters", error);
     }
     place_meters(push);
     return NULL;
 }
 
+/* Counts somebody else's flow, if it is in one of the plan's tables. */
+static void
+count_foreign(struct push *push, const struct flow_entry *flow)
+{
+    const struct plan *plan = push->plan;
+    struct push_diff *diff = push->diff;
+
+    /* The plan's flows are sorted by table. */
+    if (plan->flows.n && flow->table <= plan->flows.v[plan->flows.n - 1].table
+        && diff->foreign_flows++ < MAX_FOREIGN_SHOWN) {
+        diff->foreign = arena_printf(
+            plan->arena, "%s%stable=%"PRIu8",priority=%"PRIu16
+            ",cookie=%#"PRIx64, diff->foreign ? diff->foreign : "",
+            diff->foreign ? "; " : "", flow->table, flow->priority,
+            flow->cookie);
+    }
+}
+
 /* Compares; adds the messages that make the live flows the wanted ones to
- * 'changes', and the flows that they are about to 'about', if not null. */
-static const char *
+ * 'changes', and the flows that they are about to 'about'. */
+static void
 compare_flows(struct push *push, struct ovs_list *changes,
               const struct flow_entry **about)
 {
@@ -165,10 +203,12 @@ compare_flows(struct push *push, struct ovs_list *changes,
         struct flow_entry *live = flow_find(&push->live, flow);
 
         if (live && !flow_is_ours(live)) {
-            return arena_printf(push->plan->arena, "bridge %s has a flow of "
-                                "somebody else (cookie %#"PRIx64") where this "
-                                "must go: %s", push->target->bridge,
-                                live->cookie, flow->text);
+            diff->unfit = arena_printf(
+                push->plan->arena, "bridge %s has a flow of somebody else "
+                "(cookie %#"PRIx64") where this must go: %s; ovs-ofctl "
+                "del-flows it, or change its match", push->target->bridge,
+                live->cookie, flow->text);
+            return;
         } else if (live && flow_same(live, flow)) {
             diff->flows_same++;
         } else {
@@ -180,7 +220,7 @@ compare_flows(struct push *push, struct ovs_list *changes,
     }
     HMAP_FOR_EACH (flow, node, &push->live.flows) {
         if (!flow_is_ours(flow)) {
-            diff->foreign_flows++;
+            count_foreign(push, flow);
         } else if (!flow_find(&push->wanted, flow)) {
             diff->flows_deleted++;
             about[n++] = flow;
@@ -188,7 +228,17 @@ compare_flows(struct push *push, struct ovs_list *changes,
                                &flow_delete_message(flow)->list_node);
         }
     }
-    return NULL;
+}
+
+bool
+push_keeps_meter(const struct push *push, const struct meter_entry *meter)
+{
+    for (size_t i = 0; i < push->plan->meters.n; i++) {
+        if (push->present[i] && push->ids[i] == meter->id) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void
@@ -200,146 +250,30 @@ compare_meters(struct push *push)
     }
     push->diff->meters_deleted = hmap_count(&push->live.meters)
                                  - push->diff->meters_same;
-}
 
-static const char *
-refusal(struct push *push, const char *what, int error,
-        const struct session_error *serror, const char *about)
-{
-    if (serror->ofperr) {
-        return arena_printf(push->plan->arena,
-                            "bridge %s refused %s: %s: %s",
-                            push->target->bridge, what,
-                            ofperr_to_string(serror->ofperr),
-                            about ? about : "");
-    }
-    return errno_reason(push, what, error);
-}
-
-/* Deletes the meters whose 'used' is 'used' and that the plan does not keep;
- * 'keep' are the plan's ids on the switch. */
-static void
-delete_meters(struct push *push, bool used)
-{
-    struct ovs_list requests = OVS_LIST_INITIALIZER(&requests);
-    struct session_error serror;
     struct meter_entry *meter;
-
     HMAP_FOR_EACH (meter, node, &push->live.meters) {
-        bool keep = false;
-
-        for (size_t i = 0; i < push->plan->meters.n && !keep; i++) {
-            keep = push->present[i] && push->ids[i] == meter->id;
-        }
-        if (!keep && meter->used == used) {
-            ovs_list_push_back(&requests,
-                               &meter_delete_message(meter->id)->list_node);
-        }
-    }
-    /* A meter that stays is found and deleted by the next run. */
-    session_send_all(push->vconn, &requests, push->deadline, &serror);
-}
-
-static const char *
-add_meters(struct push *push)
-{
-    struct ovs_list requests = OVS_LIST_INITIALIZER(&requests);
-    const struct plan *plan = push->plan;
-    struct session_error serror;
-    size_t *about = xmalloc(MAX(1, plan->meters.n) * sizeof *about);
-    const char *reason = NULL;
-    size_t n = 0;
-    int error;
-
-    for (size_t i = 0; i < plan->meters.n; i++) {
-        const struct plan_meter *m = &plan->meters.v[i];
-
-        if (!push->present[i]) {
-            struct ofpbuf *msg = meter_add_message(push->ids[i], m->rate_kbps,
-                                                   m->burst_kbit);
-            about[n++] = i;
-            ovs_list_push_back(&requests, &msg->list_node);
+        /* Deleting a meter deletes the flows that call it. */
+        if (meter->used_by_others && !push_keeps_meter(push, meter)) {
+            push->diff->unfit = arena_printf(
+                push->plan->arena, "bridge %s has a flow of somebody else "
+                "that calls meter %"PRIu32", which is Bulkhead's and must "
+                "go; ovs-ofctl del-flows it, or let it call another meter",
+                push->target->bridge, meter->id);
         }
     }
-    error = session_send_all(push->vconn, &requests, push->deadline, &serror);
-    if (error) {
-        reason = refusal(push, "a meter", error, &serror,
-                         serror.ofperr && serror.index < n
-                         ? plan_meter_string(plan, &plan->meters.v[
-                                                 about[serror.index]])
-                         : NULL);
-    }
-    free(about);
-    return reason;
 }
 
-/* Takes back what add_meters() did. */
-static void
-undo_meters(struct push *push)
+/* Two runs at once would undo each other's meters.  Returns 0, or a positive
+ * errno; 'EAGAIN' or 'EDEADLK' if another run has the lock. */
+static int
+push_lock(const struct push_target *target, struct lockfile **lock)
 {
-    struct ovs_list requests = OVS_LIST_INITIALIZER(&requests);
-    struct session_error serror;
+    char *name = xasprintf("%s/bulkhead-%s", ovs_rundir(), target->bridge);
+    int error = lockfile_lock(name, lock);
 
-    for (size_t i = 0; i < push->plan->meters.n; i++) {
-        if (!push->present[i]) {
-            struct ofpbuf *msg = meter_delete_message(push->ids[i]);
-
-            ovs_list_push_back(&requests, &msg->list_node);
-        }
-    }
-    /* The deadline may have passed already: a second for the undoing. */
-    session_send_all(push->vconn, &requests,
-                     MAX(push->deadline, time_msec() + 1000), &serror);
-}
-
-static const char *
-change_flows(struct push *push, struct ovs_list *changes,
-             const struct flow_entry **about)
-{
-    size_t n = ovs_list_size(changes);
-    struct session_error serror;
-    int error = session_bundle(push->vconn, changes, push->deadline, &serror);
-    const char *reason;
-
-    if (!error) {
-        return NULL;
-    } else if (serror.unknown) {
-        /* Meters stay: the flows may be there and need them. */
-        return arena_printf(push->plan->arena, "bridge %s: %s while it "
-                            "committed the flows: all of them took effect or "
-                            "none; see 'bulkhead status'",
-                            push->target->bridge,
-                            ovs_retval_to_string(error));
-    }
-    reason = refusal(push, "a flow", error, &serror,
-                     serror.ofperr && serror.index < n
-                     ? about[serror.index]->text : NULL);
-    undo_meters(push);
-    return reason;
-}
-
-static const char *
-push_changes(struct push *push, struct ovs_list *changes,
-             const struct flow_entry **about)
-{
-    const char *reason;
-
-    if (push_diff_is_empty(push->diff)) {
-        return NULL;
-    }
-    delete_meters(push, false);
-    reason = add_meters(push);
-    if (reason) {
-        undo_meters(push);
-        return reason;
-    }
-    if (!ovs_list_is_empty(changes)) {
-        reason = change_flows(push, changes, about);
-    }
-    if (!reason) {
-        delete_meters(push, true);
-    }
-    return reason;
+    free(name);
+    return error;
 }
 
 static const char *
@@ -362,13 +296,15 @@ push_run(const struct push_target *target, const struct plan *plan,
     switch_state_init(&push.wanted);
     switch_state_init(&push.live);
     reason = push_prepare(&push);
-    if (!reason) {
+    if (!reason && !diff->unfit) {
         about = xcalloc(1 + hmap_count(&push.wanted.flows)
                         + hmap_count(&push.live.flows), sizeof *about);
-        reason = compare_flows(&push, &changes, about);
+        compare_flows(&push, &changes, about);
         compare_meters(&push);
     }
-    if (!reason && apply) {
+    if (!reason && apply && diff->unfit) {
+        reason = diff->unfit;
+    } else if (!reason && apply && !nothing_to_do(diff)) {
         reason = push_changes(&push, &changes, about);
     }
 
@@ -390,7 +326,20 @@ const char *
 push_apply(const struct push_target *target, const struct plan *plan,
            struct push_diff *diff)
 {
-    return push_run(target, plan, diff, true);
+    struct lockfile *lock = NULL;
+    int error = push_lock(target, &lock);
+    const char *reason;
+
+    /* No run directory, no switch: push_run() says so better. */
+    if (error && error != ENOENT) {
+        return arena_printf(plan->arena, "bridge %s: cannot lock it in %s, "
+                            "another apply may be at work: %s",
+                            target->bridge, ovs_rundir(),
+                            ovs_strerror(error));
+    }
+    reason = push_run(target, plan, diff, true);
+    lockfile_unlock(lock);
+    return reason;
 }
 
 const char *

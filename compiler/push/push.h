@@ -32,14 +32,24 @@ struct push_target {
 struct push_diff {
     size_t flows_added, flows_changed, flows_deleted, flows_same;
     size_t meters_added, meters_deleted, meters_same;
-    size_t foreign_flows;       /* Others' flows: not looked at, not touched. */
+
+    /* Others' flows in the plan's tables.  They are never touched, but they
+     * may pass what the plan does not. */
+    size_t foreign_flows;
+    const char *foreign;        /* The first few, or NULL. */
+
+    /* Why the plan cannot go onto the bridge as it is, with the remedy, or
+     * NULL.  The numbers above are then 0. */
+    const char *unfit;
 };
 
+/* Does the bridge hold the plan, and nobody else's flows in its tables? */
 bool push_diff_is_empty(const struct push_diff *);
 
 /* Each fills '*diff' and returns NULL, or returns the reason why the switch
- * or database could not be reached, refused, or is not fit for the plan; then
- * nothing has changed.  The reason is in 'plan->arena'. */
+ * or database could not be reached or refused; then nothing has changed.  An
+ * unfit bridge is a refusal to push_apply() and a difference to
+ * push_status().  Texts are in 'plan->arena'. */
 const char *push_apply(const struct push_target *, const struct plan *,
                        struct push_diff *);
 const char *push_status(const struct push_target *, const struct plan *,

@@ -9,6 +9,7 @@
 #include "push/session.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "openvswitch/list.h"
 #include "openvswitch/ofp-bundle.h"
@@ -84,6 +85,9 @@ session_recv(struct vconn *vconn, long long int deadline,
         struct ofpbuf *msg;
         int error;
 
+        if (time_msec() >= deadline) {
+            return ETIMEDOUT;   /* Also if the switch never stops talking. */
+        }
         vconn_run(vconn);
         error = vconn_recv(vconn, &msg);
         if (error == EAGAIN) {
@@ -109,61 +113,86 @@ session_recv(struct vconn *vconn, long long int deadline,
     }
 }
 
-/* Notes an error message about one of the messages 'xids[0..n-1]'. */
+/* Messages that were sent and may still be refused. */
+struct sent {
+    ovs_be32 *xids;
+    bool *failed;               /* In parallel, or NULL. */
+    size_t n;
+    struct session_error *error;
+};
+
+/* Notes an error message, if it is about one of 'sent'. */
 static void
-note_error(const struct ofpbuf *msg, const ovs_be32 *xids, size_t n,
-           struct session_error *error)
+note_error(const struct ofpbuf *msg, enum ofperr ofperr,
+           const struct sent *sent)
+{
+    for (size_t i = 0; i < sent->n; i++) {
+        if (sent->xids[i] == message_xid(msg)) {
+            if (sent->failed) {
+                sent->failed[i] = true;
+            }
+            if (!sent->error->ofperr) {
+                sent->error->ofperr = ofperr;
+                sent->error->index = i;
+            }
+            return;
+        }
+    }
+}
+
+static enum ofperr
+decode_error(const struct ofpbuf *msg)
 {
     struct ofpbuf payload;
     enum ofperr ofperr = ofperr_decode_msg(msg->data, &payload);
 
     if (!ofperr) {
-        ofperr = OFPERR_OFPBRC_BAD_TYPE;    /* An error that we don't know. */
-    } else {
-        ofpbuf_uninit(&payload);
+        return OFPERR_OFPBRC_BAD_TYPE;  /* An error that we don't know. */
     }
-    for (size_t i = 0; i < n && !error->ofperr; i++) {
-        if (xids[i] == message_xid(msg)) {
-            error->ofperr = ofperr;
-            error->index = i;
-        }
-    }
+    ofpbuf_uninit(&payload);
+    return ofperr;
 }
 
-/* Waits for the reply of type 'wanted' to message 'xid'; errors about it or
- * about 'xids' go to 'serror'. */
+/* Sends 'request' and waits for its reply of type 'wanted'.  Errors about it
+ * or about 'sent' go to 'sent->error', those about 'sent' first. */
 static int
-wait_reply(struct vconn *vconn, enum ofptype wanted, ovs_be32 xid,
-           const ovs_be32 *xids, size_t n, long long int deadline,
-           struct session_error *serror, struct ofpbuf **replyp)
+transact(struct vconn *vconn, struct ofpbuf *request, enum ofptype wanted,
+         long long int deadline, const struct sent *sent)
 {
-    for (;;) {
+    ovs_be32 xid = message_xid(request);
+    int error = session_send(vconn, request, deadline);
+
+    while (!error) {
         struct ofpbuf *msg;
         enum ofptype type;
-        int error = session_recv(vconn, deadline, &msg, &type);
 
+        error = session_recv(vconn, deadline, &msg, &type);
         if (error) {
-            return error;
-        } else if (type == wanted && message_xid(msg) == xid) {
-            *replyp = msg;
-            return 0;
-        } else if (type == OFPTYPE_ERROR) {
-            bool fatal = message_xid(msg) == xid;
+            break;
+        }
 
-            note_error(msg, fatal ? &xid : xids, fatal ? 1 : n, serror);
-            if (fatal) {
-                serror->index = n;
-                ofpbuf_delete(msg);
-                return EPROTO;
+        bool about_this = message_xid(msg) == xid;
+        if (about_this && type == wanted) {
+            ofpbuf_delete(msg);
+            return 0;
+        } else if (type == OFPTYPE_ERROR && about_this) {
+            if (!sent->error->ofperr) {
+                sent->error->ofperr = decode_error(msg);
+                sent->error->index = SIZE_MAX;
             }
+            error = EPROTO;
+        } else if (type == OFPTYPE_ERROR) {
+            note_error(msg, decode_error(msg), sent);
         }
         ofpbuf_delete(msg);
     }
+    return error;
 }
 
 int
 session_multipart(struct vconn *vconn, struct ofpbuf *request,
-                  long long int deadline, struct ovs_list *replies)
+                  enum ofptype expected, long long int deadline,
+                  struct ovs_list *replies)
 {
     ovs_be32 xid = message_xid(request);
     int error = session_send(vconn, request, deadline);
@@ -179,7 +208,8 @@ session_multipart(struct vconn *vconn, struct ofpbuf *request,
             break;
         } else if (message_xid(msg) != xid) {
             ofpbuf_delete(msg);
-        } else if (!ofpmsg_is_stat_reply(msg->data)) {
+        } else if (type != expected) {
+            /* The decoders of one type take nothing else for granted. */
             ofpbuf_delete(msg);
             error = EPROTO;
         } else {
@@ -194,75 +224,68 @@ session_multipart(struct vconn *vconn, struct ofpbuf *request,
     return error;
 }
 
-/* Sends a barrier and waits for its reply. */
+/* Sends all of 'requests', then a barrier, and waits for its reply. */
 static int
-session_barrier(struct vconn *vconn, const ovs_be32 *xids, size_t n,
-                long long int deadline, struct session_error *serror)
+send_all(struct vconn *vconn, struct ovs_list *requests,
+         long long int deadline, struct sent *sent)
 {
-    struct ofpbuf *barrier = ofputil_encode_barrier_request(SESSION_VERSION);
-    ovs_be32 xid = message_xid(barrier);
-    struct ofpbuf *reply;
-    int error = session_send(vconn, barrier, deadline);
-
-    if (!error) {
-        error = wait_reply(vconn, OFPTYPE_BARRIER_REPLY, xid, xids, n,
-                           deadline, serror, &reply);
-    }
-    if (!error) {
-        ofpbuf_delete(reply);
-    }
-    return error ? error : serror->ofperr ? EPROTO : 0;
-}
-
-int
-session_send_all(struct vconn *vconn, struct ovs_list *requests,
-                 long long int deadline, struct session_error *serror)
-{
-    ovs_be32 *xids = xmalloc(MAX(1, ovs_list_size(requests)) * sizeof *xids);
     struct ofpbuf *msg;
-    size_t n = 0;
     int error = 0;
 
-    *serror = (struct session_error) { .ofperr = 0 };
+    *sent->error = (struct session_error) { .ofperr = 0 };
     LIST_FOR_EACH_POP (msg, list_node, requests) {
         if (error) {
             ofpbuf_delete(msg);
             continue;
         }
-        xids[n++] = message_xid(msg);
+        sent->xids[sent->n++] = message_xid(msg);
         error = session_send(vconn, msg, deadline);
     }
     if (!error) {
-        error = session_barrier(vconn, xids, n, deadline, serror);
+        error = transact(vconn,
+                         ofputil_encode_barrier_request(SESSION_VERSION),
+                         OFPTYPE_BARRIER_REPLY, deadline, sent);
     }
-    free(xids);
+    return error ? error : sent->error->ofperr ? EPROTO : 0;
+}
+
+static void
+sent_init(struct sent *sent, const struct ovs_list *requests,
+          struct session_error *error, bool *failed)
+{
+    sent->xids = xmalloc(MAX(1, ovs_list_size(requests))
+                         * sizeof *sent->xids);
+    sent->failed = failed;
+    sent->n = 0;
+    sent->error = error;
+}
+
+int
+session_send_all(struct vconn *vconn, struct ovs_list *requests,
+                 long long int deadline, struct session_error *serror,
+                 bool *failed)
+{
+    struct sent sent;
+    int error;
+
+    sent_init(&sent, requests, serror, failed);
+    error = send_all(vconn, requests, deadline, &sent);
+    free(sent.xids);
     return error;
 }
 
 static int
 bundle_control(struct vconn *vconn, uint16_t type, long long int deadline,
-               struct session_error *serror)
+               const struct sent *sent)
 {
     struct ofputil_bundle_ctrl_msg bc = {
         .bundle_id = 1, .type = type, .flags = OFPBF_ATOMIC | OFPBF_ORDERED,
     };
     struct ofpbuf *request = ofputil_encode_bundle_ctrl_request(
         SESSION_VERSION, &bc);
-    ovs_be32 xid;
-    struct ofpbuf *reply;
-    int error;
 
     ofpmsg_update_length(request);
-    xid = message_xid(request);
-    error = session_send(vconn, request, deadline);
-    if (!error) {
-        error = wait_reply(vconn, OFPTYPE_BUNDLE_CONTROL, xid, NULL, 0,
-                           deadline, serror, &reply);
-    }
-    if (!error) {
-        ofpbuf_delete(reply);
-    }
-    return error;
+    return transact(vconn, request, OFPTYPE_BUNDLE_CONTROL, deadline, sent);
 }
 
 /* Wraps 'requests' for a bundle, keeping their xids. */
@@ -292,26 +315,30 @@ session_bundle(struct vconn *vconn, struct ovs_list *requests,
                long long int deadline, struct session_error *serror)
 {
     struct session_error ignored = { .ofperr = 0 };
+    struct sent nothing = { .error = &ignored };
     struct ovs_list wrapped;
+    struct sent sent;
     int error;
 
     *serror = (struct session_error) { .ofperr = 0 };
     wrap_for_bundle(requests, &wrapped);
-    error = bundle_control(vconn, OFPBCT_OPEN_REQUEST, deadline, serror);
+    sent_init(&sent, &wrapped, serror, NULL);
+    error = bundle_control(vconn, OFPBCT_OPEN_REQUEST, deadline, &sent);
     if (error) {
         ofpbuf_list_delete(&wrapped);
+        free(sent.xids);
         return error;
     }
 
     /* A message that the switch refuses is left out of the bundle, and the
      * rest could be committed: the barrier tells before it is too late. */
-    error = session_send_all(vconn, &wrapped, deadline, serror);
-    if (!error) {
-        error = bundle_control(vconn, OFPBCT_COMMIT_REQUEST, deadline,
-                               serror);
+    error = send_all(vconn, &wrapped, deadline, &sent);
+    if (error) {
+        bundle_control(vconn, OFPBCT_DISCARD_REQUEST, deadline, &nothing);
+    } else {
+        error = bundle_control(vconn, OFPBCT_COMMIT_REQUEST, deadline, &sent);
         serror->unknown = error && !serror->ofperr;
-        return error;
     }
-    bundle_control(vconn, OFPBCT_DISCARD_REQUEST, deadline, &ignored);
+    free(sent.xids);
     return error;
 }

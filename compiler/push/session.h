@@ -19,6 +19,7 @@
 
 #include "openvswitch/list.h"
 #include "openvswitch/ofp-errors.h"
+#include "openvswitch/ofp-msgs.h"
 #include "openvswitch/ofp-protocol.h"
 
 struct ofpbuf;
@@ -27,24 +28,29 @@ struct vconn;
 #define SESSION_PROTOCOL OFPUTIL_P_OF14_OXM
 #define SESSION_VERSION OFP14_VERSION
 
-/* The first error that a switch answered to a group of messages. */
+/* What a switch answered to a group of messages. */
 struct session_error {
-    enum ofperr ofperr;         /* 0: none. */
-    size_t index;               /* Of the message, from 0. */
+    enum ofperr ofperr;         /* Of the first error; 0: none. */
+    size_t index;               /* Of its message, from 0; SIZE_MAX if it is
+                                 * about none of them. */
     bool unknown;               /* A commit was sent but not answered. */
 };
 
 int session_open(const char *name, long long int deadline, struct vconn **);
 
 /* Sends 'request', takes ownership of it, and stores all parts of the reply
- * ("struct ofpbuf"s) in 'replies'; the caller frees them. */
+ * ("struct ofpbuf"s), of type 'expected', in 'replies'; the caller frees
+ * them. */
 int session_multipart(struct vconn *, struct ofpbuf *request,
-                      long long int deadline, struct ovs_list *replies);
+                      enum ofptype expected, long long int deadline,
+                      struct ovs_list *replies);
 
 /* Sends 'requests', takes ownership of them, and waits until the switch has
- * dealt with all. */
+ * dealt with all.  If 'failed' is not null, it has an element a request, which
+ * becomes true if the switch refused that one. */
 int session_send_all(struct vconn *, struct ovs_list *requests,
-                     long long int deadline, struct session_error *);
+                     long long int deadline, struct session_error *,
+                     bool *failed);
 
 /* The same in one bundle (ordered, atomic): all of 'requests' take effect at
  * once, or none. */

@@ -49,9 +49,8 @@ once(struct checker *c, const char *what, const void *scope, const char *key,
             bool later = at->span.start > seen->at->span.start;
             const struct value *first = later ? seen->at : at;
             const struct value *second = later ? at : seen->at;
-            struct diag *d = diag_error(c->diags, second->span,
-                                        second->pointer,
-                                        "%s %s is used twice", what, key);
+            struct diag *d = value_error(c->diags, second,
+                                         "%s %s is used twice", what, key);
             diag_remedy(c->diags, d, "%s", remedy);
             diag_see(c->diags, d, first->span, "first used here");
             return;
@@ -124,14 +123,14 @@ check_address(struct checker *c, const struct address *address,
     const struct value *at = address->at;
 
     if (!is_station(&address->ip)) {
-        struct diag *d = diag_error(c->diags, at->span, at->pointer,
-                                    "this is not the address of a station");
+        struct diag *d = value_error(c->diags, at,
+                                     "this is not the address of a station");
         diag_remedy(c->diags, d, "write a unicast address; link-local ones "
                     "follow from the MAC address");
-    } else if (!network_holds(network, &address->ip)) {
-        struct diag *d = diag_error(c->diags, at->span, at->pointer,
-                                    "this address is in no subnet of network "
-                                    "'%s'", network->name.s);
+    } else if (network->subnets.n && !network_holds(network, &address->ip)) {
+        struct diag *d = value_error(c->diags, at,
+                                     "this address is in no subnet of network "
+                                     "'%s'", network->name.s);
         diag_remedy(c->diags, d, "correct it, or add its subnet");
         diag_see(c->diags, d, network->name.at->key_span,
                  "the network is defined here");
@@ -148,9 +147,9 @@ check_network(struct checker *c, const struct policy *policy,
          intent->vni_at, "give each network a VNI of its own");
     if (!intent->subnets.n) {
         const struct value *at = intent->name.at;
-        struct diag *d = diag_error(c->diags, at->key_span, at->pointer,
-                                    "a network without subnets has no "
-                                    "addresses");
+        struct diag *d = value_key_error(c->diags, at,
+                                         "a network without subnets has no "
+                                         "addresses");
         diag_remedy(c->diags, d, "list its subnets");
     }
     for (size_t i = 0; i < intent->gateways.n; i++) {
@@ -177,9 +176,9 @@ check_overlap(struct checker *c, const struct policy_tenant *tenant)
 
             for (size_t k = 0; k < all.n; k++) {
                 if (subnets_overlap(all.v[k], new)) {
-                    struct diag *d = diag_error(
-                        c->diags, new->at->span, new->at->pointer,
-                        "this subnet overlaps another one of the tenant");
+                    struct diag *d = value_error(c->diags, new->at,
+                                                 "this subnet overlaps "
+                                                 "another one of the tenant");
                     diag_remedy(c->diags, d, "give each network of a tenant "
                                 "its own addresses; tenants may overlap");
                     diag_see(c->diags, d, all.v[k]->at->span,
@@ -212,9 +211,9 @@ check_endpoint(struct checker *c, const struct policy *policy,
              arena_printf(c->arena, ETH_ADDR_FMT, ETH_ADDR_ARGS(intent->mac)),
              at, "give each endpoint of a network its own");
         if (eth_addr_equals(intent->mac, e->network->gateway_mac)) {
-            struct diag *d = diag_error(c->diags, at->span, at->pointer,
-                                        "this is the MAC address of the "
-                                        "network's gateway");
+            struct diag *d = value_error(c->diags, at,
+                                         "this is the MAC address of the "
+                                         "network's gateway");
             diag_remedy(c->diags, d, "choose another; 0a:b1:7d:... are "
                         "Bulkhead's");
         }

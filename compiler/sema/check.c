@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/nearest.h"
 #include "packets.h"
 #include "sema/policy.h"
 #include "util.h"
@@ -23,6 +22,7 @@
 enum {
     MIN_BURST = ETH_HEADER_LEN + VLAN_HEADER_LEN + ETH_PAYLOAD_MAX,
     MAX_BURST = 1024 * 1024 * 1024,
+    MAX_TENANTS = 32768,
 };
 
 static void
@@ -30,8 +30,8 @@ check_rate(struct diags *diags, const struct quantity *rate)
 {
     if (rate->at && (rate->n < MIN_RATE || rate->n > MAX_RATE
                      || rate->n % MIN_RATE)) {
-        struct diag *d = diag_error(diags, rate->at->span, rate->at->pointer,
-                                    "a meter cannot hold this rate");
+        struct diag *d = value_error(diags, rate->at,
+                                     "a meter cannot hold this rate");
         diag_remedy(diags, d, "choose a whole number of kbps, from 1kbps to "
                     "1.6Tbps");
     }
@@ -41,8 +41,8 @@ static void
 check_burst(struct diags *diags, const struct quantity *burst)
 {
     if (burst->at && (burst->n < MIN_BURST || burst->n > MAX_BURST)) {
-        struct diag *d = diag_error(
-            diags, burst->at->span, burst->at->pointer,
+        struct diag *d = value_error(
+            diags, burst->at,
             burst->n < MIN_BURST ? "a full frame of %d bytes would never pass"
             : "this is more than any buffer holds (%d bytes)",
             burst->n < MIN_BURST ? MIN_BURST : MAX_BURST);
@@ -79,10 +79,11 @@ check_bandwidth(const struct policy *policy, struct diags *diags)
 
             if (limit->at && limit->n > rate->n
                 && tenant_on_node(tenant, node->name.s)) {
-                struct diag *d = diag_error(
-                    diags, limit->at->span, limit->at->pointer,
-                    "this limit is above the rate of an uplink of node '%s', "
-                    "where the tenant has endpoints", node->name.s);
+                struct diag *d = value_error(diags, limit->at,
+                                             "this limit is above the rate of "
+                                             "an uplink of node '%s', where "
+                                             "the tenant has endpoints",
+                                             node->name.s);
                 diag_remedy(diags, d, "lower it to the uplink's rate");
                 diag_see(diags, d, rate->at->span, "the uplink's rate");
             }
@@ -94,190 +95,23 @@ check_bandwidth(const struct policy *policy, struct diags *diags)
     }
 }
 
-/* Where 'tenant' lists 'peer', or NULL. */
-static const struct text *
-find_peer(const struct policy_tenant *tenant, const char *peer)
-{
-    for (size_t i = 0; i < tenant->intent->peers.n; i++) {
-        if (!strcmp(tenant->intent->peers.v[i].s, peer)) {
-            return &tenant->intent->peers.v[i];
-        }
-    }
-    return NULL;
-}
-
-static void
-check_peer_names(const struct policy *policy, struct diags *diags)
-{
-    for (size_t i = 0; i < policy->tenants.n; i++) {
-        const text_vec *peers = &policy->tenants.v[i]->intent->peers;
-
-        for (size_t j = 0; j < peers->n; j++) {
-            const struct text *peer = &peers->v[j];
-            struct nearest nearest = nearest_init(peer->s);
-            bool found = false;
-
-            for (size_t k = 0; k < policy->tenants.n && !found; k++) {
-                found = !strcmp(policy->tenants.v[k]->name, peer->s);
-                nearest_try(&nearest, policy->tenants.v[k]->name);
-            }
-            if (!found) {
-                struct diag *d = diag_error(diags, peer->at->span,
-                                            peer->at->pointer,
-                                            "there is no tenant '%s'",
-                                            peer->s);
-                if (nearest.best) {
-                    diag_remedy(diags, d, "did you mean '%s'?", nearest.best);
-                } else {
-                    diag_remedy(diags, d, "remove it, or define the tenant");
-                }
-            } else if (!strcmp(peer->s, policy->tenants.v[i]->name)) {
-                struct diag *d = diag_error(diags, peer->at->span,
-                                            peer->at->pointer,
-                                            "a tenant is not its own peer");
-                diag_remedy(diags, d, "remove it");
-            }
-        }
-    }
-}
-
-static void
-check_consent(const struct policy_rule *rule,
-              const struct policy_tenant *tenant,
-              const struct policy_tenant *peer, struct diags *diags)
-{
-    if (!find_peer(tenant, peer->name)) {
-        const struct value *at = tenant->intent->name.at;
-        struct diag *d = diag_error(
-            diags, rule->at->key_span, rule->at->pointer,
-            "tenant '%s' does not consent to this peering with '%s'",
-            tenant->name, peer->name);
-        diag_remedy(diags, d, "\"peers\" of tenant '%s' must list \"%s\"",
-                    tenant->name, peer->name);
-        diag_see(diags, d, at->key_span, "the tenant is defined here");
-    }
-}
-
-static bool
-endpoint_in(const endpoint_vec *set, const struct policy_endpoint *e)
-{
-    for (size_t i = 0; i < set->n; i++) {
-        if (set->v[i] == e) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The address that both endpoints have, of 'a', or NULL. */
-static const struct address *
-shared_address(const struct intent_endpoint *a,
-               const struct intent_endpoint *b)
-{
-    for (size_t i = 0; i < a->addresses.n; i++) {
-        for (size_t j = 0; j < b->addresses.n; j++) {
-            if (ipv6_addr_equals(&a->addresses.v[i].ip,
-                                 &b->addresses.v[j].ip)) {
-                return &a->addresses.v[i];
-            }
-        }
-    }
-    return NULL;
-}
-
-/* A tenant that reaches 'e' through a peering must have that address nowhere
- * else, or it could not route to it.  Endpoints in 'done' were compared from
- * the other side. */
-static void
-check_peer_addresses(const struct policy_rule *rule,
-                     const struct policy_endpoint *e,
-                     const struct policy_tenant *peer,
-                     const endpoint_vec *done, struct diags *diags)
-{
-    for (size_t i = 0; i < peer->endpoints.n && peer != e->tenant; i++) {
-        const struct policy_endpoint *other = peer->endpoints.v[i];
-        const struct address *a = shared_address(e->intent, other->intent);
-
-        if (a && !(done && endpoint_in(done, other))) {
-            struct diag *d = diag_error(
-                diags, a->at->span, a->at->pointer,
-                "%s cannot route: '%s' and '%s' share this address",
-                rule->name, e->name, other->name);
-            diag_remedy(diags, d, "give peers different addresses");
-            diag_see(diags, d, shared_address(other->intent,
-                                              e->intent)->at->span,
-                     "the other one");
-        }
-    }
-}
-
-static bool
-is_first_of_tenant(const endpoint_vec *set, size_t i)
-{
-    return !i || set->v[i]->tenant != set->v[i - 1]->tenant;
-}
-
-/* Checks one pair of tenants of a peering, each pair once. */
-static void
-check_peer_pair(const struct policy_rule *rule, size_t i, size_t j,
-                struct diags *diags)
-{
-    const struct policy_tenant *from = rule->from.v[i]->tenant;
-    const struct policy_tenant *to = rule->to.v[j]->tenant;
-    bool first = (is_first_of_tenant(&rule->from, i)
-                  && is_first_of_tenant(&rule->to, j));
-
-    if (first && from == to) {
-        struct diag *d = diag_error(diags, rule->at->key_span,
-                                    rule->at->pointer,
-                                    "a peering joins two tenants, this one "
-                                    "only '%s'", from->name);
-        diag_remedy(diags, d, "write a rule of that tenant");
-    } else if (first) {
-        check_consent(rule, from, to, diags);
-        check_consent(rule, to, from, diags);
-    }
-}
-
-static void
-check_peerings(const struct policy *policy, struct diags *diags)
-{
-    check_peer_names(policy, diags);
-    for (size_t i = 0; i < policy->rules.n; i++) {
-        const struct policy_rule *rule = policy->rules.v[i];
-
-        if (rule->kind != RULE_PEERING) {
-            continue;
-        }
-        for (size_t j = 0; j < rule->from.n; j++) {
-            for (size_t k = 0; k < rule->to.n; k++) {
-                const struct policy_endpoint *from = rule->from.v[j];
-                const struct policy_endpoint *to = rule->to.v[k];
-
-                check_peer_pair(rule, j, k, diags);
-                if (is_first_of_tenant(&rule->to, k)) {
-                    check_peer_addresses(rule, from, to->tenant, NULL, diags);
-                }
-                if (is_first_of_tenant(&rule->from, j)) {
-                    check_peer_addresses(rule, to, from->tenant, &rule->from,
-                                         diags);
-                }
-            }
-        }
-    }
-}
-
-/* Counts the endpoints in both sets and stores one of them. */
+/* Counts the endpoints in both sets, which are sorted, and stores one. */
 static size_t
 intersect(const endpoint_vec *a, const endpoint_vec *b,
           const struct policy_endpoint **one)
 {
-    size_t n = 0;
+    size_t i = 0, j = 0, n = 0;
 
-    for (size_t i = 0; i < a->n; i++) {
-        if (endpoint_in(b, a->v[i])) {
+    while (i < a->n && j < b->n) {
+        if (a->v[i]->index == b->v[j]->index) {
             *one = a->v[i];
             n++;
+            i++;
+            j++;
+        } else if (a->v[i]->index < b->v[j]->index) {
+            i++;
+        } else {
+            j++;
         }
     }
     return n;
@@ -288,7 +122,7 @@ static bool
 pairs_intersect(const endpoint_vec *from_a, const endpoint_vec *to_a,
                 const endpoint_vec *from_b, const endpoint_vec *to_b)
 {
-    const struct policy_endpoint *from, *to;
+    const struct policy_endpoint *from = NULL, *to = NULL;
     size_t n_from = intersect(from_a, from_b, &from);
     size_t n_to = n_from ? intersect(to_a, to_b, &to) : 0;
 
@@ -321,8 +155,8 @@ services_intersect(const struct policy_service *a,
 static bool
 rules_intersect(const struct policy_rule *a, const struct policy_rule *b)
 {
-    bool symmetric = ((!a->service || a->service->symmetric)
-                      && (!b->service || b->service->symmetric));
+    bool symmetric = (service_has_symmetric(a->service)
+                      && service_has_symmetric(b->service));
 
     return (services_intersect(a->service, b->service)
             && (pairs_intersect(&a->from, &a->to, &b->from, &b->to)
@@ -344,10 +178,10 @@ check_classes(const struct policy *policy, struct diags *diags)
             if (a->kind == b->kind
                 && (a->kind == RULE_ALLOW || a->kind == RULE_PEERING)
                 && a->class != b->class && rules_intersect(a, b)) {
-                struct diag *d = diag_error(
-                    diags, b->at->span, b->at->pointer,
-                    "this allows packets that rule '%s' allows with another "
-                    "class", a->name);
+                struct diag *d = value_error(diags, b->at,
+                                             "this allows packets that rule "
+                                             "'%s' allows with another class",
+                                             a->name);
                 diag_remedy(diags, d, "give both the same class, or make "
                             "them match different packets (RoCEv2, and so "
                             "'any service', matches both ways)");
@@ -357,26 +191,57 @@ check_classes(const struct policy *policy, struct diags *diags)
     }
 }
 
+static int
+compare_ids(const void *a_, const void *b_)
+{
+    const struct policy_rule *const *a = a_;
+    const struct policy_rule *const *b = b_;
+
+    return (*a)->id < (*b)->id ? -1 : (*a)->id > (*b)->id;
+}
+
 /* Ids are hashes of names: equal ones are equal names, or a collision. */
 static void
-check_ids(const struct policy *policy, struct diags *diags)
+check_ids(const struct policy *policy, struct arena *arena,
+          struct diags *diags)
 {
-    for (size_t i = 0; i < policy->rules.n; i++) {
-        const struct policy_rule *a = policy->rules.v[i];
+    size_t n = policy->rules.n;
+    const struct policy_rule **rules = arena_zalloc(arena, n * sizeof *rules);
 
-        for (size_t j = i + 1; j < policy->rules.n; j++) {
-            const struct policy_rule *b = policy->rules.v[j];
+    for (size_t i = 0; i < n; i++) {
+        rules[i] = policy->rules.v[i];
+    }
+    if (n) {
+        qsort(rules, n, sizeof *rules, compare_ids);
+    }
+    for (size_t i = 1; i < n; i++) {
+        const struct policy_rule *a = rules[i - 1], *b = rules[i];
 
-            if (a->id == b->id) {
-                struct diag *d = diag_error(
-                    diags, b->at->span, b->at->pointer,
-                    strcmp(a->name, b->name)
-                    ? "rule '%s' has the same id as '%s'"
-                    : "rule '%s' stands twice", b->name, a->name);
-                diag_remedy(diags, d, "give it another name");
-                diag_see(diags, d, a->at->span, "the other one");
-            }
+        if (a->id == b->id) {
+            bool later = a->at->span.start > b->at->span.start;
+            const struct policy_rule *first = later ? b : a;
+            const struct policy_rule *second = later ? a : b;
+            struct diag *d = value_error(diags, second->at,
+                                         strcmp(a->name, b->name)
+                                         ? "rule '%s' has the same id as '%s'"
+                                         : "rule '%s' stands twice",
+                                         second->name, first->name);
+            diag_remedy(diags, d, "give it another name");
+            diag_see(diags, d, first->at->span, "the other one");
         }
+    }
+}
+
+/* Conntrack zones and meters have 16 bits, and some are taken. */
+static void
+check_size(const struct policy *policy, struct diags *diags)
+{
+    if (policy->tenants.n > MAX_TENANTS) {
+        const struct value *at
+            = policy->tenants.v[MAX_TENANTS]->intent->name.at;
+        struct diag *d = value_key_error(diags, at, "there are more than %d "
+                                         "tenants", MAX_TENANTS);
+        diag_remedy(diags, d, "divide the fabric");
     }
 }
 
@@ -384,9 +249,14 @@ void
 policy_check(const struct policy *policy, struct arena *arena,
              struct diags *diags)
 {
+    size_t n_errors = diags->n_errors;
+
     check_addressing(policy, arena, diags);
+    if (diags->n_errors == n_errors) {
+        check_peerings(policy, arena, diags);
+    }
     check_bandwidth(policy, diags);
-    check_peerings(policy, diags);
     check_classes(policy, diags);
-    check_ids(policy, diags);
+    check_ids(policy, arena, diags);
+    check_size(policy, diags);
 }

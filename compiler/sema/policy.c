@@ -82,8 +82,8 @@ static void
 dangling(struct resolver *r, struct text text, const char *owner,
          const char *what, const char *nearest)
 {
-    struct diag *d = diag_error(r->diags, text.at->span, text.at->pointer,
-                                "%s has no %s '%s'", owner, what, text.s);
+    struct diag *d = value_error(r->diags, text.at, "%s has no %s '%s'", owner,
+                                 what, text.s);
     if (nearest) {
         diag_remedy(r->diags, d, "did you mean '%s'?", nearest);
     } else {
@@ -91,19 +91,39 @@ dangling(struct resolver *r, struct text text, const char *owner,
     }
 }
 
+static const struct {
+    const char *name;
+    struct service_match match;
+    bool symmetric;
+} builtin[] = {
+#define SERVICE(NAME, PROTOCOL, FIRST, LAST, SYMMETRIC) \
+    { NAME, { PROTOCOL, { FIRST, LAST } }, SYMMETRIC },
+#include "sema/services.def"
+#undef SERVICE
+};
+
+bool
+service_has_symmetric(const struct policy_service *service)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(builtin); i++) {
+        const struct service_match *b = &builtin[i].match;
+
+        for (size_t j = 0; builtin[i].symmetric && service
+             && j < service->matches.n; j++) {
+            const struct service_match *m = &service->matches.v[j];
+
+            if (m->protocol == b->protocol && m->ports.first <= b->ports.last
+                && b->ports.first <= m->ports.last) {
+                return true;
+            }
+        }
+    }
+    return !service;
+}
+
 static void
 add_builtin_services(struct resolver *r)
 {
-    static const struct {
-        const char *name;
-        struct service_match match;
-        bool symmetric;
-    } builtin[] = {
-#define SERVICE(NAME, PROTOCOL, FIRST, LAST, SYMMETRIC) \
-        { NAME, { PROTOCOL, { FIRST, LAST } }, SYMMETRIC },
-#include "sema/services.def"
-#undef SERVICE
-    };
     struct policy_service *service = NULL;
 
     for (size_t i = 0; i < ARRAY_SIZE(builtin); i++) {
@@ -122,8 +142,7 @@ add_service(struct resolver *r, const struct intent_service *intent)
 {
     struct policy_service *service = arena_zalloc(r->arena, sizeof *service);
     uint8_t protocol = (!strcmp(intent->protocol.s, "tcp") ? IPPROTO_TCP
-                        : !strcmp(intent->protocol.s, "udp") ? IPPROTO_UDP
-                        : IPPROTO_SCTP);
+                        : IPPROTO_UDP);
 
     service->name = intent->name.s;
     for (size_t i = 0; i < intent->ports.n; i++) {
@@ -133,9 +152,9 @@ add_service(struct resolver *r, const struct intent_service *intent)
     for (size_t i = 0; i < r->policy->services.n; i++) {
         if (!strcmp(r->policy->services.v[i]->name, service->name)) {
             const struct value *at = intent->name.at;
-            struct diag *d = diag_error(r->diags, at->key_span, at->pointer,
-                                        "service '%s' is built in",
-                                        service->name);
+            struct diag *d = value_key_error(r->diags, at,
+                                             "service '%s' is built in",
+                                             service->name);
             diag_remedy(r->diags, d, "use the built-in one, or choose "
                         "another name");
         }
@@ -306,35 +325,39 @@ check_selector_names(struct resolver *r, const struct intent_selector *s,
     return network && endpoint;
 }
 
-/* Adds the endpoints of 'tenant' that 's' selects to 'out'. */
+/* Adds the endpoints of 'tenant' that 's' selects to 'out', which is kept
+ * sorted by index. */
 static void
 expand_alternative(struct resolver *r, const struct intent_selector *s,
                    const struct policy_tenant *tenant, endpoint_vec *out)
 {
-    size_t n_old = out->n;
+    endpoint_vec merged = VEC_INIT;
     bool dangling_network = false, selected = false;
+    size_t n_old = out->n, old = 0;
 
     for (size_t i = 0; i < tenant->endpoints.n; i++) {
         const struct policy_endpoint *e = tenant->endpoints.v[i];
-        bool known = false;
 
-        if (!e->network) {
-            dangling_network = true;
-        } else if (selector_matches(s, e)) {
-            selected = true;
-            for (size_t j = 0; j < n_old && !known; j++) {
-                known = out->v[j] == e;
-            }
-            if (!known) {
-                *vec_push(r->arena, out) = e;
-            }
+        dangling_network |= !e->network;
+        if (!e->network || !selector_matches(s, e)) {
+            continue;
         }
+        selected = true;
+        while (old < n_old && out->v[old]->index < e->index) {
+            *vec_push(r->arena, &merged) = out->v[old++];
+        }
+        old += old < n_old && out->v[old] == e;
+        *vec_push(r->arena, &merged) = e;
     }
+    while (old < n_old) {
+        *vec_push(r->arena, &merged) = out->v[old++];
+    }
+    *out = merged;
     if (out->n == n_old && !dangling_network) {
-        struct diag *d = diag_warning(
-            r->diags, s->at->span, s->at->pointer,
-            selected ? "all that this selects is selected already"
-            : "this selects no endpoint");
+        struct diag *d = value_warning(r->diags, s->at, selected
+                                       ? "all that this selects is selected "
+                                         "already"
+                                       : "this selects no endpoint");
         diag_remedy(r->diags, d, selected ? "remove it from the list"
                     : "check the labels, or ignore this until such an "
                       "endpoint is there");
@@ -345,7 +368,8 @@ expand_alternative(struct resolver *r, const struct intent_selector *s,
  * tenant of a rule, NULL for a peering's selector, which names it. */
 static void
 expand_selector(struct resolver *r, const selector_vec *alternatives,
-                const struct policy_tenant *own, endpoint_vec *out)
+                const struct policy_tenant *own, endpoint_vec *out,
+                tenant_vec *tenants)
 {
     for (size_t i = 0; i < alternatives->n; i++) {
         const struct intent_selector *s = &alternatives->v[i];
@@ -353,6 +377,9 @@ expand_selector(struct resolver *r, const selector_vec *alternatives,
             = own ? own : RESOLVE(r, &r->policy->tenants, s->tenant,
                                   "tenant");
 
+        if (tenant) {
+            *vec_push(r->arena, tenants) = tenant;
+        }
         if (tenant && check_selector_names(r, s, tenant)) {
             expand_alternative(r, s, tenant, out);
         }
@@ -386,14 +413,15 @@ add_intent_rule(struct resolver *r, const struct intent_rule *intent,
                                         tenant ? tenant->name : NULL,
                                         intent->name.s, intent->name.at);
 
-    expand_selector(r, &intent->from, tenant, &rule->from);
-    expand_selector(r, &intent->to, tenant, &rule->to);
+    expand_selector(r, &intent->from, tenant, &rule->from,
+                    &rule->from_tenants);
+    expand_selector(r, &intent->to, tenant, &rule->to, &rule->to_tenants);
     rule->service = RESOLVE(r, &r->policy->services, intent->service,
                             "service");
     if (intent->deny && intent->class.s) {
         const struct value *at = intent->class.at;
-        struct diag *d = diag_error(r->diags, at->span, at->pointer,
-                                    "a rule that denies has no class");
+        struct diag *d = value_error(r->diags, at,
+                                     "a rule that denies has no class");
         diag_remedy(r->diags, d, "remove the class");
     }
     rule->class = RESOLVE(r, &r->policy->classes, intent->class, "class");
@@ -418,6 +446,7 @@ static void
 resolve_all(struct resolver *r, const struct intent *intent)
 {
     struct policy *policy = r->policy;
+    size_t index = 0;
 
     add_builtin_services(r);
     for (size_t i = 0; i < intent->services.n; i++) {
@@ -428,6 +457,12 @@ resolve_all(struct resolver *r, const struct intent *intent)
     }
     for (size_t i = 0; i < intent->tenants.n; i++) {
         add_tenant(r, &intent->tenants.v[i]);
+    }
+    SORT_BY_NAME(&policy->tenants, tenant);
+    for (size_t i = 0; i < policy->tenants.n; i++) {
+        for (size_t j = 0; j < policy->tenants.v[i]->endpoints.n; j++) {
+            policy->tenants.v[i]->endpoints.v[j]->index = index++;
+        }
     }
     for (size_t i = 0; i < policy->tenants.n; i++) {
         struct policy_tenant *tenant = policy->tenants.v[i];
@@ -442,7 +477,6 @@ resolve_all(struct resolver *r, const struct intent *intent)
     for (size_t i = 0; i < intent->peerings.n; i++) {
         add_intent_rule(r, &intent->peerings.v[i], NULL);
     }
-    SORT_BY_NAME(&policy->tenants, tenant);
     SORT_BY_NAME(&policy->rules, rule);
 }
 

@@ -47,6 +47,7 @@ struct policy_endpoint {
     const struct policy_network *network;
     const struct intent_endpoint *intent;
     const char *name;           /* "TENANT/ENDPOINT". */
+    size_t index;               /* In the order of tenants and names. */
     bool bound;                 /* Node, interface, MAC, address: all known? */
 };
 
@@ -66,13 +67,15 @@ enum rule_kind {
 };
 
 VEC_TYPEDEF(endpoint_vec, const struct policy_endpoint *);
+VEC_TYPEDEF(tenant_vec, const struct policy_tenant *);
 
 struct policy_rule {
     uint64_t id;                /* 48 bits; see sema/ident.h. */
     enum rule_kind kind;
     const char *name;           /* "TENANT/RULE" or "peering:NAME". */
     const struct value *at;
-    endpoint_vec from, to;      /* No endpoint twice, tenant order. */
+    endpoint_vec from, to;      /* Sorted by index, no endpoint twice. */
+    tenant_vec from_tenants, to_tenants;    /* That a peering's sides name. */
     const struct policy_service *service;   /* NULL: any. */
     const struct policy_class *class;       /* NULL: best-effort. */
 };
@@ -89,6 +92,10 @@ struct policy {
  * to 'diags' if it contradicts itself or names what does not exist. */
 const struct policy *policy_resolve(const struct intent *, struct arena *,
                                     struct diags *);
+
+/* Does 'service' (NULL: any) match a port of a symmetric service?  Such
+ * packets are stateless whatever the service that matches them. */
+bool service_has_symmetric(const struct policy_service *);
 
 const char *rule_kind_name(enum rule_kind);
 

@@ -88,7 +88,8 @@ switch_start() {
     switch_spawn ovsdb-server "$switch_dir/conf.db" \
         --remote="punix:$switch_dir/db.sock"
     switch_await "$switch_dir/db.sock" ovsdb-server
-    ovs-vsctl --timeout=10 --no-wait init
+    # The socket is there before the server listens on it.
+    ovs-vsctl --retry --timeout=10 --no-wait init
     switch_spawn ovs-vswitchd "unix:$switch_dir/db.sock" "$@"
     switch_await "$switch_dir/ovs-vswitchd.pid" ovs-vswitchd
 }

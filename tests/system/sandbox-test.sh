@@ -65,6 +65,14 @@ test_without_root() {
     report 'it needs no root' "$status"
 }
 
+# Where rules meet services that go round connection tracking.
+test_corners() {
+    local status=0
+    "$here/sandbox" "$here/corners.json" </dev/null >"$scratch/out" 2>&1 ||
+        status=$?
+    report 'corners of the policy' "$status"
+}
+
 # One expectation turned round: the table must say so and fail.
 test_wrong_packet() {
     local status=0
@@ -89,6 +97,7 @@ main() {
     export TMPDIR=$scratch/tmp
     test_table
     test_without_root
+    test_corners
     test_wrong_packet
     [ "$failures" = 0 ]
 }

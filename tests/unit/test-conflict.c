@@ -242,13 +242,14 @@ START_TEST(test_addressing)
     wrong(INTENT("'a': {'networks': {'net': {'vni': 2, 'subnets': []}}}",
                  ""), "without subnets", "/tenants/a/networks/net");
     wrong(INTENT(GOOD_A ", 'b': {'peers': ['a'], 'networks': {'n':"
-                 "{'vni': 2, 'subnets': ['10.0.0.0/8']}}, 'endpoints':"
+                 "{'vni': 2, 'subnets': ['10.0.0.0/8'], 'gateway':"
+                 "'10.0.0.1'}}, 'endpoints':"
                  "{'z': {'network': 'n', 'addresses': ['10.1.0.10']},"
                  "'v': {'network': 'n', 'addresses': ['10.9.0.1']}}}",
                  ", 'peerings': {'p': {'from': {'tenant': 'a', 'endpoint':"
                  "'y'}, 'to': {'tenant': 'b', 'endpoint': 'z'}, 'service':"
                  "'ssh'}}"),
-          "'b/z' and 'a/x' share this address",
+          "tenant 'a' cannot route to 'b/z': 'a/x' has this address too",
           "/tenants/b/endpoints/z/addresses/0");
 }
 END_TEST

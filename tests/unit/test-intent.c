@@ -61,13 +61,13 @@ START_TEST(test_members)
                "'rules': [" RULE("r", "[" LEFT ", {'endpoint': 'y',"
                                  "'network': 'net'}]", RIGHT,
                                  ", 'action': 'deny', 'service': 'ssh'") "]"),
-        ", 'services': {'s': {'protocol': 'sctp', 'ports':"
+        ", 'services': {'s': {'protocol': 'tcp', 'ports':"
         "[80, '8000-8100']}}"
         ", 'peerings': {'p': {'from': {'tenant': 'a'}, 'to':"
         "{'tenant': 'b'}, 'service': 's', 'class': 'gold'}}"));
 
     const struct intent_service *service = &u.intent->services.v[0];
-    ck_assert_str_eq(service->protocol.s, "sctp");
+    ck_assert_str_eq(service->protocol.s, "tcp");
     ck_assert_uint_eq(service->ports.n, 2);
     ck_assert_uint_eq(service->ports.v[0].first, 80);
     ck_assert_uint_eq(service->ports.v[0].last, 80);

@@ -74,7 +74,7 @@ START_TEST(test_selectors)
     /* A list ORs, and takes no endpoint twice. */
     assert_selected("[{'endpoint': 'y'}, {'network': 'two'}]", "a/y a/z");
     assert_selected("[{'labels': {'role': 'r'}}, {'network': 'net'}]",
-                    "a/w a/x a/z a/y");
+                    "a/w a/x a/y a/z");
     assert_selected("[{}, {}]", "a/w a/x a/y a/z");
 }
 END_TEST

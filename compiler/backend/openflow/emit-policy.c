@@ -61,30 +61,60 @@ protocol_name(uint8_t protocol)
     switch (protocol) {
     case IPPROTO_TCP: return "tcp";
     case IPPROTO_UDP: return "udp";
-    case IPPROTO_SCTP: return "sctp";
     case IPPROTO_ICMP: return "icmp";
     case IPPROTO_ICMPV6: return "icmp6";
     }
     OVS_NOT_REACHED();
 }
 
-/* The matches of 'service' on the port field 'field' ("tp_dst", or "tp_src"
+/* Adds the matches of 'm' on the port field 'field' ("tp_dst", or "tp_src"
  * for replies). */
+static void
+add_matches(struct emitter *e, const struct service_match *m,
+            const char *field, match_vec *out)
+{
+    const char *name = protocol_name(m->protocol);
+
+    if (!m->ports.last) {
+        *vec_push(e->arena, out) = name;
+    } else {
+        cover_range(e, name, field, m->ports, out);
+        cover_range(e, FORMAT(e, "%s6", name), field, m->ports, out);
+    }
+}
+
 static match_vec
 service_matches(struct emitter *e, const struct policy_service *service,
                 const char *field)
 {
     match_vec out = VEC_INIT;
 
-    for (size_t i = 0; i < service->matches.n; i++) {
-        const struct service_match *m = &service->matches.v[i];
-        const char *name = protocol_name(m->protocol);
+    for (size_t i = 0; service && i < service->matches.n; i++) {
+        add_matches(e, &service->matches.v[i], field, &out);
+    }
+    return out;
+}
 
-        if (!m->ports.last) {
-            *vec_push(e->arena, &out) = name;
-        } else {
-            cover_range(e, name, field, m->ports, &out);
-            cover_range(e, FORMAT(e, "%s6", name), field, m->ports, &out);
+/* The matches of 'service' on ports of symmetric services, whose packets go
+ * round conntrack whatever the service that a rule names. */
+static match_vec
+stateless_matches(struct emitter *e, const struct policy_service *service)
+{
+    match_vec out = VEC_INIT;
+
+    for (size_t i = 0; service && i < e->prog->symmetric.n; i++) {
+        /* As in emit_stateless(), each match is one port. */
+        const struct service_match *s = e->prog->symmetric.v[i]->matches.v;
+
+        for (size_t j = 0; j < service->matches.n; j++) {
+            const struct service_match *m = &service->matches.v[j];
+
+            if (m->protocol == s->protocol
+                && m->ports.first <= s->ports.first
+                && m->ports.last >= s->ports.last) {
+                add_matches(e, s, "tp_dst", &out);
+                break;
+            }
         }
     }
     return out;
@@ -139,21 +169,16 @@ emit_rule(struct emitter *e, const struct ir_rule *rule)
     size_t n = 0;
 
     if (!service || !service->symmetric) {
-        sides[n++] = (struct side) { DIRECTION_FORWARD, false, VEC_INIT };
-        sides[n++] = (struct side) { DIRECTION_REPLY, true, VEC_INIT };
-        if (service) {
-            sides[0].services = service_matches(e, service, "tp_dst");
-            sides[1].services = service_matches(e, service, "tp_src");
-        }
+        sides[n++] = (struct side) { DIRECTION_FORWARD, false,
+                                     service_matches(e, service, "tp_dst") };
+        sides[n++] = (struct side) { DIRECTION_REPLY, true,
+                                     service_matches(e, service, "tp_src") };
     }
-    if (!service || service->symmetric) {
-        sides[n] = (struct side) { DIRECTION_STATELESS, false, VEC_INIT };
-        if (service) {
-            sides[n].services = service_matches(e, service, "tp_dst");
+    if (service_has_symmetric(service)) {
+        for (int swapped = 0; swapped <= 1; swapped++) {
+            sides[n++] = (struct side) { DIRECTION_STATELESS, swapped,
+                                         stateless_matches(e, service) };
         }
-        sides[n + 1] = sides[n];
-        sides[n + 1].swapped = true;
-        n += 2;
     }
 
     for (size_t i = 0; i < n; i++) {

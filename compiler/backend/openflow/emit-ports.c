@@ -81,8 +81,7 @@ emit_sources(struct emitter *e, const struct ir_endpoint *ep)
     emit_solicitation(e, ep, mac, FORMAT(e, "ipv6_src=%s", s));
 }
 
-/* What no tenant may say, whatever its source address: it would take over
- * its neighbors' routes and addresses. */
+/* What no tenant may send, whatever its source address. */
 static void
 emit_forbidden(struct emitter *e)
 {
@@ -98,6 +97,13 @@ emit_forbidden(struct emitter *e)
                    ? REASON_SPOOF : REASON_FORBIDDEN_REPLY),
                   FORMAT(e, "icmp6,icmp_type=%d", nd_types[i]), "drop");
     }
+    /* Open vSwitch looks all fragments up with ports of 0, also those that
+     * conntrack has reassembled and taken apart again: no rule with a service
+     * would match them, and a weaker rule without one might. */
+    emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN, REASON_FRAGMENT,
+              "ip,ip_frag=yes", "drop");
+    emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN, REASON_FRAGMENT,
+              "ipv6,ip_frag=yes", "drop");
     emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
               FORMAT(e, "udp,tp_src=%d", DHCP_SERVER), "drop");
     emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,

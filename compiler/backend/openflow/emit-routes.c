@@ -72,9 +72,25 @@ emit_peering_routes(struct emitter *e, const ir_endpoint_vec *from,
     }
 }
 
+/* A router discards what would leave it with a TTL of 0 (RFC 1812 section
+ * 5.3.1); dec_ttl alone would do so without counting it. */
+static void
+emit_ttl(struct emitter *e)
+{
+    static const char *const families[] = { "ip", "ipv6" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
+        for (int ttl = 0; ttl <= 1; ttl++) {
+            emit_flow(e, TABLE_GATEWAY, PRIORITY_FORBIDDEN, REASON_TTL,
+                      FORMAT(e, "%s,nw_ttl=%d", families[i], ttl), "drop");
+        }
+    }
+}
+
 void
 emit_routes(struct emitter *e)
 {
+    emit_ttl(e);
     for (size_t i = 0; i < e->prog->networks.n; i++) {
         const struct policy_network *network = e->prog->networks.v[i]->policy;
 

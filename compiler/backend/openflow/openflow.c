@@ -63,7 +63,8 @@ place(struct emitter *e, const struct value *at)
 {
     struct source_pos pos = source_pos(at->span.source, at->span.start);
 
-    return FORMAT(e, "%zu:%zu %s", pos.line, pos.column, at->pointer);
+    return FORMAT(e, "%zu:%zu %s", pos.line, pos.column,
+                  value_pointer(at, e->arena));
 }
 
 static void

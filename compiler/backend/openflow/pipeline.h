@@ -23,7 +23,7 @@ enum of_table {
     TABLE_STATE,        /* Connection state -> direction. */
     TABLE_ROUTE,        /* Destination MAC -> endpoint, or the gateway. */
     TABLE_GATEWAY,      /* Destination address -> endpoint; TTL. */
-    TABLE_POLICY,       /* Source and destination endpoint -> class, or drop. */
+    TABLE_POLICY,       /* Sender, receiver, service -> class, or drop. */
     TABLE_COMMIT,       /* New connections enter conntrack. */
     TABLE_PEER,         /* Another tenant's packet: into its zone as well. */
     TABLE_PEER_STATE,   /* The state in that zone. */

@@ -1,0 +1,44 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef PUSH_RUN_H
+#define PUSH_RUN_H 1
+
+/* Between push.c, which compares, and changes.c, which changes. */
+
+#include "push/flows.h"
+#include "push/ovsdb.h"
+#include "push/push.h"
+
+/* One run against one bridge. */
+struct push {
+    const struct push_target *target;
+    const struct plan *plan;
+    struct push_diff *diff;
+    long long int deadline;
+    struct bridge_info info;
+    struct vconn *vconn;
+    struct switch_state wanted, live;
+
+    /* For each meter of the plan: the id in the plan, the id on the switch,
+     * and whether it is there already. */
+    uint32_t *plan_ids, *ids;
+    bool *present;
+};
+
+/* Is a meter of the switch one that the plan goes on using? */
+bool push_keeps_meter(const struct push *, const struct meter_entry *);
+
+/* "WHAT: error", about the bridge. */
+const char *push_errno(struct push *, const char *what, int error);
+
+/* Makes the switch hold the plan.  'changes' are the messages about flows,
+ * 'about' the flows that they are about.  Returns NULL, or why not; then the
+ * switch holds what it held, unless the reason says otherwise. */
+const char *push_changes(struct push *, struct ovs_list *changes,
+                         const struct flow_entry **about);
+
+#endif /* push/run.h */

@@ -1,0 +1,256 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "sema/check.h"
+
+#include <string.h>
+
+#include "base/nearest.h"
+#include "hash.h"
+#include "openvswitch/hmap.h"
+#include "packets.h"
+#include "sema/policy.h"
+#include "sset.h"
+#include "util.h"
+
+/* Where 'tenant' lists 'peer', or NULL. */
+static const struct text *
+find_peer(const struct policy_tenant *tenant, const char *peer)
+{
+    for (size_t i = 0; i < tenant->intent->peers.n; i++) {
+        if (!strcmp(tenant->intent->peers.v[i].s, peer)) {
+            return &tenant->intent->peers.v[i];
+        }
+    }
+    return NULL;
+}
+
+static void
+check_peer_names(const struct policy *policy, struct diags *diags)
+{
+    for (size_t i = 0; i < policy->tenants.n; i++) {
+        const text_vec *peers = &policy->tenants.v[i]->intent->peers;
+
+        for (size_t j = 0; j < peers->n; j++) {
+            const struct text *peer = &peers->v[j];
+            struct nearest nearest = nearest_init(peer->s);
+            bool found = false;
+
+            for (size_t k = 0; k < policy->tenants.n && !found; k++) {
+                found = !strcmp(policy->tenants.v[k]->name, peer->s);
+                nearest_try(&nearest, policy->tenants.v[k]->name);
+            }
+            if (!found) {
+                struct diag *d = value_error(diags, peer->at,
+                                             "there is no tenant '%s'",
+                                             peer->s);
+                if (nearest.best) {
+                    diag_remedy(diags, d, "did you mean '%s'?", nearest.best);
+                } else {
+                    diag_remedy(diags, d, "remove it, or define the tenant");
+                }
+            } else if (!strcmp(peer->s, policy->tenants.v[i]->name)) {
+                struct diag *d = value_error(diags, peer->at,
+                                             "a tenant is not its own peer");
+                diag_remedy(diags, d, "remove it");
+            }
+        }
+    }
+}
+
+static void
+check_consent(const struct policy_rule *rule,
+              const struct policy_tenant *tenant,
+              const struct policy_tenant *peer, struct diags *diags)
+{
+    if (!find_peer(tenant, peer->name)) {
+        const struct value *at = tenant->intent->name.at;
+        struct diag *d = value_key_error(diags, rule->at,
+                                         "tenant '%s' does not consent to "
+                                         "this peering with '%s'",
+                                         tenant->name, peer->name);
+        diag_remedy(diags, d, "\"peers\" of tenant '%s' must list \"%s\"",
+                    tenant->name, peer->name);
+        diag_see(diags, d, at->key_span, "the tenant is defined here");
+    }
+}
+
+/* An address that a tenant can send to, and whose it is. */
+struct route {
+    struct hmap_node node;
+    const struct policy_tenant *from;
+    const struct in6_addr *ip;
+    const char *to;             /* Name of the endpoint or gateway. */
+    const struct value *at;
+};
+
+struct router {
+    struct arena *arena;
+    struct diags *diags;
+    struct hmap routes;         /* Contains "struct route"s. */
+    struct sset reported;       /* Pairs of names that share an address. */
+};
+
+/* Notes that 'a' and 'b' share an address.  Returns false if that is known:
+ * each side of a peering would find it. */
+static bool
+report_once(struct router *r, const char *a, const char *b)
+{
+    bool swap = strcmp(a, b) > 0;
+
+    return sset_add(&r->reported, arena_printf(r->arena, "%s %s",
+                                               swap ? b : a, swap ? a : b));
+}
+
+/* Notes that 'from' reaches 'to' by 'address'; an error if that is somebody
+ * else's address too, because packets could only go to one of them. */
+static void
+add_route(struct router *r, const struct policy_tenant *from,
+          const struct address *address, const char *to)
+{
+    uint32_t hash = hash_bytes(&address->ip, sizeof address->ip,
+                               hash_pointer(from, 0));
+    struct route *route;
+
+    HMAP_FOR_EACH_WITH_HASH (route, node, hash, &r->routes) {
+        if (route->from == from && ipv6_addr_equals(route->ip, &address->ip)) {
+            if (strcmp(route->to, to) && report_once(r, route->to, to)) {
+                struct diag *d = value_error(
+                    r->diags, address->at,
+                    "tenant '%s' cannot route to '%s': '%s' has this address "
+                    "too", from->name, to, route->to);
+                diag_remedy(r->diags, d, "give all that a tenant reaches, its "
+                            "own endpoints and its peers', different "
+                            "addresses");
+                diag_see(r->diags, d, route->at->span, "the other one");
+            }
+            return;
+        }
+    }
+    route = arena_zalloc(r->arena, sizeof *route);
+    *route = (struct route) { .from = from, .ip = &address->ip, .to = to,
+                              .at = address->at };
+    hmap_insert(&r->routes, &route->node, hash);
+}
+
+/* Adds what 'tenant' reaches without a peering.  Addresses that it has twice
+ * were reported before. */
+static void
+add_own_routes(struct router *r, const struct policy_tenant *tenant)
+{
+    for (size_t i = 0; i < tenant->networks.n; i++) {
+        const struct intent_network *n = tenant->networks.v[i]->intent;
+
+        for (size_t j = 0; j < n->gateways.n; j++) {
+            add_route(r, tenant, &n->gateways.v[j],
+                      arena_printf(r->arena, "the gateway of %s/%s",
+                                   tenant->name, n->name.s));
+        }
+    }
+    for (size_t i = 0; i < tenant->endpoints.n; i++) {
+        const struct policy_endpoint *e = tenant->endpoints.v[i];
+
+        for (size_t j = 0; j < e->intent->addresses.n; j++) {
+            add_route(r, tenant, &e->intent->addresses.v[j], e->name);
+        }
+    }
+}
+
+/* Adds the routes from the tenants of one side to the endpoints of the
+ * other. */
+static void
+add_peer_routes(struct router *r, const tenant_vec *from,
+                const endpoint_vec *to)
+{
+    for (size_t i = 0; i < from->n; i++) {
+        for (size_t j = 0; j < to->n; j++) {
+            const struct policy_endpoint *e = to->v[j];
+
+            for (size_t k = 0; k < e->intent->addresses.n; k++) {
+                if (e->tenant != from->v[i]) {
+                    add_route(r, from->v[i], &e->intent->addresses.v[k],
+                              e->name);
+                }
+            }
+        }
+    }
+}
+
+/* Checks the tenants that the two sides of a peering name. */
+static void
+check_peer_tenants(const struct policy_rule *rule, struct diags *diags)
+{
+    for (size_t i = 0; i < rule->from_tenants.n; i++) {
+        for (size_t j = 0; j < rule->to_tenants.n; j++) {
+            const struct policy_tenant *from = rule->from_tenants.v[i];
+            const struct policy_tenant *to = rule->to_tenants.v[j];
+
+            if (from == to) {
+                struct diag *d = value_key_error(diags, rule->at,
+                                                 "a peering joins two "
+                                                 "tenants, this one only '%s'",
+                                                 from->name);
+                diag_remedy(diags, d, "write a rule of that tenant");
+            } else {
+                check_consent(rule, from, to, diags);
+                check_consent(rule, to, from, diags);
+            }
+        }
+    }
+}
+
+/* Peers reach each other through gateways only. */
+static void
+check_peer_gateways(const struct policy_rule *rule, const endpoint_vec *side,
+                    struct diags *diags)
+{
+    for (size_t i = 0; i < side->n; i++) {
+        const struct policy_network *network = side->v[i]->network;
+        const struct value *at = network->intent->name.at;
+        bool known = network->intent->gateways.n > 0;
+
+        for (size_t j = 0; j < i && !known; j++) {
+            known = side->v[j]->network == network;
+        }
+        if (!known) {
+            struct diag *d = value_key_error(diags, rule->at,
+                                             "'%s' cannot take part in this "
+                                             "peering: its network '%s' has "
+                                             "no gateway", side->v[i]->name,
+                                             network->intent->name.s);
+            diag_remedy(diags, d, "give the network a \"gateway\"");
+            diag_see(diags, d, at->key_span, "the network");
+        }
+    }
+}
+
+void
+check_peerings(const struct policy *policy, struct arena *arena,
+               struct diags *diags)
+{
+    struct router r = { arena, diags, HMAP_INITIALIZER(&r.routes),
+                        SSET_INITIALIZER(&r.reported) };
+
+    check_peer_names(policy, diags);
+    for (size_t i = 0; i < policy->tenants.n; i++) {
+        add_own_routes(&r, policy->tenants.v[i]);
+    }
+    for (size_t i = 0; i < policy->rules.n; i++) {
+        const struct policy_rule *rule = policy->rules.v[i];
+
+        if (rule->kind == RULE_PEERING) {
+            check_peer_tenants(rule, diags);
+            check_peer_gateways(rule, &rule->from, diags);
+            check_peer_gateways(rule, &rule->to, diags);
+            add_peer_routes(&r, &rule->from_tenants, &rule->to);
+            add_peer_routes(&r, &rule->to_tenants, &rule->from);
+        }
+    }
+    hmap_destroy(&r.routes);
+    sset_destroy(&r.reported);
+}
