@@ -235,10 +235,20 @@ test_switch_refuses() {
         overflow_policy=refuse -- set bridge br0 flow_tables:8=@t >/dev/null
     check 'a full table: 3, nothing changed' unchanged br0 \
         says 'TABLE_FULL' 3 bulkhead_on apply br0 \
-        "$(with 's/"8000-8100"/"8000-8999"/')"
+        "$(with 's/"8000-8100"/"8000-8999"/; s/"limit": "20G/"limit": "25G/')"
     ovs-vsctl clear bridge br0 flow_tables
     check 'apply with room again' exits 0 bulkhead_on apply br0
-    # Two at once: one waits for nobody, and none loses a meter.
+    python3 -c 'import fcntl, sys, time
+f = open(sys.argv[1], "a+"); fcntl.lockf(f, fcntl.LOCK_EX)
+print("ready", flush=True); time.sleep(60)' "$switch_dir/.bulkhead-br0.~lock~" \
+        >"$switch_dir/locked" &
+    id=$!
+    while ! grep -q ready "$switch_dir/locked"; do sleep 0.05; done
+    check 'while another apply is at work: 3' says 'another apply' 3 \
+        bulkhead_on apply br0
+    kill "$id"
+    wait "$id" 2>/dev/null || true
+    # Many at once: none loses a meter of another.
     ovs-ofctl -O OpenFlow14 del-flows br0
     ovs-ofctl -O OpenFlow13 del-meters br0
     for id in 1 2 3 4 5 6; do
@@ -280,19 +290,25 @@ print("ready", flush=True); time.sleep(60)' "$silent/db.sock" \
     check 'and it holds what it held' exits 0 bulkhead_on status br0
 }
 
-# A switch that answers a question about flows with its description.
-test_liar() {
-    local liar=$switch_dir/liar pid
+# liar NAME HOW TEXT: status on a switch that behaves as liar.py's HOW.
+liar() {
+    local liar=$switch_dir/liar-$2 pid
     mkdir "$liar"
     ln -s "$switch_dir/db.sock" "$liar/db.sock"
-    python3 "$here/liar.py" "$liar/br0.mgmt" >"$liar/ready" &
+    python3 "$here/liar.py" "$2" "$liar/br0.mgmt" >"$liar/ready" &
     pid=$!
     while ! grep -q ready "$liar/ready"; do sleep 0.05; done
-    check 'a lying switch: 3' says 'reading flows' 3 \
+    check "$1: 3" says "$3" 3 \
         timeout 5 env OVS_RUNDIR="$liar" "$BULKHEAD" status "$intent" \
-        --node $node --bridge br0 -t 2
+        --node $node --bridge br0 -t 1
     kill "$pid" 2>/dev/null || true
     wait "$pid" 2>/dev/null || true
+}
+
+test_liars() {
+    liar 'a switch that answers something else' lie 'reading flows'
+    liar 'a switch that greets and says no more' silence 'timed out'
+    liar 'a switch that never stops talking' chatter 'timed out'
 }
 
 test_compile() {
@@ -341,7 +357,7 @@ main() {
     test_unfit
     test_switch_refuses
     test_silent
-    test_liar
+    test_liars
     test_compile
     test_stock
     [ "$failures" = 0 ]

@@ -1,8 +1,13 @@
 #!/usr/bin/env python3
 # Copyright (c) 2026 The Bulkhead authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A switch that lies: takes one OpenFlow 1.4 connection on the socket named by
-its argument and answers every multipart request with a description."""
+"""A switch that takes one OpenFlow 1.4 connection and then behaves badly.
+
+usage: liar.py HOW SOCKET; HOW is one of
+  lie      answers every multipart request with a description
+  silence  greets and says no more
+  chatter  greets and asks for echoes for ever
+"""
 import socket
 import struct
 import sys
@@ -16,13 +21,7 @@ def message(kind, xid, body=b""):
     return struct.pack("!BBHI", 5, kind, 8 + len(body), xid) + body
 
 
-def main():
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(sys.argv[1])
-    listener.listen()
-    print("ready", flush=True)
-    client, _ = listener.accept()
-    client.sendall(message(HELLO, 1))
+def lie(client):
     buffer = b""
     while data := client.recv(65536):
         buffer += data
@@ -37,6 +36,34 @@ def main():
                 client.sendall(message(MULTIPART_REPLY, xid,
                                        struct.pack("!HH4x", 0, 0)
                                        + bytes(DESC_SIZE)))
+
+
+def silence(client):
+    while client.recv(65536):
+        pass
+
+
+def chatter(client):
+    while True:
+        client.sendall(message(ECHO_REQUEST, 7))
+        try:
+            client.recv(65536, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            pass
+
+
+def main():
+    behave = {"lie": lie, "silence": silence, "chatter": chatter}[sys.argv[1]]
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(sys.argv[2])
+    listener.listen()
+    print("ready", flush=True)
+    client, _ = listener.accept()
+    client.sendall(message(HELLO, 1))
+    try:
+        behave(client)
+    except (BrokenPipeError, ConnectionResetError):
+        pass
 
 
 main()
