@@ -44,8 +44,10 @@ def silence(client):
 
 
 def chatter(client):
+    # So many at once that the reader always finds the next one.
+    requests = message(ECHO_REQUEST, 7) * 8192
     while True:
-        client.sendall(message(ECHO_REQUEST, 7))
+        client.sendall(requests)
         try:
             client.recv(65536, socket.MSG_DONTWAIT)
         except BlockingIOError:
