@@ -117,6 +117,12 @@ line_index(const struct source *source, size_t offset)
     return low;
 }
 
+size_t
+source_line_number(const struct source *source, size_t offset)
+{
+    return line_index(source, offset) + 1;
+}
+
 struct source_pos
 source_pos(const struct source *source, size_t offset)
 {

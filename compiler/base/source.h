@@ -46,7 +46,9 @@ const struct source *source_create(struct arena *, const char *name,
 const char *source_read(struct arena *, const char *file_name,
                         const struct source **);
 
+/* The column takes time proportional to the length of the line. */
 struct source_pos source_pos(const struct source *, size_t offset);
+size_t source_line_number(const struct source *, size_t offset);
 
 /* The text of line 'line' (from 1), without its newline. */
 const char *source_line(const struct source *, size_t line, size_t *len);

@@ -61,9 +61,8 @@ emit_misses(struct emitter *e)
 static const char *
 place(struct emitter *e, const struct value *at)
 {
-    struct source_pos pos = source_pos(at->span.source, at->span.start);
-
-    return FORMAT(e, "%zu:%zu %s", pos.line, pos.column,
+    return FORMAT(e, "line %zu, %s",
+                  source_line_number(at->span.source, at->span.start),
                   value_pointer(at, e->arena));
 }
 
