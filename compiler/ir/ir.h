@@ -31,7 +31,8 @@ struct reason_info {
 extern const struct reason_info reason_infos[];
 extern const size_t n_reason_infos;
 
-/* Numbers follow from names (sema/ident.h) and are unique on the node. */
+/* Numbers follow from names (sema/ident.h) and are unique on the node: where
+ * the hashes of two names meet, the later one takes the next free number. */
 struct ir_tenant {
     const char *name;
     uint32_t number;
@@ -62,10 +63,10 @@ struct ir_rule {
 
 struct ir_prog {
     const char *node;
-    VEC(struct ir_tenant *) tenants;        /* Each sorted by name. */
-    VEC(struct ir_network *) networks;
-    VEC(struct ir_endpoint *) endpoints;
-    VEC(struct ir_rule *) rules;
+    VEC(struct ir_tenant *) tenants;        /* Sorted by name. */
+    VEC(struct ir_network *) networks;      /* As endpoints first use them. */
+    VEC(struct ir_endpoint *) endpoints;    /* Sorted by tenant and name. */
+    VEC(struct ir_rule *) rules;            /* Sorted by name. */
     VEC(const struct policy_service *) symmetric;   /* Used here or not. */
     endpoint_vec unbound;       /* Something of the binding is missing. */
     endpoint_vec elsewhere;     /* On other nodes. */

@@ -23,7 +23,8 @@
 /* Ids below this are implicit reasons, never rules. */
 #define IDENT_RESERVED 256
 
-/* A number of 'n_bits' (up to 64) for 'name', at least IDENT_RESERVED. */
+/* A number of 'n_bits' (up to 64) for 'name', at least IDENT_RESERVED.  Two
+ * names may have the same one: the caller must look. */
 uint64_t ident(const char *kind, const char *name, int n_bits);
 
 #endif /* sema/ident.h */
