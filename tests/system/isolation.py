@@ -7,7 +7,8 @@ usage: isolation.py EXAMPLES-DIR OVERLAP-INTENT
 
 Absence is proved so: each forbidden frame carries a token; after them an
 allowed frame of the same sender is awaited at its receiver; at last no token
-may be in any frame that any endpoint, the uplink or the host has captured.
+may be in any frame that any endpoint, the uplink or the host has captured,
+the switch must have taken in all that was sent, and no capture lost a frame.
 """
 
 import contextlib
@@ -21,7 +22,8 @@ import frames
 import intent as intents
 import netlab
 from forgeries import cross_tenant, foreign, spoofing
-from switch import (SwitchError, Unixctl, await_true, dump_flows, run)
+from switch import (SwitchError, Unixctl, await_true, dump_flows, received,
+                    run)
 from trial import BRIDGE, Score, Trial, families
 
 
@@ -64,13 +66,6 @@ def classes(trial, rows):
             trial.check(seen == want, f"{kind} {sender} -> {receiver} "
                         f"{family} arrives with DSCP {dscp}",
                         f"{seen} instead of {want}")
-
-
-def received():
-    """The packets that the switch has taken from its ports so far."""
-    text = Unixctl(os.environ["OVS_RUNDIR"])("dpif-netdev/pmd-stats-show")
-    return sum(int(line.split(":")[1]) for line in text.splitlines()
-               if "packets received" in line)
 
 
 def closed(trial):

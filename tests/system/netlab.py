@@ -19,9 +19,10 @@ import subprocess
 import time
 
 import frames
-from switch import SwitchError, run
+from switch import SwitchError, received, run
 
 CLONE_NEWNET = 0x40000000
+SOL_PACKET, PACKET_STATISTICS = 263, 6
 SIOCETHTOOL, ETHTOOL_STXCSUM = 0x8946, 0x17
 ETH_P_ALL, SO_RCVBUFFORCE, PACKET_OUTGOING = 3, 33, 4
 libc = ctypes.CDLL(None, use_errno=True)
@@ -82,9 +83,17 @@ class Tap:
             self.socket.bind((device, ETH_P_ALL))
         self.socket.setblocking(False)
         self.frames = []
+        self.sent = 0
 
     def send(self, frame):
         self.socket.send(frame)
+        self.sent += 1
+
+    def lost(self):
+        """The frames that came and that nobody took in time, since the last
+        call."""
+        return struct.unpack("II", self.socket.getsockopt(
+            SOL_PACKET, PACKET_STATISTICS, 8))[1]
 
     def drain(self):
         """Takes in what has arrived; what this device sent is left out."""
@@ -120,6 +129,7 @@ class World:
         self.intent, self.bridge = intent, bridge
         self.taps = {}
         self.gateways = {}
+        self.missing = 0        # What was sent to a bridge before this one.
 
     def build(self):
         for endpoint in self.intent.endpoints:
@@ -170,6 +180,17 @@ class World:
         run(*command)
         run("ip", "link", "set", self.bridge, "up")
         self.taps[self.bridge] = Tap(None, self.bridge)
+        # A new datapath counts from zero, one that was there goes on.
+        self.missing = self.sent() - received()
+
+    def sent(self):
+        return sum(tap.sent for tap in self.taps.values())
+
+    def unheard(self):
+        """At least how many frames were lost on their way into the switch,
+        or, a second number, into a capture."""
+        return (max(0, self.sent() - self.missing - received()),
+                sum(tap.lost() for tap in self.taps.values()))
 
     def resolve(self, endpoint, target, seconds=2.0):
         """The MAC that the endpoint is told for 'target', or None."""

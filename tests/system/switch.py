@@ -84,6 +84,13 @@ def run(*command):
     return done.stdout
 
 
+def received():
+    """The packets that the switch has taken from its ports so far."""
+    text = Unixctl(os.environ["OVS_RUNDIR"])("dpif-netdev/pmd-stats-show")
+    return sum(int(line.split(":")[1]) for line in text.splitlines()
+               if "packets received" in line)
+
+
 def await_true(condition, seconds, what):
     """Polls 'condition' until it holds, or raises SwitchError."""
     end = time.monotonic() + seconds

@@ -135,6 +135,11 @@ class Trial:
                                                   where)
                           for token in TOKEN.findall(frame)
                           if token in self.forbidden]
+        unsent, uncaptured = self.world.unheard()
+        self.check(not unsent and not uncaptured,
+                   f"{name}: the switch and the captures had all of it",
+                   f"{unsent} frames never reached the switch, {uncaptured} "
+                   "no capture")
         self.check(self.forbidden and not leaks,
                    f"{name} ({len(self.forbidden)} frames)",
                    f"{len(leaks)} leaks: " + "; ".join(leaks[:5]))
