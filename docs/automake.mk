@@ -1,3 +1,4 @@
 EXTRA_DIST += \
 	docs/intents.md \
+	docs/meters.md \
 	docs/pipeline.md

@@ -1,25 +1,31 @@
-# Unit tests: one program, a suite a module.  meter-bucket.c is the one that
-# the patches add to Open vSwitch, compiled here by itself.
+# Unit tests: one program, a suite a module.  gcra.c is the one that the
+# patches add to Open vSwitch, compiled here by itself.
 check_PROGRAMS += tests/unit/unit-tests
 tests_unit_unit_tests_SOURCES = \
-	ovs-patches/lib/meter-bucket.c \
-	ovs-patches/lib/meter-bucket.h \
+	ovs-patches/lib/gcra.c \
+	ovs-patches/lib/gcra.h \
+	tests/proof/oracle.c \
+	tests/proof/oracle.h \
 	tests/unit/shuffle.c \
 	tests/unit/test-base.c \
 	tests/unit/test-conflict.c \
 	tests/unit/test-diag.c \
 	tests/unit/test-flows.c \
+	tests/unit/test-gcra-time.c \
+	tests/unit/test-gcra.c \
 	tests/unit/test-intent.c \
-	tests/unit/test-meter-bucket.c \
 	tests/unit/test-openflow.c \
 	tests/unit/test-ports.c \
 	tests/unit/test-sema.c \
 	tests/unit/test-source.c \
 	tests/unit/test-units.c \
 	tests/unit/test-value.c \
+	tests/unit/unit-gcra.c \
+	tests/unit/unit-gcra.h \
 	tests/unit/unit.c \
 	tests/unit/unit.h
-tests_unit_unit_tests_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/ovs-patches/lib
+tests_unit_unit_tests_CPPFLAGS = \
+	$(AM_CPPFLAGS) -I$(srcdir)/ovs-patches/lib -I$(srcdir)/tests
 tests_unit_unit_tests_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_unit_tests_LDADD = $(BULKHEAD_LIBS) $(CHECK_LIBS)
 

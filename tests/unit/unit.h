@@ -36,7 +36,8 @@ Suite *conflict_suite(void);
 Suite *openflow_suite(void);
 Suite *ports_suite(void);
 Suite *flows_suite(void);
-Suite *meter_bucket_suite(void);
+Suite *gcra_suite(void);
+Suite *gcra_time_suite(void);
 
 /* A test case 'name' in 'suite', with time enough for sanitizers. */
 TCase *unit_case(Suite *, const char *name);

@@ -1,0 +1,131 @@
+/*
+ * Copyright (c) 2026 Bulkhead developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#include <config.h>
+#include "dp-meter-conf.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "bulkhead-ext.h"
+#include "openvswitch/ofp-meter.h"
+#include "util.h"
+
+#define SUPPORTED_FLAGS \
+    (OFPMF13_STATS | OFPMF13_PKTPS | OFPMF13_KBPS | OFPMF13_BURST)
+
+void
+dp_meter_conf_features(enum dp_meter_types types,
+                       struct ofputil_meter_features *features)
+{
+    memset(features, 0, sizeof *features);
+    features->max_meters = DP_METER_MAX;
+    features->max_bands = DP_METER_MAX_BANDS;
+    features->capabilities = SUPPORTED_FLAGS;
+    features->band_types =
+        (types & DP_METER_DROP ? 1u << OFPMBT13_DROP : 0)
+        | (types & DP_METER_DSCP_REMARK ? 1u << OFPMBT13_DSCP_REMARK : 0);
+    if (types & DP_METER_MICROBURST) {
+        features->microburst = (struct ofputil_microburst_features) {
+            .band_types = 1u << BKHMBT_MICROBURST,
+            .exceed = (1u << OFPUTIL_MICROBURST_DROP
+                       | 1u << OFPUTIL_MICROBURST_DSCP
+                       | 1u << OFPUTIL_MICROBURST_ECN
+                       | 1u << OFPUTIL_MICROBURST_PASS),
+            .members = (OFPUTIL_MICROBURST_M_BURST_BYTES
+                        | OFPUTIL_MICROBURST_M_TAG),
+            .resolution_ns = 1,
+            .min_rate = 1,
+            .max_rate = UINT32_MAX,
+            .max_burst = UINT32_MAX,
+        };
+    }
+}
+
+static int
+parse_microburst(const struct ofputil_meter_band *band, uint16_t flags,
+                 struct dp_band_conf *bc)
+{
+    const struct ofputil_microburst *mb = &band->microburst;
+    static const enum dp_band_verb verbs[] = {
+        [OFPUTIL_MICROBURST_DROP] = DP_BAND_DROP,
+        [OFPUTIL_MICROBURST_DSCP] = DP_BAND_SET_DSCP,
+        [OFPUTIL_MICROBURST_ECN] = DP_BAND_MARK_CE,
+        [OFPUTIL_MICROBURST_PASS] = DP_BAND_PASS,
+    };
+    uint64_t bits = (band->burst_size
+                     ? band->burst_size * UINT64_C(1000)
+                     : mb->burst_bytes * UINT64_C(8));
+
+    if (flags & OFPMF13_PKTPS) {
+        return EBADF;
+    }
+    if (mb->peak_rate || mb->mark || mb->depth || mb->limit || mb->parent
+        || mb->weight || mb->exceed >= ARRAY_SIZE(verbs)) {
+        return ENODEV;
+    }
+    bc->action.verb = verbs[mb->exceed];
+    bc->action.arg = mb->dscp;
+    return gcra_conf_init(&bc->gcra, GCRA_KBPS, band->rate, bits);
+}
+
+static int
+parse_band(const struct ofputil_meter_band *band, uint16_t flags,
+           enum dp_meter_types types, struct dp_band_conf *bc)
+{
+    uint64_t burst = band->burst_size ? band->burst_size : band->rate;
+
+    memset(bc, 0, sizeof *bc);
+    bc->action.rate = band->rate;
+    if (band->type == OFPMBT13_DROP && types & DP_METER_DROP) {
+        bc->action.verb = DP_BAND_DROP;
+    } else if (band->type == OFPMBT13_DSCP_REMARK
+               && types & DP_METER_DSCP_REMARK) {
+        bc->action.verb = DP_BAND_RAISE_DROP_PRECEDENCE;
+        bc->action.arg = band->prec_level;
+    } else if (band->type == OFPMBT13_EXPERIMENTER
+               && types & DP_METER_MICROBURST) {
+        return parse_microburst(band, flags, bc);
+    } else {
+        return ENODEV;
+    }
+
+    return (flags & OFPMF13_PKTPS
+            ? gcra_conf_init(&bc->gcra, GCRA_PKTPS, band->rate, burst)
+            : gcra_conf_init(&bc->gcra, GCRA_KBPS, band->rate, burst * 1000));
+}
+
+int
+dp_meter_conf_parse(const struct ofputil_meter_config *config,
+                    enum dp_meter_types types,
+                    struct dp_band_conf bcs[DP_METER_MAX_BANDS])
+{
+    if (config->flags & ~SUPPORTED_FLAGS) {
+        return EBADF;
+    }
+    if (config->n_bands > DP_METER_MAX_BANDS) {
+        return EINVAL;
+    }
+    for (uint16_t i = 0; i < config->n_bands; i++) {
+        int error = parse_band(&config->bands[i], config->flags, types,
+                               &bcs[i]);
+
+        if (error) {
+            return error;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,117 @@
+/*
+ * Copyright (c) 2026 Bulkhead developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#ifndef DP_METER_H
+#define DP_METER_H 1
+
+/* The meters of a userspace datapath
+ * ==================================
+ *
+ * A meter has one to eight bands, each a rate and a burst.  Every packet is
+ * offered to every band.  A band that it conforms to is debited, whatever the
+ * others say.  Of the bands that it exceeds, the one of the highest rate acts
+ * on it, the first of them if there are several:
+ *
+ *     band                          what happens to a packet that exceeds it
+ *     ----------------------------  ----------------------------------------
+ *     drop                          dropped
+ *     dscp_remark                   drop precedence raised; admitted
+ *     microburst, exceed=drop       dropped
+ *     microburst, exceed=dscp:N     DSCP set to N; admitted
+ *     microburst, exceed=ecn        CE set and admitted if it is ECN-capable,
+ *                                   otherwise dropped
+ *     microburst, exceed=pass       admitted
+ *
+ * A remark leaves a packet alone that is not IP.  Rates count all bytes of the
+ * frame as the datapath holds it at the meter action, without FCS.  Only bands
+ * that drop keep what passes within their rate and burst.
+ *
+ * Packets may come from several threads at a time, and none ever waits: see
+ * gcra.h.  All packets of a batch are taken to arrive at the time of the
+ * batch.  Before any is refused, the clock is read again, since that time may
+ * be older than what another thread has seen.
+ *
+ * A change of a meter keeps what it has counted and, in each band, what its
+ * queue holds, up to the new burst.  While it takes place, a packet may meet
+ * the new rate of one band and the old one of the next, or the old action of a
+ * band with its new rate.  If the number of bands changes, batches that are
+ * in progress are still debited to the old bands only.
+ *
+ * A packet that names a meter that does not exist is dropped. */
+
+#include <stdint.h>
+
+#include "cmap.h"
+#include "dp-meter-conf.h"
+#include "ovs-thread.h"
+
+struct dp_packet_batch;
+struct ofputil_meter_config;
+struct ofputil_meter_features;
+struct ofputil_meter_stats;
+
+#ifdef  __cplusplus
+extern "C" {
+#endif
+
+struct dp_meters {
+    struct cmap table;          /* Contains 'struct dp_meter's. */
+    struct ovs_mutex mutex;     /* Serializes changes of 'table'. */
+    enum dp_meter_types types;  /* Accepted ones. */
+};
+
+void dp_meters_init(struct dp_meters *, enum dp_meter_types);
+
+/* The caller ensures that no other thread uses '*ms' anymore, apart from
+ * packets within the current RCU grace period. */
+void dp_meters_destroy(struct dp_meters *ms);
+
+void dp_meters_get_features(const struct dp_meters *,
+                            struct ofputil_meter_features *);
+
+/* Adds meter 'id' or, if there is one, changes it.  Returns 0, or a positive
+ * errno value, and then nothing has changed:
+ *
+ *     EFBIG   'id' is too large
+ *     EBADF   an unknown flag, or a microburst band in packets/s
+ *     EINVAL  more bands than a meter can have
+ *     ENODEV  a type or member of a band that is not supported
+ *     EDOM    a rate that cannot be kept
+ *     ERANGE  a burst that cannot be kept
+ *
+ * A burst of 0 stands for what the rate delivers in a second. */
+int dp_meters_set(struct dp_meters *ms, uint32_t id,
+                  const struct ofputil_meter_config *);
+
+/* Reads the counters of meter 'id' and of at most 'n_bands' of its bands into
+ * '*stats' (may be NULL).  Returns 0, EFBIG or ENOENT. */
+int dp_meters_get(const struct dp_meters *ms, uint32_t id,
+                  struct ofputil_meter_stats *stats, uint16_t n_bands);
+
+/* Removes meter 'id'.  The same as dp_meters_get() otherwise. */
+int dp_meters_del(struct dp_meters *ms, uint32_t id,
+                  struct ofputil_meter_stats *stats, uint16_t n_bands);
+
+/* Applies meter 'id' to 'batch', which arrived at 'now_ns', a reading of
+ * time_nsec().  Packets that are dropped leave the batch and are freed. */
+void dp_meters_run(struct dp_meters *ms, uint32_t id,
+                   struct dp_packet_batch *batch, uint64_t now_ns);
+
+#ifdef  __cplusplus
+}
+#endif
+
+#endif /* dp-meter.h */

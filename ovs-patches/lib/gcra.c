@@ -1,0 +1,328 @@
+/*
+ * Copyright (c) 2026 Bulkhead developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#include <config.h>
+#include "gcra.h"
+
+#include <errno.h>
+
+#include "openvswitch/compiler.h"
+#include "util.h"
+
+/* Tokens in a bit, a byte and a packet. */
+#define TOKENS_PER_BIT    UINT64_C(1000000)
+#define TOKENS_PER_BYTE   (8 * TOKENS_PER_BIT)
+#define TOKENS_PER_PACKET UINT64_C(1000000000)
+
+/* TATs are kept modulo 2**63. */
+#define TAT_MASK (UINT64_MAX >> 1)
+#define TAT_HALF (UINT64_C(1) << 62)
+
+/* Age of a stamp, in tokens, at which it is renewed.  A stamp that is older
+ * than RENEW + GCRA_MAX_BURST = 3 * RENEW belongs to an empty queue, because
+ * nothing is admitted above the age of RENEW.  Below that, and if the clock
+ * did not step back by RENEW, the TAT is within TAT_HALF = 4 * RENEW of
+ * now. */
+#define RENEW (UINT64_C(1) << 60)
+
+/* A time that is older than the stamp by this, and by RENEW, shows that the
+ * clock stepped back.  With less, it may be that of a thread that was kept
+ * from running: to start anew would forget what others admitted since. */
+#define STEP_NS (UINT64_C(60) * 1000 * 1000 * 1000)
+
+/* One reading of a GCRA. */
+struct snapshot {
+    uint64_t word;
+    uint64_t stamp;
+    struct gcra_conf conf;
+    uint64_t renew_ns;
+    uint64_t now;               /* In tokens, modulo 2**64. */
+    uint64_t depth;             /* In tokens, if 'age' is AGE_FRESH. */
+    enum {
+        AGE_FRESH,              /* 'depth' is valid. */
+        AGE_RENEW,              /* The same, but the stamp is to be renewed. */
+        AGE_STALE,              /* The queue is empty, as 'depth' says. */
+        AGE_BACK,               /* Too old a time: nothing conforms. */
+    } age;
+};
+
+int
+gcra_conf_init(struct gcra_conf *conf, enum gcra_unit unit,
+               uint64_t rate, uint64_t burst)
+{
+    uint64_t tokens = unit == GCRA_PKTPS ? TOKENS_PER_PACKET : TOKENS_PER_BIT;
+
+    if (!rate || rate > UINT32_MAX) {
+        return EDOM;
+    }
+    if (burst > GCRA_MAX_BURST / tokens) {
+        return ERANGE;
+    }
+    conf->unit = unit;
+    conf->rate = rate;
+    conf->burst = burst * tokens;
+    return 0;
+}
+
+static void
+slot_write(struct gcra_slot *slot, const struct gcra_conf *conf)
+{
+    /* Who reads any of this sees also that the slot was taken out of force
+     * before: see still_valid(). */
+    atomic_thread_fence(memory_order_release);
+    atomic_store_relaxed(&slot->unit, conf->unit);
+    atomic_store_relaxed(&slot->rate, conf->rate);
+    atomic_store_relaxed(&slot->burst, conf->burst);
+    atomic_store_relaxed(&slot->renew_ns, RENEW / conf->rate);
+}
+
+static uint64_t
+make_word(uint64_t tat, unsigned int slot)
+{
+    return tat << 1 | slot;
+}
+
+void
+gcra_init(struct gcra *g, const struct gcra_conf *conf, uint64_t now_ns)
+{
+    atomic_init(&g->word, make_word(now_ns * conf->rate, 0));
+    atomic_init(&g->stamp, now_ns);
+    slot_write(&g->slots[0], conf);
+    slot_write(&g->slots[1], conf);
+}
+
+static uint64_t
+tat_to_depth(uint64_t tat, uint64_t now)
+{
+    uint64_t depth = (tat - now) & TAT_MASK;
+
+    return depth < TAT_HALF ? depth : 0;
+}
+
+/* Reads '*g' into '*s'.  What is computed from it is valid if 'word' is still
+ * there when it is replaced, or read again.  (That the same word came back
+ * meanwhile does no harm, unless it did so by a wrap-around to the very token,
+ * or by two reconfigurations, to another unit, in one ns.) */
+static inline void
+take_snapshot(const struct gcra *g_, uint64_t now_ns, struct snapshot *s)
+{
+    struct gcra *g = CONST_CAST(struct gcra *, g_);
+    struct gcra_slot *slot;
+    uint32_t unit;
+    int64_t age;
+
+    /* The stamp must not be older than the word: see renew(). */
+    atomic_read_explicit(&g->word, &s->word, memory_order_acquire);
+    atomic_read_relaxed(&g->stamp, &s->stamp);
+
+    slot = &g->slots[s->word & 1];
+    atomic_read_relaxed(&slot->unit, &unit);
+    atomic_read_relaxed(&slot->rate, &s->conf.rate);
+    atomic_read_relaxed(&slot->burst, &s->conf.burst);
+    atomic_read_relaxed(&slot->renew_ns, &s->renew_ns);
+    s->conf.unit = unit;
+
+    s->now = now_ns * s->conf.rate;
+    s->depth = tat_to_depth(s->word >> 1, s->now);
+
+    age = now_ns - s->stamp;
+    if (OVS_LIKELY(age > -(int64_t) s->renew_ns
+                   && age <= (int64_t) s->renew_ns)) {
+        s->age = AGE_FRESH;
+    } else if (age < 0) {
+        s->age = AGE_BACK;
+        s->depth = TAT_HALF;
+    } else if (age <= (int64_t) (3 * s->renew_ns + 1)) {
+        s->age = AGE_RENEW;
+    } else {
+        s->age = AGE_STALE;
+        s->depth = 0;
+    }
+}
+
+/* Tries to replace what '*s' was read from by a queue of 'depth'. */
+static inline bool
+replace(struct gcra *g, const struct snapshot *s, uint64_t depth)
+{
+    uint64_t word = s->word;
+
+    return atomic_compare_exchange_strong_explicit(
+        &g->word, &word, make_word(s->now + depth, s->word & 1),
+        memory_order_acq_rel, memory_order_relaxed);
+}
+
+/* Returns true if nobody has changed '*g' since '*s' was read. */
+static inline bool
+still_valid(const struct gcra *g_, const struct snapshot *s)
+{
+    struct gcra *g = CONST_CAST(struct gcra *, g_);
+    uint64_t word;
+
+    atomic_thread_fence(memory_order_acquire);
+    atomic_read_relaxed(&g->word, &word);
+    return word == s->word;
+}
+
+/* Sets the stamp to 'now_ns', with a queue of 'depth'.
+ *
+ * The TAT comes first, so that a thread that sees the new stamp sees a TAT
+ * that is not before it, or fails to replace the old one.  A thread that sees
+ * the new TAT with the old stamp only does the same again.  If another thread
+ * has set the stamp meanwhile then this one's may be older, and is not
+ * needed. */
+static void
+renew(struct gcra *g, const struct snapshot *s, uint64_t depth,
+      uint64_t now_ns)
+{
+    uint64_t stamp = s->stamp;
+
+    if (replace(g, s, depth)) {
+        atomic_compare_exchange_strong_explicit(
+            &g->stamp, &stamp, now_ns,
+            memory_order_release, memory_order_relaxed);
+    }
+}
+
+/* Reads '*g' into '*s', with a stamp that is fresh, unless 'now_ns' is too old.
+ * If the clock stepped back, and 'now_ns' was read from it just now, then
+ * starts an empty bucket. */
+static inline void
+take_fresh(struct gcra *g, uint64_t now_ns, bool clock_is_fresh,
+           struct snapshot *s)
+{
+    for (;;) {
+        take_snapshot(g, now_ns, s);
+        if (OVS_LIKELY(s->age == AGE_FRESH)) {
+            return;
+        } else if (s->age != AGE_BACK) {
+            renew(g, s, s->depth, now_ns);
+        } else if (clock_is_fresh && s->stamp - now_ns > STEP_NS) {
+            renew(g, s, s->conf.burst, now_ns);
+        } else {
+            return;
+        }
+    }
+}
+
+static inline uint64_t
+cost(const struct gcra_conf *conf, uint32_t n_packets, uint32_t n_bytes)
+{
+    return (conf->unit == GCRA_PKTPS
+            ? n_packets * TOKENS_PER_PACKET
+            : n_bytes * TOKENS_PER_BYTE);
+}
+
+bool
+gcra_admit(struct gcra *g, uint64_t now_ns,
+           uint32_t n_packets, uint32_t n_bytes)
+{
+    for (;;) {
+        struct snapshot s;
+        uint64_t depth;
+
+        take_fresh(g, now_ns, false, &s);
+        depth = s.depth + cost(&s.conf, n_packets, n_bytes);
+        if (depth > s.conf.burst) {
+            if (still_valid(g, &s)) {
+                return false;
+            }
+        } else if (replace(g, &s, depth)) {
+            return true;
+        }
+    }
+}
+
+uint32_t
+gcra_admit_batch(struct gcra *g, uint64_t now_ns,
+                 const uint32_t sizes[], uint32_t n)
+{
+    for (;;) {
+        uint32_t refused = 0;
+        struct snapshot s;
+        uint64_t depth;
+
+        take_fresh(g, now_ns, true, &s);
+        depth = s.depth;
+        for (uint32_t i = 0; i < n; i++) {
+            uint64_t more = cost(&s.conf, 1, sizes[i]);
+
+            if (depth + more > s.conf.burst) {
+                refused |= UINT32_C(1) << i;
+            } else {
+                depth += more;
+            }
+        }
+        if (depth == s.depth ? still_valid(g, &s) : replace(g, &s, depth)) {
+            return refused;
+        }
+    }
+}
+
+void
+gcra_reconfigure(struct gcra *g, const struct gcra_conf *conf,
+                 uint64_t now_ns)
+{
+    struct snapshot s;
+    uint64_t word, depth;
+
+    do {
+        /* The new contract may renew stamps more often than the old one.  And
+         * other threads may have passed in later times already: so they did if
+         * the queue is too deep for 'now_ns'. */
+        for (;;) {
+            take_fresh(g, now_ns, true, &s);
+            if (now_ns > s.stamp) {
+                renew(g, &s, s.depth, now_ns);
+            } else if (now_ns < s.stamp) {
+                now_ns = s.stamp;
+            } else if (s.depth <= s.conf.burst) {
+                break;
+            } else if (still_valid(g, &s)) {
+                now_ns += (s.depth - s.conf.burst - 1) / s.conf.rate + 1;
+            }
+        }
+
+        depth = s.conf.unit == conf->unit ? s.depth : conf->burst;
+        depth = MIN(depth, conf->burst);
+        slot_write(&g->slots[!(s.word & 1)], conf);
+        word = make_word(now_ns * conf->rate + depth, !(s.word & 1));
+    } while (!atomic_compare_exchange_strong_explicit(
+                 &g->word, &s.word, word,
+                 memory_order_acq_rel, memory_order_relaxed));
+}
+
+void
+gcra_clone(struct gcra *g, const struct gcra *from, uint64_t now_ns)
+{
+    struct snapshot s;
+
+    take_snapshot(from, now_ns, &s);
+    gcra_init(g, &s.conf, now_ns);
+    atomic_init(&g->word,
+                make_word(s.now + (s.age == AGE_BACK
+                                   ? s.conf.burst : s.depth), 0));
+}
+
+uint64_t
+gcra_depth(const struct gcra *g, uint64_t now_ns)
+{
+    struct snapshot s;
+
+    do {
+        take_snapshot(g, now_ns, &s);
+    } while (!still_valid(g, &s));
+    return s.depth;
+}

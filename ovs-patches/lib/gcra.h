@@ -1,0 +1,156 @@
+/*
+ * Copyright (c) 2026 Bulkhead developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#ifndef GCRA_H
+#define GCRA_H 1
+
+/* Generic cell rate algorithm
+ * ===========================
+ *
+ * This is the virtual scheduling form of the GCRA (ITU-T I.371, annex A.1.2).
+ * It admits and refuses exactly what the token bucket of OpenFlow 1.3, section
+ * 5.7, and the committed bucket "Tc" of RFC 2697, section 3, do.  Its state is
+ * one number, the theoretical arrival time (TAT): the time at which a queue
+ * that drains at the rate, and that holds all that was admitted, is empty.
+ * The depth of this queue is what the token bucket lacks to be full.  A packet
+ * conforms if the depth, with it, is at most the burst; else it adds nothing.
+ *
+ * Units
+ * -----
+ *
+ * All arithmetic is exact, in integers.  The TAT counts tokens, not ns:
+ *
+ *     unit of rate and burst        one token       tokens gained in 1 ns
+ *     ----------------------------  --------------  ---------------------
+ *     kbps and bits                 1e-6 bit        rate
+ *     packets/s and packets         1e-9 packet     rate
+ *
+ * So 'now_ns * rate' is now in tokens, and neither a packet's cost nor a burst
+ * is ever rounded, whatever the rate.  TATs are kept modulo 2**63, and another
+ * word, the stamp, keeps them comparable: it is a time, at most the TAT, that
+ * is renewed when it is 2**60 tokens old.  So a TAT is less than 2**62 tokens
+ * away from now, in the past or in the future, unless the stamp is so old that
+ * the queue must have drained since.  This holds for any rate below 2**32 and
+ * any burst up to 2**61 tokens (2.3 Tbit), after years without a packet.
+ *
+ * Time
+ * ----
+ *
+ * The functions read no clock: 'now_ns' is any monotonic time, e.g.
+ * time_nsec().  Threads may have read it at different times, that are less
+ * than 2**60 tokens apart (a quarter of a second at the highest rate, 11 s at
+ * 100 Gbps).  Whatever their order, what is admitted in any interval, by the
+ * times that were passed in, is at most the burst plus the rate times the
+ * interval.
+ *
+ * A thread that comes with an old time sees the queue as deeper than it is, by
+ * the rate times the skew: how far its time is behind the latest that was
+ * passed in.  So a packet is refused only if it would be refused at the latest
+ * time as well, under a burst that is smaller by that.  What is lost by this
+ * is lost once: if there is always a packet that waits then, by any time, at
+ * least the burst plus the rate times the time since, less the rate times the
+ * skew and less one packet, was admitted.  A thread should read the clock
+ * again before it refuses a packet for good: gcra_admit_batch() is for that.
+ *
+ * Nothing is admitted at a time that is older than that by 2**60 tokens.  But
+ * if it is older by a minute too then the clock has stepped back, and the
+ * bucket starts empty.
+ *
+ * Thread-safety
+ * -------------
+ *
+ * Fully thread-safe and lock-free: what is admitted is one compare-and-swap,
+ * whose failure means that another thread has made progress.  Only
+ * gcra_reconfigure() needs its caller to exclude other reconfigurations, not
+ * admissions.  A GCRA owns no memory.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ovs-atomic.h"
+
+#ifdef  __cplusplus
+extern "C" {
+#endif
+
+enum gcra_unit {
+    GCRA_KBPS,                  /* Counts bits: rate in kbps, burst in bits. */
+    GCRA_PKTPS,                 /* Counts packets: rate in packets/s. */
+};
+
+/* A contract. */
+struct gcra_conf {
+    enum gcra_unit unit;
+    uint32_t rate;              /* Tokens gained in a ns, nonzero. */
+    uint64_t burst;             /* In tokens, at most GCRA_MAX_BURST. */
+};
+
+#define GCRA_MAX_BURST (UINT64_C(1) << 61)
+
+/* Sets '*conf' to 'rate' and 'burst', which are in the units above.  Returns
+ * 0, EDOM if the rate is zero or above UINT32_MAX, or ERANGE if the burst is
+ * above GCRA_MAX_BURST.  A burst below the size of a packet refuses it. */
+int gcra_conf_init(struct gcra_conf *conf, enum gcra_unit,
+                   uint64_t rate, uint64_t burst);
+
+struct gcra {
+    atomic_uint64_t word;       /* TAT modulo 2**63, then the slot in force. */
+    atomic_uint64_t stamp;      /* A time not after the TAT, in ns. */
+
+    /* One contract in force, one to be: 'word' switches between them. */
+    struct gcra_slot {
+        atomic_uint32_t unit;
+        atomic_uint32_t rate;
+        atomic_uint64_t burst;
+        atomic_uint64_t renew_ns; /* Age at which the stamp is renewed. */
+    } slots[2];
+};
+
+/* Makes '*g' a full bucket. */
+void gcra_init(struct gcra *g, const struct gcra_conf *, uint64_t now_ns);
+
+/* Makes '*g' a copy of '*from': the same contract and depth. */
+void gcra_clone(struct gcra *g, const struct gcra *from, uint64_t now_ns);
+
+/* Puts '*g' under a new contract.  The depth stays as it is, but at most the
+ * new burst; if the unit changes then the bucket starts empty.  Every
+ * admission is under exactly one of the two contracts.  One with a time that
+ * is older than the change may find its depth wrong by that age times the
+ * difference of the rates. */
+void gcra_reconfigure(struct gcra *g, const struct gcra_conf *,
+                      uint64_t now_ns);
+
+/* If 'n_packets' packets of 'n_bytes' bytes in all conform, admits them and
+ * returns true.  Otherwise admits none of them and returns false. */
+bool gcra_admit(struct gcra *g, uint64_t now_ns,
+                uint32_t n_packets, uint32_t n_bytes);
+
+/* Decides about the 'n' packets of 'sizes[]' bytes, at most 32, one after the
+ * other, and admits those that conform.  Bit i of the return value is set if
+ * packet i was refused. */
+uint32_t gcra_admit_batch(struct gcra *g, uint64_t now_ns,
+                          const uint32_t sizes[], uint32_t n);
+
+/* Depth of the queue at 'now_ns', in tokens.  At an old time it may be above
+ * the burst. */
+uint64_t gcra_depth(const struct gcra *g, uint64_t now_ns);
+
+#ifdef  __cplusplus
+}
+#endif
+
+#endif /* gcra.h */

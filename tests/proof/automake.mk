@@ -1,0 +1,65 @@
+# Proofs of the policing arithmetic: gcra.c, which the patches add to Open
+# vSwitch, compiled here by itself.  None of them needs a switch, or links
+# Open vSwitch's library.
+check_PROGRAMS += \
+	tests/proof/accuracy \
+	tests/proof/interleave \
+	tests/proof/threads \
+	tests/proof/threads-tsan
+
+gcra_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/ovs-patches/lib
+gcra_sources = \
+	ovs-patches/lib/gcra.c \
+	ovs-patches/lib/gcra.h \
+	tests/proof/oracle.c \
+	tests/proof/oracle.h \
+	tests/proof/proof.c \
+	tests/proof/proof.h
+
+tests_proof_accuracy_SOURCES = \
+	$(gcra_sources) \
+	tests/proof/accuracy.c \
+	tests/proof/traffic.c \
+	tests/proof/traffic.h
+tests_proof_accuracy_CPPFLAGS = $(gcra_CPPFLAGS)
+tests_proof_accuracy_LDADD = -lm
+
+# Here ovs-atomic.h is the model's.
+tests_proof_interleave_SOURCES = \
+	$(gcra_sources) \
+	tests/proof/interleave.c \
+	tests/proof/model/model.c \
+	tests/proof/model/model.h \
+	tests/proof/model/ovs-atomic.h \
+	tests/proof/serial.c \
+	tests/proof/serial.h
+tests_proof_interleave_CPPFLAGS = \
+	-I$(srcdir)/tests/proof/model $(gcra_CPPFLAGS)
+
+tests_proof_threads_SOURCES = \
+	$(gcra_sources) \
+	tests/proof/threads.c \
+	tests/proof/witness.c \
+	tests/proof/witness.h
+tests_proof_threads_CPPFLAGS = $(gcra_CPPFLAGS)
+tests_proof_threads_LDADD = -lpthread
+
+# The same for ThreadSanitizer, which goes with no other sanitizer.  With GCC
+# and with Clang, Open vSwitch's atomic operations are the compiler's own, so
+# it sees them all; GCC warns that it does not look at fences, but nothing here
+# is other than atomic, so no fence is needed for it to be free of data races.
+tests_proof_threads_tsan_SOURCES = $(tests_proof_threads_SOURCES)
+tests_proof_threads_tsan_CPPFLAGS = $(gcra_CPPFLAGS)
+tests_proof_threads_tsan_CFLAGS = \
+	-std=gnu11 $(WARNING_CFLAGS) -Wno-unknown-warning-option -Wno-tsan \
+	-fsanitize=thread $(OVS_CFLAGS)
+tests_proof_threads_tsan_LDFLAGS = -fsanitize=thread
+tests_proof_threads_tsan_LDADD = -lpthread
+
+proof_tests = \
+	tests/proof/accuracy \
+	tests/proof/interleave \
+	tests/proof/threads \
+	tests/proof/tsan-test
+TESTS += $(proof_tests)
+EXTRA_DIST += tests/proof/tsan-test
