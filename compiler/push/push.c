@@ -15,6 +15,7 @@
 
 #include "dirs.h"
 #include "lockfile.h"
+#include "openvswitch/ofp-meter.h"
 #include "openvswitch/ofpbuf.h"
 #include "openvswitch/vconn.h"
 #include "push/run.h"
@@ -23,6 +24,9 @@
 #include "util.h"
 
 enum { MAX_FOREIGN_SHOWN = 3 };
+
+/* A frame of 64 bytes takes 512 ns at 1 Gbps. */
+enum { MAX_METER_RESOLUTION_NS = 1000 };
 
 /* Is there nothing that push_apply() could mend? */
 static bool
@@ -43,7 +47,8 @@ push_errno(struct push *push, const char *what, int error)
 {
     return arena_printf(push->plan->arena, "bridge %s: %s: %s",
                         push->target->bridge, what,
-                        ovs_retval_to_string(error));
+                        ofperr_is_valid(error) ? ofperr_to_string(error)
+                        : ovs_retval_to_string(error));
 }
 
 /* Returns why the bridge is not one that the plan can go onto, or NULL. */
@@ -90,6 +95,40 @@ check_bridge(struct push *push)
                            "take \"interface\" off their endpoints", bridge,
                            missing)
             : NULL);
+}
+
+/* Meters of the switch must keep a burst of a few frames.  Those of Open
+ * vSwitch without our patches pass nothing if the burst is less than what the
+ * rate delivers in a millisecond.  Sets 'unfit' if they are of that kind;
+ * returns why it is not known, or NULL. */
+static const char *
+check_meters(struct push *push)
+{
+    struct ofputil_microburst_features features = { .resolution_ns = 0 };
+    struct ovs_list replies;
+    int error = session_multipart(
+        push->vconn, ofputil_encode_meter_request(
+            SESSION_VERSION, OFPUTIL_MICROBURST_FEATURES, 0),
+        OFPTYPE_MICROBURST_FEATURES_STATS_REPLY, push->deadline, &replies);
+    struct ofpbuf *reply;
+
+    if (error && !ofperr_is_valid(error)) {
+        return push_errno(push, "asking what its meters can do", error);
+    }
+    LIST_FOR_EACH (reply, list_node, &replies) {
+        ofputil_decode_microburst_features(reply->data, &features);
+    }
+    ofpbuf_list_delete(&replies);
+    if (!features.resolution_ns
+        || features.resolution_ns > MAX_METER_RESOLUTION_NS) {
+        push->diff->unfit = arena_printf(
+            push->plan->arena, "bridge %s is on an Open vSwitch whose meters "
+            "cannot keep bursts below a millisecond (\"ovs-ofctl -O "
+            "OpenFlow14 microburst-features %s\"); run the ovs-vswitchd with "
+            "Bulkhead's patches there", push->target->bridge,
+            push->target->bridge);
+    }
+    return NULL;
 }
 
 /* Decides under which id each meter of the plan is, or will be, on the
@@ -162,6 +201,10 @@ push_prepare(struct push *push)
                             "running there? see OVS_RUNDIR",
                             push->target->bridge, remote,
                             ovs_retval_to_string(error));
+    }
+    reason = check_meters(push);
+    if (reason || push->diff->unfit) {
+        return reason;
     }
     error = switch_to_flows(push->vconn, push->deadline, &push->live);
     if (error) {

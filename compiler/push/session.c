@@ -208,6 +208,9 @@ session_multipart(struct vconn *vconn, struct ofpbuf *request,
             break;
         } else if (message_xid(msg) != xid) {
             ofpbuf_delete(msg);
+        } else if (type == OFPTYPE_ERROR) {
+            error = decode_error(msg);
+            ofpbuf_delete(msg);
         } else if (type != expected) {
             /* The decoders of one type take nothing else for granted. */
             ofpbuf_delete(msg);

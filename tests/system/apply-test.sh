@@ -290,7 +290,7 @@ print("ready", flush=True); time.sleep(60)' "$silent/db.sock" \
     check 'and it holds what it held' exits 0 bulkhead_on status br0
 }
 
-# liar NAME HOW TEXT: status on a switch that behaves as liar.py's HOW.
+# liar NAME HOW CODE TEXT: status on a switch that behaves as liar.py's HOW.
 liar() {
     local liar=$switch_dir/liar-$2 pid
     mkdir "$liar"
@@ -298,7 +298,7 @@ liar() {
     python3 "$here/liar.py" "$2" "$liar/br0.mgmt" >"$liar/ready" &
     pid=$!
     while ! grep -q ready "$liar/ready"; do sleep 0.05; done
-    check "$1: 3" says "$3" 3 \
+    check "$1: $3" says "$4" "$3" \
         timeout 5 env OVS_RUNDIR="$liar" "$BULKHEAD" status "$intent" \
         --node $node --bridge br0 -t 1
     kill "$pid" 2>/dev/null || true
@@ -306,9 +306,10 @@ liar() {
 }
 
 test_liars() {
-    liar 'a switch that answers something else' lie 'reading flows'
-    liar 'a switch that greets and says no more' silence 'timed out'
-    liar 'a switch that never stops talking' chatter 'timed out'
+    liar 'a switch that answers something else' lie 3 'what its meters can do'
+    liar 'a switch without our patches' stock 4 'bursts below a millisecond'
+    liar 'a switch that greets and says no more' silence 3 'timed out'
+    liar 'a switch that never stops talking' chatter 3 'timed out'
 }
 
 test_compile() {

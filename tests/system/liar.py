@@ -5,6 +5,7 @@
 
 usage: liar.py HOW SOCKET; HOW is one of
   lie      answers every multipart request with a description
+  stock    knows no experimenter's multipart request, as without our patches
   silence  greets and says no more
   chatter  greets and asks for echoes for ever
 """
@@ -12,16 +13,27 @@ import socket
 import struct
 import sys
 
-HELLO, ECHO_REQUEST, ECHO_REPLY = 0, 2, 3
+HELLO, ERROR, ECHO_REQUEST, ECHO_REPLY = 0, 1, 2, 3
 MULTIPART_REQUEST, MULTIPART_REPLY = 18, 19
 DESC_SIZE = 1056
+BAD_REQUEST, BAD_EXPERIMENTER = 1, 3
 
 
 def message(kind, xid, body=b""):
     return struct.pack("!BBHI", 5, kind, 8 + len(body), xid) + body
 
 
-def lie(client):
+def description(xid):
+    return message(MULTIPART_REPLY, xid,
+                   struct.pack("!HH4x", 0, 0) + bytes(DESC_SIZE))
+
+
+def bad_experimenter(xid):
+    return message(ERROR, xid, struct.pack("!HH", BAD_REQUEST,
+                                           BAD_EXPERIMENTER))
+
+
+def answer_multiparts(client, answer):
     buffer = b""
     while data := client.recv(65536):
         buffer += data
@@ -33,9 +45,15 @@ def lie(client):
             if kind == ECHO_REQUEST:
                 client.sendall(message(ECHO_REPLY, xid, body))
             elif kind == MULTIPART_REQUEST:
-                client.sendall(message(MULTIPART_REPLY, xid,
-                                       struct.pack("!HH4x", 0, 0)
-                                       + bytes(DESC_SIZE)))
+                client.sendall(answer(xid))
+
+
+def lie(client):
+    answer_multiparts(client, description)
+
+
+def stock(client):
+    answer_multiparts(client, bad_experimenter)
 
 
 def silence(client):
@@ -55,7 +73,8 @@ def chatter(client):
 
 
 def main():
-    behave = {"lie": lie, "silence": silence, "chatter": chatter}[sys.argv[1]]
+    behave = {"lie": lie, "stock": stock, "silence": silence,
+              "chatter": chatter}[sys.argv[1]]
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(sys.argv[2])
     listener.listen()
