@@ -1,0 +1,48 @@
+# Copyright (c) 2026 The Bulkhead authors.
+# SPDX-License-Identifier: Apache-2.0
+"""How long a CPU is taken away from a loop that does nothing but look.
+
+A bucket that is full for want of a packet earns nothing: a meter whose burst
+lasts T loses what a gap between two looks at the clock exceeds T by, however
+exact it is.
+
+usage: gaps.py CPU SECONDS NANOSECONDS; prints the share of the time that
+gaps exceed NANOSECONDS by.
+"""
+
+import contextlib
+import os
+import sys
+import time
+
+
+def favour():
+    """The priority that the PMD thread has; see dpdk_switch.py."""
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, -20)
+    with contextlib.suppress(OSError):
+        with open("/proc/self/autogroup", "w", encoding="ascii") as stream:
+            stream.write("-20")
+
+
+def lost(seconds, longest):
+    clock = time.perf_counter_ns
+    start = last = clock()
+    end = start + int(seconds * 1e9)
+    total = 0
+    while last < end:
+        now = clock()
+        if now - last > longest:
+            total += now - last - longest
+        last = now
+    return total / (last - start)
+
+
+def main():
+    os.sched_setaffinity(0, {int(sys.argv[1])})
+    favour()
+    print(lost(float(sys.argv[2]), int(sys.argv[3])))
+
+
+if __name__ == "__main__":
+    main()
