@@ -42,10 +42,10 @@ OVS_ALIGNED_STRUCT(CACHE_LINE_SIZE, dp_meter_band) {
     struct gcra gcra;
     atomic_uint64_t action;     /* A packed 'struct dp_band_action'. */
     struct dp_counter before;   /* Passed the meter before it had this band. */
-    struct dp_counter refused;  /* Did not conform. */
-    struct dp_counter acted_on; /* Of these, those that no other band had. */
-    struct dp_counter dropped;  /* Of these, dropped. */
+    struct dp_counter acted_on; /* Did not conform. */
+    struct dp_counter admitted; /* Of these, those not dropped. */
     struct dp_counter marked;   /* Of these, marked CE. */
+    struct dp_counter elsewhere; /* Nor these, but another band acted. */
 };
 
 /* What packets need first is in one cache line, 'gcra' in the next. */
@@ -199,10 +199,10 @@ new_meter(uint32_t id, const struct dp_band_conf bcs[], uint16_t n_bands,
             gcra_init(&band->gcra, &bcs[i].gcra, now_ns);
         }
         init_counter(&band->before, ob ? &ob->before : &m->in);
-        init_counter(&band->refused, ob ? &ob->refused : NULL);
         init_counter(&band->acted_on, ob ? &ob->acted_on : NULL);
-        init_counter(&band->dropped, ob ? &ob->dropped : NULL);
+        init_counter(&band->admitted, ob ? &ob->admitted : NULL);
         init_counter(&band->marked, ob ? &ob->marked : NULL);
+        init_counter(&band->elsewhere, ob ? &ob->elsewhere : NULL);
     }
     return m;
 }
@@ -251,19 +251,20 @@ read_band(const struct dp_meter *m, const struct dp_meter_band *band,
           struct ofputil_meter_band_stats *stats)
 {
     struct ofputil_microburst_stats *mb = &stats->microburst;
-    struct ofputil_microburst_counter before, refused;
+    struct ofputil_microburst_counter before, elsewhere;
 
     memset(mb, 0, sizeof *mb);
-    read_counter(&band->before, &before.packets, &before.bytes);
-    read_counter(&band->refused, &refused.packets, &refused.bytes);
-    read_rest(&m->in, before.packets + refused.packets,
-              before.bytes + refused.bytes, &mb->green);
-
-    read_counter(&band->dropped, &mb->dropped.packets, &mb->dropped.bytes);
-    read_counter(&band->marked, &mb->marked.packets, &mb->marked.bytes);
     read_counter(&band->acted_on, &stats->packet_count, &stats->byte_count);
-    read_rest(&band->acted_on, mb->dropped.packets, mb->dropped.bytes,
-              &mb->exceeded);
+    read_counter(&band->admitted, &mb->exceeded.packets, &mb->exceeded.bytes);
+    read_counter(&band->marked, &mb->marked.packets, &mb->marked.bytes);
+    read_rest(&band->acted_on, mb->exceeded.packets, mb->exceeded.bytes,
+              &mb->dropped);
+
+    read_counter(&band->before, &before.packets, &before.bytes);
+    read_counter(&band->elsewhere, &elsewhere.packets, &elsewhere.bytes);
+    read_rest(&m->in,
+              before.packets + elsewhere.packets + stats->packet_count,
+              before.bytes + elsewhere.bytes + stats->byte_count, &mb->green);
 }
 
 int
@@ -321,7 +322,6 @@ try_band(struct dp_meter_band *band, const struct dp_packet_batch *batch,
     uint32_t sizes[NETDEV_MAX_BURST];
     struct dp_band_action action;
     struct dp_packet *packet;
-    uint32_t refused_bytes = 0;
     uint32_t refused;
 
     if (OVS_LIKELY(gcra_admit(&band->gcra, now_ns, n, bytes))) {
@@ -336,28 +336,51 @@ try_band(struct dp_meter_band *band, const struct dp_packet_batch *batch,
     for (uint32_t left = refused; left; left = zero_rightmost_1bit(left)) {
         uint32_t bit = raw_ctz(left);
 
-        refused_bytes += sizes[bit];
         if (!(excess_map & UINT32_C(1) << bit)
             || action.rate > excess[bit].action.rate) {
             excess[bit].band = band;
             excess[bit].action = action;
         }
     }
-    count(&band->refused, count_1bits(refused), refused_bytes);
     return refused;
 }
 
-/* Returns true if 'packet' is to be dropped. */
+/* What one band did with packets of a batch, counted at once. */
+struct tally {
+    struct dp_meter_band *band;
+    uint32_t packets, bytes;
+    uint32_t admitted_packets, admitted_bytes;
+    uint32_t marked_packets, marked_bytes;
+};
+
+static void
+tally_flush(struct tally *t)
+{
+    if (t->packets) {
+        count(&t->band->acted_on, t->packets, t->bytes);
+        COVERAGE_ADD(datapath_drop_meter, t->packets - t->admitted_packets);
+    }
+    if (t->admitted_packets) {
+        count(&t->band->admitted, t->admitted_packets, t->admitted_bytes);
+    }
+    if (t->marked_packets) {
+        count(&t->band->marked, t->marked_packets, t->marked_bytes);
+    }
+    *t = (struct tally) { .band = NULL };
+}
+
+/* Returns true if 'packet' is admitted nevertheless. */
 static bool
-act_on_excess(const struct excess *excess, struct dp_packet *packet)
+act_on_excess(const struct excess *excess, struct dp_packet *packet,
+              struct tally *t)
 {
     uint32_t size = dp_packet_size(packet);
-    bool drop = false;
+    bool admitted = true;
     bool marked = false;
 
     switch (excess->action.verb) {
     case DP_BAND_DROP:
-        drop = true;
+        admitted = false;
         break;
     case DP_BAND_RAISE_DROP_PRECEDENCE:
         ip_remark_drop_precedence(packet, excess->action.arg);
@@ -366,22 +389,67 @@ act_on_excess(const struct excess *excess, struct dp_packet *packet)
         ip_remark_dscp(packet, excess->action.arg);
         break;
     case DP_BAND_MARK_CE:
-        marked = ip_remark_ce(packet);
-        drop = !marked;
+        admitted = marked = ip_remark_ce(packet);
         break;
     case DP_BAND_PASS:
         break;
     }
 
-    count(&excess->band->acted_on, 1, size);
-    if (marked) {
-        count(&excess->band->marked, 1, size);
+    if (t->band != excess->band) {
+        tally_flush(t);
+        t->band = excess->band;
     }
-    if (drop) {
-        count(&excess->band->dropped, 1, size);
-        COVERAGE_INC(datapath_drop_meter);
+    t->packets++;
+    t->bytes += size;
+    t->admitted_packets += admitted;
+    t->admitted_bytes += admitted ? size : 0;
+    t->marked_packets += marked;
+    t->marked_bytes += marked ? size : 0;
+    return admitted;
+}
+
+/* Acts on the packets of 'excess_map', the 'n' of 'batch' being those of the
+ * meter. */
+static void
+act_on_batch(struct dp_packet_batch *batch, size_t n, uint32_t excess_map,
+             const struct excess excess[])
+{
+    struct tally tally = { .band = NULL };
+    struct dp_packet *packet;
+    size_t i;
+
+    DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, batch) {
+        if (!(excess_map & UINT32_C(1) << i)
+            || act_on_excess(&excess[i], packet, &tally)) {
+            dp_packet_batch_refill(batch, packet, i);
+        } else {
+            dp_packet_delete(packet);
+        }
     }
-    return drop;
+    tally_flush(&tally);
+}
+
+/* Counts what 'm->bands[i]' refused, as a bitmap in 'refused[i]', and what
+ * another band acted on. */
+static void
+count_elsewhere(struct dp_meter *m, const struct dp_packet_batch *batch,
+                const uint32_t refused[], const struct excess excess[])
+{
+    for (uint32_t i = 0; i < m->n_bands; i++) {
+        struct dp_meter_band *band = &m->bands[i];
+        uint32_t packets = 0, bytes = 0;
+        struct dp_packet *packet;
+
+        DP_PACKET_BATCH_FOR_EACH (j, packet, batch) {
+            if (refused[i] & UINT32_C(1) << j && excess[j].band != band) {
+                packets++;
+                bytes += dp_packet_size(packet);
+            }
+        }
+        if (packets) {
+            count(&band->elsewhere, packets, bytes);
+        }
+    }
 }
 
 void
@@ -391,10 +459,10 @@ dp_meters_run(struct dp_meters *ms, uint32_t id,
     const size_t n = dp_packet_batch_size(batch);
     struct dp_meter *m = lookup(ms, id);
     struct excess excess[NETDEV_MAX_BURST];
+    uint32_t refused[DP_METER_MAX_BANDS];
     uint32_t excess_map = 0;
     struct dp_packet *packet;
     uint32_t bytes = 0;
-    size_t j;
 
     if (OVS_UNLIKELY(!m)) {
         COVERAGE_ADD(datapath_drop_invalid_meter, n);
@@ -407,19 +475,14 @@ dp_meters_run(struct dp_meters *ms, uint32_t id,
     }
     count(&m->in, n, bytes);
     for (uint32_t i = 0; i < m->n_bands; i++) {
-        excess_map |= try_band(&m->bands[i], batch, n, bytes, now_ns,
-                               excess_map, excess);
+        refused[i] = try_band(&m->bands[i], batch, n, bytes, now_ns,
+                              excess_map, excess);
+        excess_map |= refused[i];
     }
-    if (OVS_LIKELY(!excess_map)) {
-        return;
-    }
-
-    DP_PACKET_BATCH_REFILL_FOR_EACH (j, n, packet, batch) {
-        if (excess_map & UINT32_C(1) << j
-            && act_on_excess(&excess[j], packet)) {
-            dp_packet_delete(packet);
-        } else {
-            dp_packet_batch_refill(batch, packet, j);
+    if (OVS_UNLIKELY(excess_map)) {
+        if (m->n_bands > 1) {
+            count_elsewhere(m, batch, refused, excess);
         }
+        act_on_batch(batch, n, excess_map, excess);
     }
 }

@@ -196,9 +196,9 @@ renew(struct gcra *g, const struct snapshot *s, uint64_t depth,
     }
 }
 
-/* Reads '*g' into '*s', with a stamp that is fresh, unless 'now_ns' is too old.
- * If the clock stepped back, and 'now_ns' was read from it just now, then
- * starts an empty bucket. */
+/* Reads '*g' into '*s', with a stamp that is fresh, unless 'now_ns' is too
+ * old.  If the clock stepped back, and 'now_ns' was read from it just now,
+ * then starts an empty bucket. */
 static inline void
 take_fresh(struct gcra *g, uint64_t now_ns, bool clock_is_fresh,
            struct snapshot *s)
@@ -309,11 +309,11 @@ gcra_clone(struct gcra *g, const struct gcra *from, uint64_t now_ns)
 {
     struct snapshot s;
 
-    take_snapshot(from, now_ns, &s);
-    gcra_init(g, &s.conf, now_ns);
-    atomic_init(&g->word,
-                make_word(s.now + (s.age == AGE_BACK
-                                   ? s.conf.burst : s.depth), 0));
+    do {
+        take_snapshot(from, now_ns, &s);
+    } while (!still_valid(from, &s));
+    gcra_init(g, &s.conf, s.stamp);
+    atomic_init(&g->word, make_word(s.word >> 1, 0));
 }
 
 uint64_t

@@ -65,9 +65,10 @@
  * skew and less one packet, was admitted.  A thread should read the clock
  * again before it refuses a packet for good: gcra_admit_batch() is for that.
  *
- * Nothing is admitted at a time that is older than that by 2**60 tokens.  But
- * if it is older by a minute too then the clock has stepped back, and the
- * bucket starts empty.
+ * Nothing is admitted at a time that is behind by 2**60 tokens or more.  If it
+ * is behind by a minute too, and was read just now, as gcra_admit_batch() and
+ * gcra_reconfigure() take for granted, then the clock has stepped back, and
+ * the bucket starts empty.
  *
  * Thread-safety
  * -------------

@@ -90,8 +90,9 @@ report(const char *what)
     n_executions = 0;
 }
 
-/* The operations of interest on a bucket of BURST_BYTES. */
-enum { N_KINDS = 4 };
+/* The operations of interest on a bucket of BURST_BYTES: N_ADMIT_KINDS that
+ * admit, and those that look. */
+enum { N_ADMIT_KINDS = 4, N_KINDS = 6 };
 
 static struct op
 make_op(unsigned int kind, uint64_t when)
@@ -102,6 +103,8 @@ make_op(unsigned int kind, uint64_t when)
         { .kind = OP_ADMIT, .sizes = { BURST_BYTES + 1 } },
         { .kind = OP_BATCH, .sizes = { BURST_BYTES / 2,
                                        BURST_BYTES / 2 + 1 } },
+        { .kind = OP_DEPTH },
+        { .kind = OP_CLONE },
     };
     struct op op = ops[kind];
 
@@ -168,15 +171,15 @@ explore_pairs(struct scenario *s, uint64_t age)
 
     s->n_threads = 2;
     s->n_ops = 1;
-    for (unsigned int i = 0; i < N_KINDS * N_KINDS * N_SKEWS; i++) {
-        int64_t skew = make_skew(rate, i / N_KINDS / N_KINDS);
+    for (unsigned int i = 0; i < N_ADMIT_KINDS * N_KINDS * N_SKEWS; i++) {
+        int64_t skew = make_skew(rate, i / N_ADMIT_KINDS / N_KINDS);
         uint64_t now = s->start + age;
 
         if (skew < 0 && age < -skew) {
             continue;
         }
-        s->ops[0][0] = make_op(i % N_KINDS, now);
-        s->ops[1][0] = make_op(i / N_KINDS % N_KINDS, now + skew);
+        s->ops[0][0] = make_op(i % N_ADMIT_KINDS, now);
+        s->ops[1][0] = make_op(i / N_ADMIT_KINDS % N_KINDS, now + skew);
         explore(s, check);
     }
 }
@@ -278,6 +281,31 @@ test_reconfigure(const char *what, unsigned int n_ops, unsigned int n,
     report(what);
 }
 
+/* Two changes of the rate rewrite both slots.  What is admitted meanwhile
+ * conforms under each of the contracts, but not under a mixture. */
+static void
+test_slots(unsigned int n, struct proof_random *r)
+{
+    while (n--) {
+        struct scenario s = make_scenario(100000007, false);
+        uint64_t now;
+
+        s.start += proof_below(r, s.start);
+        now = s.start + 1000;
+        s.n_threads = 2;
+        s.n_ops = 2;
+        s.reconfigures = true;
+        for (unsigned int i = 0; i < 2; i++) {
+            s.ops[0][i] = make_reconfiguration(1, 0, now);
+            s.ops[0][i].contract.rate = 100000000 + proof_below(r, 4000000000);
+        }
+        s.ops[1][0] = make_op(0, now);
+        s.ops[1][1] = make_op(2, now);
+        explore(&s, check);
+    }
+    report("slots that are rewritten");
+}
+
 /* After a clock that stepped back by minutes, the bucket starts empty, and
  * fills as ever. */
 static void
@@ -331,7 +359,8 @@ main(int argc, char *argv[])
     max_old = 2;
     test_any("two threads, two operations each", 2, 2, 200 * more, &r);
     test_reconfigure("a contract that changes", 1, 500 * more, &r);
-    test_reconfigure("a contract that changes twice", 2, 80 * more, &r);
+    test_reconfigure("a contract that changes twice", 2, 60 * more, &r);
+    test_slots(40 * more, &r);
     test_step(100 * more, &r);
     max_old = 1;
     test_any("three threads, one operation each", 3, 1, 20 * more, &r);

@@ -18,7 +18,7 @@
 
 struct proof_options {
     uint64_t seed;              /* --seed N; default: of the clock. */
-    bool longer;                /* --long: hours of a day, not seconds. */
+    bool longer;                /* --long: minutes, not seconds. */
 };
 
 /* Parses 'argv', prints the seed, and exits if the options are wrong. */

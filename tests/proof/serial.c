@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "proof.h"
 
@@ -36,6 +37,7 @@ void
 scenario_do(struct gcra *g, struct op *op)
 {
     struct gcra_conf conf;
+    struct gcra copy;
 
     switch (op->kind) {
     case OP_ADMIT:
@@ -47,6 +49,14 @@ scenario_do(struct gcra *g, struct op *op)
     case OP_RECONFIGURE:
         conf = make_conf(&op->contract);
         gcra_reconfigure(g, &conf, op->when);
+        break;
+    case OP_DEPTH:
+        op->depth = gcra_depth(g, op->when);
+        break;
+    case OP_CLONE:
+        memset(&copy, 0, sizeof copy);
+        gcra_clone(&copy, g, op->when);
+        op->depth = gcra_depth(&copy, op->when);
         break;
     }
 }
@@ -82,7 +92,15 @@ same_verdicts(struct oracle *o, const struct op *op)
             return false;
         }
     }
-    return true;
+    return ((op->kind != OP_DEPTH && op->kind != OP_CLONE)
+            || op->depth == oracle_gcra_depth(o, op->when));
+}
+
+static bool
+changes_nothing(const struct op *op)
+{
+    return (op->kind == OP_DEPTH || op->kind == OP_CLONE
+            || (n_sizes(op) && op->refused == (1u << n_sizes(op)) - 1));
 }
 
 /* Makes a bucket that is full at 'now' one that was filled only then. */
@@ -138,7 +156,11 @@ serial_step(const struct scenario *s, const struct oracle *o,
     } else if (!same_verdicts(&copy, op)) {
         return false;
     }
-    return serial_from(s, &copy, then);
+    if (serial_from(s, &copy, then)) {
+        return true;
+    }
+    /* Who forgets what is empty changes nothing. */
+    return changes_nothing(op) && serial_from(s, o, then);
 }
 
 /* True if the operations that remain, from 'next[]' on, may have followed. */
@@ -225,13 +247,18 @@ scenario_within_curve(const struct scenario *s)
 static void
 op_print(const struct scenario *s, const struct op *op)
 {
-    static const char *names[] = { "admit", "batch", "reconfigure" };
+    static const char *names[] = {
+        "admit", "batch", "reconfigure", "depth", "clone",
+    };
 
     printf("#     at start + %"PRIu64": %s", op->when - s->start,
            names[op->kind]);
     if (op->kind == OP_RECONFIGURE) {
         printf(" to %"PRIu32" %s, burst %"PRIu64, op->contract.rate,
                op->contract.pktps ? "packets/s" : "kbps", op->contract.burst);
+    }
+    if (op->kind == OP_DEPTH || op->kind == OP_CLONE) {
+        printf(" %"PRIu64, op->depth);
     }
     for (unsigned int i = 0; i < n_sizes(op); i++) {
         printf(" %"PRIu32" %s", op->sizes[i],

@@ -14,7 +14,8 @@
  * leave the same depth (linearizability).  One liberty is taken, which gcra.h
  * grants: any thread may have made the bucket forget at any moment that it was
  * full already before the time that this thread passed in.  Another thread
- * that comes with an older time then finds fewer tokens. */
+ * that comes with an older time then finds fewer tokens, unless a third has
+ * made it forget this too. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,12 +37,16 @@ struct op {
         OP_ADMIT,               /* A packet of 'sizes[0]'. */
         OP_BATCH,               /* Packets of 'sizes[]'. */
         OP_RECONFIGURE,
+        OP_DEPTH,
+        OP_CLONE,               /* The depth of a copy. */
     } kind;
     uint64_t when;
     uint32_t sizes[2];
     struct contract contract;
 
-    uint32_t refused;           /* The result: a bit a packet. */
+    /* The result. */
+    uint32_t refused;           /* A bit a packet. */
+    uint64_t depth;
 };
 
 struct scenario {

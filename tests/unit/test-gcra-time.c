@@ -105,14 +105,15 @@ START_TEST(test_any_idle_time)
 END_TEST
 
 /* Around the ages at which the stamp is renewed, and from which the queue is
- * taken as empty, with the greatest burst: it is not empty a ns too early. */
+ * taken as empty, with the greatest burst: it is empty no ns too early, and
+ * none too late. */
 START_TEST(test_renewal)
 {
     for (size_t i = 0; i < ARRAY_SIZE(rates); i++) {
         uint64_t renew = RENEW_NS(rates[i]);
         const uint64_t ages[] = {
             renew, renew + 1, 2 * renew, 2 * renew + 1, 3 * renew,
-            3 * renew + 1, 3 * renew + 2, 4 * renew,
+            3 * renew + 1, 3 * renew + 2, 4 * renew, 4 * renew + 2,
         };
 
         for (size_t j = 0; j < ARRAY_SIZE(ages) * 3; j++) {
@@ -124,6 +125,11 @@ START_TEST(test_renewal)
             fill(&u, SECOND);
             fill(&u, now);
             fill(&u, now + 1);
+
+            /* Never filled before. */
+            unit_gcra_pair(&u, GCRA_KBPS, rates[i],
+                           UINT64_C(2305843009213), SECOND);
+            fill(&u, now);
 
             /* Filled as late as can be without a renewal. */
             unit_gcra_pair(&u, GCRA_KBPS, rates[i],
@@ -213,6 +219,8 @@ START_TEST(test_clock_far_back)
         unit_gcra_take(&u, now - backs[i], 1, size);
         unit_gcra_take_batch(&u, now - backs[i], &size, 1);
         unit_gcra_take_batch(&u, now, &size, 1);
+        unit_gcra_take(&u, now - backs[i], 1, 1);
+        unit_gcra_take_batch(&u, now - backs[i], &size, 1);
         unit_gcra_take(&u, now, 1, 1);
     }
 
@@ -220,10 +228,12 @@ START_TEST(test_clock_far_back)
     struct unit_gcra u;
     uint64_t back = 60 * SECOND + 1;
     unit_gcra_pair(&u, GCRA_KBPS, UINT32_MAX, 80000, now);
+    fill(&u, now);
     unit_gcra_take(&u, now - back, 1, size);
-    ck_assert(gcra_admit(&u.g, now, 1, size));
+    unit_gcra_take(&u, now, 1, 1);
 
     /* Now the clock did step back. */
+    unit_gcra_pair(&u, GCRA_KBPS, UINT32_MAX, 80000, now);
     ck_assert_uint_eq(gcra_admit_batch(&u.g, now - back, &size, 1), 1);
     ck_assert_uint_eq(gcra_depth(&u.g, now - back), 80000 * UINT64_C(1000000));
     unit_gcra_pair(&u, GCRA_KBPS, UINT32_MAX, 80000, now);
@@ -357,6 +367,36 @@ START_TEST(test_reconfigure_at_random)
 }
 END_TEST
 
+/* A copy goes on as its original, whatever the age of that, and whatever the
+ * time that is passed in. */
+START_TEST(test_clone)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(rates); i++) {
+        uint64_t renew = RENEW_NS(rates[i]);
+        const uint64_t ages[] = {
+            0, 1, renew, renew + 1, 3 * renew + 1, 3 * renew + 2, 6 * renew,
+        };
+
+        for (size_t j = 0; j < ARRAY_SIZE(ages) * 2; j++) {
+            uint64_t now = SECOND + ages[j % ARRAY_SIZE(ages)];
+            struct unit_gcra u;
+
+            unit_gcra_pair(&u, GCRA_KBPS, rates[i],
+                           UINT64_C(2305843009213), SECOND);
+            fill(&u, SECOND);
+            unit_gcra_clone(&u, now);
+            fill(&u, now);
+            unit_gcra_clone(&u, j < ARRAY_SIZE(ages) ? now : SECOND);
+            fill(&u, now);
+            fill(&u, now + 1);
+            unit_gcra_reconfigure(&u, GCRA_PKTPS, rates[i], 10, now + 1);
+            unit_gcra_clone(&u, now + 1);
+            unit_gcra_take(&u, now + SECOND, 10, 64);
+        }
+    }
+}
+END_TEST
+
 Suite *
 gcra_time_suite(void)
 {
@@ -376,5 +416,6 @@ gcra_time_suite(void)
     tcase_add_test(tc, test_reconfigure_to_faster);
     tcase_add_test(tc, test_reconfigure_with_old_time);
     tcase_add_test(tc, test_reconfigure_at_random);
+    tcase_add_test(tc, test_clone);
     return suite;
 }

@@ -95,6 +95,17 @@ unit_gcra_reconfigure(struct unit_gcra *u, enum gcra_unit unit, uint64_t rate,
     compare_depths(u, now);
 }
 
+void
+unit_gcra_clone(struct unit_gcra *u, uint64_t now)
+{
+    struct gcra copy;
+
+    gcra_clone(&copy, &u->g, now);
+    gcra_init(&u->g, &(struct gcra_conf) { .rate = 1 }, now);
+    gcra_clone(&u->g, &copy, now);
+    compare_depths(u, now);
+}
+
 unsigned int
 unit_gcra_seed(void)
 {

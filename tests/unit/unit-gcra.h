@@ -29,6 +29,9 @@ bool unit_gcra_take(struct unit_gcra *, uint64_t now, uint32_t n_packets,
                     uint32_t n_bytes);
 void unit_gcra_take_batch(struct unit_gcra *, uint64_t now,
                           const uint32_t sizes[], uint32_t n);
+/* Replaces the GCRA by a copy. */
+void unit_gcra_clone(struct unit_gcra *, uint64_t now);
+
 void unit_gcra_reconfigure(struct unit_gcra *, enum gcra_unit, uint64_t rate,
                            uint64_t burst, uint64_t now);
 

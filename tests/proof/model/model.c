@@ -12,7 +12,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-#define MAX_LOCATIONS 24
+#define MAX_LOCATIONS 80
 #define MAX_STORES 64           /* To one location, in one execution. */
 #define MAX_CHOICES 512
 #define STACK_SIZE (128 * 1024)
@@ -39,6 +39,7 @@ static struct thread {
     struct view now;
     struct view acquired;       /* 'now', after an acquire fence. */
     struct view released;       /* 'now' at the last release fence. */
+    bool stored;                /* Since the others' last turn. */
     bool done;
 } threads[MODEL_MAX_THREADS];
 
@@ -168,6 +169,7 @@ take_turns(void)
 {
     struct thread *self = running;
 
+    self->stored = false;
     swapcontext(&self->context, &scheduler);
 }
 
@@ -192,6 +194,7 @@ model_store(struct model_atomic *object, uint64_t value,
 
     if (running) {
         append_store(object->location, value, order, NULL);
+        running->stored = true;
     } else {
         location->stores[location->n - 1].value = value;
     }
@@ -203,11 +206,15 @@ model_cas(struct model_atomic *object, uint64_t *expected, uint64_t value,
           enum model_order success, enum model_order failure)
 {
     struct location *location = locate(object);
-    struct store *last = &location->stores[location->n - 1];
     unsigned int l = object->location;
     unsigned int outcomes[MAX_STORES];
+    struct store *last;
     unsigned int n = 0;
 
+    if (running && running->stored) {
+        take_turns();
+    }
+    last = &location->stores[location->n - 1];
     if (!running) {
         if (last->value != *expected) {
             *expected = last->value;
@@ -262,6 +269,7 @@ thread_start(unsigned int i)
     memset(&t->now, 0, sizeof t->now);
     t->acquired = t->now;
     t->released = t->now;
+    t->stored = false;
     t->done = false;
     if (!t->stack) {
         t->stack = malloc(STACK_SIZE);

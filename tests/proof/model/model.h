@@ -25,8 +25,9 @@
  * plain stores to one location, which is that of their execution.
  *
  * Since a load may return any value that it might have returned earlier, it
- * loses nothing to put loads and stores off until their thread's next
- * successful compare-and-swap.  Therefore threads take turns only after one. */
+ * loses nothing to put loads off until their thread's next successful
+ * compare-and-swap, and plain stores until just before it.  So threads take
+ * turns only after it, and between plain stores and it. */
 
 #include <stdbool.h>
 #include <stdint.h>
