@@ -24,6 +24,9 @@
 #include "openvswitch/ofp-meter.h"
 #include "util.h"
 
+/* A kbit and a packet are 1e9 tokens each. */
+#define MAX_DEFAULT_BURST (GCRA_MAX_BURST / UINT64_C(1000000000))
+
 #define SUPPORTED_FLAGS \
     (OFPMF13_STATS | OFPMF13_PKTPS | OFPMF13_KBPS | OFPMF13_BURST)
 
@@ -86,7 +89,8 @@ static int
 parse_band(const struct ofputil_meter_band *band, uint16_t flags,
            enum dp_meter_types types, struct dp_band_conf *bc)
 {
-    uint64_t burst = band->burst_size ? band->burst_size : band->rate;
+    uint64_t burst = (band->burst_size ? band->burst_size
+                      : MIN(band->rate, MAX_DEFAULT_BURST));
 
     memset(bc, 0, sizeof *bc);
     bc->action.rate = band->rate;

@@ -48,7 +48,6 @@ OVS_ALIGNED_STRUCT(CACHE_LINE_SIZE, dp_meter_band) {
     struct dp_counter elsewhere; /* Nor these, but another band acted. */
 };
 
-/* What packets need first is in one cache line, 'gcra' in the next. */
 struct dp_meter {
     struct cmap_node node;      /* In struct dp_meters's 'table'. */
     uint32_t id;
@@ -131,8 +130,7 @@ dp_meters_init(struct dp_meters *ms, enum dp_meter_types types)
     ms->types = types;
 }
 
-/* Provider ids are small and consecutive, so they spread better than any hash
- * of them. */
+/* Provider ids are small and consecutive: no hash spreads better. */
 static uint32_t
 hash_id(uint32_t id)
 {
@@ -310,29 +308,46 @@ dp_meters_del(struct dp_meters *ms, uint32_t id,
 
 /* Packets. */
 
+/* Decides about the packets of a batch that do not conform to 'band' together.
+ * Returns a bitmap of those that do not conform each by itself. */
+static uint32_t
+refuse(struct dp_meter_band *band, const struct dp_packet_batch *batch,
+       uint32_t n, struct dp_meter_clock *clock)
+{
+    uint32_t sizes[NETDEV_MAX_BURST];
+    struct dp_packet *packet;
+
+    if (!clock->reread || gcra_is_behind(&band->gcra, clock->now_ns)) {
+        clock->now_ns = time_nsec();
+        clock->reread = true;
+    } else if (n == 1) {
+        return 1;
+    }
+
+    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
+        sizes[i] = dp_packet_size(packet);
+    }
+    return gcra_admit_batch(&band->gcra, clock->now_ns, sizes, n);
+}
+
 /* Offers the packets, 'n' of them with 'bytes' in all, to 'band'.  For each
  * that does not conform, makes the band the one that acts on it, unless there
  * is one already, by 'excess_map', that has a rate as high.  Returns a bitmap
  * of the packets that do not conform. */
 static uint32_t
 try_band(struct dp_meter_band *band, const struct dp_packet_batch *batch,
-         uint32_t n, uint32_t bytes, uint64_t now_ns,
+         uint32_t n, uint32_t bytes, struct dp_meter_clock *clock,
          uint32_t excess_map, struct excess excess[])
 {
-    uint32_t sizes[NETDEV_MAX_BURST];
     struct dp_band_action action;
-    struct dp_packet *packet;
     uint32_t refused;
 
-    if (OVS_LIKELY(gcra_admit(&band->gcra, now_ns, n, bytes))) {
+    if (OVS_LIKELY(gcra_admit(&band->gcra, clock->now_ns, n, bytes))) {
         return 0;
     }
 
-    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
-        sizes[i] = dp_packet_size(packet);
-    }
+    refused = refuse(band, batch, n, clock);
     action = get_action(band);
-    refused = gcra_admit_batch(&band->gcra, time_nsec(), sizes, n);
     for (uint32_t left = refused; left; left = zero_rightmost_1bit(left)) {
         uint32_t bit = raw_ctz(left);
 
@@ -408,8 +423,6 @@ act_on_excess(const struct excess *excess, struct dp_packet *packet,
     return admitted;
 }
 
-/* Acts on the packets of 'excess_map', the 'n' of 'batch' being those of the
- * meter. */
 static void
 act_on_batch(struct dp_packet_batch *batch, size_t n, uint32_t excess_map,
              const struct excess excess[])
@@ -454,15 +467,14 @@ count_elsewhere(struct dp_meter *m, const struct dp_packet_batch *batch,
 
 void
 dp_meters_run(struct dp_meters *ms, uint32_t id,
-              struct dp_packet_batch *batch, uint64_t now_ns)
+              struct dp_packet_batch *batch, struct dp_meter_clock *clock)
 {
     const size_t n = dp_packet_batch_size(batch);
     struct dp_meter *m = lookup(ms, id);
     struct excess excess[NETDEV_MAX_BURST];
     uint32_t refused[DP_METER_MAX_BANDS];
-    uint32_t excess_map = 0;
+    uint32_t excess_map = 0, bytes = 0;
     struct dp_packet *packet;
-    uint32_t bytes = 0;
 
     if (OVS_UNLIKELY(!m)) {
         COVERAGE_ADD(datapath_drop_invalid_meter, n);
@@ -475,7 +487,7 @@ dp_meters_run(struct dp_meters *ms, uint32_t id,
     }
     count(&m->in, n, bytes);
     for (uint32_t i = 0; i < m->n_bands; i++) {
-        refused[i] = try_band(&m->bands[i], batch, n, bytes, now_ns,
+        refused[i] = try_band(&m->bands[i], batch, n, bytes, clock,
                               excess_map, excess);
         excess_map |= refused[i];
     }

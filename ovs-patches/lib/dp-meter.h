@@ -37,12 +37,14 @@
  *
  * A remark leaves a packet alone that is not IP.  Rates count all bytes of the
  * frame as the datapath holds it at the meter action, without FCS.  Only bands
- * that drop keep what passes within their rate and burst.
+ * that drop keep what passes within their rate and burst, and they only if no
+ * band of a higher rate admits what exceeds both.
  *
  * Packets may come from several threads at a time, and none ever waits: see
  * gcra.h.  All packets of a batch are taken to arrive at the time of the
- * batch.  Before any is refused, the clock is read again, since that time may
- * be older than what another thread has seen.
+ * batch.  That time may be older than what another thread has seen, so the
+ * clock is read again before the first packet of what was received at once is
+ * refused, and whenever a band has been used at a later time.
  *
  * A change of a meter keeps what it has counted and, in each band, what its
  * queue holds, up to the new burst.  While it takes place, a packet may meet
@@ -52,6 +54,7 @@
  *
  * A packet that names a meter that does not exist is dropped. */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "cmap.h"
@@ -66,6 +69,12 @@ struct ofputil_meter_stats;
 #ifdef  __cplusplus
 extern "C" {
 #endif
+
+/* The time of a batch, as a thread hands it from meter to meter. */
+struct dp_meter_clock {
+    uint64_t now_ns;            /* A reading of time_nsec(). */
+    bool reread;                /* By a meter, since the batch came? */
+};
 
 struct dp_meters {
     struct cmap table;          /* Contains 'struct dp_meter's. */
@@ -92,7 +101,8 @@ void dp_meters_get_features(const struct dp_meters *,
  *     EDOM    a rate that cannot be kept
  *     ERANGE  a burst that cannot be kept
  *
- * A burst of 0 stands for what the rate delivers in a second. */
+ * A burst of 0 stands for what the rate delivers in a second, or for the
+ * largest burst if that is less. */
 int dp_meters_set(struct dp_meters *ms, uint32_t id,
                   const struct ofputil_meter_config *);
 
@@ -105,10 +115,12 @@ int dp_meters_get(const struct dp_meters *ms, uint32_t id,
 int dp_meters_del(struct dp_meters *ms, uint32_t id,
                   struct ofputil_meter_stats *stats, uint16_t n_bands);
 
-/* Applies meter 'id' to 'batch', which arrived at 'now_ns', a reading of
- * time_nsec().  Packets that are dropped leave the batch and are freed. */
+/* Applies meter 'id' to 'batch', which arrived at the time of '*clock'; may
+ * read the clock again.  Packets that are dropped leave the batch and are
+ * freed. */
 void dp_meters_run(struct dp_meters *ms, uint32_t id,
-                   struct dp_packet_batch *batch, uint64_t now_ns);
+                   struct dp_packet_batch *batch,
+                   struct dp_meter_clock *clock);
 
 #ifdef  __cplusplus
 }

@@ -316,6 +316,15 @@ gcra_clone(struct gcra *g, const struct gcra *from, uint64_t now_ns)
     atomic_init(&g->word, make_word(s.word >> 1, 0));
 }
 
+bool
+gcra_is_behind(const struct gcra *g, uint64_t now_ns)
+{
+    struct snapshot s;
+
+    take_snapshot(g, now_ns, &s);
+    return s.age == AGE_BACK || s.depth > s.conf.burst;
+}
+
 uint64_t
 gcra_depth(const struct gcra *g, uint64_t now_ns)
 {

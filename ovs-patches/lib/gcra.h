@@ -146,6 +146,10 @@ bool gcra_admit(struct gcra *g, uint64_t now_ns,
 uint32_t gcra_admit_batch(struct gcra *g, uint64_t now_ns,
                           const uint32_t sizes[], uint32_t n);
 
+/* Returns true if the depth shows that another thread has admitted packets at
+ * a time after 'now_ns'. */
+bool gcra_is_behind(const struct gcra *g, uint64_t now_ns);
+
 /* Depth of the queue at 'now_ns', in tokens.  At an old time it may be above
  * the burst. */
 uint64_t gcra_depth(const struct gcra *g, uint64_t now_ns);

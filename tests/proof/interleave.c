@@ -364,9 +364,7 @@ main(int argc, char *argv[])
     test_step(100 * more, &r);
     max_old = 1;
     test_any("three threads, one operation each", 3, 1, 20 * more, &r);
-    if (options.longer) {
-        max_old = 0;
-        test_any("three threads, two operations each", 3, 2, 100, &r);
-    }
+    max_old = options.longer;
+    test_any("three threads, two operations each", 3, 2, 40 * more, &r);
     return 0;
 }

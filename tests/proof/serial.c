@@ -103,14 +103,17 @@ changes_nothing(const struct op *op)
             || (n_sizes(op) && op->refused == (1u << n_sizes(op)) - 1));
 }
 
-/* Makes a bucket that is full at 'now' one that was filled only then. */
-static void
+/* Makes a bucket that is full at 'now' one that was filled only then; returns
+ * false if there is nothing to do. */
+static bool
 forget_past(struct oracle *o, uint64_t now)
 {
-    if (now > o->last && oracle_tokens(o, now) == o->size) {
-        o->tokens = o->size;
-        o->last = now;
+    if (now <= o->last || oracle_tokens(o, now) < o->size) {
+        return false;
     }
+    o->tokens = o->size;
+    o->last = now;
+    return true;
 }
 
 static bool
@@ -147,8 +150,11 @@ serial_step(const struct scenario *s, const struct oracle *o,
     unsigned int then[SERIAL_MAX_THREADS] = { next[0], next[1], next[2] };
     const struct op *op = &s->ops[i][then[i]++];
     struct oracle copy = *o;
+    bool forgot = forget_past(&copy, seen);
 
-    forget_past(&copy, seen);
+    if (seen > s->start && !forgot && !use_seen) {
+        return false;           /* Nothing that was not tried. */
+    }
     if (op->kind == OP_RECONFIGURE) {
         oracle_reconfigure(&copy, op->contract.pktps, op->contract.rate,
                            op->contract.burst,
@@ -159,8 +165,8 @@ serial_step(const struct scenario *s, const struct oracle *o,
     if (serial_from(s, &copy, then)) {
         return true;
     }
-    /* Who forgets what is empty changes nothing. */
-    return changes_nothing(op) && serial_from(s, o, then);
+    /* A third may have made it forget that it was to forget. */
+    return forgot && changes_nothing(op) && serial_from(s, o, then);
 }
 
 /* True if the operations that remain, from 'next[]' on, may have followed. */
@@ -182,7 +188,8 @@ serial_from(const struct scenario *s, const struct oracle *o,
             uint64_t seen = s->ops[j / s->n_ops][j % s->n_ops].when;
 
             if (serial_step(s, o, next, i, seen, false)
-                || (seen > s->ops[i][next[i]].when
+                || (s->ops[i][next[i]].kind == OP_RECONFIGURE
+                    && seen > s->ops[i][next[i]].when
                     && serial_step(s, o, next, i, seen, true))) {
                 return true;
             }

@@ -303,15 +303,15 @@ main(int argc, char *argv[])
 {
     struct proof_options options = proof_start(argc, argv);
     static const unsigned int n_threads[] = { 2, 3, 4, 8 };
-    size_t n_packets = options.longer ? 8000000 : 1000000;
+    size_t n_packets = options.longer ? 2000000 : 1000000;
 
 #ifdef SLOW
     n_packets /= 10;
 #endif
-    for (unsigned int i = 0; i < N_TRIALS * (options.longer ? 4 : 1); i++) {
+    for (unsigned int i = 0; i < N_TRIALS * (options.longer ? 20 : 1); i++) {
         struct trial t = trials[i % N_TRIALS];
 
-        t.n_threads = n_threads[(i + options.seed) % 4];
+        t.n_threads = n_threads[(i + i / N_TRIALS + options.seed) % 4];
         t.n_packets = n_packets / t.n_threads / (t.round ? 8 : 1);
         t.seed = options.seed + i * MAX_THREADS;
         do_trial(&t);
