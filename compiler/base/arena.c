@@ -66,13 +66,19 @@ arena_add_block(struct arena *arena, size_t size)
     return b;
 }
 
+static size_t
+arena_align(size_t size)
+{
+    return (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+}
+
 void *
 arena_zalloc(struct arena *arena, size_t size)
 {
     struct arena_block *b = arena->blocks;
 
     ovs_assert(size <= SIZE_MAX / 2);
-    size = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+    size = arena_align(size);
     if (!b || size > b->size - b->used) {
         b = arena_add_block(arena, MAX(size, ARENA_BLOCK_SIZE));
     }
@@ -97,18 +103,29 @@ arena_strdup(struct arena *arena, const char *s)
     return arena_strndup(arena, s, strlen(s));
 }
 
+/* Formats once, into what is left of the first block, if that is enough. */
 char *
 arena_vprintf(struct arena *arena, const char *format, va_list args)
 {
+    struct arena_block *b = arena->blocks;
+    size_t left = b ? b->size - b->used : 0;
+    char *s = b ? (char *) b->bytes + b->used : NULL;
     va_list args2;
     int n;
 
     va_copy(args2, args);
-    n = vsnprintf(NULL, 0, format, args2);
+    n = vsnprintf(s, left, format, args2);
     va_end(args2);
     ovs_assert(n >= 0);
 
-    char *s = arena_zalloc(arena, n + 1);
+    if (n < left) {
+        b->used += MIN(arena_align(n + 1), left);
+        return s;
+    }
+    if (left) {
+        memset(s, 0, left);     /* As arena_zalloc() wants it. */
+    }
+    s = arena_zalloc(arena, n + 1);
     vsnprintf(s, n + 1, format, args);
     return s;
 }
