@@ -25,6 +25,8 @@ enum {
     MAX_TENANTS = 32768,
 };
 
+VEC_TYPEDEF(rule_vec, const struct policy_rule *);
+
 static void
 check_rate(struct diags *diags, const struct quantity *rate)
 {
@@ -165,28 +167,50 @@ rules_intersect(const struct policy_rule *a, const struct policy_rule *b)
                                        &b->to, &b->from))));
 }
 
+/* May rules 'a' and 'b', which allow, have endpoints in common?  Rules of one
+ * tenant, and peerings, stand together: policy->rules is sorted by name. */
+static bool
+same_scope(const struct policy_rule *a, const struct policy_rule *b)
+{
+    return (a->kind == RULE_PEERING || b->kind == RULE_PEERING
+            ? a->kind == b->kind
+            : a->from_tenants.v[0] == b->from_tenants.v[0]);
+}
+
+static void
+check_class(const struct policy_rule *a, const struct policy_rule *b,
+            struct diags *diags)
+{
+    if (a->class != b->class && rules_intersect(a, b)) {
+        struct diag *d = value_error(diags, b->at,
+                                     "this allows packets that rule '%s' "
+                                     "allows with another class", a->name);
+        diag_remedy(diags, d, "give both the same class, or make them match "
+                    "different packets (RoCEv2, and so 'any service', "
+                    "matches both ways)");
+        diag_see(diags, d, a->at->span, "the other rule");
+    }
+}
+
 /* Two rules that allow the same packet must give it the same class. */
 static void
-check_classes(const struct policy *policy, struct diags *diags)
+check_classes(const struct policy *policy, struct arena *arena,
+              struct diags *diags)
 {
+    rule_vec allows = VEC_INIT;
+
     for (size_t i = 0; i < policy->rules.n; i++) {
-        const struct policy_rule *a = policy->rules.v[i];
+        const struct policy_rule *rule = policy->rules.v[i];
 
-        for (size_t j = i + 1; j < policy->rules.n; j++) {
-            const struct policy_rule *b = policy->rules.v[j];
-
-            if (a->kind == b->kind
-                && (a->kind == RULE_ALLOW || a->kind == RULE_PEERING)
-                && a->class != b->class && rules_intersect(a, b)) {
-                struct diag *d = value_error(diags, b->at,
-                                             "this allows packets that rule "
-                                             "'%s' allows with another class",
-                                             a->name);
-                diag_remedy(diags, d, "give both the same class, or make "
-                            "them match different packets (RoCEv2, and so "
-                            "'any service', matches both ways)");
-                diag_see(diags, d, a->at->span, "the other rule");
-            }
+        if ((rule->kind == RULE_ALLOW || rule->kind == RULE_PEERING)
+            && rule->from.n && rule->to.n) {
+            *vec_push(arena, &allows) = rule;
+        }
+    }
+    for (size_t i = 0; i < allows.n; i++) {
+        for (size_t j = i + 1;
+             j < allows.n && same_scope(allows.v[i], allows.v[j]); j++) {
+            check_class(allows.v[i], allows.v[j], diags);
         }
     }
 }
@@ -256,7 +280,7 @@ policy_check(const struct policy *policy, struct arena *arena,
         check_peerings(policy, arena, diags);
     }
     check_bandwidth(policy, diags);
-    check_classes(policy, diags);
+    check_classes(policy, arena, diags);
     check_ids(policy, arena, diags);
     check_size(policy, diags);
 }
