@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hash.h"
-#include "openvswitch/hmap.h"
 #include "sema/ident.h"
 #include "util.h"
 
@@ -23,51 +21,13 @@ const struct reason_info reason_infos[] = {
 };
 const size_t n_reason_infos = ARRAY_SIZE(reason_infos);
 
-/* A set of the numbers that are taken. */
-struct number {
-    struct hmap_node node;
-    uint32_t number;
-};
-
 struct builder {
     struct arena *arena;
     struct ir_prog *prog;
     const struct policy *policy;
     const struct intent_node *node;
-    struct hmap tenant_numbers, zones, endpoint_numbers;
+    struct ident_set tenant_numbers, zones, endpoint_numbers;
 };
-
-static bool
-number_is_taken(const struct hmap *taken, uint32_t number)
-{
-    const struct number *n;
-
-    HMAP_FOR_EACH_WITH_HASH (n, node, hash_int(number, 0), taken) {
-        if (n->number == number) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A number of 'n_bits' for 'name'.  If another name has it, the next free
- * one; the order of calls, by name, makes that repeatable. */
-static uint32_t
-take_number(struct builder *b, struct hmap *taken, const char *kind,
-            const char *name, int n_bits)
-{
-    uint32_t number = ident(kind, name, n_bits);
-    uint32_t mask = n_bits == 32 ? UINT32_MAX : (1u << n_bits) - 1;
-
-    while (number_is_taken(taken, number) || number < IDENT_RESERVED) {
-        number = (number + 1) & mask;
-    }
-
-    struct number *n = arena_zalloc(b->arena, sizeof *n);
-    n->number = number;
-    hmap_insert(taken, &n->node, hash_int(number, 0));
-    return number;
-}
 
 static struct ir_tenant *
 add_tenant(struct builder *b, const struct policy_tenant *policy)
@@ -78,9 +38,9 @@ add_tenant(struct builder *b, const struct policy_tenant *policy)
 
     tenant->name = policy->name;
     tenant->policy = policy;
-    tenant->number = take_number(b, &b->tenant_numbers, "tenant",
-                                 policy->name, 32);
-    tenant->zone = take_number(b, &b->zones, "zone", policy->name, 16);
+    tenant->number = ident_take(&b->tenant_numbers, "tenant",
+                                policy->name, 32);
+    tenant->zone = ident_take(&b->zones, "zone", policy->name, 16);
     /* Without "bandwidth" the uplink is the limit. */
     tenant->rate_kbps = (intent->limit.at ? intent->limit.n
                          : uplink->rate.n) / 1000;
@@ -113,8 +73,8 @@ add_endpoint(struct builder *b, const struct ir_tenant *tenant,
 {
     struct ir_endpoint *e = arena_zalloc(b->arena, sizeof *e);
 
-    e->number = take_number(b, &b->endpoint_numbers, "endpoint",
-                            policy->name, 32);
+    e->number = ident_take(&b->endpoint_numbers, "endpoint", policy->name,
+                           32);
     e->tenant = tenant;
     e->network = get_network(b, tenant, policy->network);
     e->policy = policy;
@@ -190,9 +150,6 @@ ir_build(const struct policy *policy, const char *node, struct arena *arena)
     struct ir_prog *prog = arena_zalloc(arena, sizeof *prog);
     struct builder b = {
         .arena = arena, .prog = prog, .policy = policy,
-        .tenant_numbers = HMAP_INITIALIZER(&b.tenant_numbers),
-        .zones = HMAP_INITIALIZER(&b.zones),
-        .endpoint_numbers = HMAP_INITIALIZER(&b.endpoint_numbers),
     };
 
     for (size_t i = 0; i < policy->intent->nodes.n; i++) {
@@ -204,6 +161,9 @@ ir_build(const struct policy *policy, const char *node, struct arena *arena)
         return NULL;
     }
 
+    ident_set_init(&b.tenant_numbers, arena);
+    ident_set_init(&b.zones, arena);
+    ident_set_init(&b.endpoint_numbers, arena);
     prog->node = b.node->name.s;
     for (size_t i = 0; i < policy->tenants.n; i++) {
         add_endpoints(&b, policy->tenants.v[i]);
@@ -216,8 +176,8 @@ ir_build(const struct policy *policy, const char *node, struct arena *arena)
             *vec_push(arena, &prog->symmetric) = policy->services.v[i];
         }
     }
-    hmap_destroy(&b.tenant_numbers);
-    hmap_destroy(&b.zones);
-    hmap_destroy(&b.endpoint_numbers);
+    ident_set_destroy(&b.tenant_numbers);
+    ident_set_destroy(&b.zones);
+    ident_set_destroy(&b.endpoint_numbers);
     return prog;
 }

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "base/arena.h"
+#include "hash.h"
 #include "sha1.h"
 
 uint64_t
@@ -29,4 +31,53 @@ ident(const char *kind, const char *name, int n_bits)
     }
     id >>= 64 - n_bits;
     return id < IDENT_RESERVED ? id + IDENT_RESERVED : id;
+}
+
+struct taken {
+    struct hmap_node node;
+    uint32_t number;
+};
+
+void
+ident_set_init(struct ident_set *set, struct arena *arena)
+{
+    set->arena = arena;
+    hmap_init(&set->numbers);
+}
+
+void
+ident_set_destroy(struct ident_set *set)
+{
+    hmap_destroy(&set->numbers);
+}
+
+static bool
+is_taken(const struct ident_set *set, uint32_t number)
+{
+    const struct taken *taken;
+
+    HMAP_FOR_EACH_WITH_HASH (taken, node, hash_int(number, 0),
+                             &set->numbers) {
+        if (taken->number == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+uint32_t
+ident_take(struct ident_set *set, const char *kind, const char *name,
+           int n_bits)
+{
+    uint32_t number = ident(kind, name, n_bits);
+    uint32_t mask = n_bits == 32 ? UINT32_MAX : (1u << n_bits) - 1;
+
+    while (number < IDENT_RESERVED || is_taken(set, number)) {
+        number = (number + 1) & mask;
+    }
+
+    struct taken *taken = arena_zalloc(set->arena, sizeof *taken);
+    taken->number = number;
+    hmap_insert(&set->numbers, &taken->node, hash_int(number, 0));
+    return number;
 }

@@ -16,6 +16,10 @@
 
 #include <stdint.h>
 
+#include "openvswitch/hmap.h"
+
+struct arena;
+
 /* OpenFlow cookies: Bulkhead's mark above, a 48-bit id below. */
 #define COOKIE_MARK UINT64_C(0xb17d000000000000)
 #define COOKIE_MARK_MASK UINT64_C(0xffff000000000000)
@@ -26,5 +30,20 @@
 /* A number of 'n_bits' (up to 64) for 'name', at least IDENT_RESERVED.  Two
  * names may have the same one: the caller must look. */
 uint64_t ident(const char *kind, const char *name, int n_bits);
+
+/* Numbers that are taken, each by one name. */
+struct ident_set {
+    struct arena *arena;        /* Not owned. */
+    struct hmap numbers;
+};
+
+void ident_set_init(struct ident_set *, struct arena *);
+void ident_set_destroy(struct ident_set *);
+
+/* Takes a number of 'n_bits' (up to 32) for 'name': ident()'s, or if another
+ * name has that, the next free one.  So the order of calls must be one that
+ * repeats, as that of the names. */
+uint32_t ident_take(struct ident_set *, const char *kind, const char *name,
+                    int n_bits);
 
 #endif /* sema/ident.h */
