@@ -2,11 +2,15 @@
 noinst_LIBRARIES += libbulkhead.a
 libbulkhead_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 libbulkhead_a_SOURCES = \
+	compiler/backend/openflow/conjunction.c \
+	compiler/backend/openflow/conjunction.h \
 	compiler/backend/openflow/emit-conntrack.c \
 	compiler/backend/openflow/emit-policy.c \
 	compiler/backend/openflow/emit-ports.c \
 	compiler/backend/openflow/emit-qos.c \
 	compiler/backend/openflow/emit-routes.c \
+	compiler/backend/openflow/emit-services.c \
+	compiler/backend/openflow/emit-sides.c \
 	compiler/backend/openflow/emit.h \
 	compiler/backend/openflow/openflow.c \
 	compiler/backend/openflow/openflow.h \
@@ -30,6 +34,7 @@ libbulkhead_a_SOURCES = \
 	compiler/intent/value.c \
 	compiler/intent/value.h \
 	compiler/ir/build.c \
+	compiler/ir/group.c \
 	compiler/ir/ir.h \
 	compiler/ir/reasons.def \
 	compiler/plan/plan.c \

@@ -6,9 +6,11 @@ tests_unit_unit_tests_SOURCES = \
 	ovs-patches/lib/gcra.h \
 	tests/proof/oracle.c \
 	tests/proof/oracle.h \
+	tests/unit/lot.c \
 	tests/unit/shuffle.c \
 	tests/unit/test-base.c \
 	tests/unit/test-conflict.c \
+	tests/unit/test-conjunction.c \
 	tests/unit/test-diag.c \
 	tests/unit/test-flows.c \
 	tests/unit/test-gcra-time.c \

@@ -68,11 +68,13 @@ get_network(struct builder *b, const struct ir_tenant *tenant,
 }
 
 static void
-add_endpoint(struct builder *b, const struct ir_tenant *tenant,
+add_endpoint(struct builder *b, struct ir_tenant *tenant,
              const struct policy_endpoint *policy)
 {
     struct ir_endpoint *e = arena_zalloc(b->arena, sizeof *e);
 
+    tenant->n_endpoints++;
+    e->index = b->prog->endpoints.n;
     e->number = ident_take(&b->endpoint_numbers, "endpoint", policy->name,
                            32);
     e->tenant = tenant;
@@ -138,8 +140,8 @@ add_rule(struct builder *b, const struct policy_rule *policy)
         struct ir_rule *rule = arena_zalloc(b->arena, sizeof *rule);
 
         rule->policy = policy;
-        rule->from = from;
-        rule->to = to;
+        rule->from.endpoints = from;
+        rule->to.endpoints = to;
         *vec_push(b->arena, &b->prog->rules) = rule;
     }
 }
@@ -171,6 +173,7 @@ ir_build(const struct policy *policy, const char *node, struct arena *arena)
     for (size_t i = 0; i < policy->rules.n; i++) {
         add_rule(&b, policy->rules.v[i]);
     }
+    ir_group(prog, arena);
     for (size_t i = 0; i < policy->services.n; i++) {
         if (policy->services.v[i]->symmetric) {
             *vec_push(arena, &prog->symmetric) = policy->services.v[i];

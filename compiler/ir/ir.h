@@ -39,6 +39,7 @@ struct ir_tenant {
     uint16_t zone;              /* Connection tracking; never 0. */
     uint64_t rate_kbps;         /* Frame bytes without FCS. */
     uint64_t burst_bytes;
+    size_t n_endpoints;         /* On this node. */
     const struct policy_tenant *policy;
 };
 
@@ -47,8 +48,18 @@ struct ir_network {
     const struct policy_network *policy;
 };
 
-struct ir_endpoint {
+/* Endpoints of a tenant that every rule of the node treats alike, so that
+ * rules match groups and not each endpoint by itself.  The number is that of
+ * the first endpoint by name: who else comes or goes does not change it. */
+struct ir_group {
     uint32_t number;
+    size_t n_endpoints;
+};
+
+struct ir_endpoint {
+    size_t index;               /* In the program's endpoints. */
+    uint32_t number;
+    const struct ir_group *group;
     const struct ir_tenant *tenant;
     const struct ir_network *network;
     const struct policy_endpoint *policy;
@@ -56,9 +67,18 @@ struct ir_endpoint {
 
 VEC_TYPEDEF(ir_endpoint_vec, const struct ir_endpoint *);
 
+/* One side of a rule: whole tenants and groups that do not overlap.  An
+ * endpoint is on the side if its tenant or its group is. */
+struct ir_side {
+    ir_endpoint_vec endpoints;          /* Never empty; sorted by name. */
+    VEC(const struct ir_tenant *) tenants;  /* All of each is on the side,
+                                             * and is more than one. */
+    VEC(const struct ir_group *) groups;    /* Of no such tenant. */
+};
+
 struct ir_rule {
     const struct policy_rule *policy;
-    ir_endpoint_vec from, to;   /* Neither is empty. */
+    struct ir_side from, to;
 };
 
 struct ir_prog {
@@ -76,5 +96,9 @@ struct ir_prog {
  * know it. */
 struct ir_prog *ir_build(const struct policy *, const char *node,
                          struct arena *);
+
+/* The room behind ir_build() that gives endpoints their groups, and sides of
+ * rules their tenants and groups. */
+void ir_group(struct ir_prog *, struct arena *);
 
 #endif /* ir/ir.h */

@@ -158,8 +158,7 @@ CLUSTER_STACKS = (
     ("tcp 8100", "frontend0", "model0", "46", True),
     ("tcp 5000", "job0", "job1", "46", True),
     ("udp 7000", "job1", "job0", "46", True),
-    # Without ports, a fragment would get round a deny of a service.
-    ("fragments 7000", "job1", "job0", "46", False),
+    ("fragments 7000", "job1", "job0", "46", True),
     ("bulk 443", "frontend0", "model0", "4", True),
     ("bulk 5000", "job0", "job1", "6", True),
     ("bulk 4420", "gpu0", "target0", "46", True),

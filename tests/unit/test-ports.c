@@ -6,6 +6,7 @@
 
 #include <config.h>
 
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,34 +33,34 @@ compile_ports(struct unit *u, const char *ports)
     unit_compile(u, arena_printf(u->arena, text, ports), "n1");
 }
 
-/* Adds 1 to 'hits' of each port that a policy flow with 'protocol' matches in
- * 'field'.  Returns the number of flows. */
+/* Adds 1 to 'hits' of each port that a policy flow matches with 'service',
+ * REG_SERVICE without the port.  Returns how many flows match any. */
 static int
-count_hits(struct unit *u, const char *protocol, const char *field,
-           enum of_direction direction, uint8_t hits[N_PORTS])
+count_hits(const struct unit *u, uint32_t service, uint8_t hits[N_PORTS])
 {
-    const char *ends = arena_printf(u->arena, REG_DIRECTION"=%d,",
-                                    direction);
-    const char *match = arena_printf(u->arena, ",%s,%s=", protocol, field);
+    static const char field[] = ","REG_SERVICE"=";
     int n = 0;
 
     memset(hits, 0, N_PORTS);
     for (size_t i = 0; i < u->plan.flows.n; i++) {
         const struct plan_flow *flow = &u->plan.flows.v[i];
-        const char *p = strstr(flow->match, match);
+        const char *p = strstr(flow->match, field);
 
-        if (flow->table == TABLE_POLICY && p
-            && !strncmp(flow->match, ends, strlen(ends))) {
+        if (flow->table == TABLE_POLICY && p) {
             char *end;
-            uint32_t value = strtoul(p + strlen(match), &end, 0);
+            uint32_t value = strtoul(p + strlen(field), &end, 0);
             uint32_t mask = (*end == '/' ? strtoul(end + 1, &end, 0)
-                             : 0xffff);
+                             : UINT32_MAX);
+            bool hit = false;
 
             ck_assert_msg(!*end, "%s", flow->match);
             for (uint32_t port = 0; port < N_PORTS; port++) {
-                hits[port] += (port & mask) == (value & mask);
+                if (((service | port) & mask) == value) {
+                    hits[port]++;
+                    hit = true;
+                }
             }
-            n++;
+            n += hit;
         }
     }
     return n;
@@ -71,22 +72,22 @@ static void
 assert_cover(const char *ports, const struct port_range *ranges,
              size_t n_ranges, bool once, int n_flows)
 {
-    static const struct {
-        const char *protocol, *field;
-        enum of_direction direction;
-    } cases[] = {
-        { "tcp", "tp_dst", DIRECTION_FORWARD },
-        { "tcp6", "tp_dst", DIRECTION_FORWARD },
-        { "tcp", "tp_src", DIRECTION_REPLY },
-        { "tcp6", "tp_src", DIRECTION_REPLY },
+    static const uint32_t services[] = {
+        SERVICE_TRACKED | SERVICE_PROTOCOL(IPPROTO_TCP),
+        SERVICE_TRACKED | SERVICE_PROTOCOL(IPPROTO_TCP) | SERVICE_IPV6,
+    };
+    static const uint32_t others[] = {
+        SERVICE_TRACKED | SERVICE_PROTOCOL(IPPROTO_UDP),
+        SERVICE_STATELESS | SERVICE_PROTOCOL(IPPROTO_TCP),
+        SERVICE_STATELESS | SERVICE_PROTOCOL(IPPROTO_UDP),
+        0,
     };
     static uint8_t hits[N_PORTS];
     struct unit u;
 
     compile_ports(&u, ports);
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        int n = count_hits(&u, cases[i].protocol, cases[i].field,
-                           cases[i].direction, hits);
+    for (size_t i = 0; i < ARRAY_SIZE(services); i++) {
+        int n = count_hits(&u, services[i], hits);
 
         ck_assert_msg(!n_flows || n == n_flows, "%s: %d flows, not %d",
                       ports, n, n_flows);
@@ -98,10 +99,13 @@ assert_cover(const char *ports, const struct port_range *ranges,
                             && port <= ranges[j].last);
             }
             ck_assert_msg(in ? (once ? hits[port] == 1 : hits[port] > 0)
-                          : !hits[port], "%s: %s port %u is matched %d "
-                          "times", ports, cases[i].protocol, port,
-                          hits[port]);
+                          : !hits[port], "%s: %#x port %u is matched %d "
+                          "times", ports, services[i], port, hits[port]);
         }
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+        ck_assert_msg(!count_hits(&u, others[i], hits), "%s: %#x is matched",
+                      ports, others[i]);
     }
     unit_destroy(&u);
 }

@@ -74,6 +74,15 @@ unit_resolve(struct unit *u, const char *text)
     }
 }
 
+void
+unit_build(struct unit *u, const char *node)
+{
+    u->prog = ir_build(u->policy, node, u->arena);
+    ck_assert_ptr_nonnull(u->prog);
+    plan_init(&u->plan, u->arena, u->prog->node);
+    openflow_emit(u->prog, &u->plan);
+}
+
 static void
 unit_emit(struct unit *u, const char *node)
 {
@@ -81,10 +90,7 @@ unit_emit(struct unit *u, const char *node)
         u->policy = policy_resolve(u->intent, u->arena, &u->diags);
     }
     ck_assert_msg(u->policy && !u->diags.list.n, "%s", unit_diags(u));
-    u->prog = ir_build(u->policy, node, u->arena);
-    ck_assert_ptr_nonnull(u->prog);
-    plan_init(&u->plan, u->arena, u->prog->node);
-    openflow_emit(u->prog, &u->plan);
+    unit_build(u, node);
 }
 
 void
@@ -180,6 +186,7 @@ main(void)
     srunner_add_suite(runner, sema_suite());
     srunner_add_suite(runner, conflict_suite());
     srunner_add_suite(runner, openflow_suite());
+    srunner_add_suite(runner, conjunction_suite());
     srunner_add_suite(runner, ports_suite());
     srunner_add_suite(runner, flows_suite());
     srunner_add_suite(runner, gcra_suite());

@@ -34,6 +34,7 @@ Suite *intent_suite(void);
 Suite *sema_suite(void);
 Suite *conflict_suite(void);
 Suite *openflow_suite(void);
+Suite *conjunction_suite(void);
 Suite *ports_suite(void);
 Suite *flows_suite(void);
 Suite *gcra_suite(void);
@@ -62,6 +63,9 @@ void unit_value(struct unit *, const char *text);
 void unit_parse(struct unit *, const char *text);
 void unit_resolve(struct unit *, const char *text);
 
+/* Compiles what unit_resolve() resolved for 'node'. */
+void unit_build(struct unit *, const char *node);
+
 /* Compiles for 'node' and fails the test if anything is wrong. */
 void unit_compile(struct unit *, const char *text, const char *node);
 
@@ -82,6 +86,10 @@ const char *unit_plan_text(struct unit *);
  * every list in another order, which 'seed' decides. */
 const char *unit_shuffle(struct arena *, const struct value *,
                          unsigned int seed);
+
+/* The text of an intent of tenants "a" and "b" on node "n1", with rules and
+ * peerings that 'seed' draws by lot.  It may contradict itself in classes. */
+const char *unit_lot(struct arena *, unsigned int seed);
 
 /* The rule of this name, such as "a/r"; fails the test if it is not there. */
 const struct policy_rule *unit_rule(const struct unit *, const char *name);

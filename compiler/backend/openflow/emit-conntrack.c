@@ -8,11 +8,13 @@
 
 #include "backend/openflow/emit.h"
 
+#include <inttypes.h>
 #include <netinet/in.h>
 
 #include "util.h"
 
-/* Services that cannot be tracked go round conntrack. */
+/* Services that cannot be tracked go round conntrack.  Their fragments have no
+ * port to be told by until conntrack has seen them whole. */
 static void
 emit_stateless(struct emitter *e)
 {
@@ -22,8 +24,10 @@ emit_stateless(struct emitter *e)
         for (size_t j = 0; j < service->matches.n; j++) {
             const struct service_match *m = &service->matches.v[j];
             const char *actions = FORMAT(
-                e, "set_field:%d->"REG_DIRECTION",goto_table:%d",
-                DIRECTION_STATELESS, TABLE_ROUTE);
+                e, "set_field:%d->"REG_DIRECTION",set_field:%#"PRIx32"->"
+                REG_SERVICE",goto_table:%d", DIRECTION_STATELESS,
+                SERVICE_STATELESS | SERVICE_PROTOCOL(m->protocol)
+                | m->ports.first, TABLE_ROUTE);
 
             /* services.def has UDP ports, each by itself, only. */
             ovs_assert(m->protocol == IPPROTO_UDP
@@ -32,7 +36,32 @@ emit_stateless(struct emitter *e)
                       FORMAT(e, "udp,tp_dst=%u", m->ports.first), actions);
             emit_flow(e, TABLE_TRACK, PRIORITY_ALLOW, REASON_PIPELINE,
                       FORMAT(e, "udp6,tp_dst=%u", m->ports.first), actions);
+            emit_flow(e, TABLE_STATE, PRIORITY_FORBIDDEN, REASON_FRAGMENT,
+                      FORMAT(e, "ct_state=+trk-rpl-inv,ct_nw_proto=%d,"
+                             "ct_tp_dst=%u", m->protocol, m->ports.first),
+                      "drop");
         }
+    }
+}
+
+/* DHCP replies in fragments, which the SPOOF table cannot know. */
+static void
+emit_forbidden_fragments(struct emitter *e)
+{
+    static const struct {
+        const char *family;
+        int port;
+    } servers[] = { { "ip", DHCP_SERVER }, { "ipv6", DHCPV6_SERVER } };
+
+    for (size_t i = 0; i < ARRAY_SIZE(servers); i++) {
+        emit_flow(e, TABLE_STATE, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
+                  FORMAT(e, "%s,ct_state=+trk-rel-rpl-inv,ct_nw_proto=%d,"
+                         "ct_tp_src=%d", servers[i].family, IPPROTO_UDP,
+                         servers[i].port), "drop");
+        emit_flow(e, TABLE_STATE, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
+                  FORMAT(e, "%s,ct_state=+trk-rel+rpl-inv,ct_nw_proto=%d,"
+                         "ct_tp_dst=%d", servers[i].family, IPPROTO_UDP,
+                         servers[i].port), "drop");
     }
 }
 
@@ -42,8 +71,12 @@ emit_direction(struct emitter *e, const char *ct_state,
 {
     emit_flow(e, TABLE_STATE, PRIORITY_ALLOW, REASON_PIPELINE,
               FORMAT(e, "ct_state=%s", ct_state),
-              FORMAT(e, "set_field:%d->"REG_DIRECTION",goto_table:%d",
-                     direction, TABLE_ROUTE));
+              FORMAT(e, "set_field:%d->"REG_DIRECTION","
+                     "set_field:%#"PRIx32"/%#"PRIx32"->"REG_SERVICE","
+                     "move:ct_nw_proto->"REG_SERVICE"[16..23],"
+                     "move:ct_tp_dst->"REG_SERVICE"[0..15],goto_table:%d",
+                     direction, SERVICE_TRACKED, SERVICE_TRACKED,
+                     TABLE_ROUTE));
 }
 
 /* Adds a flow whose actions call ct() for IPv4 and one for IPv6: OpenFlow
@@ -63,12 +96,20 @@ emit_ct_flow(struct emitter *e, enum of_table table, enum of_priority priority,
 static void
 emit_track(struct emitter *e)
 {
-    emit_ct_flow(e, TABLE_TRACK, PRIORITY_DEFAULT, "",
-                 FORMAT(e, "ct(table=%d,zone="ZONE_FIELD")", TABLE_STATE));
+    const char *ct = FORMAT(e, "ct(table=%d,zone="ZONE_FIELD")", TABLE_STATE);
+
+    emit_flow(e, TABLE_TRACK, PRIORITY_DEFAULT, REASON_PIPELINE, "ip", ct);
+    emit_flow(e, TABLE_TRACK, PRIORITY_DEFAULT, REASON_PIPELINE, "ipv6",
+              FORMAT(e, "set_field:%#"PRIx32"->"REG_SERVICE",%s",
+                     SERVICE_IPV6, ct));
 
     emit_direction(e, "+trk+new-rel-inv", DIRECTION_FORWARD);
     emit_direction(e, "+trk+est-rpl-inv", DIRECTION_FORWARD);
     emit_direction(e, "+trk+est+rpl-inv", DIRECTION_REPLY);
+    /* ICMP errors for the opener.  One for the other side has a state that
+     * Open vSwitch takes for no connection's (is_ct_valid()), and so no tuple
+     * to be judged by. */
+    emit_direction(e, "+trk+rel+rpl-new-est-inv", DIRECTION_REPLY);
 }
 
 static void
@@ -109,12 +150,16 @@ emit_peer(struct emitter *e)
     emit_flow(e, TABLE_PEER_STATE, PRIORITY_ALLOW, REASON_PIPELINE,
               FORMAT(e, "ct_state=+trk+est+rpl-inv,"REG_DIRECTION"=%d",
                      DIRECTION_REPLY), to_class);
+    emit_flow(e, TABLE_PEER_STATE, PRIORITY_ALLOW, REASON_PIPELINE,
+              FORMAT(e, "ct_state=+trk+rel+rpl-new-est-inv,"
+                     REG_DIRECTION"=%d", DIRECTION_REPLY), to_class);
 }
 
 void
 emit_conntrack(struct emitter *e)
 {
     emit_stateless(e);
+    emit_forbidden_fragments(e);
     emit_track(e);
     emit_commit(e);
     emit_peer(e);

@@ -9,17 +9,21 @@
 #include "backend/openflow/emit.h"
 
 #include <inttypes.h>
-#include <netinet/in.h>
-#include <string.h>
 
+#include "backend/openflow/conjunction.h"
 #include "util.h"
 
 /* The POLICY table.  A packet is judged by the present policy whatever the
- * state of its connection: replies match the rule with both sides swapped, so
- * that a connection dies when policy withdraws the rule.  Each pair of
- * endpoints has flows of its own. */
+ * state of its connection, so that a connection dies when policy withdraws
+ * its rule: by who opened it to whom and for what, see TABLE_SIDES and
+ * REG_SERVICE. */
 
-VEC_TYPEDEF(match_vec, const char *);
+/* Fields of one side of a rule. */
+struct side_fields {
+    const char *tenant, *group;
+};
+static const struct side_fields from_fields = { REG_FROM_TENANT, REG_FROM };
+static const struct side_fields to_fields = { REG_TO_TENANT, REG_TO };
 
 static enum of_priority
 rule_priority(enum rule_kind kind)
@@ -31,120 +35,6 @@ rule_priority(enum rule_kind kind)
     case RULE_DEFAULT: return PRIORITY_DEFAULT;
     }
     OVS_NOT_REACHED();
-}
-
-/* Appends "PREFIX[,FIELD=VALUE/MASK]" for each of the fewest masks that cover
- * 'range' exactly. */
-static void
-cover_range(struct emitter *e, const char *prefix, const char *field,
-            struct port_range range, match_vec *out)
-{
-    uint32_t port = range.first;
-
-    while (port <= range.last) {
-        uint32_t size = port & -port;   /* The largest aligned block. */
-
-        while (port + size - 1 > range.last) {
-            size >>= 1;
-        }
-        *vec_push(e->arena, out) = (
-            size == 1 ? FORMAT(e, "%s,%s=%"PRIu32, prefix, field, port)
-            : FORMAT(e, "%s,%s=%#"PRIx32"/%#"PRIx32, prefix, field, port,
-                     0x10000 - size));
-        port += size;
-    }
-}
-
-static const char *
-protocol_name(uint8_t protocol)
-{
-    switch (protocol) {
-    case IPPROTO_TCP: return "tcp";
-    case IPPROTO_UDP: return "udp";
-    case IPPROTO_ICMP: return "icmp";
-    case IPPROTO_ICMPV6: return "icmp6";
-    }
-    OVS_NOT_REACHED();
-}
-
-/* Adds the matches of 'm' on the port field 'field' ("tp_dst", or "tp_src"
- * for replies). */
-static void
-add_matches(struct emitter *e, const struct service_match *m,
-            const char *field, match_vec *out)
-{
-    const char *name = protocol_name(m->protocol);
-
-    if (!m->ports.last) {
-        *vec_push(e->arena, out) = name;
-    } else {
-        cover_range(e, name, field, m->ports, out);
-        cover_range(e, FORMAT(e, "%s6", name), field, m->ports, out);
-    }
-}
-
-static match_vec
-service_matches(struct emitter *e, const struct policy_service *service,
-                const char *field)
-{
-    match_vec out = VEC_INIT;
-
-    for (size_t i = 0; service && i < service->matches.n; i++) {
-        add_matches(e, &service->matches.v[i], field, &out);
-    }
-    return out;
-}
-
-/* The matches of 'service' on ports of symmetric services, whose packets go
- * round conntrack whatever the service that a rule names. */
-static match_vec
-stateless_matches(struct emitter *e, const struct policy_service *service)
-{
-    match_vec out = VEC_INIT;
-
-    for (size_t i = 0; service && i < e->prog->symmetric.n; i++) {
-        /* As in emit_stateless(), each match is one port. */
-        const struct service_match *s = e->prog->symmetric.v[i]->matches.v;
-
-        for (size_t j = 0; j < service->matches.n; j++) {
-            const struct service_match *m = &service->matches.v[j];
-
-            if (m->protocol == s->protocol
-                && m->ports.first <= s->ports.first
-                && m->ports.last >= s->ports.last) {
-                add_matches(e, s, "tp_dst", &out);
-                break;
-            }
-        }
-    }
-    return out;
-}
-
-/* Matches of one direction of a rule. */
-struct side {
-    enum of_direction direction;
-    bool swapped;               /* From the rule's "to" to its "from". */
-    match_vec services;         /* Empty: any service. */
-};
-
-static void
-emit_pair(struct emitter *e, const struct ir_rule *rule,
-          const struct side *side, const struct ir_endpoint *from,
-          const struct ir_endpoint *to, const char *actions)
-{
-    const char *ends = FORMAT(e, REG_DIRECTION"=%d,"REG_SOURCE"=%#"PRIx32","
-                              REG_DEST"=%#"PRIx32, side->direction,
-                              side->swapped ? to->number : from->number,
-                              side->swapped ? from->number : to->number);
-    enum of_priority priority = rule_priority(rule->policy->kind);
-
-    if (!side->services.n) {
-        emit_flow(e, TABLE_POLICY, priority, rule->policy->id, ends, actions);
-    }
-    for (size_t i = 0; i < side->services.n; i++) {
-        emit_flow(e, TABLE_POLICY, priority, rule->policy->id,
-                  FORMAT(e, "%s,%s", ends, side->services.v[i]), actions);
-    }
 }
 
 static const char *
@@ -160,43 +50,94 @@ rule_actions(struct emitter *e, const struct policy_rule *rule)
                   TABLE_COMMIT);
 }
 
-static void
-emit_rule(struct emitter *e, const struct ir_rule *rule)
+static side_match_vec
+match_side(struct emitter *e, const struct ir_side *side,
+           const struct side_fields *fields)
 {
-    const struct policy_service *service = rule->policy->service;
-    const char *actions = rule_actions(e, rule->policy);
-    struct side sides[4];
-    size_t n = 0;
+    side_match_vec out = VEC_INIT;
 
-    if (!service || !service->symmetric) {
-        sides[n++] = (struct side) { DIRECTION_FORWARD, false,
-                                     service_matches(e, service, "tp_dst") };
-        sides[n++] = (struct side) { DIRECTION_REPLY, true,
-                                     service_matches(e, service, "tp_src") };
+    for (size_t i = 0; i < side->tenants.n; i++) {
+        *vec_push(e->arena, &out) = (struct side_match) {
+            FORMAT(e, "%s=%#"PRIx32, fields->tenant,
+                   side->tenants.v[i]->number), 0,
+        };
     }
-    if (service_has_symmetric(service)) {
-        for (int swapped = 0; swapped <= 1; swapped++) {
-            sides[n++] = (struct side) { DIRECTION_STATELESS, swapped,
-                                         stateless_matches(e, service) };
-        }
-    }
+    for (size_t i = 0; i < side->groups.n; i++) {
+        const struct ir_group *group = side->groups.v[i];
 
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < rule->from.n; j++) {
-            for (size_t k = 0; k < rule->to.n; k++) {
-                if (rule->from.v[j] != rule->to.v[k]) {
-                    emit_pair(e, rule, &sides[i], rule->from.v[j],
-                              rule->to.v[k], actions);
-                }
+        *vec_push(e->arena, &out) = (struct side_match) {
+            FORMAT(e, "%s=%#"PRIx32, fields->group, group->number),
+            group->n_endpoints == 1 ? group->number : 0,
+        };
+    }
+    return out;
+}
+
+/* 'services' of each tenant that has endpoints in 'from'. */
+static match_vec
+match_tenant_services(struct emitter *e, const struct ir_side *from,
+                      const match_vec *services)
+{
+    const ir_endpoint_vec *endpoints = &from->endpoints;
+    match_vec out = VEC_INIT;
+
+    for (size_t i = 0; i < endpoints->n; i++) {
+        const struct ir_tenant *tenant = endpoints->v[i]->tenant;
+
+        if (!i || tenant != endpoints->v[i - 1]->tenant) {
+            for (size_t j = 0; j < services->n; j++) {
+                *vec_push(e->arena, &out) = FORMAT(
+                    e, REG_FROM_TENANT"=%#"PRIx32",%s", tenant->number,
+                    services->v[j]);
             }
         }
+    }
+    return out;
+}
+
+static void
+add_product(struct emitter *e, const struct ir_rule *rule, const char *part,
+            const struct ir_side *from, const struct ir_side *to,
+            match_vec services, product_vec *products)
+{
+    *vec_push(e->arena, products) = (struct product) {
+        .name = FORMAT(e, "%s %s", rule->policy->name, part),
+        .priority = rule_priority(rule->policy->kind),
+        .rule_id = rule->policy->id,
+        .actions = rule_actions(e, rule->policy),
+        .from = match_side(e, from, &from_fields),
+        .to = match_side(e, to, &to_fields),
+        .services = services,
+        .tenant_services = match_tenant_services(e, from, &services),
+    };
+}
+
+static void
+add_rule(struct emitter *e, const struct ir_rule *rule, product_vec *products)
+{
+    const struct policy_service *service = rule->policy->service;
+
+    if (!service || !service->symmetric) {
+        add_product(e, rule, "tracked", &rule->from, &rule->to,
+                    match_tracked(e, service), products);
+    }
+    if (service_has_symmetric(service)) {
+        match_vec services = match_stateless(e, service);
+
+        add_product(e, rule, "stateless", &rule->from, &rule->to, services,
+                    products);
+        add_product(e, rule, "stateless, back", &rule->to, &rule->from,
+                    services, products);
     }
 }
 
 void
 emit_policy(struct emitter *e)
 {
+    product_vec products = VEC_INIT;
+
     for (size_t i = 0; i < e->prog->rules.n; i++) {
-        emit_rule(e, e->prog->rules.v[i]);
+        add_rule(e, e->prog->rules.v[i], &products);
     }
+    emit_products(e, &products);
 }

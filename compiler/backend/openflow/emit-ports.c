@@ -14,10 +14,6 @@
 #include "packets.h"
 #include "util.h"
 
-/* UDP source ports of DHCP servers (RFC 2131 section 4.1, RFC 8415 section
- * 7.2). */
-enum { DHCP_SERVER = 67, DHCPV6_SERVER = 547 };
-
 static void
 emit_admit(struct emitter *e, const struct ir_endpoint *ep)
 {
@@ -27,10 +23,11 @@ emit_admit(struct emitter *e, const struct ir_endpoint *ep)
               FORMAT(e, "set_field:%#"PRIx32"->"REG_TENANT","
                      "set_field:%#"PRIx32"->"REG_SOURCE","
                      "set_field:%#"PRIx32"->"REG_NETWORK","
-                     "set_field:%#"PRIx16"->"REG_ZONE",goto_table:%d",
+                     "set_field:%#"PRIx16"->"REG_ZONE","
+                     "set_field:%#"PRIx32"->"REG_FROM",goto_table:%d",
                      ep->tenant->number, ep->number,
                      ep->network->policy->intent->vni, ep->tenant->zone,
-                     TABLE_SPOOF));
+                     ep->group->number, TABLE_SPOOF));
 }
 
 /* A neighbor solicitation that tells the truth about its sender.  One
@@ -54,6 +51,7 @@ emit_sources(struct emitter *e, const struct ir_endpoint *ep)
     const char *mac = FORMAT(e, ETH_ADDR_FMT, ETH_ADDR_ARGS(intent->mac));
     struct in6_addr link_local;
     char s[INET6_ADDRSTRLEN + 1];
+    bool has_ip6 = false;
 
     for (size_t i = 0; i < intent->addresses.n; i++) {
         const struct in6_addr *ip = &intent->addresses.v[i].ip;
@@ -67,6 +65,7 @@ emit_sources(struct emitter *e, const struct ir_endpoint *ep)
                       FORMAT(e, "goto_table:%d", TABLE_NEIGHBOR));
         } else {
             emit_solicitation(e, ep, mac, FORMAT(e, "ipv6_src=%s", s));
+            has_ip6 = true;
         }
         emit_flow(e, TABLE_SPOOF, PRIORITY_ALLOW, REASON_PIPELINE,
                   FORMAT(e, REG_SOURCE"=%#"PRIx32",dl_src=%s,%s",
@@ -76,9 +75,11 @@ emit_sources(struct emitter *e, const struct ir_endpoint *ep)
 
     /* Hosts solicit from their modified EUI-64 link-local address as well
      * (RFC 4291 section 2.5.1). */
-    in6_generate_lla(intent->mac, &link_local);
-    ipv6_string_mapped(s, &link_local);
-    emit_solicitation(e, ep, mac, FORMAT(e, "ipv6_src=%s", s));
+    if (has_ip6) {
+        in6_generate_lla(intent->mac, &link_local);
+        ipv6_string_mapped(s, &link_local);
+        emit_solicitation(e, ep, mac, FORMAT(e, "ipv6_src=%s", s));
+    }
 }
 
 /* What no tenant may send, whatever its source address. */
@@ -97,13 +98,6 @@ emit_forbidden(struct emitter *e)
                    ? REASON_SPOOF : REASON_FORBIDDEN_REPLY),
                   FORMAT(e, "icmp6,icmp_type=%d", nd_types[i]), "drop");
     }
-    /* Open vSwitch looks all fragments up with ports of 0, also those that
-     * conntrack has reassembled and taken apart again: no rule with a service
-     * would match them, and a weaker rule without one might. */
-    emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN, REASON_FRAGMENT,
-              "ip,ip_frag=yes", "drop");
-    emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN, REASON_FRAGMENT,
-              "ipv6,ip_frag=yes", "drop");
     emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
               FORMAT(e, "udp,tp_src=%d", DHCP_SERVER), "drop");
     emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,

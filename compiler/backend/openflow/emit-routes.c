@@ -19,9 +19,11 @@ deliver(struct emitter *e, const struct ir_endpoint *to, bool crossing)
 {
     return FORMAT(e, "set_field:%#"PRIx32"->"REG_DEST","
                   "set_field:%#"PRIx16"->"REG_DEST_ZONE",%s"
-                  "goto_table:%d", to->number, to->tenant->zone,
+                  "set_field:%#"PRIx32"->"REG_TO_TENANT","
+                  "set_field:%#"PRIx32"->"REG_TO",goto_table:%d",
+                  to->number, to->tenant->zone,
                   crossing ? "set_field:1->"REG_CROSSING"," : "",
-                  TABLE_POLICY);
+                  to->tenant->number, to->group->number, TABLE_SELF);
 }
 
 /* Within a network: the MAC and the address are the same endpoint's. */
@@ -61,13 +63,16 @@ emit_gateway_routes(struct emitter *e, const struct ir_tenant *from,
     }
 }
 
+/* From each tenant on one side to the endpoints of the other. */
 static void
 emit_peering_routes(struct emitter *e, const ir_endpoint_vec *from,
                     const ir_endpoint_vec *to)
 {
     for (size_t i = 0; i < from->n; i++) {
-        for (size_t j = 0; j < to->n; j++) {
-            emit_gateway_routes(e, from->v[i]->tenant, to->v[j]);
+        if (!i || from->v[i]->tenant != from->v[i - 1]->tenant) {
+            for (size_t j = 0; j < to->n; j++) {
+                emit_gateway_routes(e, from->v[i]->tenant, to->v[j]);
+            }
         }
     }
 }
@@ -115,8 +120,10 @@ emit_routes(struct emitter *e)
         const struct ir_rule *rule = e->prog->rules.v[i];
 
         if (rule->policy->kind == RULE_PEERING) {
-            emit_peering_routes(e, &rule->from, &rule->to);
-            emit_peering_routes(e, &rule->to, &rule->from);
+            emit_peering_routes(e, &rule->from.endpoints,
+                                &rule->to.endpoints);
+            emit_peering_routes(e, &rule->to.endpoints,
+                                &rule->from.endpoints);
         }
     }
 }

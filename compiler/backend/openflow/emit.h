@@ -15,6 +15,10 @@
 #include "ir/ir.h"
 #include "plan/plan.h"
 
+/* UDP source ports of DHCP servers (RFC 2131 section 4.1, RFC 8415 section
+ * 7.2). */
+enum { DHCP_SERVER = 67, DHCPV6_SERVER = 547 };
+
 struct emitter {
     const struct ir_prog *prog;
     struct plan *plan;
@@ -30,11 +34,22 @@ void emit_conntrack(struct emitter *);
 /* ROUTE, GATEWAY and OUTPUT. */
 void emit_routes(struct emitter *);
 
+/* SELF and SIDES. */
+void emit_sides(struct emitter *);
+
 /* POLICY. */
 void emit_policy(struct emitter *);
 
 /* CLASS and METER. */
 void emit_qos(struct emitter *);
+
+VEC_TYPEDEF(match_vec, const char *);
+
+/* The matches of 'service' (NULL: any) on REG_SERVICE: of what is tracked, and
+ * of the ports of symmetric services, whose packets go round conntrack
+ * whatever the service that a rule names. */
+match_vec match_tracked(struct emitter *, const struct policy_service *);
+match_vec match_stateless(struct emitter *, const struct policy_service *);
 
 /* Adds one flow; 'id' is the rule's or a REASON_*. */
 void emit_flow(struct emitter *, enum of_table, enum of_priority, uint64_t id,

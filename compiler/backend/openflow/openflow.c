@@ -44,6 +44,8 @@ emit_misses(struct emitter *e)
         [TABLE_STATE] = REASON_CT_INVALID,
         [TABLE_ROUTE] = REASON_UNREACHABLE,
         [TABLE_GATEWAY] = REASON_UNREACHABLE,
+        [TABLE_SELF] = REASON_DEFAULT,
+        [TABLE_SIDES] = REASON_CT_INVALID,
         [TABLE_POLICY] = REASON_DEFAULT,
         [TABLE_COMMIT] = REASON_CT_INVALID,
         [TABLE_PEER] = REASON_CT_INVALID,
@@ -111,6 +113,7 @@ openflow_emit(const struct ir_prog *prog, struct plan *plan)
     emit_ports(&e);
     emit_conntrack(&e);
     emit_routes(&e);
+    emit_sides(&e);
     emit_policy(&e);
     emit_qos(&e);
     add_cookies(&e);

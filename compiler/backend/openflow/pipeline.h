@@ -23,7 +23,9 @@ enum of_table {
     TABLE_STATE,        /* Connection state -> direction. */
     TABLE_ROUTE,        /* Destination MAC -> endpoint, or the gateway. */
     TABLE_GATEWAY,      /* Destination address -> endpoint; TTL. */
-    TABLE_POLICY,       /* Sender, receiver, service -> class, or drop. */
+    TABLE_SELF,         /* The receiver is not the sender. */
+    TABLE_SIDES,        /* Who opened it, to whom. */
+    TABLE_POLICY,       /* Opener, opened, service -> class, or drop. */
     TABLE_COMMIT,       /* New connections enter conntrack. */
     TABLE_PEER,         /* Another tenant's packet: into its zone as well. */
     TABLE_PEER_STATE,   /* The state in that zone. */
@@ -42,8 +44,27 @@ enum of_table {
 #define REG_CLASS       "reg5"  /* CLASS_VALUE(); 0 is best-effort. */
 #define REG_ZONE        "reg6"  /* Sender's conntrack zone. */
 #define REG_DIRECTION   "reg7"  /* enum of_direction. */
+#define REG_SERVICE     "reg8"  /* SERVICE_*; 0 is unknown. */
 #define REG_DEST_ZONE   "reg9"  /* Receiver's conntrack zone. */
 #define REG_CROSSING    "reg10" /* 1 if the receiver is another tenant's. */
+/* The two sides of what a packet belongs to: "from" opened the connection.
+ * Until TABLE_SIDES "from" is the sender and "to" the receiver. */
+#define REG_FROM_TENANT "reg11" /* Tenant number. */
+#define REG_FROM        "reg12" /* Group number. */
+#define REG_TO_TENANT   "reg13"
+#define REG_TO          "reg14"
+#define REG_SCRATCH     "reg15"
+
+/* REG_SERVICE: what the packet is judged by.  For a tracked one this is the
+ * tuple of the packet that opened the connection, so that replies, fragments
+ * and ICMP errors are judged as it was. */
+#define SERVICE_TRACKED     UINT32_C(0x80000000)
+#define SERVICE_STATELESS   UINT32_C(0x40000000)
+#define SERVICE_IPV6        UINT32_C(0x01000000)    /* Of tracked ones. */
+#define SERVICE_PROTOCOL(P) ((uint32_t) (P) << 16)
+#define SERVICE_PORT_BITS   UINT32_C(0x0000ffff)    /* Destination port. */
+#define SERVICE_PROTOCOL_BITS (SERVICE_PROTOCOL(0xff))
+#define SERVICE_KIND_BITS   (SERVICE_TRACKED | SERVICE_STATELESS)
 
 /* Fields of ct(zone=...). */
 #define ZONE_FIELD      "NXM_NX_REG6[0..15]"

@@ -1,0 +1,57 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef BACKEND_OPENFLOW_CONJUNCTION_H
+#define BACKEND_OPENFLOW_CONJUNCTION_H 1
+
+/* Sets in the POLICY table: conjunctive matches (ovs-fields(7), "Conjunctive
+ * Match Fields").
+ *
+ * A product of three sets of matches, all senders, all receivers and all
+ * services of a rule, becomes a flow for each of their members, with the
+ * action conjunction(ID, k/3), and one that matches conj_id=ID and acts.
+ * Members that products of one priority share are one flow with a list of
+ * conjunctions.  A product that takes no more flows multiplied out stays
+ * plain.
+ *
+ * Where products of one priority overlap, the switch chooses one of them:
+ * they must do the same.  Plain flows are preferred to conjunctions. */
+
+#include "backend/openflow/emit.h"
+
+enum { N_DIMENSIONS = 3 };
+
+/* A match on one side, and the endpoint that it holds if that is only one;
+ * else 0. */
+struct side_match {
+    const char *match;
+    uint32_t only;
+};
+
+VEC_TYPEDEF(side_match_vec, struct side_match);
+
+struct product {
+    const char *name;           /* The conjunction's number follows from it. */
+    enum of_priority priority;
+    uint64_t rule_id;
+    const char *actions;
+    /* The sides and the services.  As members of a conjunction services name
+     * the tenants of "from": without that, one flow would be all tenants',
+     * and each one's change would change it. */
+    side_match_vec from, to;
+    match_vec services, tenant_services;
+};
+
+/* The action takes 16 bytes, and a flow_mod has less than 64 kB.  What comes
+ * above that, in the order of rules, stays plain. */
+enum { MAX_CONJUNCTIONS = 4000 };
+
+VEC_TYPEDEF(product_vec, struct product);
+
+/* Emits the POLICY flows of 'products'. */
+void emit_products(struct emitter *, const product_vec *products);
+
+#endif /* backend/openflow/conjunction.h */
