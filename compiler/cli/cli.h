@@ -9,6 +9,8 @@
 
 /* The command line: arguments, help, output.  Only cli/ prints. */
 
+#include <stdbool.h>
+
 /* Exit statuses. */
 enum {
     EXIT_DONE = 0,
@@ -25,6 +27,7 @@ struct cli_options {
     const char *intent;         /* File name. */
     const char *node, *bridge, *db, *output;
     int timeout;                /* Seconds. */
+    bool verbose;
 };
 
 /* Options of a command, for its table entry. */
@@ -33,6 +36,7 @@ enum {
     OPTION_BRIDGE = 1 << 1,     /* Required. */
     OPTION_OUTPUT = 1 << 2,     /* Not required. */
     OPTION_SWITCH = 1 << 3,     /* --db, --timeout; not required. */
+    OPTION_VERBOSE = 1 << 4,    /* Not required. */
 };
 
 struct cli_command {

@@ -141,6 +141,16 @@ cmd_check(const struct cli_options *options)
     return ok ? EXIT_DONE : EXIT_WRONG;
 }
 
+static void
+print_counts(const struct plan *plan)
+{
+    struct plan_counts counts = plan_count(plan);
+
+    fprintf(stderr, "%s: %zu flows, %zu distinct masks, %zu meters, %zu "
+            "conjunctions\n", plan->node, counts.flows, counts.masks,
+            counts.meters, counts.conjunctions);
+}
+
 static int
 cmd_compile(const struct cli_options *options)
 {
@@ -152,6 +162,9 @@ cmd_compile(const struct cli_options *options)
         const char *reason = plan_write(&plan, options->output);
 
         print_left_out(&plan);
+        if (options->verbose) {
+            print_counts(&plan);
+        }
         if (reason) {
             print_error(reason);
         } else {
@@ -243,8 +256,8 @@ cmd_status(const struct cli_options *options)
 const struct cli_command cli_commands[] = {
     { "check", 0, cmd_check,
       "INTENT", "say whether the intent is right, and if not, where" },
-    { "compile", OPTION_NODE | OPTION_OUTPUT, cmd_compile,
-      "INTENT --node=NODE [-o DIR]",
+    { "compile", OPTION_NODE | OPTION_OUTPUT | OPTION_VERBOSE, cmd_compile,
+      "INTENT --node=NODE [-o DIR] [-v]",
       "write flows.txt, meters.txt and manifest.json" },
     { "apply", OPTION_NODE | OPTION_BRIDGE | OPTION_SWITCH, cmd_apply,
       "INTENT --node=NODE --bridge=BRIDGE",

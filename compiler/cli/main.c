@@ -31,6 +31,7 @@ static const struct {
     { { "output", required_argument, NULL, 'o' }, OPTION_OUTPUT },
     { { "db", required_argument, NULL, 'd' }, OPTION_SWITCH },
     { { "timeout", required_argument, NULL, 't' }, OPTION_SWITCH },
+    { { "verbose", no_argument, NULL, 'v' }, OPTION_VERBOSE },
     { { "help", no_argument, NULL, 'h' }, 0 },
     { { "version", no_argument, NULL, 'V' }, 0 },
 };
@@ -48,6 +49,7 @@ print_help(void)
          "  --node=NODE           the node of the intent to compile for\n"
          "  --bridge=BRIDGE       the bridge that holds its policy\n"
          "  -o, --output=DIR      where compile writes (default: .)\n"
+         "  -v, --verbose         compile also says how large the plan is\n"
          "  --db=DATABASE         OVSDB (default: unix:RUNDIR/db.sock)\n"
          "  -t, --timeout=SECS    for the switch and the database (default: "
          "10)\n"
@@ -114,7 +116,7 @@ parse_options(int argc, char *argv[], struct cli_options *options)
         long_options[i] = option_table[i].option;
     }
     for (;;) {
-        int c = getopt_long(argc, argv, "o:t:hV", long_options, NULL);
+        int c = getopt_long(argc, argv, "o:t:vhV", long_options, NULL);
 
         if (c == -1) {
             return given;
@@ -125,6 +127,7 @@ parse_options(int argc, char *argv[], struct cli_options *options)
         case 'o': options->output = optarg; break;
         case 'd': options->db = optarg; break;
         case 't': options->timeout = parse_timeout(optarg); break;
+        case 'v': options->verbose = true; break;
         case 'h': print_help(); exit(EXIT_DONE);
         case 'V': puts(PACKAGE_STRING); exit(EXIT_DONE);
         default:                        /* getopt_long() has said why. */

@@ -83,6 +83,13 @@ void plan_finish(struct plan *);
 const char *plan_flow_string(const struct plan *, const struct plan_flow *);
 const char *plan_meter_string(const struct plan *, const struct plan_meter *);
 
+/* How large a plan is.  Masks are the sets of bits that the flows of a table
+ * match, counted in each table: the switch looks in each for itself. */
+struct plan_counts {
+    size_t flows, masks, meters, conjunctions;
+};
+struct plan_counts plan_count(const struct plan *);
+
 /* Writes flows.txt, meters.txt and manifest.json to the folder 'dir', which
  * is made if it is not there.  Each file is replaced as a whole or not at
  * all.  Returns NULL, or a reason in 'plan->arena'. */

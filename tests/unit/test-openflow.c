@@ -12,6 +12,9 @@
 #include <unistd.h>
 
 #include "backend/openflow/pipeline.h"
+#include "flow.h"
+#include "openvswitch/match.h"
+#include "openvswitch/ofp-flow.h"
 #include "sema/ident.h"
 #include "unit.h"
 
@@ -360,6 +363,53 @@ START_TEST(test_plan_sorts_and_merges)
 }
 END_TEST
 
+/* The masks that Open vSwitch makes of the flows' text. */
+START_TEST(test_plan_counts)
+{
+    VEC(struct { uint8_t table; struct flow_wildcards wc; }) masks = VEC_INIT;
+    struct plan plan;
+
+    plan_init(&plan, u.arena, "n");
+    for (size_t i = 0; i < u.plan.flows.n; i++) {
+        const char *text = plan_flow_string(&u.plan, flow_at(i));
+        enum ofputil_protocol usable;
+        struct ofputil_flow_mod fm;
+        struct flow_wildcards wc;
+        size_t j;
+
+        if (flow_at(i)->table == TABLE_ADMIT
+            || flow_at(i)->table == TABLE_OUTPUT) {
+            continue;           /* Names ports that are not there. */
+        }
+        *vec_push(u.arena, &plan.flows) = *flow_at(i);
+        char *error = parse_ofp_str(&fm, OFPFC_ADD, text, NULL, NULL,
+                                    &usable);
+        ck_assert_msg(!error, "%s: %s", text, error);
+        minimask_expand(fm.match.mask, &wc);
+        for (j = 0; j < masks.n; j++) {
+            if (masks.v[j].table == fm.table_id
+                && flow_wildcards_equal(&masks.v[j].wc, &wc)) {
+                break;
+            }
+        }
+        if (j == masks.n) {
+            vec_push(u.arena, &masks);
+            masks.v[j].table = fm.table_id;
+            masks.v[j].wc = wc;
+        }
+        minimatch_destroy(&fm.match);
+        free(fm.ofpacts);
+    }
+
+    struct plan_counts counts = plan_count(&plan);
+    ck_assert_uint_eq(counts.flows, plan.flows.n);
+    ck_assert_uint_eq(counts.masks, masks.n);
+    ck_assert_uint_eq(counts.conjunctions, 0);
+    ck_assert_uint_eq(plan_count(&u.plan).masks, masks.n + 4);
+    ck_assert_uint_eq(plan_count(&u.plan).meters, 2);
+}
+END_TEST
+
 START_TEST(test_plan_write)
 {
     static const char *const names[] = {
@@ -410,6 +460,7 @@ openflow_suite(void)
     tc = unit_case(suite, "plan");
     tcase_add_checked_fixture(tc, compile_world, destroy_world);
     tcase_add_test(tc, test_plan_sorts_and_merges);
+    tcase_add_test(tc, test_plan_counts);
     tcase_add_test(tc, test_plan_write);
     return suite;
 }
