@@ -62,16 +62,18 @@ DEFINE_COMPARE_NAMES(rule)
 #define RESOLVE(R, VEC, TEXT, WHAT)                                     \
     ({                                                                  \
         typeof((VEC)->v[0]) found__ = NULL;                             \
-        struct nearest nearest__ = nearest_init((TEXT).s ? (TEXT).s : ""); \
                                                                         \
-        for (size_t i__ = 0; (TEXT).s && i__ < (VEC)->n; i__++) {       \
-            if (!strcmp((VEC)->v[i__]->name, (TEXT).s)) {               \
-                found__ = (VEC)->v[i__];                                \
-                break;                                                  \
-            }                                                           \
-            nearest_try(&nearest__, (VEC)->v[i__]->name);               \
+        for (size_t i__ = 0; (TEXT).s && !found__ && i__ < (VEC)->n;    \
+             i__++) {                                                   \
+            found__ = (strcmp((VEC)->v[i__]->name, (TEXT).s) ? NULL     \
+                       : (VEC)->v[i__]);                                \
         }                                                               \
         if ((TEXT).s && !found__) {                                     \
+            struct nearest nearest__ = nearest_init((TEXT).s);          \
+                                                                        \
+            for (size_t i__ = 0; i__ < (VEC)->n; i__++) {               \
+                nearest_try(&nearest__, (VEC)->v[i__]->name);           \
+            }                                                           \
             dangling(R, (TEXT), "the intent", WHAT, nearest__.best);    \
         }                                                               \
         found__;                                                        \
