@@ -38,6 +38,7 @@ libbulkhead_a_SOURCES = \
 	compiler/ir/ir.h \
 	compiler/ir/reasons.def \
 	compiler/plan/count.c \
+	compiler/plan/diff.c \
 	compiler/plan/plan.c \
 	compiler/plan/plan.h \
 	compiler/plan/write.c \

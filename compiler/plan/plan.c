@@ -31,29 +31,26 @@ plan_add_flow(struct plan *plan, uint8_t table, uint16_t priority,
     };
 }
 
-/* Orders flows as a reader wants them, equal ones as they were added. */
-static int
-compare_flows(const void *a_, const void *b_)
+int
+plan_compare_flows(const struct plan_flow *a, const struct plan_flow *b)
 {
-    const struct plan_flow *const *ap = a_;
-    const struct plan_flow *const *bp = b_;
-    const struct plan_flow *a = *ap, *b = *bp;
-
     if (a->table != b->table) {
         return a->table < b->table ? -1 : 1;
     } else if (a->priority != b->priority) {
         return a->priority > b->priority ? -1 : 1;
     }
-
-    int cmp = strcmp(a->match, b->match);
-    return cmp ? cmp : a < b ? -1 : a > b;
+    return strcmp(a->match, b->match);
 }
 
-static bool
-is_same_key(const struct plan_flow *a, const struct plan_flow *b)
+/* Orders equal flows as they were added. */
+static int
+compare_added(const void *a_, const void *b_)
 {
-    return (a->table == b->table && a->priority == b->priority
-            && !strcmp(a->match, b->match));
+    const struct plan_flow *const *a = a_;
+    const struct plan_flow *const *b = b_;
+    int cmp = plan_compare_flows(*a, *b);
+
+    return cmp ? cmp : *a < *b ? -1 : *a > *b;
 }
 
 void
@@ -67,10 +64,10 @@ plan_finish(struct plan *plan)
         sorted[i] = &plan->flows.v[i];
     }
     if (n) {
-        qsort(sorted, n, sizeof *sorted, compare_flows);
+        qsort(sorted, n, sizeof *sorted, compare_added);
     }
     for (size_t i = 0; i < n; i++) {
-        if (!i || !is_same_key(sorted[i], sorted[i - 1])) {
+        if (!i || plan_compare_flows(sorted[i], sorted[i - 1])) {
             kept[n_kept++] = *sorted[i];
         } else if (strcmp(sorted[i]->actions, kept[n_kept - 1].actions)) {
             plan->conflict = arena_printf(

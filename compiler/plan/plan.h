@@ -90,6 +90,22 @@ struct plan_counts {
 };
 struct plan_counts plan_count(const struct plan *);
 
+/* What turns 'old' into 'new', both finished.  The flows are theirs, the
+ * arrays are in the arena of 'new'.  A meter that changes is deleted and
+ * added.  Takes time proportional to the flows and the square of the meters.
+ */
+VEC_TYPEDEF(plan_flows, const struct plan_flow *);
+struct plan_diff {
+    plan_flows added, changed;  /* Of 'new'. */
+    plan_flows deleted;         /* Of 'old'. */
+    size_t meters_added, meters_deleted;
+};
+struct plan_diff plan_compare(const struct plan *old, const struct plan *new);
+
+/* The order of finished flows: negative, zero or positive as strcmp().  Zero:
+ * the same table, priority and match. */
+int plan_compare_flows(const struct plan_flow *, const struct plan_flow *);
+
 /* Writes flows.txt, meters.txt and manifest.json to the folder 'dir', which
  * is made if it is not there.  Each file is replaced as a whole or not at
  * all.  Returns NULL, or a reason in 'plan->arena'. */

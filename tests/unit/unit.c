@@ -187,6 +187,7 @@ main(void)
     srunner_add_suite(runner, conflict_suite());
     srunner_add_suite(runner, openflow_suite());
     srunner_add_suite(runner, conjunction_suite());
+    srunner_add_suite(runner, plan_suite());
     srunner_add_suite(runner, ports_suite());
     srunner_add_suite(runner, flows_suite());
     srunner_add_suite(runner, gcra_suite());

@@ -35,6 +35,7 @@ Suite *sema_suite(void);
 Suite *conflict_suite(void);
 Suite *openflow_suite(void);
 Suite *conjunction_suite(void);
+Suite *plan_suite(void);
 Suite *ports_suite(void);
 Suite *flows_suite(void);
 Suite *gcra_suite(void);
