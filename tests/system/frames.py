@@ -110,6 +110,21 @@ def echo(src, dst, ident=1, seq=1, data=b"", reply=False):
     return ICMP, head[:2] + struct.pack("!H", total) + body
 
 
+# (type, code, rest of the header), of ICMP and of ICMPv6.
+ERRORS = {"port unreachable": ((3, 3, 0), (1, 4, 0)),
+          "packet too big": ((3, 4, 1400), (2, 0, 1400))}
+
+
+def icmp_error(src, dst, kind, packet):
+    """An ICMP or ICMPv6 error about 'packet'; (IP protocol, bytes)."""
+    number, code, rest = ERRORS[kind][is_v6(src)]
+    message = struct.pack("!BBHI", number, code, 0, rest) + packet
+    if is_v6(src):
+        return ICMPV6, fill_checksum(src, dst, ICMPV6, message, 2)
+    return ICMP, (message[:2] + struct.pack("!H", checksum(message))
+                  + message[4:])
+
+
 def redirect(src, dst, to, token=b""):
     """"Send it to me instead of to the router 'to'"; (protocol, bytes)."""
     if is_v6(src):

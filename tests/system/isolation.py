@@ -21,6 +21,7 @@ import tempfile
 import frames
 import intent as intents
 import netlab
+from errors import Opened, errors
 from forgeries import cross_tenant, foreign, spoofing
 from switch import (SwitchError, Unixctl, await_true, dump_flows, received,
                     run)
@@ -28,7 +29,9 @@ from trial import BRIDGE, Score, Trial, families
 
 
 TALKS = {"tcp": netlab.tcp, "bulk": netlab.bulk, "udp": netlab.udp,
-         "fragments": netlab.fragments}
+         "fragments": netlab.fragments, "served": netlab.served}
+ANSWERS = {"ping": netlab.ping, "large-ping": netlab.large_ping,
+           "refused": netlab.refused}
 
 
 def stacks(trial, rows):
@@ -40,8 +43,9 @@ def stacks(trial, rows):
                 continue
             protocol, _, port = kind.partition(" ")
             seconds = 2.0 if passes else 0.3
-            if protocol == "ping":
-                got = netlab.ping(one, other, v6, seconds)
+            if protocol in ANSWERS:
+                arguments = [int(port)] if port else []
+                got = ANSWERS[protocol](one, other, v6, *arguments, seconds)
                 want = True
             else:
                 got = TALKS[protocol](one, other, v6, int(port), seconds)
@@ -133,6 +137,9 @@ def revoke(trial):
              for pair in [tuple(pair)]}
     trial.check(all(link.alive(2) for link in links.values()),
                 "connections are open")
+    opened = Opened(trial, "tcp 443", "job0", "job1", False, False)
+    trial.check(opened.open() and opened.arrives("packet too big"),
+                "an ICMP error reaches job0")
     with tempfile.NamedTemporaryFile("w", suffix=".json") as stream:
         json.dump(changed, stream)
         stream.flush()
@@ -147,6 +154,9 @@ def revoke(trial):
                     f"after a change {one} -> {other} "
                     + ("lives on" if kept else "is cut"))
         link.close()
+    opened.forbid("packet too big", "a connection that was cut")
+    trial.settle(CLUSTER_SENTINELS)
+    trial.no_leak("no ICMP error of a connection that was cut arrives")
     trial.apply()
 
 
@@ -159,6 +169,10 @@ CLUSTER_STACKS = (
     ("tcp 5000", "job0", "job1", "46", True),
     ("udp 7000", "job1", "job0", "46", True),
     ("fragments 7000", "job1", "job0", "46", True),
+    ("served 66", "job1", "job0", "46", True),
+    ("large-ping", "gpu0", "gpu1", "46", True),
+    ("large-ping", "job0", "job1", "46", True),
+    ("refused 7001", "job0", "job1", "46", True),
     ("bulk 443", "frontend0", "model0", "4", True),
     ("bulk 5000", "job0", "job1", "6", True),
     ("bulk 4420", "gpu0", "target0", "46", True),
@@ -179,6 +193,19 @@ CLUSTER_STACKS = (
     ("tcp 4420", "job0", "target0", "46", False),
     ("udp 7000", "job0", "gpu0", "46", False),
     ("fragments 7000", "job0", "gpu0", "46", False),
+    ("fragments 7000", "gpu0", "gpu1", "46", False),
+    ("fragments 4791", "gpu0", "gpu1", "46", False),
+    ("fragments 4791", "job0", "job1", "46", False),
+    ("served 67", "job1", "job0", "4", False),
+    ("served 547", "job1", "job0", "6", False),
+    ("large-ping", "target0", "meta0", "46", False),
+    ("large-ping", "gpu0", "target0", "46", False),
+    ("refused 7001", "gpu0", "gpu1", "46", False),
+)
+CLUSTER_ERRORS = (
+    ("udp 7100", "job0", "job1", False),
+    ("tcp 443", "frontend0", "model0", False),
+    ("tcp 4420", "gpu0", "target0", True),
 )
 CLUSTER_CLASSES = (
     ("rocev2", "gpu0", "gpu1", False, 26),
@@ -223,6 +250,7 @@ def cluster(score, world):
     trial.apply()
     stacks(trial, CLUSTER_STACKS)
     classes(trial, CLUSTER_CLASSES)
+    errors(trial, CLUSTER_ERRORS)
     cross_tenant(trial)
     for sender, mate, victim in (("job0", "job1", "model0"),
                                  ("gpu0", "gpu1", "target0"),

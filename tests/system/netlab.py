@@ -246,21 +246,41 @@ def _socket(endpoint, v6, kind, protocol=0):
                              protocol)
 
 
-def ping(sender, receiver, v6, seconds=1.0):
+def ping(sender, receiver, v6, seconds=1.0, data=b"bulkhead"):
     """Whether the receiver's kernel answers an echo request."""
     protocol = socket.IPPROTO_ICMPV6 if v6 else socket.IPPROTO_ICMP
     ident = int.from_bytes(os.urandom(2), "big")
     src, dst = sender.address(v6), receiver.address(v6)
-    _, request = frames.echo(src, dst, ident=ident, data=b"bulkhead")
+    _, request = frames.echo(src, dst, ident=ident, data=data)
     with _socket(sender, v6, socket.SOCK_RAW, protocol) as sock:
         sock.sendto(request, (dst, 0))
         end = time.monotonic() + seconds
         while select.select([sock], [], [], max(0, end - time.monotonic()))[0]:
-            data, peer = sock.recvfrom(2048)
-            message = data if v6 else data[(data[0] & 15) * 4:]
+            answer, peer = sock.recvfrom(1 << 16)
+            message = answer if v6 else answer[(answer[0] & 15) * 4:]
             if (message[0] == (129 if v6 else 0) and peer[0] == dst
                     and message[4:6] == struct.pack("!H", ident)):
                 return True
+    return False
+
+
+def large_ping(sender, receiver, v6, seconds=1.0):
+    """As ping(), with a request that needs several packets."""
+    return ping(sender, receiver, v6, seconds, bytes(4000))
+
+
+def refused(sender, receiver, v6, port, seconds=1.0):
+    """Whether the sender of a datagram learns that nobody listens."""
+    with _socket(sender, v6, socket.SOCK_DGRAM) as client:
+        client.settimeout(seconds)
+        try:
+            client.connect((receiver.address(v6), port))
+            client.send(b"is anybody there?")
+            client.recv(100)
+        except ConnectionRefusedError:
+            return True
+        except TimeoutError:
+            pass
     return False
 
 
@@ -346,13 +366,15 @@ class Link:
         self.server.close()
 
 
-def udp(sender, receiver, v6, port, seconds=1.0, question=b"who are you?"):
-    """As tcp(), with one datagram each way."""
+def udp(sender, receiver, v6, port, seconds=1.0, question=b"who are you?",
+        source=0):
+    """As tcp(), with one datagram each way, from port 'source' if not 0."""
     with _socket(receiver, v6, socket.SOCK_DGRAM) as server, \
             _socket(sender, v6, socket.SOCK_DGRAM) as client:
         server.bind((receiver.address(v6), port))
         server.settimeout(seconds)
         client.settimeout(seconds)
+        client.bind((sender.address(v6), source))
         try:
             client.sendto(question, (receiver.address(v6), port))
             request, peer = server.recvfrom(1 << 16)
@@ -367,3 +389,8 @@ def udp(sender, receiver, v6, port, seconds=1.0, question=b"who are you?"):
 def fragments(sender, receiver, v6, port, seconds=1.0):
     """As udp(), with a datagram that needs several packets."""
     return udp(sender, receiver, v6, port, seconds, bytes(4000))
+
+
+def served(sender, receiver, v6, source, seconds=1.0):
+    """As fragments(), from port 'source', as a server sends."""
+    return udp(sender, receiver, v6, 7002, seconds, bytes(4000), source)
