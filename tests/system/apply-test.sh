@@ -79,7 +79,7 @@ make_bridge() {
     while read -r name; do
         arguments+=(-- add-port "$1" "$name"
                     -- set interface "$name" type=dummy)
-    done < <(python3 "$here/intent.py" "$intent" $node)
+    done < <(python3 "$here/intent.py" "$intent" "$node")
     ovs-vsctl --timeout=10 "${arguments[@]}"
 }
 
@@ -343,6 +343,29 @@ test_stock() {
     check 'the switch then holds the intent' exits 0 bulkhead_on status br0
 }
 
+# Rules between sets that have nothing to do with each other.
+test_conjunctions() {
+    local intent=$switch_dir/sets.json node=node
+    sets >"$intent"
+    make_bridge br1
+    check 'a policy with conjunctions: 0' exits 0 bulkhead_on apply br1
+    check 'the switch has them' has_conjunctions br1
+    check 'a second apply of it changes nothing' \
+        unchanged br1 says 'as intended' 0 bulkhead_on apply br1
+    sets --change 0 >"$intent"
+    check 'one rule less: 0' exits 0 bulkhead_on apply br1
+    check 'status after that: 0' exits 0 bulkhead_on status br1
+    ovs-vsctl --timeout=10 del-br br1
+}
+
+# sets [OPTION...]: an intent; br0 has a port p0 already.
+sets() {
+    python3 "$here/../bench/make-intent.py" 2 12 20 --scatter "$@" |
+        sed 's/"p0"/"p1"/'
+}
+
+has_conjunctions() { flows "$1" | grep 'conjunction(.*,3/3)' >/dev/null; }
+
 main() {
     find_ovs
     find_bulkhead
@@ -352,6 +375,7 @@ main() {
     make_bridge br0
     test_apply
     test_update
+    test_conjunctions
     test_drift
     test_others
     test_refusals
