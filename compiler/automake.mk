@@ -36,7 +36,6 @@ libbulkhead_a_SOURCES = \
 	compiler/ir/build.c \
 	compiler/ir/group.c \
 	compiler/ir/ir.h \
-	compiler/ir/reasons.def \
 	compiler/plan/count.c \
 	compiler/plan/diff.c \
 	compiler/plan/plan.c \
@@ -60,6 +59,9 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/ident.h \
 	compiler/sema/policy.c \
 	compiler/sema/policy.h \
+	compiler/sema/reason.c \
+	compiler/sema/reason.h \
+	compiler/sema/reasons.def \
 	compiler/sema/services.def
 
 BULKHEAD_LIBS = libbulkhead.a $(JANSSON_LIBS) $(OVS_LIBS)

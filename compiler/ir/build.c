@@ -14,12 +14,6 @@
 #include "sema/ident.h"
 #include "util.h"
 
-const struct reason_info reason_infos[] = {
-#define REASON(NAME, NUMBER, WORD, TEXT) { REASON_##NAME, WORD, TEXT },
-#include "ir/reasons.def"
-#undef REASON
-};
-const size_t n_reason_infos = ARRAY_SIZE(reason_infos);
 
 struct builder {
     struct arena *arena;

@@ -17,19 +17,7 @@
 #include <stdint.h>
 
 #include "sema/policy.h"
-
-enum reason {
-#define REASON(NAME, NUMBER, WORD, TEXT) REASON_##NAME = NUMBER,
-#include "ir/reasons.def"
-#undef REASON
-};
-
-struct reason_info {
-    enum reason reason;
-    const char *name, *text;
-};
-extern const struct reason_info reason_infos[];
-extern const size_t n_reason_infos;
+#include "sema/reason.h"
 
 /* Numbers follow from names (sema/ident.h) and are unique on the node: where
  * the hashes of two names meet, the later one takes the next free number. */

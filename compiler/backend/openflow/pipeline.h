@@ -12,7 +12,7 @@
  * A packet enters at TABLE_ADMIT and goes forward only.  A table without a
  * matching flow drops (that is OpenFlow's rule for a missing table-miss
  * entry; each table also has an explicit drop that counts under the cookie of
- * its reason, see ir/reasons.def). */
+ * its reason, see sema/reasons.def). */
 
 enum of_table {
     TABLE_ADMIT,        /* Port -> endpoint, tenant, network, zone. */
