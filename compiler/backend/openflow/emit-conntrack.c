@@ -36,9 +36,13 @@ emit_stateless(struct emitter *e)
                       FORMAT(e, "udp,tp_dst=%u", m->ports.first), actions);
             emit_flow(e, TABLE_TRACK, PRIORITY_ALLOW, REASON_PIPELINE,
                       FORMAT(e, "udp6,tp_dst=%u", m->ports.first), actions);
-            emit_flow(e, TABLE_STATE, PRIORITY_FORBIDDEN, REASON_FRAGMENT,
+            emit_flow(e, TABLE_STATE, PRIORITY_DENY, REASON_FRAGMENT,
                       FORMAT(e, "ct_state=+trk-rpl-inv,ct_nw_proto=%d,"
                              "ct_tp_dst=%u", m->protocol, m->ports.first),
+                      "drop");
+            emit_flow(e, TABLE_STATE, PRIORITY_DENY, REASON_FRAGMENT,
+                      FORMAT(e, "ct_state=+trk-rel+rpl-inv,ct_nw_proto=%d,"
+                             "ct_tp_src=%u", m->protocol, m->ports.first),
                       "drop");
         }
     }

@@ -43,15 +43,18 @@ emit_neighbor_routes(struct emitter *e, const struct ir_endpoint *to)
     }
 }
 
-/* Through the gateway: from any network of tenant 'from' to 'to'. */
+/* Through the gateway: from any network of tenant 'from' to 'to', whose
+ * network must have a gateway too. */
 static void
 emit_gateway_routes(struct emitter *e, const struct ir_tenant *from,
                     const struct ir_endpoint *to)
 {
     const struct intent_endpoint *intent = to->policy->intent;
-    struct eth_addr gateway = to->network->policy->gateway_mac;
+    const struct policy_network *network = to->network->policy;
+    struct eth_addr gateway = network->gateway_mac;
 
-    for (size_t i = 0; i < intent->addresses.n; i++) {
+    for (size_t i = 0; i < intent->addresses.n && network->intent->gateways.n;
+         i++) {
         emit_flow(e, TABLE_GATEWAY, PRIORITY_ALLOW, REASON_PIPELINE,
                   FORMAT(e, REG_TENANT"=%#"PRIx32",%s", from->number,
                          match_address(e, &intent->addresses.v[i].ip,
