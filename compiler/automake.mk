@@ -57,6 +57,10 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/check.h \
 	compiler/sema/ident.c \
 	compiler/sema/ident.h \
+	compiler/sema/meaning.c \
+	compiler/sema/meaning.h \
+	compiler/sema/packet.c \
+	compiler/sema/packet.h \
 	compiler/sema/policy.c \
 	compiler/sema/policy.h \
 	compiler/sema/reason.c \

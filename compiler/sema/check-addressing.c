@@ -71,7 +71,7 @@ address_string(struct checker *c, const struct in6_addr *ip)
     return arena_strdup(c->arena, s);
 }
 
-static bool
+bool
 subnet_holds(const struct address *subnet, const struct in6_addr *ip)
 {
     struct in6_addr mask = ipv6_create_mask(subnet->plen);

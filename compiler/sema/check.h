@@ -11,8 +11,12 @@
  *
  * The caller is policy_resolve(); these are the rooms behind it. */
 
+#include <stdbool.h>
+
+struct address;
 struct arena;
 struct diags;
+struct in6_addr;
 struct policy;
 
 void policy_check(const struct policy *, struct arena *, struct diags *);
@@ -23,5 +27,8 @@ void check_addressing(const struct policy *, struct arena *, struct diags *);
 /* Consent, gateways and routes between tenants, once the addresses of each
  * are known to be right. */
 void check_peerings(const struct policy *, struct arena *, struct diags *);
+
+/* Is 'ip' an address of 'subnet'? */
+bool subnet_holds(const struct address *subnet, const struct in6_addr *ip);
 
 #endif /* sema/check.h */

@@ -1,0 +1,493 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "sema/meaning.h"
+
+#include <netinet/icmp6.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "flow.h"
+#include "packets.h"
+#include "util.h"
+
+/* UDP ports that DHCP servers send from (RFC 2131 section 4.1, RFC 8415
+ * section 7.2). */
+enum { DHCP_SERVER = 67, DHCPV6_SERVER = 547 };
+
+const char *
+connection_name(enum connection connection)
+{
+    static const char *const names[N_CONNECTIONS] = {
+        "none", "new", "forward", "reply", "related", "invalid",
+    };
+
+    return names[connection];
+}
+
+static struct meaning
+deny(enum reason reason)
+{
+    return (struct meaning) { .reason = reason };
+}
+
+static bool
+is_ip4(const struct flow *packet)
+{
+    return packet->dl_type == htons(ETH_TYPE_IP);
+}
+
+static bool
+is_ip6(const struct flow *packet)
+{
+    return packet->dl_type == htons(ETH_TYPE_IPV6);
+}
+
+static struct in6_addr
+source_address(const struct flow *packet)
+{
+    return (is_ip6(packet) ? packet->ipv6_src
+            : in6_addr_mapped_ipv4(packet->nw_src));
+}
+
+static struct in6_addr
+destination_address(const struct flow *packet)
+{
+    return (is_ip6(packet) ? packet->ipv6_dst
+            : in6_addr_mapped_ipv4(packet->nw_dst));
+}
+
+static bool
+is_fragment(const struct flow *packet)
+{
+    return ((is_ip4(packet) || is_ip6(packet))
+            && packet->nw_frag & FLOW_NW_FRAG_ANY);
+}
+
+/* The type of an ICMPv6 message, or -1. */
+static int
+icmp6_type(const struct flow *packet)
+{
+    return (is_ip6(packet) && packet->nw_proto == IPPROTO_ICMPV6
+            && !is_fragment(packet)
+            ? ntohs(packet->tp_src) : -1);
+}
+
+static bool
+has_address(const struct policy_endpoint *e, const struct in6_addr *ip)
+{
+    for (size_t i = 0; i < e->intent->addresses.n; i++) {
+        if (ipv6_addr_equals(&e->intent->addresses.v[i].ip, ip)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Nothing passes between nodes so far. */
+static bool
+is_here(const struct meaning_question *q, const struct policy_endpoint *e)
+{
+    return (e->bound
+            && !strcmp(e->intent->node.s,
+                       q->node ? q->node : q->from->intent->node.s));
+}
+
+/* What is a router's or a DHCP server's to say, or asks a router, of which
+ * there is none. */
+static bool
+is_forbidden(const struct flow *packet)
+{
+    switch (icmp6_type(packet)) {
+    case ND_ROUTER_SOLICIT:
+    case ND_ROUTER_ADVERT:
+    case ND_REDIRECT:
+        return true;
+    }
+    return (packet->nw_proto == IPPROTO_UDP && !is_fragment(packet)
+            && ((is_ip4(packet) && packet->tp_src == htons(DHCP_SERVER))
+                || (is_ip6(packet)
+                    && packet->tp_src == htons(DHCPV6_SERVER))));
+}
+
+static bool
+is_neighbor_message(const struct flow *packet)
+{
+    return (packet->dl_type == htons(ETH_TYPE_ARP)
+            || icmp6_type(packet) == ND_NEIGHBOR_SOLICIT
+            || icmp6_type(packet) == ND_NEIGHBOR_ADVERT);
+}
+
+static bool
+has_ip6(const struct policy_endpoint *e)
+{
+    for (size_t i = 0; i < e->intent->addresses.n; i++) {
+        if (!IN6_IS_ADDR_V4MAPPED(&e->intent->addresses.v[i].ip)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* IPv6 hosts solicit from the link-local address that follows from their MAC
+ * as well (RFC 4291 section 2.5.1). */
+static bool
+is_link_local(const struct policy_endpoint *e, const struct in6_addr *ip)
+{
+    struct in6_addr link_local;
+
+    if (!has_ip6(e)) {
+        return false;
+    }
+    in6_generate_lla(e->intent->mac, &link_local);
+    return ipv6_addr_equals(ip, &link_local);
+}
+
+/* Is an ARP or neighbor discovery message a request, and is all that it says
+ * about its sender true? */
+static bool
+is_true_request(const struct policy_endpoint *e, const struct flow *packet)
+{
+    struct in6_addr source = source_address(packet);
+
+    if (!eth_addr_equals(packet->dl_src, e->intent->mac)
+        || !eth_addr_equals(packet->arp_sha, e->intent->mac)) {
+        return false;
+    }
+    if (packet->dl_type == htons(ETH_TYPE_ARP)) {
+        return (packet->nw_proto == ARP_OP_REQUEST
+                && has_address(e, &source));
+    }
+    /* In a flow, arp_sha is a solicitation's source link-layer address
+     * option.  One without it asks whether somebody else has the sender's
+     * address already; nobody can have. */
+    return (icmp6_type(packet) == ND_NEIGHBOR_SOLICIT && !packet->tp_dst
+            && (has_address(e, &source) || is_link_local(e, &source)));
+}
+
+static struct meaning
+answer(struct eth_addr mac, bool router)
+{
+    return (struct meaning) {
+        .allow = true, .answered = true, .answer = mac,
+        .answer_router = router,
+    };
+}
+
+static struct meaning
+judge_neighbor_message(const struct meaning_question *q)
+{
+    const struct flow *packet = q->packet;
+    const struct policy_network *network = q->from->network;
+    const struct policy_tenant *tenant = network->tenant;
+    struct in6_addr target = (is_ip6(packet) ? packet->nd_target
+                              : in6_addr_mapped_ipv4(packet->nw_dst));
+
+    if (!is_true_request(q->from, packet)) {
+        return deny(REASON_SPOOF);
+    }
+    for (size_t i = 0; i < network->intent->gateways.n; i++) {
+        if (ipv6_addr_equals(&network->intent->gateways.v[i].ip, &target)) {
+            return answer(network->gateway_mac, true);
+        }
+    }
+    for (size_t i = 0; i < tenant->endpoints.n; i++) {
+        const struct policy_endpoint *e = tenant->endpoints.v[i];
+
+        if (e->network == network && is_here(q, e)
+            && has_address(e, &target)) {
+            return answer(e->intent->mac, false);
+        }
+    }
+    return deny(REASON_UNANSWERED);
+}
+
+static bool
+has_true_source(const struct policy_endpoint *e, const struct flow *packet)
+{
+    struct in6_addr source = source_address(packet);
+
+    return ((is_ip4(packet) || is_ip6(packet))
+            && eth_addr_equals(packet->dl_src, e->intent->mac)
+            && has_address(e, &source));
+}
+
+/* Does 'service' match 'protocol' and 'port' in the packet's family? */
+static bool
+service_matches(const struct policy_service *service,
+                const struct flow *packet, uint8_t protocol, ovs_be16 port)
+{
+    for (size_t i = 0; i < service->matches.n; i++) {
+        const struct service_match *m = &service->matches.v[i];
+        bool family = (m->protocol == IPPROTO_ICMP ? is_ip4(packet)
+                       : m->protocol == IPPROTO_ICMPV6 ? is_ip6(packet)
+                       : true);
+
+        if (family && protocol == m->protocol
+            && (!m->ports.last || (ntohs(port) >= m->ports.first
+                                   && ntohs(port) <= m->ports.last))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+is_symmetric(const struct policy *policy, const struct flow *packet,
+             uint8_t protocol, ovs_be16 port)
+{
+    for (size_t i = 0; i < policy->services.n; i++) {
+        const struct policy_service *service = policy->services.v[i];
+
+        if (service->symmetric
+            && service_matches(service, packet, protocol, port)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Is it to the port of a symmetric service, and so beyond tracking?  Of a
+ * fragment nobody knows in time. */
+static bool
+is_stateless(const struct policy *policy, const struct flow *packet)
+{
+    return (!is_fragment(packet)
+            && is_symmetric(policy, packet, packet->nw_proto,
+                            packet->tp_dst));
+}
+
+/* Does it go to the side that opened its connection? */
+static bool
+is_backward(const struct meaning_question *q)
+{
+    return (q->connection == CONNECTION_REPLY
+            || q->connection == CONNECTION_RELATED);
+}
+
+static struct meaning_opener
+opener_of(const struct meaning_question *q)
+{
+    ovs_be16 source = q->packet->tp_src, destination = q->packet->tp_dst;
+    bool swap = is_backward(q);
+
+    return q->opener ? *q->opener : (struct meaning_opener) {
+        q->packet->nw_proto, swap ? destination : source,
+        swap ? source : destination,
+    };
+}
+
+/* The reason to deny the fragment of a packet that would be denied, or not
+ * tracked, as a whole; 0 if there is none. */
+static enum reason
+judge_fragment(const struct policy *policy, const struct meaning_question *q)
+{
+    struct meaning_opener opener = opener_of(q);
+    bool swap = is_backward(q);
+    struct flow whole = *q->packet;
+
+    if (!is_fragment(q->packet) || q->connection == CONNECTION_RELATED) {
+        return 0;
+    }
+    whole.nw_frag = 0;
+    whole.tp_src = swap ? opener.destination : opener.source;
+    whole.tp_dst = swap ? opener.source : opener.destination;
+    if (whole.nw_proto == IPPROTO_UDP && is_forbidden(&whole)) {
+        return REASON_FORBIDDEN_REPLY;
+    }
+    return (is_symmetric(policy, &whole, whole.nw_proto, whole.tp_dst)
+            ? REASON_FRAGMENT : 0);
+}
+
+static bool
+is_tracked(const struct meaning_question *q)
+{
+    return (q->connection == CONNECTION_NEW
+            || q->connection == CONNECTION_FORWARD
+            || is_backward(q));
+}
+
+static bool
+is_in(const struct policy_endpoint *e, const endpoint_vec *set)
+{
+    for (size_t i = 0; i < set->n; i++) {
+        if (set->v[i] == e) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+has_one_in(const struct meaning_question *q, const endpoint_vec *set)
+{
+    for (size_t i = 0; i < set->n; i++) {
+        if (set->v[i]->tenant == q->from->tenant && is_here(q, set->v[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Does the sender's gateway know the way to 'to'?  To its tenant's endpoints
+ * whose network has a gateway as well, and to those that a peering joins with
+ * an endpoint that its tenant has on this node. */
+static bool
+has_route(const struct policy *policy, const struct meaning_question *q,
+          const struct policy_endpoint *to)
+{
+    if (to->tenant == q->from->tenant) {
+        return to->network->intent->gateways.n > 0;
+    }
+    for (size_t i = 0; i < policy->rules.n; i++) {
+        const struct policy_rule *rule = policy->rules.v[i];
+
+        if (rule->kind == RULE_PEERING
+            && ((is_in(to, &rule->to) && has_one_in(q, &rule->from))
+                || (is_in(to, &rule->from) && has_one_in(q, &rule->to)))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whom the packet reaches, if policy lets it; NULL if nobody. */
+static const struct policy_endpoint *
+find_receiver(const struct policy *policy, const struct meaning_question *q,
+              bool by_gateway)
+{
+    struct in6_addr ip = destination_address(q->packet);
+
+    for (size_t i = 0; i < policy->tenants.n; i++) {
+        const struct policy_tenant *tenant = policy->tenants.v[i];
+
+        for (size_t j = 0; j < tenant->endpoints.n; j++) {
+            const struct policy_endpoint *to = tenant->endpoints.v[j];
+
+            if (is_here(q, to) && has_address(to, &ip)
+                && (by_gateway ? has_route(policy, q, to)
+                    : (to->network == q->from->network
+                       && eth_addr_equals(to->intent->mac,
+                                          q->packet->dl_dst)))) {
+                return to;
+            }
+        }
+    }
+    return NULL;
+}
+
+static bool
+is_to_gateway(const struct meaning_question *q)
+{
+    const struct policy_network *network = q->from->network;
+
+    return (network->intent->gateways.n > 0
+            && eth_addr_equals(q->packet->dl_dst, network->gateway_mac));
+}
+
+/* No rule speaks about an endpoint and itself. */
+static bool
+rule_joins(const struct policy_rule *rule, const struct policy_endpoint *from,
+           const struct policy_endpoint *to)
+{
+    return from != to && is_in(from, &rule->from) && is_in(to, &rule->to);
+}
+
+bool
+meaning_rule_speaks(const struct policy *policy,
+                    const struct policy_rule *rule,
+                    const struct meaning_question *q,
+                    const struct policy_endpoint *to)
+{
+    const struct policy_service *service = rule->service;
+    const struct flow *packet = q->packet;
+    struct meaning_opener opener = opener_of(q);
+
+    if (is_stateless(policy, packet)) {
+        return ((rule_joins(rule, q->from, to)
+                 || rule_joins(rule, to, q->from))
+                && (!service
+                    || service_matches(service, packet, packet->nw_proto,
+                                       packet->tp_dst)));
+    } else if (service && service->symmetric) {
+        return false;
+    }
+    return ((is_backward(q) ? rule_joins(rule, to, q->from)
+             : rule_joins(rule, q->from, to))
+            && (!service || service_matches(service, packet, opener.protocol,
+                                            opener.destination)));
+}
+
+/* The rule that decides about a packet that reaches 'to', or NULL. */
+static const struct policy_rule *
+find_rule(const struct policy *policy, const struct meaning_question *q,
+          const struct policy_endpoint *to)
+{
+    const struct policy_rule *best = NULL;
+
+    for (size_t i = 0; i < policy->rules.n; i++) {
+        const struct policy_rule *rule = policy->rules.v[i];
+
+        if ((!best || rule->kind < best->kind)
+            && meaning_rule_speaks(policy, rule, q, to)) {
+            best = rule;
+        }
+    }
+    return best;
+}
+
+/* Questions 7 and 8. */
+static struct meaning
+judge_route_and_policy(const struct policy *policy,
+                       const struct meaning_question *q)
+{
+    struct meaning m = { .routed = is_to_gateway(q) };
+
+    if (m.routed && q->packet->nw_ttl <= 1) {
+        return deny(REASON_TTL);
+    }
+    m.to = find_receiver(policy, q, m.routed);
+    if (!m.to) {
+        return deny(REASON_UNREACHABLE);
+    }
+
+    m.rule = find_rule(policy, q, m.to);
+    if (!m.rule) {
+        m.reason = REASON_DEFAULT;
+    } else if (m.rule->kind != RULE_DENY) {
+        const struct policy_class *class = m.rule->class;
+
+        m.allow = true;
+        m.dscp = class ? class->dscp : 0;
+        m.queue = class ? class->queue : 0;
+        m.charged = q->from->tenant;
+    }
+    return m;
+}
+
+struct meaning
+meaning_judge(const struct policy *policy, const struct meaning_question *q)
+{
+    const struct flow *packet = q->packet;
+
+    if (!q->from || !is_here(q, q->from)
+        || packet->vlans[0].tci & htons(VLAN_CFI)) {
+        return deny(REASON_UNBOUND);
+    } else if (is_forbidden(packet)) {
+        return deny(REASON_FORBIDDEN_REPLY);
+    } else if (is_neighbor_message(packet)) {
+        return judge_neighbor_message(q);
+    } else if (!has_true_source(q->from, packet)) {
+        return deny(REASON_SPOOF);
+    } else if (!is_stateless(policy, packet) && !is_tracked(q)) {
+        return deny(REASON_CT_INVALID);
+    } else if (judge_fragment(policy, q)) {
+        return deny(judge_fragment(policy, q));
+    }
+    return judge_route_and_policy(policy, q);
+}

@@ -1,0 +1,116 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef SEMA_MEANING_H
+#define SEMA_MEANING_H 1
+
+/* The reference meaning: what a policy says about one packet.
+ *
+ * A pure function, made to be read rather than to be fast, and written from
+ * docs/intents.md, not from any backend: backends are held against it.  It
+ * asks these questions in this order; the first that has an answer decides.
+ *
+ *  1. Is the port an endpoint's on this node, and the frame untagged?  Else
+ *     "unbound".
+ *  2. Is it a router solicitation or advertisement, a redirect, or from a
+ *     DHCP server's port?  "forbidden-reply".
+ *  3. Is it ARP or neighbor discovery?  What is not a request that tells the
+ *     truth about its sender is "spoof".  The node answers for the gateways
+ *     and endpoints of the sender's network that it hosts; all other requests
+ *     are "unanswered".  Nothing is forwarded.
+ *  4. Are its source MAC and IP address the endpoint's own, and is it IP at
+ *     all?  Else "spoof".
+ *  5. Does it belong to a connection, or may it open one?  Packets to the port
+ *     of a symmetric service need none.  Else "ct-invalid".
+ *  6. If it is a fragment, is the whole packet from a DHCP server's port, or
+ *     to that of a symmetric service?  "forbidden-reply" or "fragment".
+ *  7. Whom does it reach?  An endpoint of the network by MAC and address
+ *     together, or, by the gateway's MAC, one of the tenant's or a peer's.
+ *     Else "unreachable", or "ttl" if its TTL ends at the gateway.
+ *  8. Which rule speaks about sender, receiver, service and direction?  A
+ *     deny rule; else an allow rule or a peering; else the tenant's
+ *     "default": "allow"; else "default".
+ *
+ * What is judged is the packet that opened the connection: a reply, or an ICMP
+ * error for the opener, with both ends swapped, and fragments with the ports
+ * of the whole.  The rule that let it begin has no say of its own: the present
+ * policy decides about each packet. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "openvswitch/types.h"
+#include "sema/policy.h"
+#include "sema/reason.h"
+
+struct flow;
+
+/* What connection tracking knows about a packet. */
+enum connection {
+    CONNECTION_NONE,            /* Nothing: it was not tracked. */
+    CONNECTION_NEW,             /* It would open a connection. */
+    CONNECTION_FORWARD,         /* From the side that opened one. */
+    CONNECTION_REPLY,           /* From the other side. */
+    CONNECTION_RELATED,         /* An ICMP error for the side that opened
+                                 * one. */
+    CONNECTION_INVALID,         /* Or an ICMP error for the other side. */
+    N_CONNECTIONS,
+};
+
+/* "none", "new", ... */
+const char *connection_name(enum connection);
+
+/* What opened the connection of a packet, or would.  Its family is the
+ * packet's. */
+struct meaning_opener {
+    uint8_t protocol;
+    ovs_be16 source, destination;       /* Ports, or ICMP type and code. */
+};
+
+struct meaning_question {
+    const char *node;           /* NULL: the one that 'from' is bound to. */
+    const struct policy_endpoint *from;     /* NULL: of a port that is no
+                                             * endpoint's. */
+    const struct flow *packet;  /* As it leaves the sender. */
+    enum connection connection;
+    const struct meaning_opener *opener;    /* NULL: as the packet tells.  A
+                                             * fragment and an ICMP error
+                                             * cannot tell. */
+};
+
+struct meaning {
+    bool allow;
+    const struct policy_rule *rule;     /* That decides, or NULL. */
+    enum reason reason;         /* Of a denial without rule. */
+
+    /* Known from question 7 on, whatever the verdict. */
+    const struct policy_endpoint *to;
+    bool routed;                /* By the gateway: it arrives with the TTL one
+                                 * less, from the gateway's MAC of the
+                                 * receiver's network. */
+
+    /* If it is allowed and not answered by the node. */
+    uint8_t dscp;               /* Written into it; ECN is kept. */
+    uint16_t queue;
+    const struct policy_tenant *charged;    /* Whose meter pays. */
+
+    /* ARP and neighbor discovery. */
+    bool answered;              /* By the node, in the name of ... */
+    struct eth_addr answer;     /* ... who has this MAC, ... */
+    bool answer_router;         /* ... a gateway. */
+};
+
+struct meaning meaning_judge(const struct policy *,
+                             const struct meaning_question *);
+
+/* Does 'rule' speak about this packet, which reaches 'to'?  Where several
+ * rules of one kind do, meaning_judge() names the first by name; they do not
+ * differ in verdict or class. */
+bool meaning_rule_speaks(const struct policy *, const struct policy_rule *,
+                         const struct meaning_question *,
+                         const struct policy_endpoint *to);
+
+#endif /* sema/meaning.h */

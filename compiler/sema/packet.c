@@ -1,0 +1,231 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "sema/packet.h"
+
+#include <netinet/icmp6.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/ofp-flow.h"
+#include "openvswitch/ofp-parse.h"
+#include "packets.h"
+#include "sema/check.h"
+#include "sema/policy.h"
+#include "util.h"
+
+enum { HOST_TTL = 64, NEIGHBOR_TTL = 255 };     /* RFC 1700; RFC 4861. */
+
+/* The names of fields that ovs-ofctl understands for any protocol but
+ * parse_ofp_exact_flow() for one only. */
+static const struct {
+    uint8_t protocol;
+    const char *general, *exact;
+} synonyms[] = {
+    { IPPROTO_UDP, "tp_src", "udp_src" },
+    { IPPROTO_UDP, "tp_dst", "udp_dst" },
+    { IPPROTO_SCTP, "tp_src", "sctp_src" },
+    { IPPROTO_SCTP, "tp_dst", "sctp_dst" },
+    { IPPROTO_ICMPV6, "icmp_type", "icmpv6_type" },
+    { IPPROTO_ICMPV6, "icmp_code", "icmpv6_code" },
+};
+
+static const char *
+exact_name(uint8_t protocol, const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(synonyms); i++) {
+        if (synonyms[i].protocol == protocol
+            && !strcmp(synonyms[i].general, name)) {
+            return synonyms[i].exact;
+        }
+    }
+    return name;
+}
+
+char *
+packet_parse(const char *text, struct flow *packet,
+             struct flow_wildcards *given)
+{
+    struct ds exact = DS_EMPTY_INITIALIZER;
+    char *copy = xstrdup(text), *pos = copy, *key, *value, *error;
+    uint8_t protocol = 0;
+    bool alien = false;         /* What no packet has in it? */
+
+    while (ofputil_parse_key_value(&pos, &key, &value)) {
+        const struct ofp_protocol *p;
+
+        if (!strncmp(key, "ct_", 3)) {
+            alien = true;
+        }
+
+        if (ofp_parse_protocol(key, &p)) {
+            protocol = p->nw_proto;
+        } else if (!strcmp(key, "nw_proto") || !strcmp(key, "ip_proto")) {
+            protocol = atoi(value);
+        }
+        ds_put_format(&exact, "%s%s%s%s", exact.length ? "," : "",
+                      exact_name(protocol, key), value[0] ? "=" : "", value);
+    }
+    error = parse_ofp_exact_flow(packet, given, NULL, ds_cstr(&exact), NULL);
+    /* In struct flow, what surrounds a packet comes before what is in it. */
+    alien |= !is_all_zeros(&given->masks, offsetof(struct flow, dl_dst));
+    if (!error && alien) {
+        error = xstrdup("a port, a register, a tunnel or the state of a "
+                        "connection is not in a packet");
+    }
+    ds_destroy(&exact);
+    free(copy);
+    return error;
+}
+
+/* Does network 'n' have 'ip' in a subnet of its own? */
+static bool
+is_on_link(const struct intent_network *n, const struct in6_addr *ip)
+{
+    for (size_t i = 0; i < n->subnets.n; i++) {
+        if (subnet_holds(&n->subnets.v[i], ip)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const struct in6_addr *
+own_address(const struct policy_endpoint *from, bool ip4)
+{
+    for (size_t i = 0; i < from->intent->addresses.n; i++) {
+        const struct in6_addr *ip = &from->intent->addresses.v[i].ip;
+
+        if (!IN6_IS_ADDR_V4MAPPED(ip) == !ip4) {
+            return ip;
+        }
+    }
+    return NULL;
+}
+
+/* Whom the node answers for: the network's endpoints, by their addresses. */
+static const struct policy_endpoint *
+find_neighbor(const struct policy_endpoint *from, const struct in6_addr *ip)
+{
+    const struct policy_tenant *tenant = from->tenant;
+
+    for (size_t i = 0; i < tenant->endpoints.n; i++) {
+        const struct policy_endpoint *e = tenant->endpoints.v[i];
+
+        for (size_t j = 0; j < e->intent->addresses.n; j++) {
+            if (e->network == from->network && e->bound
+                && ipv6_addr_equals(&e->intent->addresses.v[j].ip, ip)) {
+                return e;
+            }
+        }
+    }
+    return NULL;
+}
+
+static bool
+is_gateway(const struct intent_network *n, const struct in6_addr *ip)
+{
+    for (size_t i = 0; i < n->gateways.n; i++) {
+        if (ipv6_addr_equals(&n->gateways.v[i].ip, ip)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+complete_ethernet(const struct policy_endpoint *from, struct flow *packet)
+{
+    const struct policy_network *network = from->network;
+    struct in6_addr ip = (packet->dl_type == htons(ETH_TYPE_IPV6)
+                          ? packet->ipv6_dst
+                          : in6_addr_mapped_ipv4(packet->nw_dst));
+    const struct policy_endpoint *to = find_neighbor(from, &ip);
+
+    if (packet->dl_type == htons(ETH_TYPE_ARP)) {
+        packet->dl_dst = eth_addr_broadcast;
+    } else if (is_nd(packet, NULL)) {
+        ipv6_multicast_to_ethernet(&packet->dl_dst, &packet->ipv6_dst);
+    } else if (to) {
+        packet->dl_dst = to->intent->mac;
+    } else if (is_gateway(network->intent, &ip)
+               || (network->intent->gateways.n
+                   && !is_on_link(network->intent, &ip))) {
+        packet->dl_dst = network->gateway_mac;
+    }
+}
+
+static void
+complete_arp(const struct policy_endpoint *from,
+             const struct flow_wildcards *given, struct flow *packet)
+{
+    if (!given->masks.nw_proto) {
+        packet->nw_proto = ARP_OP_REQUEST;
+    }
+    if (eth_addr_is_zero(given->masks.arp_sha)) {
+        packet->arp_sha = from->intent->mac;
+    }
+}
+
+static void
+complete_nd(const struct policy_endpoint *from,
+            const struct flow_wildcards *given, struct flow *packet)
+{
+    if (ipv6_is_zero(&given->masks.ipv6_dst)) {
+        in6_addr_solicited_node(&packet->ipv6_dst, &packet->nd_target);
+    }
+    if (eth_addr_is_zero(given->masks.arp_sha)
+        && packet->tp_src == htons(ND_NEIGHBOR_SOLICIT)) {
+        packet->arp_sha = from->intent->mac;
+    }
+}
+
+static void
+complete_source(const struct policy_endpoint *from,
+                const struct flow_wildcards *given, struct flow *packet)
+{
+    bool ip6 = packet->dl_type == htons(ETH_TYPE_IPV6);
+    const struct in6_addr *ip = own_address(from, !ip6);
+
+    if (ip && ip6 && ipv6_is_zero(&given->masks.ipv6_src)) {
+        packet->ipv6_src = *ip;
+    } else if (ip && !ip6 && !given->masks.nw_src) {
+        packet->nw_src = in6_addr_get_mapped_ipv4(ip);
+    }
+}
+
+void
+packet_complete(const struct policy_endpoint *from,
+                const struct flow_wildcards *given, struct flow *packet)
+{
+    bool arp = packet->dl_type == htons(ETH_TYPE_ARP);
+
+    if (!from->bound) {
+        return;
+    }
+    if (eth_addr_is_zero(given->masks.dl_src)) {
+        packet->dl_src = from->intent->mac;
+    }
+    if (arp) {
+        complete_arp(from, given, packet);
+    } else if (is_nd(packet, NULL)) {
+        complete_nd(from, given, packet);
+    }
+    if (arp || is_ip_any(packet)) {
+        complete_source(from, given, packet);
+    }
+    if (is_ip_any(packet) && !given->masks.nw_ttl) {
+        packet->nw_ttl = is_nd(packet, NULL) ? NEIGHBOR_TTL : HOST_TTL;
+    }
+    if (eth_addr_is_zero(given->masks.dl_dst)) {
+        complete_ethernet(from, packet);
+    }
+}

@@ -1,0 +1,31 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef SEMA_PACKET_H
+#define SEMA_PACKET_H 1
+
+/* Packets as operators write them, in the syntax of ovs-ofctl's flows, and
+ * what the host that sends one would fill in. */
+
+struct flow;
+struct flow_wildcards;
+struct policy;
+struct policy_endpoint;
+
+/* Parses 'text', such as "tcp,nw_dst=10.1.0.11,tp_dst=443", into 'packet' and
+ * sets the fields that it names in 'given'.  Returns NULL, or a reason that
+ * the caller must free. */
+char *packet_parse(const char *text, struct flow *packet,
+                   struct flow_wildcards *given);
+
+/* Fills in what was not given as 'from' would: its own addresses, a TTL, and
+ * as destination MAC the receiver's in its own subnets, else the gateway's.
+ * What a host cannot know stays zero. */
+void packet_complete(const struct policy_endpoint *from,
+                     const struct flow_wildcards *given,
+                     struct flow *packet);
+
+#endif /* sema/packet.h */
