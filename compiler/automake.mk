@@ -74,5 +74,6 @@ bin_PROGRAMS += bulkhead
 bulkhead_SOURCES = \
 	compiler/cli/cli.h \
 	compiler/cli/commands.c \
-	compiler/cli/main.c
+	compiler/cli/main.c \
+	compiler/cli/trace.c
 bulkhead_LDADD = $(BULKHEAD_LIBS)

@@ -25,18 +25,24 @@ enum {
 /* What the options said; NULL or 0 where they did not. */
 struct cli_options {
     const char *intent;         /* File name. */
-    const char *node, *bridge, *db, *output;
+    const char *argument;       /* What comes after it. */
+    const char *node, *bridge, *db, *output, *from, *state, *opener;
     int timeout;                /* Seconds. */
     bool verbose;
+    bool json;                  /* --format=json. */
 };
 
 /* Options of a command, for its table entry. */
 enum {
-    OPTION_NODE = 1 << 0,       /* Required. */
+    OPTION_NODE = 1 << 0,
     OPTION_BRIDGE = 1 << 1,     /* Required. */
     OPTION_OUTPUT = 1 << 2,     /* Not required. */
     OPTION_SWITCH = 1 << 3,     /* --db, --timeout; not required. */
-    OPTION_VERBOSE = 1 << 4,    /* Not required. */
+    OPTION_VERBOSE = 1 << 8,    /* Not required. */
+    OPTION_FROM = 1 << 4,       /* Required. */
+    OPTION_STATE = 1 << 5,      /* --state, --opener; not required. */
+    OPTION_FORMAT = 1 << 6,     /* Not required. */
+    NODE_REQUIRED = 1 << 7,
 };
 
 struct cli_command {
@@ -44,8 +50,21 @@ struct cli_command {
     unsigned int options;       /* OPTION_*. */
     int (*run)(const struct cli_options *);     /* Returns EXIT_*. */
     const char *usage, *help;
+    const char *argument;       /* What stands after the intent, or NULL. */
 };
 
 extern const struct cli_command cli_commands[];     /* Ends with a null. */
+
+struct arena;
+struct policy;
+
+/* Reads and resolves the intent.  Returns NULL after printing what is
+ * wrong. */
+const struct policy *cli_load_policy(const struct cli_options *,
+                                     struct arena *);
+void cli_print_unknown_node(const struct policy *,
+                            const struct cli_options *);
+
+int cmd_trace(const struct cli_options *);
 
 #endif /* cli/cli.h */

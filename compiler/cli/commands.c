@@ -41,9 +41,8 @@ print_diags(const struct diags *diags)
     ds_destroy(&ds);
 }
 
-/* Reads and resolves the intent; prints what is wrong with it. */
-static const struct policy *
-load_policy(const struct cli_options *options, struct arena *arena)
+const struct policy *
+cli_load_policy(const struct cli_options *options, struct arena *arena)
 {
     const struct policy *policy = NULL;
     const struct intent *intent;
@@ -71,9 +70,9 @@ load_policy(const struct cli_options *options, struct arena *arena)
     return policy;
 }
 
-static void
-print_unknown_node(const struct policy *policy,
-                   const struct cli_options *options)
+void
+cli_print_unknown_node(const struct policy *policy,
+                       const struct cli_options *options)
 {
     fprintf(stderr, "bulkhead: %s knows no node '%s', only:", options->intent,
             options->node);
@@ -88,7 +87,7 @@ static bool
 load_plan(const struct cli_options *options, struct arena *arena,
           struct plan *plan)
 {
-    const struct policy *policy = load_policy(options, arena);
+    const struct policy *policy = cli_load_policy(options, arena);
     struct ir_prog *prog;
 
     if (!policy) {
@@ -96,7 +95,7 @@ load_plan(const struct cli_options *options, struct arena *arena,
     }
     prog = ir_build(policy, options->node, arena);
     if (!prog) {
-        print_unknown_node(policy, options);
+        cli_print_unknown_node(policy, options);
         return false;
     }
     plan_init(plan, arena, prog->node);
@@ -135,7 +134,7 @@ static int
 cmd_check(const struct cli_options *options)
 {
     struct arena *arena = arena_create();
-    bool ok = load_policy(options, arena) != NULL;
+    bool ok = cli_load_policy(options, arena) != NULL;
 
     arena_destroy(arena);
     return ok ? EXIT_DONE : EXIT_WRONG;
@@ -256,14 +255,22 @@ cmd_status(const struct cli_options *options)
 const struct cli_command cli_commands[] = {
     { "check", 0, cmd_check,
       "INTENT", "say whether the intent is right, and if not, where" },
-    { "compile", OPTION_NODE | OPTION_OUTPUT | OPTION_VERBOSE, cmd_compile,
-      "INTENT --node=NODE [-o DIR] [-v]",
+    { "compile", OPTION_NODE | NODE_REQUIRED | OPTION_OUTPUT | OPTION_VERBOSE,
+      cmd_compile, "INTENT --node=NODE [-o DIR] [-v]",
       "write flows.txt, meters.txt and manifest.json" },
-    { "apply", OPTION_NODE | OPTION_BRIDGE | OPTION_SWITCH, cmd_apply,
+    { "apply", OPTION_NODE | NODE_REQUIRED | OPTION_BRIDGE | OPTION_SWITCH,
+      cmd_apply,
       "INTENT --node=NODE --bridge=BRIDGE",
       "make the bridge hold the intent, in one step" },
-    { "status", OPTION_NODE | OPTION_BRIDGE | OPTION_SWITCH, cmd_status,
+    { "status", OPTION_NODE | NODE_REQUIRED | OPTION_BRIDGE | OPTION_SWITCH,
+      cmd_status,
       "INTENT --node=NODE --bridge=BRIDGE",
       "say whether the bridge holds the intent" },
+    { "trace", OPTION_NODE | OPTION_FROM | OPTION_STATE | OPTION_FORMAT,
+      cmd_trace,
+      "INTENT --from=TENANT/ENDPOINT PACKET",
+      "say what the intent means for a packet, and which rule decides;\n"
+      "      PACKET is as in 'tcp,nw_dst=10.1.0.11,tp_dst=443', and what it\n"
+      "      leaves out is filled in as the endpoint would", "a packet" },
     { NULL, 0, NULL, NULL, NULL },
 };

@@ -32,6 +32,10 @@ static const struct {
     { { "db", required_argument, NULL, 'd' }, OPTION_SWITCH },
     { { "timeout", required_argument, NULL, 't' }, OPTION_SWITCH },
     { { "verbose", no_argument, NULL, 'v' }, OPTION_VERBOSE },
+    { { "from", required_argument, NULL, 'e' }, OPTION_FROM },
+    { { "state", required_argument, NULL, 's' }, OPTION_STATE },
+    { { "opener", required_argument, NULL, 'p' }, OPTION_STATE },
+    { { "format", required_argument, NULL, 'f' }, OPTION_FORMAT },
     { { "help", no_argument, NULL, 'h' }, 0 },
     { { "version", no_argument, NULL, 'V' }, 0 },
 };
@@ -46,7 +50,10 @@ print_help(void)
         printf("  %s %s\n      %s\n", c->name, c->usage, c->help);
     }
     puts("\nOptions:\n"
-         "  --node=NODE           the node of the intent to compile for\n"
+         "  --node=NODE           the node of the intent to compile for; "
+         "trace: where the\n"
+         "                        packet is (default: where its sender is "
+         "bound)\n"
          "  --bridge=BRIDGE       the bridge that holds its policy\n"
          "  -o, --output=DIR      where compile writes (default: .)\n"
          "  -v, --verbose         compile also says how large the plan is\n"
@@ -55,6 +62,13 @@ print_help(void)
          "10)\n"
          "                        RUNDIR is $OVS_RUNDIR, by default "
          SYSTEM_RUNDIR"\n"
+         "  --from=TENANT/ENDPOINT  who sends the packet\n"
+         "  --state=STATE         of its connection: none, new (the default), "
+         "forward,\n"
+         "                        reply, related or invalid\n"
+         "  --opener=PACKET       what opened the connection of a fragment or "
+         "an ICMP error\n"
+         "  -f, --format=FORMAT   table (the default) or json\n"
          "  -h, --help            display this help message\n"
          "  -V, --version         display version information\n\n"
          "Exit status: 0 done; 1 the intent is wrong, or its plan could not "
@@ -104,6 +118,15 @@ parse_timeout(const char *s)
     return seconds;
 }
 
+static bool
+parse_format(const char *s)
+{
+    if (strcmp(s, "table") && strcmp(s, "json")) {
+        usage_error("--format takes table or json, not '%s'", s);
+    }
+    return !strcmp(s, "json");
+}
+
 /* Returns the options that were given, as OPTION_*. */
 static unsigned int
 parse_options(int argc, char *argv[], struct cli_options *options)
@@ -116,7 +139,7 @@ parse_options(int argc, char *argv[], struct cli_options *options)
         long_options[i] = option_table[i].option;
     }
     for (;;) {
-        int c = getopt_long(argc, argv, "o:t:vhV", long_options, NULL);
+        int c = getopt_long(argc, argv, "f:o:t:vhV", long_options, NULL);
 
         if (c == -1) {
             return given;
@@ -128,6 +151,10 @@ parse_options(int argc, char *argv[], struct cli_options *options)
         case 'd': options->db = optarg; break;
         case 't': options->timeout = parse_timeout(optarg); break;
         case 'v': options->verbose = true; break;
+        case 'e': options->from = optarg; break;
+        case 's': options->state = optarg; break;
+        case 'p': options->opener = optarg; break;
+        case 'f': options->json = parse_format(optarg); break;
         case 'h': print_help(); exit(EXIT_DONE);
         case 'V': puts(PACKAGE_STRING); exit(EXIT_DONE);
         default:                        /* getopt_long() has said why. */
@@ -154,11 +181,14 @@ check_options(const struct cli_command *command, unsigned int given,
             }
         }
     }
-    if (command->options & OPTION_NODE && !options->node) {
+    if (command->options & NODE_REQUIRED && !options->node) {
         usage_error("'%s' needs --node=NODE", command->name);
     }
     if (command->options & OPTION_BRIDGE && !options->bridge) {
         usage_error("'%s' needs --bridge=BRIDGE", command->name);
+    }
+    if (command->options & OPTION_FROM && !options->from) {
+        usage_error("'%s' needs --from=TENANT/ENDPOINT", command->name);
     }
     if (options->bridge && (!options->bridge[0]
                             || strchr(options->bridge, '/'))) {
@@ -170,6 +200,29 @@ check_options(const struct cli_command *command, unsigned int given,
     if (options->db && stream_verify_name(options->db)) {
         usage_error("--db takes unix:FILE, tcp:IP:PORT or ssl:IP:PORT, not "
                     "'%s'", options->db);
+    }
+}
+
+/* Takes what is left of the command line. */
+static void
+parse_arguments(int argc, char *argv[], const struct cli_command *command,
+                struct cli_options *options)
+{
+    int n = argc - optind;
+
+    if (n < 1) {
+        usage_error("'%s' needs an intent", command->name);
+    }
+    options->intent = argv[optind];
+    if (command->argument && n < 2) {
+        usage_error("'%s' needs %s after the intent", command->name,
+                    command->argument);
+    } else if (command->argument && n == 2) {
+        options->argument = argv[optind + 1];
+    } else if (n > 1) {
+        usage_error("'%s' takes one intent, a single file%s%s, so far",
+                    command->name, command->argument ? ", and " : "",
+                    command->argument ? command->argument : "");
     }
 }
 
@@ -193,12 +246,7 @@ main(int argc, char *argv[])
         usage_error("a command is missing");
     }
     command = find_command(argv[optind++]);
-    if (optind != argc - 1) {
-        usage_error(optind == argc ? "'%s' needs an intent"
-                    : "'%s' takes one intent, a single file, so far",
-                    command->name);
-    }
-    options.intent = argv[optind];
+    parse_arguments(argc, argv, command, &options);
     check_options(command, given, &options);
 
     status = command->run(&options);
