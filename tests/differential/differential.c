@@ -1,0 +1,298 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+/* Random intents and random packets, and judges that must agree about them:
+ * the reference meaning (sema/meaning.h), the compiled flows in Open vSwitch's
+ * classifier (tables.h), and "ofproto/trace" on a live switch (live.h).  A
+ * failure prints the smallest intent that still shows it. */
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "live.h"
+#include "openvswitch/vlog.h"
+#include "outcome.h"
+#include "questions.h"
+#include "sema/ident.h"
+#include "sema/meaning.h"
+#include "tables.h"
+#include "util.h"
+#include "world.h"
+
+struct options {
+    uint64_t seed;
+    size_t packets, traces;     /* To ask about. */
+    const char *db, *unixctl, *bridge;  /* Of the live switch. */
+};
+
+enum { PACKETS_AN_INTENT = 200, TRACES_AN_INTENT = 50 };
+
+struct tally {
+    size_t intents, flows, packets, allowed, answered;
+    size_t connections[N_CONNECTIONS];
+    size_t reasons[IDENT_RESERVED];
+    size_t kinds[4];
+};
+
+/* Compiles 'w' and loads it into a judge: the tables if 'live' is NULL, else
+ * the switch.  Returns NULL, or what is wrong (in the arena of 'c'). */
+static const char *
+load(const struct world *w, struct live *live, struct compiled *c,
+     struct tables **tables)
+{
+    const char *reason;
+
+    *tables = NULL;
+    world_compile(w, c);
+    if (!c->policy) {
+        return "the intent contradicts itself";
+    }
+    compiled_lower(c);
+    if (live) {
+        return live_load(live, &c->plan);
+    }
+    *tables = tables_create(&c->plan, &reason);
+    return reason;
+}
+
+/* Asks one question.  Returns NULL if the judges agree. */
+static const char *
+differ(struct compiled *c, const struct tables *tables, struct live *live,
+       const struct question *q, struct outcome *o)
+{
+    if (live) {
+        live_run(live, q, o, c->arena);
+    } else {
+        tables_run(tables, q, o);
+    }
+    return outcome_compare(c, q, o, c->arena);
+}
+
+/* Does the same question still make a difference in 'w'? */
+static bool
+still_differs(const struct world *w, struct live *live,
+              const struct question *q)
+{
+    struct compiled c;
+    struct tables *tables;
+    struct outcome o;
+    bool differs = (!load(w, live, &c, &tables)
+                    && compiled_endpoint(&c, q->from)
+                    && differ(&c, tables, live, q, &o));
+
+    tables_destroy(tables);
+    compiled_destroy(&c);
+    return differs;
+}
+
+/* Leaves out what 'w' does not need to make a difference. */
+static void
+shrink(struct world *w, struct live *live, const struct question *q)
+{
+    bool again = true;
+
+    while (again) {
+        again = false;
+        for (int i = 0; i < world_n_parts(w); i++) {
+            bool *part = world_part(w, i);
+
+            if (!*part) {
+                *part = true;
+                if (still_differs(w, live, q)) {
+                    again = true;
+                } else {
+                    *part = false;
+                }
+            }
+        }
+    }
+}
+
+static void
+report(struct world *w, struct live *live, const struct question *q)
+{
+    struct compiled c;
+    struct tables *tables;
+    struct outcome o;
+    const char *difference;
+
+    shrink(w, live, q);
+    difference = load(w, live, &c, &tables);
+    printf("not ok - seed %"PRIu64", %s\nintent:\n%s", w->seed,
+           live ? "ofproto/trace" : "tables", c.text);
+    if (!difference) {
+        difference = differ(&c, tables, live, q, &o);
+        printf("from:    %s, connection %s\npacket:  %s\nmeaning: %s\n"
+               "switch:  %s\n", q->from, connection_name(q->connection),
+               question_text(q, c.arena), meaning_text(&c, q, c.arena),
+               outcome_text(&o, c.arena));
+    }
+    printf("so:      %s\n", difference ? difference : "this time they agree");
+    tables_destroy(tables);
+    compiled_destroy(&c);
+}
+
+static void
+count(struct tally *tally, const struct compiled *c, const struct question *q)
+{
+    struct meaning_question mq = {
+        .node = WORLD_NODE, .from = compiled_endpoint(c, q->from),
+        .packet = &q->packet, .connection = q->connection,
+        .opener = &q->opener,
+    };
+    struct meaning m = meaning_judge(c->policy, &mq);
+
+    tally->packets++;
+    tally->connections[q->connection]++;
+    if (m.answered) {
+        tally->answered++;
+    } else if (m.rule) {
+        tally->allowed += m.allow;
+        tally->kinds[m.rule->kind]++;
+    } else {
+        tally->reasons[m.reason]++;
+    }
+}
+
+/* Judges up to 'n' packets in the world of 'seed'.  Returns false after
+ * reporting a difference. */
+static bool
+try_world(uint64_t seed, size_t n, struct live *live, struct tally *tally)
+{
+    struct world w;
+    struct compiled c;
+    struct tables *tables;
+    struct rng rng = { ~seed };
+    const char *reason;
+    struct question q;
+    bool ok = true;
+
+    world_init(&w, seed);
+    reason = load(&w, live, &c, &tables);
+    if (reason) {
+        printf("not ok - seed %"PRIu64", %s\nintent:\n%s", seed, reason,
+               c.text);
+        ok = false;
+    }
+    for (size_t i = 0; i < n && ok; i++) {
+        struct outcome o;
+
+        question_init(&q, c.policy, &rng);
+        ok = !differ(&c, tables, live, &q, &o);
+        if (!ok) {
+            report(&w, live, &q);
+        }
+        count(tally, &c, &q);
+    }
+    tally->intents++;
+    tally->flows += c.plan.flows.n;
+    tables_destroy(tables);
+    compiled_destroy(&c);
+    return ok;
+}
+
+static void
+print_tally(const struct tally *tally, const char *judge)
+{
+    printf("ok - %zu packets, %zu intents, %zu flows: the meaning and %s "
+           "agree\n#", tally->packets, tally->intents, tally->flows, judge);
+    for (int i = 0; i < N_CONNECTIONS; i++) {
+        printf(" %s %zu", connection_name(i), tally->connections[i]);
+    }
+    printf("\n# allowed %zu, answered %zu;", tally->allowed, tally->answered);
+    for (int i = 0; i < 4; i++) {
+        printf(" %s %zu", rule_kind_name(i), tally->kinds[i]);
+    }
+    for (size_t i = 0; i < n_reason_infos; i++) {
+        const struct reason_info *info = &reason_infos[i];
+
+        if (tally->reasons[info->reason]) {
+            printf(" %s %zu", info->name, tally->reasons[info->reason]);
+        }
+    }
+    putchar('\n');
+}
+
+/* Judges 'n' packets in as many worlds as that takes. */
+static bool
+try_all(const struct options *options, size_t n, size_t n_each,
+        struct live *live)
+{
+    struct tally tally = { .intents = 0 };
+    const char *judge = live ? "ofproto/trace" : "tables";
+
+    printf("# seed %"PRIu64", %s\n", options->seed, judge);
+    for (uint64_t seed = options->seed; tally.packets < n; seed++) {
+        if (!try_world(seed, MIN(n_each, n - tally.packets), live, &tally)) {
+            return false;
+        }
+    }
+    print_tally(&tally, judge);
+    return true;
+}
+
+static void
+parse_options(int argc, char *argv[], struct options *options)
+{
+    static const struct option long_options[] = {
+        { "seed", required_argument, NULL, 's' },
+        { "packets", required_argument, NULL, 'p' },
+        { "traces", required_argument, NULL, 't' },
+        { "db", required_argument, NULL, 'd' },
+        { "unixctl", required_argument, NULL, 'u' },
+        { "bridge", required_argument, NULL, 'b' },
+        { NULL, 0, NULL, 0 },
+    };
+
+    for (;;) {
+        switch (getopt_long(argc, argv, "", long_options, NULL)) {
+        case -1: return;
+        case 's': options->seed = strtoull(optarg, NULL, 10); break;
+        case 'p': options->packets = strtoul(optarg, NULL, 10); break;
+        case 't': options->traces = strtoul(optarg, NULL, 10); break;
+        case 'd': options->db = optarg; break;
+        case 'u': options->unixctl = optarg; break;
+        case 'b': options->bridge = optarg; break;
+        default:
+            fputs("usage: differential [--seed=N] [--packets=N] [--traces=N "
+                  "--db=DB --unixctl=SOCKET --bridge=BRIDGE]\n", stderr);
+            exit(2);
+        }
+    }
+}
+
+int
+main(int argc, char *argv[])
+{
+    struct options options = { .seed = 1, .bridge = "br0" };
+    bool ok = true;
+
+    ovs_set_program_name(argv[0], PACKAGE_VERSION);
+    vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    parse_options(argc, argv, &options);
+    if (options.packets) {
+        ok = try_all(&options, options.packets, PACKETS_AN_INTENT, NULL);
+    }
+    if (options.traces) {
+        const char *reason;
+        struct live *live = live_open(options.db, options.unixctl,
+                                      options.bridge, &reason);
+
+        if (!live) {
+            printf("not ok - %s\n", reason);
+            return 1;
+        }
+        ok = try_all(&options, options.traces, TRACES_AN_INTENT, live) && ok;
+        live_close(live);
+    }
+    return ok ? 0 : 1;
+}

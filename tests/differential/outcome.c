@@ -1,0 +1,311 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "outcome.h"
+
+#include <inttypes.h>
+#include <netinet/icmp6.h>
+#include <string.h>
+
+#include "packets.h"
+#include "sema/ident.h"
+#include "sema/meaning.h"
+#include "util.h"
+
+struct comparison {
+    const struct compiled *compiled;
+    const struct meaning_question *q;
+    const struct meaning *m;
+    const struct outcome *o;
+    struct arena *arena;
+};
+
+void
+outcome_add_zone(struct outcome *o, struct zones *zones, uint16_t zone)
+{
+    if (zones->n >= MAX_ZONES) {
+        o->broken = "it enters too many zones";
+    } else {
+        zones->v[zones->n++] = zone;
+    }
+}
+
+static struct meaning_question
+ask(const struct compiled *c, const struct question *q)
+{
+    return (struct meaning_question) {
+        .node = WORLD_NODE, .from = compiled_endpoint(c, q->from),
+        .packet = &q->packet, .connection = q->connection,
+        .opener = &q->opener,
+    };
+}
+
+static const struct policy_rule *
+find_rule(const struct compiled *c, uint64_t cookie)
+{
+    for (size_t i = 0; i < c->policy->rules.n; i++) {
+        if ((COOKIE_MARK | c->policy->rules.v[i]->id) == cookie) {
+            return c->policy->rules.v[i];
+        }
+    }
+    return NULL;
+}
+
+/* Is the flow's cookie that of the deciding rule, or of one as strong? */
+static bool
+is_deciding_rule(const struct comparison *c, uint64_t cookie)
+{
+    const struct policy_rule *rule = find_rule(c->compiled, cookie);
+
+    return (rule && rule->kind == c->m->rule->kind
+            && meaning_rule_speaks(c->compiled->policy, rule, c->q,
+                                   c->m->to));
+}
+
+/* The tenant's number of a zone on this node: its own and nobody else's. */
+static uint16_t
+zone_of(const struct compiled *c, const struct policy_tenant *tenant)
+{
+    const struct ir_prog *prog = c->prog;
+    uint16_t zone = 0;
+    int n = 0;
+
+    for (size_t i = 0; i < prog->tenants.n; i++) {
+        if (prog->tenants.v[i]->policy == tenant) {
+            zone = prog->tenants.v[i]->zone;
+        }
+    }
+    for (size_t i = 0; i < prog->tenants.n; i++) {
+        n += prog->tenants.v[i]->zone == zone;
+    }
+    return n == 1 ? zone : 0;
+}
+
+/* The zones that the packet of an allowed connection goes through. */
+static struct zones
+expected_zones(const struct comparison *c)
+{
+    const struct policy_tenant *from = c->q->from->tenant;
+    const struct policy_tenant *to = c->m->to->tenant;
+    struct zones zones = { .n = 0 };
+
+    zones.v[zones.n++] = zone_of(c->compiled, from);
+    if (to != from) {
+        zones.v[zones.n++] = zone_of(c->compiled, to);
+    }
+    return zones;
+}
+
+static bool
+zones_equal(const struct zones *a, const struct zones *b)
+{
+    for (size_t i = 0; i < a->n && i < b->n; i++) {
+        if (!a->v[i] || a->v[i] != b->v[i]) {
+            return false;
+        }
+    }
+    return a->n == b->n;
+}
+
+static const char *
+compare_zones(const struct comparison *c)
+{
+    static const struct zones none = { .n = 0 };
+    struct zones expected = expected_zones(c);
+    bool tracked = c->o->tracked.n > 0;
+    bool roce = (is_ip_any(c->q->packet) && c->q->packet->nw_proto == 17
+                 && !c->q->packet->nw_frag
+                 && c->q->packet->tp_dst == htons(4791));
+
+    if (tracked == roce) {
+        return tracked ? "it is tracked" : "it is not tracked";
+    } else if (tracked && !zones_equal(&c->o->tracked, &expected)) {
+        return "it is tracked in other zones";
+    } else if (!zones_equal(&c->o->committed,
+                            tracked && c->q->connection == CONNECTION_NEW
+                            ? &expected : &none)) {
+        return "it is committed to other zones";
+    }
+    return NULL;
+}
+
+static const char *
+meter_owner(const struct comparison *c)
+{
+    const struct plan *plan = &c->compiled->plan;
+
+    for (size_t i = 0; i < plan->meters.n; i++) {
+        uint32_t id = plan->meters.v[i].id;
+
+        /* The push engine gives a meter that changes its other id. */
+        if (c->o->meter == id
+            || (c->o->headers_only && c->o->meter == PLAN_METER_OTHER(id))) {
+            return plan->meters.v[i].name;
+        }
+    }
+    return "";
+}
+
+/* The packet as it should arrive, or the answer. */
+static struct flow
+expected_packet(const struct comparison *c)
+{
+    const struct meaning *m = c->m;
+    struct flow packet = *c->q->packet;
+
+    if (m->answered) {
+        packet.dl_dst = packet.dl_src;
+        packet.dl_src = m->answer;
+    }
+    if (m->answered && packet.dl_type == htons(ETH_TYPE_ARP)) {
+        ovs_be32 asked = packet.nw_dst;
+
+        packet.nw_proto = ARP_OP_REPLY;
+        packet.arp_tha = packet.arp_sha;
+        packet.nw_dst = packet.nw_src;
+        packet.arp_sha = m->answer;
+        packet.nw_src = asked;
+    } else if (m->answered) {
+        packet.ipv6_dst = packet.ipv6_src;
+        packet.ipv6_src = packet.nd_target;
+        packet.nw_ttl = 255;
+        packet.tp_src = htons(ND_NEIGHBOR_ADVERT);
+        packet.arp_sha = eth_addr_zero;         /* Not in an advertisement. */
+        packet.arp_tha = m->answer;
+        packet.igmp_group_ip4 = htonl(m->answer_router ? 0xe0000000
+                                      : 0x60000000);
+        packet.tcp_flags = htons(2);    /* The option's type. */
+    } else {
+        packet.nw_tos = m->dscp << 2 | (packet.nw_tos & IP_ECN_MASK);
+        if (m->routed) {
+            packet.dl_src = m->to->network->gateway_mac;
+            packet.dl_dst = m->to->intent->mac;
+            packet.nw_ttl--;
+        }
+    }
+    return packet;
+}
+
+/* What is in the packet, without what the switch notes about it. */
+static struct flow
+bare(const struct flow *packet)
+{
+    struct flow b = *packet;
+
+    memset(&b, 0, offsetof(struct flow, dl_dst));
+    b.ct_nw_proto = 0;
+    b.ct_nw_src = b.ct_nw_dst = 0;
+    b.ct_ipv6_src = b.ct_ipv6_dst = in6addr_any;
+    b.ct_tp_src = b.ct_tp_dst = 0;
+    if (is_icmpv6(&b, NULL) && b.tp_src == htons(ND_NEIGHBOR_ADVERT)) {
+        b.arp_sha = eth_addr_zero;
+    }
+    return b;
+}
+
+static const char *
+compare_packets(const struct comparison *c)
+{
+    struct flow expected = expected_packet(c), got = bare(&c->o->packet);
+    bool ip = is_ip_any(&expected);
+
+    expected = bare(&expected);
+    if (!eth_addr_equals(expected.dl_src, got.dl_src)
+        || !eth_addr_equals(expected.dl_dst, got.dl_dst)) {
+        return "it arrives with other MACs";
+    } else if (ip && expected.nw_ttl != got.nw_ttl) {
+        return "it arrives with another TTL";
+    } else if (ip && (expected.nw_tos ^ got.nw_tos) & IP_DSCP_MASK) {
+        return "it arrives with another DSCP";
+    } else if (!c->o->headers_only && memcmp(&expected, &got, sizeof got)) {
+        return "it arrives changed";
+    }
+    return NULL;
+}
+
+static const char *
+compare_allowed(const struct comparison *c)
+{
+    const struct meaning *m = c->m;
+    const struct outcome *o = c->o;
+
+    if (!o->out) {
+        return arena_printf(c->arena, "it is dropped by %#"PRIx64, o->cookie);
+    } else if (m->answered) {
+        return o->port != OFPP_IN_PORT ? "it is not answered"
+               : o->tracked.n + o->committed.n ? "it is tracked"
+               : compare_packets(c);
+    } else if (o->port != u16_to_ofp(endpoint_port(m->to))) {
+        return arena_printf(c->arena, "it goes to port %u", o->port);
+    } else if (!is_deciding_rule(c, o->rule)) {
+        return arena_printf(c->arena, "its rule is %#"PRIx64, o->rule);
+    } else if (o->queue != m->queue) {
+        return arena_printf(c->arena, "its queue is %u", o->queue);
+    } else if (strcmp(meter_owner(c), m->charged->name)) {
+        return arena_printf(c->arena, "it pays with meter %u of '%s'",
+                            o->meter, meter_owner(c));
+    }
+
+    const char *difference = compare_zones(c);
+    return difference ? difference : compare_packets(c);
+}
+
+static const char *
+compare_denied(const struct comparison *c)
+{
+    const struct outcome *o = c->o;
+
+    if (o->out) {
+        return arena_printf(c->arena, "it goes to port %u by %#"PRIx64,
+                            o->port, o->rule);
+    } else if (o->committed.n) {
+        return "its connection is committed";
+    } else if (c->m->rule ? !is_deciding_rule(c, o->cookie)
+               : o->cookie != (COOKIE_MARK | c->m->reason)) {
+        return arena_printf(c->arena, "it is dropped by %#"PRIx64, o->cookie);
+    }
+    return NULL;
+}
+
+const char *
+outcome_compare(const struct compiled *compiled, const struct question *q,
+                const struct outcome *o, struct arena *arena)
+{
+    struct meaning_question mq = ask(compiled, q);
+    struct meaning m = meaning_judge(compiled->policy, &mq);
+    struct comparison c = { compiled, &mq, &m, o, arena };
+
+    return (o->broken ? o->broken
+            : m.allow ? compare_allowed(&c) : compare_denied(&c));
+}
+
+const char *
+outcome_text(const struct outcome *o, struct arena *arena)
+{
+    return (o->out
+            ? arena_printf(arena, "allow by %#"PRIx64" to port %u, queue %u, "
+                           "meter %u", o->rule, o->port, o->queue, o->meter)
+            : arena_printf(arena, "deny by %#"PRIx64, o->cookie));
+}
+
+const char *
+meaning_text(const struct compiled *compiled, const struct question *q,
+             struct arena *arena)
+{
+    struct meaning_question mq = ask(compiled, q);
+    struct meaning m = meaning_judge(compiled->policy, &mq);
+    uint64_t id = m.rule ? m.rule->id : m.reason;
+
+    if (m.answered) {
+        return "answered by the node";
+    }
+    return arena_printf(arena, "%s by %#"PRIx64" (%s)%s%s",
+                        m.allow ? "allow" : "deny", COOKIE_MARK | id,
+                        m.rule ? m.rule->name : reason_info(m.reason)->name,
+                        m.to ? " to " : "", m.to ? m.to->name : "");
+}

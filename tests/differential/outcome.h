@@ -1,0 +1,55 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef OUTCOME_H
+#define OUTCOME_H 1
+
+/* What a switch does with a packet, and whether that is what the reference
+ * meaning says. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "flow.h"
+#include "questions.h"
+#include "world.h"
+
+enum { MAX_ZONES = 4 };
+
+struct zones {
+    uint16_t v[MAX_ZONES];
+    size_t n;
+};
+
+struct outcome {
+    const char *broken;         /* What no packet may meet, or NULL. */
+    uint64_t cookie;            /* Of the last flow that it matched. */
+    uint64_t rule;              /* Of the last rule's flow; 0: of none. */
+    bool out;
+    ofp_port_t port;            /* OFPP_IN_PORT: back to the sender. */
+    uint32_t meter, queue;      /* 0: none. */
+    struct zones tracked, committed;    /* In order. */
+    struct flow packet;         /* As it leaves. */
+    bool headers_only;          /* Of 'packet', only MACs, TTL and DSCP are
+                                 * known. */
+};
+
+/* Adds 'zone'; 'o' is broken if there are too many. */
+void outcome_add_zone(struct outcome *, struct zones *, uint16_t zone);
+
+/* Returns NULL if 'o' is what the policy means, else how it differs, in
+ * 'arena'. */
+const char *outcome_compare(const struct compiled *, const struct question *,
+                            const struct outcome *, struct arena *);
+
+/* "allow 0xb17d... to port 3", in 'arena'. */
+const char *outcome_text(const struct outcome *, struct arena *);
+const char *meaning_text(const struct compiled *, const struct question *,
+                         struct arena *);
+
+#endif /* outcome.h */

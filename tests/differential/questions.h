@@ -1,0 +1,35 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef QUESTIONS_H
+#define QUESTIONS_H 1
+
+/* Random packets near a policy: right ones, and right ones with something
+ * wrong. */
+
+#include "base/arena.h"
+#include "flow.h"
+#include "random.h"
+#include "sema/meaning.h"
+#include "sema/policy.h"
+
+struct question {
+    char from[64];              /* Name of the sender. */
+    struct flow packet;         /* Its in_port is the sender's. */
+    enum connection connection;
+    struct meaning_opener opener;
+};
+
+void question_init(struct question *, const struct policy *, struct rng *);
+
+/* The packet for a reader, in 'arena'. */
+const char *question_text(const struct question *, struct arena *);
+
+/* The packet in that syntax, with the tuple that connection tracking would
+ * note: --ct-next gives a state only. */
+const char *question_trace_text(const struct question *, struct arena *);
+
+#endif /* questions.h */

@@ -1,0 +1,369 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "classifier.h"
+#include "openvswitch/meta-flow.h"
+#include "openvswitch/ofp-actions.h"
+#include "openvswitch/ofp-port.h"
+#include "packets.h"
+#include "push/flows.h"
+#include "sema/ident.h"
+#include "util.h"
+
+enum { N_CLASSIFIERS = 255, MAX_STEPS = 64 };
+
+struct table_rule {
+    struct cls_rule cls_rule;
+    const struct flow_entry *flow;
+};
+
+struct tables {
+    struct switch_state state;
+    struct classifier *classifiers[N_CLASSIFIERS];
+    struct table_rule *rules;
+    size_t n_rules;
+};
+
+/* A packet on its way. */
+struct run {
+    const struct tables *tables;
+    const struct question *q;
+    struct outcome *o;
+    uint32_t queue, meter;
+    int steps;
+};
+
+uint8_t
+connection_ct_state(enum connection connection)
+{
+    switch (connection) {
+    case CONNECTION_NONE: return CS_TRACKED;
+    case CONNECTION_NEW: return CS_TRACKED | CS_NEW;
+    case CONNECTION_FORWARD: return CS_TRACKED | CS_ESTABLISHED;
+    case CONNECTION_REPLY:
+        return CS_TRACKED | CS_ESTABLISHED | CS_REPLY_DIR;
+    /* As of an ICMP error; lib/conntrack.c says neither new nor
+     * established. */
+    case CONNECTION_RELATED:
+        return CS_TRACKED | CS_RELATED | CS_REPLY_DIR;
+    case CONNECTION_INVALID: return CS_TRACKED | CS_INVALID;
+    case N_CONNECTIONS: break;
+    }
+    OVS_NOT_REACHED();
+}
+
+/* The clauses of conjunctions that 'flow' is part of. */
+static struct cls_conjunction *
+get_conjunctions(const struct flow_entry *flow, size_t *n)
+{
+    struct cls_conjunction *conjunctions = NULL;
+    size_t allocated = 0;
+    const struct ofpact *a;
+
+    *n = 0;
+    OFPACT_FOR_EACH (a, flow->ofpacts, flow->ofpacts_len) {
+        if (a->type == OFPACT_CONJUNCTION) {
+            const struct ofpact_conjunction *oc = ofpact_get_CONJUNCTION(a);
+
+            if (*n >= allocated) {
+                conjunctions = x2nrealloc(conjunctions, &allocated,
+                                          sizeof *conjunctions);
+            }
+            conjunctions[(*n)++] = (struct cls_conjunction) {
+                .id = oc->id, .clause = oc->clause,
+                .n_clauses = oc->n_clauses,
+            };
+        }
+    }
+    return conjunctions;
+}
+
+/* Returns false if there is a flow with the same match already. */
+static bool
+insert(struct tables *t, const struct flow_entry *flow)
+{
+    struct table_rule *rule = &t->rules[t->n_rules++];
+    struct classifier **cls = &t->classifiers[flow->table];
+    size_t n;
+    struct cls_conjunction *conjunctions = get_conjunctions(flow, &n);
+    bool unique;
+
+    if (!*cls) {
+        *cls = xmalloc(sizeof **cls);
+        classifier_init(*cls, flow_segment_u64s);
+        classifier_defer(*cls);
+    }
+    rule->flow = flow;
+    cls_rule_init_from_minimatch(&rule->cls_rule, &flow->match,
+                                 flow->priority);
+    unique = !classifier_find_rule_exactly(*cls, &rule->cls_rule,
+                                           OVS_VERSION_MIN);
+    if (unique) {
+        classifier_insert(*cls, &rule->cls_rule, OVS_VERSION_MIN,
+                          conjunctions, n);
+    }
+    free(conjunctions);
+    return unique;
+}
+
+struct tables *
+tables_create(const struct plan *plan, const char **reason)
+{
+    struct tables *t = xzalloc(sizeof *t);
+    struct ofputil_port_map ports = OFPUTIL_PORT_MAP_INITIALIZER(&ports);
+    const struct flow_entry *flow;
+
+    for (size_t i = 0; i < plan->ports.n; i++) {
+        ofputil_port_map_put(&ports, u16_to_ofp(atoi(plan->ports.v[i] + 1)
+                                                + 1), plan->ports.v[i]);
+    }
+    switch_state_init(&t->state);
+    *reason = plan->conflict ? plan->conflict
+              : plan_to_flows(plan, &ports, &t->state);
+    t->rules = xcalloc(hmap_count(&t->state.flows) + 1, sizeof *t->rules);
+    HMAP_FOR_EACH (flow, node, &t->state.flows) {
+        if (!insert(t, flow)) {
+            *reason = "two flows with the same match and priority";
+        }
+    }
+    for (int i = 0; i < N_CLASSIFIERS; i++) {
+        if (t->classifiers[i]) {
+            classifier_publish(t->classifiers[i]);
+        }
+    }
+    ofputil_port_map_destroy(&ports);
+    if (*reason) {
+        tables_destroy(t);
+        return NULL;
+    }
+    return t;
+}
+
+void
+tables_destroy(struct tables *t)
+{
+    if (!t) {
+        return;
+    }
+    for (size_t i = 0; i < t->n_rules; i++) {
+        struct table_rule *rule = &t->rules[i];
+
+        if (cls_rule_visible_in_version(&rule->cls_rule, OVS_VERSION_MIN)) {
+            classifier_remove(t->classifiers[rule->flow->table],
+                              &rule->cls_rule);
+        }
+        cls_rule_destroy(&rule->cls_rule);
+    }
+    for (int i = 0; i < N_CLASSIFIERS; i++) {
+        if (t->classifiers[i]) {
+            classifier_destroy(t->classifiers[i]);
+            free(t->classifiers[i]);
+        }
+    }
+    free(t->rules);
+    switch_state_destroy(&t->state);
+    free(t);
+}
+
+static void execute(struct run *, struct flow *, const struct ofpact *,
+                    size_t ofpacts_len);
+
+static void
+run_table(struct run *run, struct flow *packet, uint8_t table)
+{
+    const struct classifier *cls = run->tables->classifiers[table];
+    struct flow key = *packet;
+    const struct cls_rule *match;
+    const struct flow_entry *flow;
+
+    if (run->steps++ > MAX_STEPS) {
+        run->o->broken = "it goes round in circles";
+        return;
+    }
+    /* As ofproto-dpif does with fragments unless it is told otherwise. */
+    if (key.nw_frag & FLOW_NW_FRAG_ANY) {
+        key.tp_src = key.tp_dst = 0;
+    }
+    match = cls ? classifier_lookup(cls, OVS_VERSION_MIN, &key, NULL) : NULL;
+    if (!match) {
+        run->o->broken = "it matches no flow of a table";
+        return;
+    }
+    flow = CONTAINER_OF(match, struct table_rule, cls_rule)->flow;
+    run->o->cookie = flow->cookie;
+    if ((flow->cookie & ~COOKIE_MARK_MASK) >= IDENT_RESERVED) {
+        run->o->rule = flow->cookie;
+    }
+    execute(run, packet, flow->ofpacts, flow->ofpacts_len);
+}
+
+/* What lib/conntrack.c notes in the packet: the state and the addresses that
+ * the connection was opened with. */
+static void
+set_ct_fields(struct flow *packet, const struct question *q, uint16_t zone)
+{
+    bool swap = (q->connection == CONNECTION_REPLY
+                 || q->connection == CONNECTION_RELATED);
+
+    packet->ct_state = connection_ct_state(q->connection);
+    packet->ct_zone = zone;
+    if (q->connection == CONNECTION_NONE
+        || q->connection == CONNECTION_INVALID) {
+        return;
+    }
+    packet->ct_nw_proto = q->opener.protocol;
+    packet->ct_tp_src = q->opener.source;
+    packet->ct_tp_dst = q->opener.destination;
+    if (packet->dl_type == htons(ETH_TYPE_IP)) {
+        packet->ct_nw_src = swap ? packet->nw_dst : packet->nw_src;
+        packet->ct_nw_dst = swap ? packet->nw_src : packet->nw_dst;
+    } else {
+        packet->ct_ipv6_src = swap ? packet->ipv6_dst : packet->ipv6_src;
+        packet->ct_ipv6_dst = swap ? packet->ipv6_src : packet->ipv6_dst;
+    }
+}
+
+static void
+execute_ct(struct run *run, const struct flow *packet,
+           const struct ofpact_conntrack *ct)
+{
+    uint16_t zone = (ct->zone_src.field
+                     ? mf_get_subfield(&ct->zone_src, packet) : ct->zone_imm);
+
+    if (ct->alg || ofpact_ct_get_action_len(ct)
+        || ct->flags & ~NX_CT_F_COMMIT) {
+        run->o->broken = "an unknown kind of ct()";
+    } else if (ct->flags & NX_CT_F_COMMIT) {
+        outcome_add_zone(run->o, &run->o->committed, zone);
+    } else {
+        outcome_add_zone(run->o, &run->o->tracked, zone);
+    }
+    if (!run->o->broken && ct->recirc_table != NX_CT_RECIRC_NONE) {
+        struct flow clone = *packet;
+
+        set_ct_fields(&clone, run->q, zone);
+        run_table(run, &clone, ct->recirc_table);
+    }
+}
+
+static void
+execute_output(struct run *run, const struct flow *packet, ofp_port_t port)
+{
+    struct outcome *o = run->o;
+
+    if (port == packet->in_port.ofp_port) {
+        return;                 /* Only OFPP_IN_PORT means that. */
+    } else if (o->out) {
+        o->broken = "it goes to two ports";
+    }
+    o->out = true;
+    o->port = port;
+    o->queue = run->queue;
+    o->meter = run->meter;
+    o->packet = *packet;
+}
+
+static void
+execute_set_field(struct run *run, struct flow *packet,
+                  const struct ofpact_set_field *set)
+{
+    if (!mf_are_prereqs_ok(set->field, packet, NULL)) {
+        run->o->broken = "a field is set that the packet does not have";
+        return;
+    }
+    mf_set_flow_value_masked(set->field, set->value,
+                             ofpact_set_field_mask(set), packet);
+}
+
+static void
+execute_move(struct run *run, struct flow *packet,
+             const struct ofpact_reg_move *move)
+{
+    if (!mf_are_prereqs_ok(move->src.field, packet, NULL)
+        || !mf_are_prereqs_ok(move->dst.field, packet, NULL)) {
+        run->o->broken = "a field is moved that the packet does not have";
+        return;
+    }
+    mf_subfield_copy(&move->src, &move->dst, packet, NULL);
+}
+
+/* Executes one action.  Returns false if no more are to follow. */
+static bool
+execute_one(struct run *run, struct flow *packet, const struct ofpact *a)
+{
+    switch ((int) a->type) {
+    case OFPACT_OUTPUT:
+        execute_output(run, packet, ofpact_get_OUTPUT(a)->port);
+        return true;
+    case OFPACT_SET_FIELD:
+        execute_set_field(run, packet, ofpact_get_SET_FIELD(a));
+        return true;
+    case OFPACT_REG_MOVE:
+        execute_move(run, packet, ofpact_get_REG_MOVE(a));
+        return true;
+    case OFPACT_SET_QUEUE:
+        run->queue = ofpact_get_SET_QUEUE(a)->queue_id;
+        return true;
+    case OFPACT_METER:
+        run->meter = ofpact_get_METER(a)->meter_id;
+        return true;
+    case OFPACT_DEC_TTL:
+        if (packet->nw_ttl <= 1) {
+            return false;
+        }
+        packet->nw_ttl--;
+        return true;
+    case OFPACT_CT:
+        execute_ct(run, packet, ofpact_get_CT(a));
+        return true;
+    case OFPACT_RESUBMIT:
+        if (ofpact_get_RESUBMIT(a)->in_port != OFPP_IN_PORT) {
+            run->o->broken = "a resubmit with a port";
+            return false;
+        }
+        run_table(run, packet, ofpact_get_RESUBMIT(a)->table_id);
+        return true;
+    case OFPACT_GOTO_TABLE:
+        run_table(run, packet, ofpact_get_GOTO_TABLE(a)->table_id);
+        return true;
+    case OFPACT_NOTE:
+        return true;
+    default:
+        run->o->broken = "an action that this test does not know";
+        return false;
+    }
+}
+
+static void
+execute(struct run *run, struct flow *packet, const struct ofpact *ofpacts,
+        size_t ofpacts_len)
+{
+    const struct ofpact *a;
+
+    OFPACT_FOR_EACH (a, ofpacts, ofpacts_len) {
+        if (run->o->broken || !execute_one(run, packet, a)) {
+            return;
+        }
+    }
+}
+
+void
+tables_run(const struct tables *t, const struct question *q,
+           struct outcome *o)
+{
+    struct run run = { .tables = t, .q = q, .o = o };
+    struct flow packet = q->packet;
+
+    memset(o, 0, sizeof *o);
+    run_table(&run, &packet, 0);
+}

@@ -1,0 +1,239 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "world.h"
+
+#include "openvswitch/dynamic-string.h"
+#include "util.h"
+
+/* Worlds as intents.  A comma goes before every element but the first of a
+ * list, which follows its bracket. */
+
+static const char *const service_names[] = {
+    "dns", "http", "https", "icmp", "nvme-tcp", "rocev2", "ssh",
+    "s0", "s1", "s2", "s3",
+};
+
+static void
+put_comma(struct ds *ds)
+{
+    if (ds_last(ds) != '{' && ds_last(ds) != '[') {
+        ds_put_cstr(ds, ", ");
+    }
+}
+
+static void
+put_network(struct ds *ds, const struct world *w, int i)
+{
+    const struct world_network *n = &w->networks[i];
+
+    put_comma(ds);
+    ds_put_format(ds, "\n    \"n%d\": {\"vni\": %d, \"subnets\": "
+                  "[\"10.%d.0.0/16\", \"fd00:%d::/64\"]", i, 100 + i,
+                  n->subnet, n->subnet);
+    if (n->gateway4 || n->gateway6) {
+        ds_put_cstr(ds, ", \"gateway\": [");
+        if (n->gateway4) {
+            ds_put_format(ds, "\"10.%d.0.1\"", n->subnet);
+        }
+        if (n->gateway6) {
+            put_comma(ds);
+            ds_put_format(ds, "\"fd00:%d::1\"", n->subnet);
+        }
+        ds_put_char(ds, ']');
+    }
+    ds_put_char(ds, '}');
+}
+
+static void
+put_addresses(struct ds *ds, const struct world *w,
+              const struct world_endpoint *e)
+{
+    int subnet = w->networks[e->network].subnet;
+
+    ds_put_cstr(ds, ", \"addresses\": [");
+    for (int i = 0; i <= e->second; i++) {
+        int host = 10 + e->host + 100 * i;
+
+        if (e->ip4) {
+            put_comma(ds);
+            ds_put_format(ds, "\"10.%d.0.%d\"", subnet, host);
+        }
+        if (e->ip6) {
+            put_comma(ds);
+            ds_put_format(ds, "\"fd00:%d::%d\"", subnet, host);
+        }
+    }
+    ds_put_char(ds, ']');
+}
+
+static void
+put_endpoint(struct ds *ds, const struct world *w, int i)
+{
+    const struct world_endpoint *e = &w->endpoints[i];
+
+    put_comma(ds);
+    ds_put_format(ds, "\n    \"e%d\": {\"network\": \"n%d\", \"labels\": "
+                  "{\"role\": \"r%d\", \"tier\": \"t%d\"}, \"interface\": "
+                  "\"i%d\"", i, e->network, e->role, e->tier, i);
+    ds_put_format(ds, ", \"mac\": \"02:00:00:00:00:%02x\"", e->mac);
+    if (e->bound) {
+        ds_put_format(ds, ", \"node\": \"%s\"",
+                      e->elsewhere ? "n2" : WORLD_NODE);
+    }
+    put_addresses(ds, w, e);
+    ds_put_char(ds, '}');
+}
+
+static void
+put_selector(struct ds *ds, const char *key, const struct world_selector *s)
+{
+    ds_put_format(ds, ", \"%s\": [", key);
+    for (int i = 0; i < s->n; i++) {
+        put_comma(ds);
+        ds_put_char(ds, '{');
+        if (s->choices[i].tenant >= 0) {
+            ds_put_format(ds, "\"tenant\": \"t%d\"", s->choices[i].tenant);
+        }
+        if (s->choices[i].network >= 0) {
+            put_comma(ds);
+            ds_put_format(ds, "\"network\": \"n%d\"", s->choices[i].network);
+        }
+        if (s->choices[i].endpoint >= 0) {
+            put_comma(ds);
+            ds_put_format(ds, "\"endpoint\": \"e%d\"",
+                          s->choices[i].endpoint);
+        }
+        if (s->choices[i].role >= 0 || s->choices[i].tier >= 0) {
+            put_comma(ds);
+            ds_put_cstr(ds, "\"labels\": {");
+            if (s->choices[i].role >= 0) {
+                ds_put_format(ds, "\"role\": \"r%d\"", s->choices[i].role);
+            }
+            if (s->choices[i].tier >= 0) {
+                put_comma(ds);
+                ds_put_format(ds, "\"tier\": \"t%d\"", s->choices[i].tier);
+            }
+            ds_put_char(ds, '}');
+        }
+        ds_put_char(ds, '}');
+    }
+    ds_put_char(ds, ']');
+}
+
+static void
+put_rule(struct ds *ds, const struct world_rule *rule)
+{
+    put_selector(ds, "from", &rule->from);
+    put_selector(ds, "to", &rule->to);
+    if (rule->deny) {
+        ds_put_cstr(ds, ", \"action\": \"deny\"");
+    }
+    if (rule->service >= 0) {
+        ds_put_format(ds, ", \"service\": \"%s\"",
+                      service_names[rule->service]);
+    }
+    if (rule->class >= 0) {
+        ds_put_format(ds, ", \"class\": \"c%d\"", rule->class);
+    }
+    ds_put_char(ds, '}');
+}
+
+static void
+put_tenant(struct ds *ds, const struct world *w, int i)
+{
+    const struct world_tenant *t = &w->tenants[i];
+
+    put_comma(ds);
+    ds_put_format(ds, "\n  \"t%d\": {\"default\": \"%s\", \"peers\": [", i,
+                  t->allow ? "allow" : "deny");
+    for (int j = 0; j < w->n_tenants; j++) {
+        if (t->peers & 1u << j && !w->tenants[j].left_out) {
+            put_comma(ds);
+            ds_put_format(ds, "\"t%d\"", j);
+        }
+    }
+    ds_put_cstr(ds, "]");
+    if (t->limited) {
+        ds_put_format(ds, ", \"bandwidth\": {\"limit\": \"%dGbps\", "
+                      "\"burst\": \"64KiB\"}", i + 1);
+    }
+    ds_put_cstr(ds, ",\n   \"networks\": {");
+    for (int j = 0; j < w->n_networks; j++) {
+        if (w->networks[j].tenant == i && !w->networks[j].left_out) {
+            put_network(ds, w, j);
+        }
+    }
+    ds_put_cstr(ds, "},\n   \"endpoints\": {");
+    for (int j = 0; j < w->n_endpoints; j++) {
+        if (w->networks[w->endpoints[j].network].tenant == i
+            && !w->endpoints[j].left_out) {
+            put_endpoint(ds, w, j);
+        }
+    }
+    ds_put_cstr(ds, "},\n   \"rules\": [");
+    for (int j = 0; j < w->n_rules; j++) {
+        if (w->rules[j].tenant == i && !w->rules[j].left_out) {
+            put_comma(ds);
+            ds_put_format(ds, "\n    {\"name\": \"r%d\"", j);
+            put_rule(ds, &w->rules[j]);
+        }
+    }
+    ds_put_cstr(ds, "]}");
+}
+
+static void
+put_peerings(struct ds *ds, const struct world *w)
+{
+    ds_put_cstr(ds, "},\n \"peerings\": {");
+    for (int i = 0; i < w->n_rules; i++) {
+        if (w->rules[i].tenant < 0 && !w->rules[i].left_out) {
+            put_comma(ds);
+            ds_put_format(ds, "\n  \"r%d\": {\"description\": \"\"", i);
+            put_rule(ds, &w->rules[i]);
+        }
+    }
+    ds_put_cstr(ds, "}}\n");
+}
+
+const char *
+world_text(const struct world *w, struct arena *arena)
+{
+    static const char node[] = "{\"uplinks\": {\"u\": {\"interface\": \"p0\", "
+                               "\"rate\": \"100Gbps\", \"burst\": "
+                               "\"256KiB\"}}}";
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    ds_put_format(&ds, "{\"version\": 1, \"fabric\": {\"nodes\": {\"%s\": %s, "
+                  "\"n2\": %s}},\n \"classes\": {", WORLD_NODE, node, node);
+    for (int i = 0; i < MAX_CLASSES; i++) {
+        put_comma(&ds);
+        ds_put_format(&ds, "\"c%d\": {\"dscp\": %d, \"queue\": %d}", i,
+                      w->classes[i].dscp, w->classes[i].queue);
+    }
+    ds_put_cstr(&ds, "},\n \"services\": {");
+    for (int i = 0; i < MAX_SERVICES; i++) {
+        put_comma(&ds);
+        ds_put_format(&ds, "\"s%d\": {\"protocol\": \"%s\", \"ports\": "
+                      "[%d, \"%d-%d\"]}", i,
+                      w->services[i].udp ? "udp" : "tcp",
+                      w->services[i].first[0], w->services[i].first[1],
+                      w->services[i].last[1]);
+    }
+    ds_put_cstr(&ds, "},\n \"tenants\": {");
+    for (int i = 0; i < w->n_tenants; i++) {
+        if (!w->tenants[i].left_out) {
+            put_tenant(&ds, w, i);
+        }
+    }
+    put_peerings(&ds, w);
+
+    const char *text = arena_strdup(arena, ds_cstr(&ds));
+    ds_destroy(&ds);
+    return text;
+}

@@ -1,0 +1,264 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/openflow/openflow.h"
+#include "base/diag.h"
+#include "intent/intent.h"
+#include "openvswitch/dynamic-string.h"
+#include "util.h"
+
+static const char *const builtin_services[] = {
+    "dns", "http", "https", "icmp", "nvme-tcp", "rocev2", "ssh",
+};
+
+/* RoCEv2's port and what lies about it decide much. */
+static int
+random_port(struct rng *rng)
+{
+    static const int ports[] = { 1, 22, 53, 67, 443, 4420, 4791, 8009, 65535 };
+
+    return (rng_chance(rng, 60) ? ports[rng_below(rng, ARRAY_SIZE(ports))]
+            : 1 + (int) rng_below(rng, 65535));
+}
+
+static void
+init_services(struct world *w, struct rng *rng)
+{
+    for (int i = 0; i < MAX_SERVICES; i++) {
+        w->services[i].udp = rng_chance(rng, 50);
+        for (int j = 0; j < 2; j++) {
+            int first = random_port(rng);
+            int size = rng_chance(rng, 50) ? 0 : rng_below(rng, 2000);
+
+            w->services[i].first[j] = first;
+            w->services[i].last[j] = MIN(first + size, 65535);
+        }
+    }
+    for (int i = 0; i < MAX_CLASSES; i++) {
+        w->classes[i].dscp = rng_below(rng, 64);
+        w->classes[i].queue = rng_below(rng, 8);
+    }
+}
+
+static void
+init_tenants(struct world *w, struct rng *rng)
+{
+    w->n_tenants = 1 + rng_below(rng, MAX_TENANTS);
+    for (int i = 0; i < w->n_tenants; i++) {
+        w->tenants[i].allow = rng_chance(rng, 30);
+        w->tenants[i].limited = rng_chance(rng, 50);
+        for (int j = 0; j < w->n_tenants; j++) {
+            w->tenants[i].peers |= (j != i && rng_chance(rng, 80)) << j;
+        }
+    }
+    for (int i = 0; i < w->n_tenants && w->n_networks < MAX_NETWORKS; i++) {
+        int n = 1 + rng_below(rng, 2);
+
+        for (int j = 0; j < n && w->n_networks < MAX_NETWORKS; j++) {
+            struct world_network *network = &w->networks[w->n_networks++];
+
+            network->tenant = i;
+            /* Tenants may have one another's addresses. */
+            network->subnet = rng_chance(rng, 25) ? 20 + j : w->n_networks;
+            network->gateway4 = rng_chance(rng, 85);
+            network->gateway6 = rng_chance(rng, 70);
+        }
+    }
+}
+
+static void
+init_endpoints(struct world *w, struct rng *rng)
+{
+    w->n_endpoints = 2 + rng_below(rng, rng_chance(rng, 50) ? 7
+                                   : MAX_ENDPOINTS - 1);
+    for (int i = 0; i < w->n_endpoints; i++) {
+        struct world_endpoint *e = &w->endpoints[i];
+
+        e->network = rng_below(rng, w->n_networks);
+        for (int j = 0; j < i; j++) {
+            e->host += w->endpoints[j].network == e->network;
+        }
+        /* Networks may have one another's MACs. */
+        e->mac = rng_chance(rng, 30) ? e->host : 32 + i;
+        e->ip6 = rng_chance(rng, 60);
+        e->ip4 = !e->ip6 || rng_chance(rng, 80);
+        e->second = rng_chance(rng, 20);
+        e->role = rng_below(rng, 3);
+        e->tier = rng_below(rng, 2);
+        e->bound = rng_chance(rng, 97);
+        e->elsewhere = rng_chance(rng, 5);
+    }
+}
+
+/* One of 'n', or -1 for any. */
+static int
+perhaps(struct rng *rng, unsigned int percent, int n)
+{
+    return rng_chance(rng, percent) ? (int) rng_below(rng, n) : -1;
+}
+
+/* 'tenant' is -1 for a peering's selector, whose tenant is then random. */
+static void
+init_selector(struct world *w, struct rng *rng, int tenant,
+              struct world_selector *s)
+{
+    s->n = rng_chance(rng, 80) ? 1 : MAX_CHOICES;
+    for (int i = 0; i < s->n; i++) {
+        int own = tenant >= 0 ? tenant : (int) rng_below(rng, w->n_tenants);
+        int endpoint = rng_below(rng, w->n_endpoints);
+        int network = w->endpoints[endpoint].network;
+        bool fits = w->networks[network].tenant == own;
+
+        s->choices[i].tenant = tenant >= 0 ? -1 : own;
+        s->choices[i].network = fits && rng_chance(rng, 25) ? network : -1;
+        s->choices[i].endpoint = fits && rng_chance(rng, 30) ? endpoint : -1;
+        s->choices[i].role = perhaps(rng, 40, 3);
+        s->choices[i].tier = perhaps(rng, 20, 2);
+    }
+}
+
+static void
+init_rules(struct world *w, struct rng *rng)
+{
+    int n = rng_below(rng, rng_chance(rng, 50) ? 8 : MAX_RULES);
+    int class = (int) rng_below(rng, MAX_CLASSES + 1) - 1;
+
+    w->n_rules = n;
+    for (int i = 0; i < n; i++) {
+        struct world_rule *rule = &w->rules[i];
+
+        rule->tenant = (rng_chance(rng, 30) ? -1
+                        : (int) rng_below(rng, w->n_tenants));
+        rule->deny = rule->tenant >= 0 && rng_chance(rng, 25);
+        rule->service = (int) rng_below(rng, ARRAY_SIZE(builtin_services)
+                                        + MAX_SERVICES + 2) - 2;
+        rule->service = MAX(rule->service, -1);
+        /* Mostly one class, or most would contradict one another. */
+        rule->class = rule->deny ? -1 : rng_chance(rng, 70) ? class
+                      : (int) rng_below(rng, MAX_CLASSES + 1) - 1;
+        init_selector(w, rng, rule->tenant, &rule->from);
+        init_selector(w, rng, rule->tenant, &rule->to);
+    }
+}
+
+/* Leaves out the rules that contradict those before them. */
+static void
+leave_out_contradictions(struct world *w)
+{
+    for (int i = 0; i < w->n_rules; i++) {
+        w->rules[i].left_out = true;
+    }
+    for (int i = 0; i < w->n_rules; i++) {
+        struct compiled c;
+
+        w->rules[i].left_out = false;
+        world_compile(w, &c);
+        w->rules[i].left_out = !c.policy;
+        compiled_destroy(&c);
+    }
+}
+
+void
+world_init(struct world *w, uint64_t seed)
+{
+    struct rng rng = { seed };
+
+    memset(w, 0, sizeof *w);
+    w->seed = seed;
+    init_services(w, &rng);
+    init_tenants(w, &rng);
+    init_endpoints(w, &rng);
+    init_rules(w, &rng);
+    leave_out_contradictions(w);
+}
+
+/* Parses and resolves; the policy is NULL if that fails. */
+static void
+resolve(struct compiled *c)
+{
+    const struct source *source = source_create(c->arena, "intent.json",
+                                                c->text, strlen(c->text));
+    const struct intent *intent;
+    struct diags diags;
+
+    diags_init(&diags, c->arena);
+    intent = intent_parse(source, c->arena, &diags);
+    c->policy = intent ? policy_resolve(intent, c->arena, &diags) : NULL;
+}
+
+void
+world_compile(const struct world *w, struct compiled *c)
+{
+    memset(c, 0, sizeof *c);
+    c->arena = arena_create();
+    c->text = world_text(w, c->arena);
+    resolve(c);
+}
+
+void
+compiled_lower(struct compiled *c)
+{
+    c->prog = ir_build(c->policy, WORLD_NODE, c->arena);
+    plan_init(&c->plan, c->arena, c->prog->node);
+    openflow_emit(c->prog, &c->plan);
+}
+
+void
+compiled_destroy(struct compiled *c)
+{
+    arena_destroy(c->arena);
+}
+
+int
+world_n_parts(const struct world *w)
+{
+    return w->n_rules + w->n_tenants + w->n_networks + w->n_endpoints;
+}
+
+bool *
+world_part(struct world *w, int part)
+{
+    if (part < w->n_tenants) {
+        return &w->tenants[part].left_out;
+    }
+    part -= w->n_tenants;
+    if (part < w->n_networks) {
+        return &w->networks[part].left_out;
+    }
+    part -= w->n_networks;
+    if (part < w->n_endpoints) {
+        return &w->endpoints[part].left_out;
+    }
+    return &w->rules[part - w->n_endpoints].left_out;
+}
+
+const struct policy_endpoint *
+compiled_endpoint(const struct compiled *c, const char *name)
+{
+    for (size_t i = 0; i < c->policy->tenants.n; i++) {
+        const struct policy_tenant *tenant = c->policy->tenants.v[i];
+
+        for (size_t j = 0; j < tenant->endpoints.n; j++) {
+            if (!strcmp(tenant->endpoints.v[j]->name, name)) {
+                return tenant->endpoints.v[j];
+            }
+        }
+    }
+    return NULL;
+}
+
+int
+endpoint_port(const struct policy_endpoint *e)
+{
+    return atoi(e->intent->name.s + 1) + 1;
+}

@@ -1,0 +1,113 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef WORLD_H
+#define WORLD_H 1
+
+/* Random intents, with all that the language has, and smaller ones of the
+ * same kind.
+ *
+ * A world is an intent in parts that can be left out one by one. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "ir/ir.h"
+#include "plan/plan.h"
+#include "random.h"
+#include "sema/policy.h"
+
+/* The node that is compiled for.  Some endpoints are on another. */
+#define WORLD_NODE "n1"
+
+/* Endpoint "eN" has interface "iN", whose OpenFlow port is N + 1. */
+enum {
+    MAX_TENANTS = 4, MAX_NETWORKS = 8, MAX_ENDPOINTS = 20, MAX_RULES = 24,
+    MAX_SERVICES = 4, MAX_CLASSES = 3, MAX_CHOICES = 2,
+};
+
+struct world_tenant {
+    bool left_out, allow, limited;
+    unsigned int peers;         /* 1-bits: tenants. */
+};
+
+struct world_network {
+    bool left_out, gateway4, gateway6;
+    int tenant;
+    int subnet;                 /* 10.SUBNET.0.0/16, fd00:SUBNET::/64. */
+};
+
+struct world_endpoint {
+    bool left_out, bound, elsewhere, ip4, ip6, second;
+    int network, host, mac, role, tier;
+};
+
+struct world_selector {
+    int n;
+    struct {
+        int tenant, network, endpoint, role, tier;  /* -1: any. */
+    } choices[MAX_CHOICES];
+};
+
+struct world_rule {
+    bool left_out, deny;
+    int tenant;                 /* -1: a peering. */
+    int service, class;         /* -1: none. */
+    struct world_selector from, to;
+};
+
+struct world {
+    uint64_t seed;
+    int n_tenants, n_networks, n_endpoints, n_rules;
+    struct world_tenant tenants[MAX_TENANTS];
+    struct world_network networks[MAX_NETWORKS];
+    struct world_endpoint endpoints[MAX_ENDPOINTS];
+    struct world_rule rules[MAX_RULES];
+    struct {
+        bool udp;
+        int first[2], last[2];
+    } services[MAX_SERVICES];
+    struct {
+        int dscp, queue;
+    } classes[MAX_CLASSES];
+};
+
+/* A compilation, as far as it got: 'policy' is NULL if the world contradicts
+ * itself. */
+struct compiled {
+    struct arena *arena;
+    const char *text;           /* The intent. */
+    const struct policy *policy;
+    struct ir_prog *prog;
+    struct plan plan;
+};
+
+/* Makes the world of this seed, whose intent is right. */
+void world_init(struct world *, uint64_t seed);
+
+/* The intent, in the arena. */
+const char *world_text(const struct world *, struct arena *);
+
+void world_compile(const struct world *, struct compiled *);
+
+/* Fills 'prog' and 'plan' of what has a policy. */
+void compiled_lower(struct compiled *);
+void compiled_destroy(struct compiled *);
+
+/* The parts that can be left out are numbered from 0 to world_n_parts() - 1.
+ * world_part() is where to note that one is. */
+int world_n_parts(const struct world *);
+bool *world_part(struct world *, int part);
+
+/* By name; NULL if it is not there. */
+const struct policy_endpoint *compiled_endpoint(const struct compiled *,
+                                                const char *name);
+
+int endpoint_port(const struct policy_endpoint *);
+
+#endif /* world.h */
