@@ -19,4 +19,15 @@ tests_differential_differential_LDADD = $(BULKHEAD_LIBS)
 
 TESTS += tests/differential/differential-test.sh
 EXTRA_DIST += \
-	tests/differential/differential-test.sh
+	tests/differential/bugs/run \
+	tests/differential/differential-test.sh \
+	$(wildcard $(srcdir)/tests/differential/bugs/*.patch)
+
+# For bugs/run: the test with $(MUTANT).c in place of the library's file of
+# the same functions.
+differential-mutant:
+	$(COMPILE) -w -c -o '$(MUTANT).o' '$(MUTANT).c'
+	$(CCLD) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -o '$(MUTANT)' \
+	    $(tests_differential_differential_OBJECTS) '$(MUTANT).o' \
+	    $(tests_differential_differential_LDADD) $(LIBS)
+.PHONY: differential-mutant
