@@ -1,11 +1,11 @@
 # Proofs of the policing arithmetic: gcra.c, which the patches add to Open
 # vSwitch, compiled here by itself.  None of them needs a switch, or links
 # Open vSwitch's library.
-check_PROGRAMS += \
+proof_programs = \
 	tests/proof/accuracy \
 	tests/proof/interleave \
-	tests/proof/threads \
-	tests/proof/threads-tsan
+	tests/proof/threads
+check_PROGRAMS += $(proof_programs) tests/proof/threads-tsan
 
 gcra_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/ovs-patches/lib
 gcra_sources = \
@@ -56,10 +56,5 @@ tests_proof_threads_tsan_CFLAGS = \
 tests_proof_threads_tsan_LDFLAGS = -fsanitize=thread
 tests_proof_threads_tsan_LDADD = -lpthread
 
-proof_tests = \
-	tests/proof/accuracy \
-	tests/proof/interleave \
-	tests/proof/threads \
-	tests/proof/tsan-test
-TESTS += $(proof_tests)
+TESTS += $(proof_programs) tests/proof/tsan-test
 EXTRA_DIST += tests/proof/tsan-test

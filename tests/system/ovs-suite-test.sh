@@ -53,7 +53,7 @@ run_suite() {
 }
 
 main() {
-    local flags=("${groups[@]}") least=5 left
+    local flags=("${groups[@]}") least=450 left
     case ${1:-} in
     --whole) flags=(-j8) least=2000 ;;
     '') ;;
