@@ -187,8 +187,9 @@ print_diff(const struct plan *plan, const struct cli_options *options,
     } else if (!(diff->flows_added + diff->flows_changed
                  + diff->flows_deleted + diff->meters_added
                  + diff->meters_deleted)) {
-        printf("as intended, %zu flows, %zu meters\n",
-               diff->flows_same, diff->meters_same);
+        printf("%s, %zu flows, %zu meters\n",
+               diff->foreign_flows ? "as intended but for flows of others"
+               : "as intended", diff->flows_same, diff->meters_same);
     } else {
         printf("flows %s%zu added, %zu changed, %zu"
                " deleted, %zu kept; meters %zu added, %zu"

@@ -38,7 +38,7 @@ struct ir_network {
 
 /* Endpoints of a tenant that every rule of the node treats alike, so that
  * rules match groups and not each endpoint by itself.  The number is that of
- * the first endpoint by name: who else comes or goes does not change it. */
+ * the first endpoint by name, and changes only with that one. */
 struct ir_group {
     uint32_t number;
     size_t n_endpoints;

@@ -8,6 +8,7 @@
 
 #include "sema/packet.h"
 
+#include <arpa/inet.h>
 #include <netinet/icmp6.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -50,18 +51,36 @@ exact_name(uint8_t protocol, const char *name)
     return name;
 }
 
+/* Open vSwitch's parser takes 10.2.0.267 for 10.2.0.11. */
+static char *
+check_ip4(const char *key, const char *value)
+{
+    static const char *const fields[] = {
+        "nw_src", "nw_dst", "ip_src", "ip_dst", "arp_spa", "arp_tpa",
+    };
+    struct in_addr ip;
+
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+        if (!strcmp(key, fields[i]) && inet_pton(AF_INET, value, &ip) != 1) {
+            return xasprintf("%s: '%s' is not an IPv4 address", key, value);
+        }
+    }
+    return NULL;
+}
+
 char *
 packet_parse(const char *text, struct flow *packet,
              struct flow_wildcards *given)
 {
     struct ds exact = DS_EMPTY_INITIALIZER;
-    char *copy = xstrdup(text), *pos = copy, *key, *value, *error;
+    char *copy = xstrdup(text), *pos = copy, *key, *value, *error = NULL;
     uint8_t protocol = 0;
     bool alien = false;         /* What no packet has in it? */
 
-    while (ofputil_parse_key_value(&pos, &key, &value)) {
+    while (!error && ofputil_parse_key_value(&pos, &key, &value)) {
         const struct ofp_protocol *p;
 
+        error = check_ip4(key, value);
         if (!strncmp(key, "ct_", 3)) {
             alien = true;
         }
@@ -74,10 +93,14 @@ packet_parse(const char *text, struct flow *packet,
         ds_put_format(&exact, "%s%s%s%s", exact.length ? "," : "",
                       exact_name(protocol, key), value[0] ? "=" : "", value);
     }
-    error = parse_ofp_exact_flow(packet, given, NULL, ds_cstr(&exact), NULL);
+    if (!error) {
+        error = parse_ofp_exact_flow(packet, given, NULL, ds_cstr(&exact),
+                                     NULL);
+    }
     /* In struct flow, what surrounds a packet comes before what is in it. */
-    alien |= !is_all_zeros(&given->masks, offsetof(struct flow, dl_dst));
-    if (!error && alien) {
+    if (!error
+        && (alien || !is_all_zeros(&given->masks,
+                                   offsetof(struct flow, dl_dst)))) {
         error = xstrdup("a port, a register, a tunnel or the state of a "
                         "connection is not in a packet");
     }
@@ -213,6 +236,11 @@ packet_complete(const struct policy_endpoint *from,
     }
     if (eth_addr_is_zero(given->masks.dl_src)) {
         packet->dl_src = from->intent->mac;
+    }
+    if (is_icmpv4(packet, NULL) && !given->masks.tp_src) {
+        packet->tp_src = htons(8 /* Echo request. */);
+    } else if (is_icmpv6(packet, NULL) && !given->masks.tp_src) {
+        packet->tp_src = htons(ICMP6_ECHO_REQUEST);
     }
     if (arp) {
         complete_arp(from, given, packet);
