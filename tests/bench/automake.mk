@@ -1,11 +1,27 @@
 # Run by hand: how fast something is decides no test.
-EXTRA_PROGRAMS = tests/bench/compile
-CLEANFILES += tests/bench/compile
+EXTRA_PROGRAMS = tests/bench/compile tests/bench/meters
+CLEANFILES += tests/bench/compile tests/bench/meters
 tests_bench_compile_SOURCES = tests/bench/compile.c
 tests_bench_compile_LDADD = $(BULKHEAD_LIBS)
+tests_bench_meters_SOURCES = \
+	ovs-patches/lib/gcra.c \
+	ovs-patches/lib/gcra.h \
+	tests/bench/meter-models.c \
+	tests/bench/meter-models.h \
+	tests/bench/meters.c \
+	tests/proof/oracle.c \
+	tests/proof/oracle.h \
+	tests/proof/proof.c \
+	tests/proof/proof.h
+tests_bench_meters_CPPFLAGS = \
+	$(AM_CPPFLAGS) -I$(srcdir)/ovs-patches/lib -I$(srcdir)/tests
+tests_bench_meters_LDADD = -lpthread -lm
 bench-compile: tests/bench/compile
 	tests/bench/compile $(srcdir)/tests/bench/make-intent.py
 .PHONY: bench-compile
+bench-meters: tests/bench/meters
+	tests/bench/meters
+.PHONY: bench-meters
 
 EXTRA_DIST += \
 	tests/bench/README.md \
