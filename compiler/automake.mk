@@ -74,6 +74,9 @@ bin_PROGRAMS += bulkhead
 bulkhead_SOURCES = \
 	compiler/cli/cli.h \
 	compiler/cli/commands.c \
+	compiler/cli/explain.c \
 	compiler/cli/main.c \
+	compiler/cli/show.c \
+	compiler/cli/show.h \
 	compiler/cli/trace.c
 bulkhead_LDADD = $(BULKHEAD_LIBS)

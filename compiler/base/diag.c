@@ -135,9 +135,8 @@ utf8_floor(const char *s, size_t n)
     return n;
 }
 
-/* Shows the line of 'span' with 'mark' under the span. */
-static void
-put_snippet(struct ds *ds, const struct span *span, char mark)
+void
+diag_put_snippet(struct ds *ds, const struct span *span, char mark)
 {
     struct source_pos pos = source_pos(span->source, span->start);
     size_t len;
@@ -162,25 +161,35 @@ put_snippet(struct ds *ds, const struct span *span, char mark)
     ds_put_char(ds, '\n');
 }
 
-static void
-put_place(struct ds *ds, const struct span *span)
+void
+diag_put_place(struct ds *ds, const struct span *span)
 {
     if (span->source) {
         struct source_pos pos = source_pos(span->source, span->start);
 
         put_text(ds, span->source->name, strlen(span->source->name));
-        ds_put_format(ds, ":%"PRIuSIZE":%"PRIuSIZE": ", pos.line, pos.column);
+        ds_put_format(ds, ":%"PRIuSIZE":%"PRIuSIZE, pos.line, pos.column);
+    }
+}
+
+/* Begins a message about the place, if there is one. */
+static void
+put_prefix(struct ds *ds, const struct span *span)
+{
+    diag_put_place(ds, span);
+    if (span->source) {
+        ds_put_cstr(ds, ": ");
     }
 }
 
 static void
 diag_format(struct ds *ds, const struct diag *d)
 {
-    put_place(ds, &d->span);
+    put_prefix(ds, &d->span);
     ds_put_cstr(ds, d->severity == DIAG_ERROR ? "error: " : "warning: ");
     put_line(ds, d->cause);
     if (d->span.source) {
-        put_snippet(ds, &d->span, '^');
+        diag_put_snippet(ds, &d->span, '^');
     }
     if (d->pointer && d->pointer[0]) {
         ds_put_cstr(ds, "  at ");
@@ -191,11 +200,11 @@ diag_format(struct ds *ds, const struct diag *d)
         put_line(ds, d->remedy);
     }
     if (d->note.text) {
-        put_place(ds, &d->note.span);
+        put_prefix(ds, &d->note.span);
         ds_put_cstr(ds, "note: ");
         put_line(ds, d->note.text);
         if (d->note.span.source) {
-            put_snippet(ds, &d->note.span, '~');
+            diag_put_snippet(ds, &d->note.span, '~');
         }
     }
 }

@@ -76,4 +76,10 @@ void diag_see(struct diags *, struct diag *, struct span, const char *, ...)
 /* Appends all records to 'ds' as text, in the order of their places. */
 void diags_format(const struct diags *, struct ds *);
 
+/* Appends "file:line:column", nothing for no place. */
+void diag_put_place(struct ds *, const struct span *);
+
+/* Appends the line of 'span', and below it 'mark' under the span. */
+void diag_put_snippet(struct ds *, const struct span *, char mark);
+
 #endif /* base/diag.h */

@@ -24,7 +24,7 @@ enum {
 
 /* What the options said; NULL or 0 where they did not. */
 struct cli_options {
-    const char *intent;         /* File name. */
+    const char *intent;         /* File name; see INTENT_OPTIONAL. */
     const char *argument;       /* What comes after it. */
     const char *node, *bridge, *db, *output, *from, *state, *opener;
     int timeout;                /* Seconds. */
@@ -43,6 +43,7 @@ enum {
     OPTION_STATE = 1 << 5,      /* --state, --opener; not required. */
     OPTION_FORMAT = 1 << 6,     /* Not required. */
     NODE_REQUIRED = 1 << 7,
+    INTENT_OPTIONAL = 1 << 9,
 };
 
 struct cli_command {
@@ -66,5 +67,6 @@ void cli_print_unknown_node(const struct policy *,
                             const struct cli_options *);
 
 int cmd_trace(const struct cli_options *);
+int cmd_explain(const struct cli_options *);
 
 #endif /* cli/cli.h */

@@ -273,5 +273,10 @@ const struct cli_command cli_commands[] = {
       "say what the intent means for a packet, and which rule decides;\n"
       "      PACKET is as in 'tcp,nw_dst=10.1.0.11,tp_dst=443', and what it\n"
       "      leaves out is filled in as the endpoint would", "a packet" },
+    { "explain", OPTION_FORMAT | INTENT_OPTIONAL, cmd_explain,
+      "[INTENT] COOKIE",
+      "say what a flow's cookie means: the rule of the intent and where it\n"
+      "      stands, or why packets are dropped where no rule says so",
+      "a cookie" },
     { NULL, 0, NULL, NULL, NULL },
 };

@@ -209,20 +209,26 @@ parse_arguments(int argc, char *argv[], const struct cli_command *command,
                 struct cli_options *options)
 {
     int n = argc - optind;
+    const char *argument = command->argument;
 
-    if (n < 1) {
+    if (n < 2 && command->options & INTENT_OPTIONAL) {
+        if (!n) {
+            usage_error("'%s' needs %s", command->name, argument);
+        }
+        options->argument = argv[optind];
+        return;
+    } else if (n < 1) {
         usage_error("'%s' needs an intent", command->name);
     }
     options->intent = argv[optind];
-    if (command->argument && n < 2) {
-        usage_error("'%s' needs %s after the intent", command->name,
-                    command->argument);
-    } else if (command->argument && n == 2) {
+    if (argument && n < 2) {
+        usage_error("'%s' needs %s after the intent", command->name, argument);
+    } else if (argument && n == 2) {
         options->argument = argv[optind + 1];
     } else if (n > 1) {
         usage_error("'%s' takes one intent, a single file%s%s, so far",
-                    command->name, command->argument ? ", and " : "",
-                    command->argument ? command->argument : "");
+                    command->name, argument ? ", and " : "",
+                    argument ? argument : "");
     }
 }
 

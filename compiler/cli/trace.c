@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "cli/show.h"
 #include "flow.h"
 #include "sema/meaning.h"
 #include "sema/packet.h"
@@ -72,61 +73,20 @@ class_name(const struct meaning *m)
     return m->rule->class ? m->rule->class->name : "best-effort";
 }
 
-/* Prints a member of the JSON form.  Names hold nothing that JSON would
- * escape (see docs/intents.md). */
-static void
-print_member(const char *key, const char *value)
-{
-    if (value) {
-        printf(", \"%s\": \"%s\"", key, value);
-    } else {
-        printf(", \"%s\": null", key);
-    }
-}
-
 static void
 print_json(const struct meaning *m)
 {
     bool forwarded = m->allow && !m->answered;
 
     printf("{\"verdict\": \"%s\"", m->allow ? "allow" : "deny");
-    print_member("reason", m->allow || m->rule ? NULL
+    show_member("reason", m->allow || m->rule ? NULL
                  : reason_info(m->reason)->name);
-    print_member("rule", m->rule ? m->rule->name : NULL);
-    print_member("class", forwarded ? class_name(m) : NULL);
-    print_member("tenant", forwarded ? m->charged->name : NULL);
-    print_member("destination", forwarded ? m->to->name
+    show_member("rule", m->rule ? m->rule->name : NULL);
+    show_member("class", forwarded ? class_name(m) : NULL);
+    show_member("tenant", forwarded ? m->charged->name : NULL);
+    show_member("destination", forwarded ? m->to->name
                  : m->answered ? "answered here" : NULL);
     puts("}");
-}
-
-static const char *
-kind_in_words(enum rule_kind kind)
-{
-    switch (kind) {
-    case RULE_DENY: return "deny rule";
-    case RULE_ALLOW: return "rule";
-    case RULE_PEERING: return "peering";
-    case RULE_DEFAULT: return "\"default\": \"allow\" of";
-    }
-    OVS_NOT_REACHED();
-}
-
-/* "rule 'a/web', intent.json:12". */
-static void
-print_rule(const struct policy_rule *rule)
-{
-    const struct span *span = &rule->at->span;
-    const char *name = rule->name;
-
-    /* "peering:NAME" and "TENANT/(default)" say their kind already. */
-    if (rule->kind == RULE_PEERING) {
-        name = strchr(name, ':') + 1;
-    }
-    printf("%s '%.*s', %s:%zu\n", kind_in_words(rule->kind),
-           (int) (rule->kind == RULE_DEFAULT ? strcspn(name, "/")
-                  : strlen(name)), name,
-           span->source->name, source_line_number(span->source, span->start));
 }
 
 static void
@@ -177,7 +137,10 @@ print_table(const struct meaning_question *q, const struct meaning *m)
         print_reason(m);
     } else {
         printf("decided by   ");
-        print_rule(m->rule);
+        show_rule(m->rule);
+        printf(", ");
+        show_rule_place(m->rule);
+        putchar('\n');
         if (m->allow) {
             printf("class        %s: DSCP %u, queue %u\n", class_name(m),
                    m->dscp, m->queue);

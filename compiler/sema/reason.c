@@ -11,7 +11,8 @@
 #include "util.h"
 
 const struct reason_info reason_infos[] = {
-#define REASON(NAME, NUMBER, WORD, TEXT) { REASON_##NAME, WORD, TEXT },
+#define REASON(NAME, NUMBER, WORD, TEXT, REMEDY) \
+    { REASON_##NAME, WORD, TEXT, REMEDY },
 #include "sema/reasons.def"
 #undef REASON
 };

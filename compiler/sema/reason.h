@@ -14,14 +14,14 @@
 #include <stddef.h>
 
 enum reason {
-#define REASON(NAME, NUMBER, WORD, TEXT) REASON_##NAME = NUMBER,
+#define REASON(NAME, NUMBER, WORD, TEXT, REMEDY) REASON_##NAME = NUMBER,
 #include "sema/reasons.def"
 #undef REASON
 };
 
 struct reason_info {
     enum reason reason;
-    const char *name, *text;
+    const char *name, *text, *remedy;
 };
 extern const struct reason_info reason_infos[];
 extern const size_t n_reason_infos;
