@@ -66,6 +66,9 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/reason.c \
 	compiler/sema/reason.h \
 	compiler/sema/reasons.def \
+	compiler/sema/rule-kind.c \
+	compiler/sema/rule-kind.h \
+	compiler/sema/rule-kinds.def \
 	compiler/sema/services.def
 
 BULKHEAD_LIBS = libbulkhead.a $(JANSSON_LIBS) $(OVS_LIBS)

@@ -23,18 +23,6 @@ struct resolver {
     struct policy *policy;
 };
 
-const char *
-rule_kind_name(enum rule_kind kind)
-{
-    switch (kind) {
-    case RULE_DENY: return "deny";
-    case RULE_ALLOW: return "allow";
-    case RULE_PEERING: return "peering";
-    case RULE_DEFAULT: return "default-allow";
-    }
-    OVS_NOT_REACHED();
-}
-
 /* Comparison of pointers to things that have a 'name', for qsort(). */
 #define DEFINE_COMPARE_NAMES(TYPE)                                      \
     static int                                                          \

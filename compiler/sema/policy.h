@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "intent/intent.h"
+#include "sema/rule-kind.h"
 
 struct policy_class {
     const char *name;
@@ -58,14 +59,6 @@ struct policy_tenant {
     VEC(struct policy_endpoint *) endpoints;    /* Sorted by name. */
 };
 
-/* In the order of strength: the first that matches a packet decides. */
-enum rule_kind {
-    RULE_DENY,
-    RULE_ALLOW,                 /* Within a tenant. */
-    RULE_PEERING,               /* Between two tenants that consent. */
-    RULE_DEFAULT,               /* A tenant's "default": "allow". */
-};
-
 VEC_TYPEDEF(endpoint_vec, const struct policy_endpoint *);
 VEC_TYPEDEF(tenant_vec, const struct policy_tenant *);
 
@@ -96,7 +89,5 @@ const struct policy *policy_resolve(const struct intent *, struct arena *,
 /* Does 'service' (NULL: any) match a port of a symmetric service?  Such
  * packets are stateless whatever the service that matches them. */
 bool service_has_symmetric(const struct policy_service *);
-
-const char *rule_kind_name(enum rule_kind);
 
 #endif /* sema/policy.h */

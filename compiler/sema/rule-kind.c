@@ -1,0 +1,21 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "sema/rule-kind.h"
+
+const char *
+rule_kind_name(enum rule_kind kind)
+{
+    static const char *const names[] = {
+#define RULE_KIND(NAME, WORD) WORD,
+#include "sema/rule-kinds.def"
+#undef RULE_KIND
+    };
+
+    return names[kind];
+}
