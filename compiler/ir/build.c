@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "sema/ident.h"
+#include "sema/policy.h"
 #include "util.h"
-
 
 struct builder {
     struct arena *arena;
@@ -23,6 +23,77 @@ struct builder {
     struct ident_set tenant_numbers, zones, endpoint_numbers;
 };
 
+/* 'at' is the value that is meant if 'key' is false, else its name. */
+static struct ir_place
+place(struct builder *b, const struct value *at, bool key)
+{
+    return (struct ir_place) {
+        .span = key ? at->key_span : at->span,
+        .line = source_line_number(at->span.source, at->span.start),
+        .pointer = value_pointer(at, b->arena),
+    };
+}
+
+static void
+add_addresses(struct builder *b, const address_vec *from, ir_addresses *to)
+{
+    for (size_t i = 0; i < from->n; i++) {
+        *vec_push(b->arena, to) = from->v[i].ip;
+    }
+}
+
+static void
+add_class(struct builder *b, const struct policy_class *policy)
+{
+    struct ir_class *class = arena_zalloc(b->arena, sizeof *class);
+
+    class->name = policy->name;
+    class->dscp = policy->dscp;
+    class->queue = policy->queue;
+    *vec_push(b->arena, &b->prog->classes) = class;
+}
+
+static void
+add_service(struct builder *b, const struct policy_service *policy)
+{
+    struct ir_service *service = arena_zalloc(b->arena, sizeof *service);
+
+    service->name = policy->name;
+    service->symmetric = policy->symmetric;
+    for (size_t i = 0; i < policy->matches.n; i++) {
+        const struct service_match *m = &policy->matches.v[i];
+
+        *vec_push(b->arena, &service->matches) = (struct ir_match) {
+            m->protocol, m->ports.first, m->ports.last,
+        };
+    }
+    *vec_push(b->arena, &b->prog->services) = service;
+}
+
+/* The counterparts in the program: classes and services stand in the policy's
+ * order. */
+static const struct ir_class *
+get_class(const struct builder *b, const struct policy_class *policy)
+{
+    for (size_t i = 0; i < b->policy->classes.n; i++) {
+        if (b->policy->classes.v[i] == policy) {
+            return b->prog->classes.v[i];
+        }
+    }
+    return NULL;
+}
+
+static const struct ir_service *
+get_service(const struct builder *b, const struct policy_service *policy)
+{
+    for (size_t i = 0; i < b->policy->services.n; i++) {
+        if (b->policy->services.v[i] == policy) {
+            return b->prog->services.v[i];
+        }
+    }
+    return NULL;
+}
+
 static struct ir_tenant *
 add_tenant(struct builder *b, const struct policy_tenant *policy)
 {
@@ -31,7 +102,6 @@ add_tenant(struct builder *b, const struct policy_tenant *policy)
     struct ir_tenant *tenant = arena_zalloc(b->arena, sizeof *tenant);
 
     tenant->name = policy->name;
-    tenant->policy = policy;
     tenant->number = ident_take(&b->tenant_numbers, "tenant",
                                 policy->name, 32);
     tenant->zone = ident_take(&b->zones, "zone", policy->name, 16);
@@ -40,6 +110,7 @@ add_tenant(struct builder *b, const struct policy_tenant *policy)
                          : uplink->rate.n) / 1000;
     tenant->burst_bytes = (intent->limit.at ? intent->burst.n
                            : uplink->burst.n);
+    tenant->place = place(b, intent->name.at, true);
     *vec_push(b->arena, &b->prog->tenants) = tenant;
     return tenant;
 }
@@ -48,15 +119,21 @@ static const struct ir_network *
 get_network(struct builder *b, const struct ir_tenant *tenant,
             const struct policy_network *policy)
 {
-    for (size_t i = 0; i < b->prog->networks.n; i++) {
-        if (b->prog->networks.v[i]->policy == policy) {
+    /* Those of the tenant are the last, and VNIs are unique. */
+    for (size_t i = b->prog->networks.n; i-- > 0
+         && b->prog->networks.v[i]->tenant == tenant; ) {
+        if (b->prog->networks.v[i]->vni == policy->intent->vni) {
             return b->prog->networks.v[i];
         }
     }
 
     struct ir_network *network = arena_zalloc(b->arena, sizeof *network);
+    network->name = arena_printf(b->arena, "%s/%s", tenant->name,
+                                 policy->intent->name.s);
     network->tenant = tenant;
-    network->policy = policy;
+    network->vni = policy->intent->vni;
+    network->gateway_mac = policy->gateway_mac;
+    add_addresses(b, &policy->intent->gateways, &network->gateways);
     *vec_push(b->arena, &b->prog->networks) = network;
     return network;
 }
@@ -65,15 +142,20 @@ static void
 add_endpoint(struct builder *b, struct ir_tenant *tenant,
              const struct policy_endpoint *policy)
 {
+    const struct intent_endpoint *intent = policy->intent;
     struct ir_endpoint *e = arena_zalloc(b->arena, sizeof *e);
 
     tenant->n_endpoints++;
+    e->name = policy->name;
     e->index = b->prog->endpoints.n;
     e->number = ident_take(&b->endpoint_numbers, "endpoint", policy->name,
                            32);
     e->tenant = tenant;
     e->network = get_network(b, tenant, policy->network);
-    e->policy = policy;
+    e->interface = intent->interface.s;
+    e->mac = intent->mac;
+    add_addresses(b, &intent->addresses, &e->addresses);
+    e->place = place(b, intent->name.at, true);
     *vec_push(b->arena, &b->prog->endpoints) = e;
 }
 
@@ -86,9 +168,9 @@ add_endpoints(struct builder *b, const struct policy_tenant *policy)
         const struct policy_endpoint *e = policy->endpoints.v[i];
 
         if (!e->bound) {
-            *vec_push(b->arena, &b->prog->unbound) = e;
+            *vec_push(b->arena, &b->prog->unbound) = e->name;
         } else if (strcmp(e->intent->node.s, b->prog->node)) {
-            *vec_push(b->arena, &b->prog->elsewhere) = e;
+            *vec_push(b->arena, &b->prog->elsewhere) = e->name;
         } else {
             if (!tenant) {
                 tenant = add_tenant(b, policy);
@@ -105,7 +187,7 @@ compare_endpoint_policy(const void *key, const void *e_)
     const struct ir_endpoint *const *e = e_;
     int cmp = strcmp(policy->tenant->name, (*e)->tenant->name);
 
-    return cmp ? cmp : strcmp(policy->name, (*e)->policy->name);
+    return cmp ? cmp : strcmp(policy->name, (*e)->name);
 }
 
 /* The endpoints of 'all' that are on this node. */
@@ -133,9 +215,16 @@ add_rule(struct builder *b, const struct policy_rule *policy)
     if (from.n && to.n) {
         struct ir_rule *rule = arena_zalloc(b->arena, sizeof *rule);
 
-        rule->policy = policy;
+        rule->name = policy->name;
+        rule->id = policy->id;
+        rule->kind = policy->kind;
         rule->from.endpoints = from;
         rule->to.endpoints = to;
+        rule->service = get_service(b, policy->service);
+        rule->class = get_class(b, policy->class);
+        /* A peering and a default are named by a key. */
+        rule->place = place(b, policy->at, policy->kind == RULE_PEERING
+                            || policy->kind == RULE_DEFAULT);
         *vec_push(b->arena, &b->prog->rules) = rule;
     }
 }
@@ -161,6 +250,12 @@ ir_build(const struct policy *policy, const char *node, struct arena *arena)
     ident_set_init(&b.zones, arena);
     ident_set_init(&b.endpoint_numbers, arena);
     prog->node = b.node->name.s;
+    for (size_t i = 0; i < policy->classes.n; i++) {
+        add_class(&b, policy->classes.v[i]);
+    }
+    for (size_t i = 0; i < policy->services.n; i++) {
+        add_service(&b, policy->services.v[i]);
+    }
     for (size_t i = 0; i < policy->tenants.n; i++) {
         add_endpoints(&b, policy->tenants.v[i]);
     }
@@ -168,11 +263,6 @@ ir_build(const struct policy *policy, const char *node, struct arena *arena)
         add_rule(&b, policy->rules.v[i]);
     }
     ir_group(prog, arena);
-    for (size_t i = 0; i < policy->services.n; i++) {
-        if (policy->services.v[i]->symmetric) {
-            *vec_push(arena, &prog->symmetric) = policy->services.v[i];
-        }
-    }
     ident_set_destroy(&b.tenant_numbers);
     ident_set_destroy(&b.zones);
     ident_set_destroy(&b.endpoint_numbers);

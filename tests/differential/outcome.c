@@ -76,7 +76,7 @@ zone_of(const struct compiled *c, const struct policy_tenant *tenant)
     int n = 0;
 
     for (size_t i = 0; i < prog->tenants.n; i++) {
-        if (prog->tenants.v[i]->policy == tenant) {
+        if (!strcmp(prog->tenants.v[i]->name, tenant->name)) {
             zone = prog->tenants.v[i]->zone;
         }
     }

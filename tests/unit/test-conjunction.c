@@ -162,14 +162,14 @@ side_has(const struct ir_side *side, const struct ir_endpoint *e)
 }
 
 static bool
-service_has(const struct policy_service *service, const struct judged *j)
+service_has(const struct ir_service *service, const struct judged *j)
 {
     for (size_t i = 0; service && i < service->matches.n; i++) {
-        const struct service_match *m = &service->matches.v[i];
+        const struct ir_match *m = &service->matches.v[i];
 
         if (m->protocol == j->protocol
-            && (m->ports.last
-                ? j->port >= m->ports.first && j->port <= m->ports.last
+            && (m->last
+                ? j->port >= m->first && j->port <= m->last
                 : (m->protocol == IPPROTO_ICMPV6) == j->ip6)) {
             return true;
         }
@@ -180,7 +180,7 @@ service_has(const struct policy_service *service, const struct judged *j)
 static bool
 rule_matches(const struct ir_rule *rule, const struct judged *j)
 {
-    if (!service_has(rule->policy->service, j)) {
+    if (!service_has(rule->service, j)) {
         return false;
     }
     return ((side_has(&rule->from, j->from) && side_has(&rule->to, j->to))
@@ -206,15 +206,15 @@ assert_judgement(struct unit *u, const struct judged *j,
         const struct ir_rule *rule = u->prog->rules.v[i];
 
         if (rule_matches(rule, j)) {
-            best = MAX(best, strength(rule->policy->kind));
-            if (flow->cookie == (COOKIE_MARK | rule->policy->id)) {
+            best = MAX(best, strength(rule->kind));
+            if (flow->cookie == (COOKIE_MARK | rule->id)) {
                 decided = rule;
             }
         }
     }
 
-    const struct policy_class *class = decided ? decided->policy->class : NULL;
-    bool allows = decided && decided->policy->kind != RULE_DENY;
+    const struct ir_class *class = decided ? decided->class : NULL;
+    bool allows = decided && decided->kind != RULE_DENY;
     const char *actions
         = !allows ? "drop"
           : class ? arena_printf(u->arena, "set_field:%#x->"REG_CLASS
@@ -222,11 +222,11 @@ assert_judgement(struct unit *u, const struct judged *j,
                                  CLASS_VALUE(class->dscp, class->queue),
                                  TABLE_COMMIT)
           : arena_printf(u->arena, "goto_table:%d", TABLE_COMMIT);
-    ck_assert_msg((decided ? strength(decided->policy->kind) == best
+    ck_assert_msg((decided ? strength(decided->kind) == best
                    : !best && flow->cookie == (COOKIE_MARK | REASON_DEFAULT))
                   && !strcmp(flow->actions, actions),
                   "seed %u: %s -> %s, protocol %d, port %d%s%s: %s", seed,
-                  j->from->policy->name, j->to->policy->name, j->protocol,
+                  j->from->name, j->to->name, j->protocol,
                   j->port, j->stateless ? ", stateless" : "",
                   j->ip6 ? ", IPv6" : "", plan_flow_string(&u->plan, flow));
 }

@@ -205,14 +205,14 @@ assert_ids_kept(const struct unit *a, const struct unit *b)
         for (size_t j = 0; j < b->prog->endpoints.n; j++) {
             const struct ir_endpoint *f = b->prog->endpoints.v[j];
 
-            if (!strcmp(e->policy->name, f->policy->name)) {
+            if (!strcmp(e->name, f->name)) {
                 found = true;
                 ck_assert_uint_eq(e->number, f->number);
                 ck_assert_uint_eq(e->tenant->number, f->tenant->number);
                 ck_assert_uint_eq(e->tenant->zone, f->tenant->zone);
             }
         }
-        ck_assert_msg(found, "%s is lost", e->policy->name);
+        ck_assert_msg(found, "%s is lost", e->name);
     }
 }
 

@@ -18,31 +18,30 @@
 static void
 emit_stateless(struct emitter *e)
 {
-    for (size_t i = 0; i < e->prog->symmetric.n; i++) {
-        const struct policy_service *service = e->prog->symmetric.v[i];
+    for (size_t i = 0; i < e->prog->services.n; i++) {
+        const struct ir_service *service = e->prog->services.v[i];
 
-        for (size_t j = 0; j < service->matches.n; j++) {
-            const struct service_match *m = &service->matches.v[j];
+        for (size_t j = 0; service->symmetric && j < service->matches.n;
+             j++) {
+            const struct ir_match *m = &service->matches.v[j];
             const char *actions = FORMAT(
                 e, "set_field:%d->"REG_DIRECTION",set_field:%#"PRIx32"->"
                 REG_SERVICE",goto_table:%d", DIRECTION_STATELESS,
                 SERVICE_STATELESS | SERVICE_PROTOCOL(m->protocol)
-                | m->ports.first, TABLE_ROUTE);
+                | m->first, TABLE_ROUTE);
 
-            /* services.def has UDP ports, each by itself, only. */
-            ovs_assert(m->protocol == IPPROTO_UDP
-                       && m->ports.first == m->ports.last);
+            ovs_assert(m->protocol == IPPROTO_UDP && m->first == m->last);
             emit_flow(e, TABLE_TRACK, PRIORITY_ALLOW, REASON_PIPELINE,
-                      FORMAT(e, "udp,tp_dst=%u", m->ports.first), actions);
+                      FORMAT(e, "udp,tp_dst=%u", m->first), actions);
             emit_flow(e, TABLE_TRACK, PRIORITY_ALLOW, REASON_PIPELINE,
-                      FORMAT(e, "udp6,tp_dst=%u", m->ports.first), actions);
+                      FORMAT(e, "udp6,tp_dst=%u", m->first), actions);
             emit_flow(e, TABLE_STATE, PRIORITY_DENY, REASON_FRAGMENT,
                       FORMAT(e, "ct_state=+trk-rpl-inv,ct_nw_proto=%d,"
-                             "ct_tp_dst=%u", m->protocol, m->ports.first),
+                             "ct_tp_dst=%u", m->protocol, m->first),
                       "drop");
             emit_flow(e, TABLE_STATE, PRIORITY_DENY, REASON_FRAGMENT,
                       FORMAT(e, "ct_state=+trk-rel+rpl-inv,ct_nw_proto=%d,"
-                             "ct_tp_src=%u", m->protocol, m->ports.first),
+                             "ct_tp_src=%u", m->protocol, m->first),
                       "drop");
         }
     }

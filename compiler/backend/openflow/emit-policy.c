@@ -38,7 +38,7 @@ rule_priority(enum rule_kind kind)
 }
 
 static const char *
-rule_actions(struct emitter *e, const struct policy_rule *rule)
+rule_actions(struct emitter *e, const struct ir_rule *rule)
 {
     if (rule->kind == RULE_DENY) {
         return "drop";
@@ -101,10 +101,10 @@ add_product(struct emitter *e, const struct ir_rule *rule, const char *part,
             match_vec services, product_vec *products)
 {
     *vec_push(e->arena, products) = (struct product) {
-        .name = FORMAT(e, "%s %s", rule->policy->name, part),
-        .priority = rule_priority(rule->policy->kind),
-        .rule_id = rule->policy->id,
-        .actions = rule_actions(e, rule->policy),
+        .name = FORMAT(e, "%s %s", rule->name, part),
+        .priority = rule_priority(rule->kind),
+        .rule_id = rule->id,
+        .actions = rule_actions(e, rule),
         .from = match_side(e, from, &from_fields),
         .to = match_side(e, to, &to_fields),
         .services = services,
@@ -115,15 +115,16 @@ add_product(struct emitter *e, const struct ir_rule *rule, const char *part,
 static void
 add_rule(struct emitter *e, const struct ir_rule *rule, product_vec *products)
 {
-    const struct policy_service *service = rule->policy->service;
+    const struct ir_service *service = rule->service;
 
     if (!service || !service->symmetric) {
         add_product(e, rule, "tracked", &rule->from, &rule->to,
                     match_tracked(e, service), products);
     }
-    if (service_has_symmetric(service)) {
-        match_vec services = match_stateless(e, service);
 
+    match_vec services = match_stateless(e, service);
+
+    if (services.n) {
         add_product(e, rule, "stateless", &rule->from, &rule->to, services,
                     products);
         add_product(e, rule, "stateless, back", &rule->to, &rule->from,

@@ -19,14 +19,14 @@ emit_admit(struct emitter *e, const struct ir_endpoint *ep)
 {
     emit_flow(e, TABLE_ADMIT, PRIORITY_ALLOW, REASON_PIPELINE,
               FORMAT(e, "in_port=\"%s\",vlan_tci=0x0000/0x1fff",
-                     ep->policy->intent->interface.s),
+                     ep->interface),
               FORMAT(e, "set_field:%#"PRIx32"->"REG_TENANT","
                      "set_field:%#"PRIx32"->"REG_SOURCE","
                      "set_field:%#"PRIx32"->"REG_NETWORK","
                      "set_field:%#"PRIx16"->"REG_ZONE","
                      "set_field:%#"PRIx32"->"REG_FROM",goto_table:%d",
                      ep->tenant->number, ep->number,
-                     ep->network->policy->intent->vni, ep->tenant->zone,
+                     ep->network->vni, ep->tenant->zone,
                      ep->group->number, TABLE_SPOOF));
 }
 
@@ -47,14 +47,13 @@ emit_solicitation(struct emitter *e, const struct ir_endpoint *ep,
 static void
 emit_sources(struct emitter *e, const struct ir_endpoint *ep)
 {
-    const struct intent_endpoint *intent = ep->policy->intent;
-    const char *mac = FORMAT(e, ETH_ADDR_FMT, ETH_ADDR_ARGS(intent->mac));
+    const char *mac = FORMAT(e, ETH_ADDR_FMT, ETH_ADDR_ARGS(ep->mac));
     struct in6_addr link_local;
     char s[INET6_ADDRSTRLEN + 1];
     bool has_ip6 = false;
 
-    for (size_t i = 0; i < intent->addresses.n; i++) {
-        const struct in6_addr *ip = &intent->addresses.v[i].ip;
+    for (size_t i = 0; i < ep->addresses.n; i++) {
+        const struct in6_addr *ip = &ep->addresses.v[i];
 
         ipv6_string_mapped(s, ip);
         if (IN6_IS_ADDR_V4MAPPED(ip)) {
@@ -76,7 +75,7 @@ emit_sources(struct emitter *e, const struct ir_endpoint *ep)
     /* Hosts solicit from their modified EUI-64 link-local address as well
      * (RFC 4291 section 2.5.1). */
     if (has_ip6) {
-        in6_generate_lla(intent->mac, &link_local);
+        in6_generate_lla(ep->mac, &link_local);
         ipv6_string_mapped(s, &link_local);
         emit_solicitation(e, ep, mac, FORMAT(e, "ipv6_src=%s", s));
     }
@@ -154,21 +153,19 @@ static void
 emit_neighbors(struct emitter *e)
 {
     for (size_t i = 0; i < e->prog->networks.n; i++) {
-        const struct policy_network *network = e->prog->networks.v[i]->policy;
+        const struct ir_network *network = e->prog->networks.v[i];
 
-        for (size_t j = 0; j < network->intent->gateways.n; j++) {
-            emit_answer(e, network->intent->vni,
-                        &network->intent->gateways.v[j].ip,
+        for (size_t j = 0; j < network->gateways.n; j++) {
+            emit_answer(e, network->vni, &network->gateways.v[j],
                         network->gateway_mac, true);
         }
     }
     for (size_t i = 0; i < e->prog->endpoints.n; i++) {
         const struct ir_endpoint *ep = e->prog->endpoints.v[i];
-        const struct intent_endpoint *intent = ep->policy->intent;
 
-        for (size_t j = 0; j < intent->addresses.n; j++) {
-            emit_answer(e, ep->network->policy->intent->vni,
-                        &intent->addresses.v[j].ip, intent->mac, false);
+        for (size_t j = 0; j < ep->addresses.n; j++) {
+            emit_answer(e, ep->network->vni, &ep->addresses.v[j], ep->mac,
+                        false);
         }
     }
     emit_advert(e);

@@ -32,7 +32,7 @@ emit_classes(struct emitter *e)
 {
     emit_class_value(e, 0, 0, 0);
     for (size_t i = 0; i < e->prog->rules.n; i++) {
-        const struct policy_class *c = e->prog->rules.v[i]->policy->class;
+        const struct ir_class *c = e->prog->rules.v[i]->class;
 
         if (c) {
             emit_class_value(e, CLASS_VALUE(c->dscp, c->queue), c->dscp,

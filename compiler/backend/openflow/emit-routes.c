@@ -30,15 +30,12 @@ deliver(struct emitter *e, const struct ir_endpoint *to, bool crossing)
 static void
 emit_neighbor_routes(struct emitter *e, const struct ir_endpoint *to)
 {
-    const struct intent_endpoint *intent = to->policy->intent;
-
-    for (size_t i = 0; i < intent->addresses.n; i++) {
+    for (size_t i = 0; i < to->addresses.n; i++) {
         emit_flow(e, TABLE_ROUTE, PRIORITY_ALLOW, REASON_PIPELINE,
                   FORMAT(e, REG_NETWORK"=%#"PRIx32",dl_dst="ETH_ADDR_FMT",%s",
-                         to->network->policy->intent->vni,
-                         ETH_ADDR_ARGS(intent->mac),
-                         match_address(e, &intent->addresses.v[i].ip,
-                                       "dst")),
+                         to->network->vni,
+                         ETH_ADDR_ARGS(to->mac),
+                         match_address(e, &to->addresses.v[i], "dst")),
                   deliver(e, to, false));
     }
 }
@@ -49,19 +46,16 @@ static void
 emit_gateway_routes(struct emitter *e, const struct ir_tenant *from,
                     const struct ir_endpoint *to)
 {
-    const struct intent_endpoint *intent = to->policy->intent;
-    const struct policy_network *network = to->network->policy;
+    const struct ir_network *network = to->network;
     struct eth_addr gateway = network->gateway_mac;
 
-    for (size_t i = 0; i < intent->addresses.n && network->intent->gateways.n;
-         i++) {
+    for (size_t i = 0; i < to->addresses.n && network->gateways.n; i++) {
         emit_flow(e, TABLE_GATEWAY, PRIORITY_ALLOW, REASON_PIPELINE,
                   FORMAT(e, REG_TENANT"=%#"PRIx32",%s", from->number,
-                         match_address(e, &intent->addresses.v[i].ip,
-                                       "dst")),
+                         match_address(e, &to->addresses.v[i], "dst")),
                   FORMAT(e, "set_field:"ETH_ADDR_FMT"->eth_src,"
                          "set_field:"ETH_ADDR_FMT"->eth_dst,dec_ttl,%s",
-                         ETH_ADDR_ARGS(gateway), ETH_ADDR_ARGS(intent->mac),
+                         ETH_ADDR_ARGS(gateway), ETH_ADDR_ARGS(to->mac),
                          deliver(e, to, to->tenant != from)));
     }
 }
@@ -100,12 +94,12 @@ emit_routes(struct emitter *e)
 {
     emit_ttl(e);
     for (size_t i = 0; i < e->prog->networks.n; i++) {
-        const struct policy_network *network = e->prog->networks.v[i]->policy;
+        const struct ir_network *network = e->prog->networks.v[i];
 
-        if (network->intent->gateways.n) {
+        if (network->gateways.n) {
             emit_flow(e, TABLE_ROUTE, PRIORITY_ALLOW, REASON_PIPELINE,
                       FORMAT(e, REG_NETWORK"=%#"PRIx32",dl_dst="ETH_ADDR_FMT,
-                             network->intent->vni,
+                             network->vni,
                              ETH_ADDR_ARGS(network->gateway_mac)),
                       FORMAT(e, "goto_table:%d", TABLE_GATEWAY));
         }
@@ -117,12 +111,12 @@ emit_routes(struct emitter *e)
         emit_gateway_routes(e, ep->tenant, ep);
         emit_flow(e, TABLE_OUTPUT, PRIORITY_ALLOW, REASON_PIPELINE,
                   FORMAT(e, REG_DEST"=%#"PRIx32, ep->number),
-                  FORMAT(e, "output:\"%s\"", ep->policy->intent->interface.s));
+                  FORMAT(e, "output:\"%s\"", ep->interface));
     }
     for (size_t i = 0; i < e->prog->rules.n; i++) {
         const struct ir_rule *rule = e->prog->rules.v[i];
 
-        if (rule->policy->kind == RULE_PEERING) {
+        if (rule->kind == RULE_PEERING) {
             emit_peering_routes(e, &rule->from.endpoints,
                                 &rule->to.endpoints);
             emit_peering_routes(e, &rule->to.endpoints,

@@ -25,17 +25,18 @@ add_match(struct emitter *e, uint32_t value, uint32_t mask, match_vec *out)
                                       value, mask);
 }
 
-/* Adds a match for each of the fewest masks that cover 'range' exactly. */
+/* Adds a match for each of the fewest masks that cover the ports from
+ * 'first' to 'last' exactly. */
 static void
-cover_range(struct emitter *e, uint32_t value, struct port_range range,
+cover_range(struct emitter *e, uint32_t value, uint16_t first, uint16_t last,
             match_vec *out)
 {
-    uint32_t port = range.first;
+    uint32_t port = first;
 
-    while (port <= range.last) {
+    while (port <= last) {
         uint32_t size = port & -port;   /* The largest aligned block. */
 
-        while (port + size - 1 > range.last) {
+        while (port + size - 1 > last) {
             size >>= 1;
         }
         add_match(e, value | port, ALL_BITS & ~(size - 1), out);
@@ -44,7 +45,7 @@ cover_range(struct emitter *e, uint32_t value, struct port_range range,
 }
 
 match_vec
-match_tracked(struct emitter *e, const struct policy_service *service)
+match_tracked(struct emitter *e, const struct ir_service *service)
 {
     match_vec out = VEC_INIT;
 
@@ -52,11 +53,11 @@ match_tracked(struct emitter *e, const struct policy_service *service)
         add_match(e, SERVICE_TRACKED, SERVICE_TRACKED, &out);
     }
     for (size_t i = 0; service && i < service->matches.n; i++) {
-        const struct service_match *m = &service->matches.v[i];
+        const struct ir_match *m = &service->matches.v[i];
         uint32_t value = SERVICE_TRACKED | SERVICE_PROTOCOL(m->protocol);
 
-        if (m->ports.last) {
-            cover_range(e, value, m->ports, &out);
+        if (m->last) {
+            cover_range(e, value, m->first, m->last, &out);
         } else {
             /* Only services.def has such: ICMP, which is IPv4's alone, and
              * ICMPv6, IPv6's. */
@@ -70,27 +71,39 @@ match_tracked(struct emitter *e, const struct policy_service *service)
     return out;
 }
 
+/* Does 'service' have the port of a symmetric service? */
+static bool
+has_port(const struct ir_service *service, const struct ir_match *port)
+{
+    for (size_t i = 0; i < service->matches.n; i++) {
+        const struct ir_match *m = &service->matches.v[i];
+
+        if (m->protocol == port->protocol && m->first <= port->first
+            && m->last >= port->last) {
+            return true;
+        }
+    }
+    return false;
+}
+
 match_vec
-match_stateless(struct emitter *e, const struct policy_service *service)
+match_stateless(struct emitter *e, const struct ir_service *service)
 {
     match_vec out = VEC_INIT;
 
     if (!service) {
         add_match(e, SERVICE_STATELESS, SERVICE_STATELESS, &out);
     }
-    for (size_t i = 0; service && i < e->prog->symmetric.n; i++) {
-        /* As in emit_stateless(), each match is one port. */
-        const struct service_match *s = e->prog->symmetric.v[i]->matches.v;
+    for (size_t i = 0; service && i < e->prog->services.n; i++) {
+        const struct ir_service *s = e->prog->services.v[i];
 
-        for (size_t j = 0; j < service->matches.n; j++) {
-            const struct service_match *m = &service->matches.v[j];
+        for (size_t j = 0; s->symmetric && j < s->matches.n; j++) {
+            const struct ir_match *port = &s->matches.v[j];
 
-            if (m->protocol == s->protocol
-                && m->ports.first <= s->ports.first
-                && m->ports.last >= s->ports.last) {
-                add_match(e, (SERVICE_STATELESS | SERVICE_PROTOCOL(s->protocol)
-                              | s->ports.first), ALL_BITS, &out);
-                break;
+            if (has_port(service, port)) {
+                add_match(e, (SERVICE_STATELESS
+                              | SERVICE_PROTOCOL(port->protocol)
+                              | port->first), ALL_BITS, &out);
             }
         }
     }

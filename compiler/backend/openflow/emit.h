@@ -48,8 +48,8 @@ VEC_TYPEDEF(match_vec, const char *);
 /* The matches of 'service' (NULL: any) on REG_SERVICE: of what is tracked, and
  * of the ports of symmetric services, whose packets go round conntrack
  * whatever the service that a rule names. */
-match_vec match_tracked(struct emitter *, const struct policy_service *);
-match_vec match_stateless(struct emitter *, const struct policy_service *);
+match_vec match_tracked(struct emitter *, const struct ir_service *);
+match_vec match_stateless(struct emitter *, const struct ir_service *);
 
 /* Adds one flow; 'id' is the rule's or a REASON_*. */
 void emit_flow(struct emitter *, enum of_table, enum of_priority, uint64_t id,

@@ -60,23 +60,15 @@ emit_misses(struct emitter *e)
     }
 }
 
-static const char *
-place(struct emitter *e, const struct value *at)
-{
-    return FORMAT(e, "line %zu, %s",
-                  source_line_number(at->span.source, at->span.start),
-                  value_pointer(at, e->arena));
-}
-
 static void
 add_cookies(struct emitter *e)
 {
     for (size_t i = 0; i < e->prog->rules.n; i++) {
-        const struct policy_rule *rule = e->prog->rules.v[i]->policy;
+        const struct ir_rule *rule = e->prog->rules.v[i];
 
         *vec_push(e->arena, &e->plan->cookies) = (struct plan_cookie) {
             COOKIE_MARK | rule->id, rule_kind_name(rule->kind), rule->name,
-            place(e, rule->at),
+            FORMAT(e, "line %zu, %s", rule->place.line, rule->place.pointer),
         };
     }
     for (size_t i = 0; i < n_reason_infos; i++) {
@@ -93,14 +85,13 @@ add_names(struct emitter *e)
 {
     for (size_t i = 0; i < e->prog->endpoints.n; i++) {
         *vec_push(e->arena, &e->plan->ports)
-            = e->prog->endpoints.v[i]->policy->intent->interface.s;
+            = e->prog->endpoints.v[i]->interface;
     }
     for (size_t i = 0; i < e->prog->unbound.n; i++) {
-        *vec_push(e->arena, &e->plan->unbound) = e->prog->unbound.v[i]->name;
+        *vec_push(e->arena, &e->plan->unbound) = e->prog->unbound.v[i];
     }
     for (size_t i = 0; i < e->prog->elsewhere.n; i++) {
-        *vec_push(e->arena, &e->plan->elsewhere)
-            = e->prog->elsewhere.v[i]->name;
+        *vec_push(e->arena, &e->plan->elsewhere) = e->prog->elsewhere.v[i];
     }
 }
 
