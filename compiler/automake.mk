@@ -57,6 +57,8 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/check.h \
 	compiler/sema/ident.c \
 	compiler/sema/ident.h \
+	compiler/sema/meaning-packet.c \
+	compiler/sema/meaning-packet.h \
 	compiler/sema/meaning.c \
 	compiler/sema/meaning.h \
 	compiler/sema/packet.c \

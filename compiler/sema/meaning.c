@@ -14,11 +14,8 @@
 
 #include "flow.h"
 #include "packets.h"
+#include "sema/meaning-packet.h"
 #include "util.h"
-
-/* UDP ports that DHCP servers send from (RFC 2131 section 4.1, RFC 8415
- * section 7.2). */
-enum { DHCP_SERVER = 67, DHCPV6_SERVER = 547 };
 
 const char *
 connection_name(enum connection connection)
@@ -34,48 +31,6 @@ static struct meaning
 deny(enum reason reason)
 {
     return (struct meaning) { .reason = reason };
-}
-
-static bool
-is_ip4(const struct flow *packet)
-{
-    return packet->dl_type == htons(ETH_TYPE_IP);
-}
-
-static bool
-is_ip6(const struct flow *packet)
-{
-    return packet->dl_type == htons(ETH_TYPE_IPV6);
-}
-
-static struct in6_addr
-source_address(const struct flow *packet)
-{
-    return (is_ip6(packet) ? packet->ipv6_src
-            : in6_addr_mapped_ipv4(packet->nw_src));
-}
-
-static struct in6_addr
-destination_address(const struct flow *packet)
-{
-    return (is_ip6(packet) ? packet->ipv6_dst
-            : in6_addr_mapped_ipv4(packet->nw_dst));
-}
-
-static bool
-is_fragment(const struct flow *packet)
-{
-    return ((is_ip4(packet) || is_ip6(packet))
-            && packet->nw_frag & FLOW_NW_FRAG_ANY);
-}
-
-/* The type of an ICMPv6 message, or -1. */
-static int
-icmp6_type(const struct flow *packet)
-{
-    return (is_ip6(packet) && packet->nw_proto == IPPROTO_ICMPV6
-            && !is_fragment(packet)
-            ? ntohs(packet->tp_src) : -1);
 }
 
 static bool
@@ -96,31 +51,6 @@ is_here(const struct meaning_question *q, const struct policy_endpoint *e)
     return (e->bound
             && !strcmp(e->intent->node.s,
                        q->node ? q->node : q->from->intent->node.s));
-}
-
-/* What is a router's or a DHCP server's to say, or asks a router, of which
- * there is none. */
-static bool
-is_forbidden(const struct flow *packet)
-{
-    switch (icmp6_type(packet)) {
-    case ND_ROUTER_SOLICIT:
-    case ND_ROUTER_ADVERT:
-    case ND_REDIRECT:
-        return true;
-    }
-    return (packet->nw_proto == IPPROTO_UDP && !is_fragment(packet)
-            && ((is_ip4(packet) && packet->tp_src == htons(DHCP_SERVER))
-                || (is_ip6(packet)
-                    && packet->tp_src == htons(DHCPV6_SERVER))));
-}
-
-static bool
-is_neighbor_message(const struct flow *packet)
-{
-    return (packet->dl_type == htons(ETH_TYPE_ARP)
-            || icmp6_type(packet) == ND_NEIGHBOR_SOLICIT
-            || icmp6_type(packet) == ND_NEIGHBOR_ADVERT);
 }
 
 static bool
@@ -153,7 +83,7 @@ is_link_local(const struct policy_endpoint *e, const struct in6_addr *ip)
 static bool
 is_true_request(const struct policy_endpoint *e, const struct flow *packet)
 {
-    struct in6_addr source = source_address(packet);
+    struct in6_addr source = packet_source(packet);
 
     if (!eth_addr_equals(packet->dl_src, e->intent->mac)
         || !eth_addr_equals(packet->arp_sha, e->intent->mac)) {
@@ -166,7 +96,7 @@ is_true_request(const struct policy_endpoint *e, const struct flow *packet)
     /* In a flow, arp_sha is a solicitation's source link-layer address
      * option.  One without it asks whether somebody else has the sender's
      * address already; nobody can have. */
-    return (icmp6_type(packet) == ND_NEIGHBOR_SOLICIT && !packet->tp_dst
+    return (packet_icmp6_type(packet) == ND_NEIGHBOR_SOLICIT && !packet->tp_dst
             && (has_address(e, &source) || is_link_local(e, &source)));
 }
 
@@ -185,7 +115,7 @@ judge_neighbor_message(const struct meaning_question *q)
     const struct flow *packet = q->packet;
     const struct policy_network *network = q->from->network;
     const struct policy_tenant *tenant = network->tenant;
-    struct in6_addr target = (is_ip6(packet) ? packet->nd_target
+    struct in6_addr target = (packet_is_ip6(packet) ? packet->nd_target
                               : in6_addr_mapped_ipv4(packet->nw_dst));
 
     if (!is_true_request(q->from, packet)) {
@@ -210,9 +140,9 @@ judge_neighbor_message(const struct meaning_question *q)
 static bool
 has_true_source(const struct policy_endpoint *e, const struct flow *packet)
 {
-    struct in6_addr source = source_address(packet);
+    struct in6_addr source = packet_source(packet);
 
-    return ((is_ip4(packet) || is_ip6(packet))
+    return ((packet_is_ip4(packet) || packet_is_ip6(packet))
             && eth_addr_equals(packet->dl_src, e->intent->mac)
             && has_address(e, &source));
 }
@@ -224,8 +154,8 @@ service_matches(const struct policy_service *service,
 {
     for (size_t i = 0; i < service->matches.n; i++) {
         const struct service_match *m = &service->matches.v[i];
-        bool family = (m->protocol == IPPROTO_ICMP ? is_ip4(packet)
-                       : m->protocol == IPPROTO_ICMPV6 ? is_ip6(packet)
+        bool family = (m->protocol == IPPROTO_ICMP ? packet_is_ip4(packet)
+                       : m->protocol == IPPROTO_ICMPV6 ? packet_is_ip6(packet)
                        : true);
 
         if (family && protocol == m->protocol
@@ -257,7 +187,7 @@ is_symmetric(const struct policy *policy, const struct flow *packet,
 static bool
 is_stateless(const struct policy *policy, const struct flow *packet)
 {
-    return (!is_fragment(packet)
+    return (!packet_is_fragment(packet)
             && is_symmetric(policy, packet, packet->nw_proto,
                             packet->tp_dst));
 }
@@ -291,13 +221,14 @@ judge_fragment(const struct policy *policy, const struct meaning_question *q)
     bool swap = is_backward(q);
     struct flow whole = *q->packet;
 
-    if (!is_fragment(q->packet) || q->connection == CONNECTION_RELATED) {
+    if (!packet_is_fragment(q->packet)
+        || q->connection == CONNECTION_RELATED) {
         return 0;
     }
     whole.nw_frag = 0;
     whole.tp_src = swap ? opener.destination : opener.source;
     whole.tp_dst = swap ? opener.source : opener.destination;
-    if (whole.nw_proto == IPPROTO_UDP && is_forbidden(&whole)) {
+    if (whole.nw_proto == IPPROTO_UDP && packet_is_forbidden(&whole)) {
         return REASON_FORBIDDEN_REPLY;
     }
     return (is_symmetric(policy, &whole, whole.nw_proto, whole.tp_dst)
@@ -361,7 +292,7 @@ static const struct policy_endpoint *
 find_receiver(const struct policy *policy, const struct meaning_question *q,
               bool by_gateway)
 {
-    struct in6_addr ip = destination_address(q->packet);
+    struct in6_addr ip = packet_destination(q->packet);
 
     for (size_t i = 0; i < policy->tenants.n; i++) {
         const struct policy_tenant *tenant = policy->tenants.v[i];
@@ -478,9 +409,9 @@ meaning_judge(const struct policy *policy, const struct meaning_question *q)
     if (!q->from || !is_here(q, q->from)
         || packet->vlans[0].tci & htons(VLAN_CFI)) {
         return deny(REASON_UNBOUND);
-    } else if (is_forbidden(packet)) {
+    } else if (packet_is_forbidden(packet)) {
         return deny(REASON_FORBIDDEN_REPLY);
-    } else if (is_neighbor_message(packet)) {
+    } else if (packet_is_neighbor_message(packet)) {
         return judge_neighbor_message(q);
     } else if (!has_true_source(q->from, packet)) {
         return deny(REASON_SPOOF);

@@ -1,0 +1,84 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "sema/meaning-packet.h"
+
+#include <netinet/icmp6.h>
+#include <netinet/in.h>
+
+#include "flow.h"
+#include "packets.h"
+#include "util.h"
+
+/* UDP ports that DHCP servers send from (RFC 2131 section 4.1, RFC 8415
+ * section 7.2). */
+enum { DHCP_SERVER = 67, DHCPV6_SERVER = 547 };
+
+bool
+packet_is_ip4(const struct flow *packet)
+{
+    return packet->dl_type == htons(ETH_TYPE_IP);
+}
+
+bool
+packet_is_ip6(const struct flow *packet)
+{
+    return packet->dl_type == htons(ETH_TYPE_IPV6);
+}
+
+struct in6_addr
+packet_source(const struct flow *packet)
+{
+    return (packet_is_ip6(packet) ? packet->ipv6_src
+            : in6_addr_mapped_ipv4(packet->nw_src));
+}
+
+struct in6_addr
+packet_destination(const struct flow *packet)
+{
+    return (packet_is_ip6(packet) ? packet->ipv6_dst
+            : in6_addr_mapped_ipv4(packet->nw_dst));
+}
+
+bool
+packet_is_fragment(const struct flow *packet)
+{
+    return ((packet_is_ip4(packet) || packet_is_ip6(packet))
+            && packet->nw_frag & FLOW_NW_FRAG_ANY);
+}
+
+int
+packet_icmp6_type(const struct flow *packet)
+{
+    return (packet_is_ip6(packet) && packet->nw_proto == IPPROTO_ICMPV6
+            && !packet_is_fragment(packet)
+            ? ntohs(packet->tp_src) : -1);
+}
+
+bool
+packet_is_forbidden(const struct flow *packet)
+{
+    switch (packet_icmp6_type(packet)) {
+    case ND_ROUTER_SOLICIT:
+    case ND_ROUTER_ADVERT:
+    case ND_REDIRECT:
+        return true;
+    }
+    return (packet->nw_proto == IPPROTO_UDP && !packet_is_fragment(packet)
+            && ((packet_is_ip4(packet) && packet->tp_src == htons(DHCP_SERVER))
+                || (packet_is_ip6(packet)
+                    && packet->tp_src == htons(DHCPV6_SERVER))));
+}
+
+bool
+packet_is_neighbor_message(const struct flow *packet)
+{
+    return (packet->dl_type == htons(ETH_TYPE_ARP)
+            || packet_icmp6_type(packet) == ND_NEIGHBOR_SOLICIT
+            || packet_icmp6_type(packet) == ND_NEIGHBOR_ADVERT);
+}
