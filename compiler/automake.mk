@@ -42,6 +42,8 @@ libbulkhead_a_SOURCES = \
 	compiler/plan/plan.h \
 	compiler/plan/write.c \
 	compiler/push/changes.c \
+	compiler/push/drops.c \
+	compiler/push/drops.h \
 	compiler/push/flows.c \
 	compiler/push/flows.h \
 	compiler/push/ovsdb.c \
@@ -79,6 +81,7 @@ bin_PROGRAMS += bulkhead
 bulkhead_SOURCES = \
 	compiler/cli/cli.h \
 	compiler/cli/commands.c \
+	compiler/cli/drops.c \
 	compiler/cli/explain.c \
 	compiler/cli/main.c \
 	compiler/cli/show.c \

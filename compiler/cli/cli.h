@@ -11,6 +11,8 @@
 
 #include <stdbool.h>
 
+#include "push/push.h"
+
 /* Exit statuses. */
 enum {
     EXIT_DONE = 0,
@@ -22,14 +24,20 @@ enum {
     EXIT_DIFFERENT = 4,         /* status: the switch differs. */
 };
 
+enum cli_format {
+    FORMAT_TABLE,
+    FORMAT_JSON,
+    FORMAT_CSV,
+};
+
 /* What the options said; NULL or 0 where they did not. */
 struct cli_options {
     const char *intent;         /* File name; see INTENT_OPTIONAL. */
     const char *argument;       /* What comes after it. */
     const char *node, *bridge, *db, *output, *from, *state, *opener;
     int timeout;                /* Seconds. */
-    bool verbose;
-    bool json;                  /* --format=json. */
+    bool verbose, no_headings;
+    enum cli_format format;
 };
 
 /* Options of a command, for its table entry. */
@@ -44,6 +52,7 @@ enum {
     OPTION_FORMAT = 1 << 6,     /* Not required. */
     NODE_REQUIRED = 1 << 7,
     INTENT_OPTIONAL = 1 << 9,
+    OPTION_CSV = 1 << 10,       /* --format=csv, --no-headings. */
 };
 
 struct cli_command {
@@ -56,17 +65,21 @@ struct cli_command {
 
 extern const struct cli_command cli_commands[];     /* Ends with a null. */
 
-struct arena;
 struct policy;
 
 /* Reads and resolves the intent.  Returns NULL after printing what is
  * wrong. */
 const struct policy *cli_load_policy(const struct cli_options *,
                                      struct arena *);
+/* Compiles the intent for the node; prints what is wrong. */
+bool cli_load_plan(const struct cli_options *, struct arena *, struct plan *);
+
+struct push_target cli_target(const struct cli_options *, struct arena *);
 void cli_print_unknown_node(const struct policy *,
                             const struct cli_options *);
 
 int cmd_trace(const struct cli_options *);
 int cmd_explain(const struct cli_options *);
+int cmd_drops(const struct cli_options *);
 
 #endif /* cli/cli.h */

@@ -82,10 +82,9 @@ cli_print_unknown_node(const struct policy *policy,
     putc('\n', stderr);
 }
 
-/* Compiles the intent for the node; prints what is wrong. */
-static bool
-load_plan(const struct cli_options *options, struct arena *arena,
-          struct plan *plan)
+bool
+cli_load_plan(const struct cli_options *options, struct arena *arena,
+              struct plan *plan)
 {
     const struct policy *policy = cli_load_policy(options, arena);
     struct ir_prog *prog;
@@ -157,7 +156,7 @@ cmd_compile(const struct cli_options *options)
     int status = EXIT_WRONG;
     struct plan plan;
 
-    if (load_plan(options, arena, &plan)) {
+    if (cli_load_plan(options, arena, &plan)) {
         const char *reason = plan_write(&plan, options->output);
 
         print_left_out(&plan);
@@ -206,6 +205,18 @@ print_diff(const struct plan *plan, const struct cli_options *options,
     }
 }
 
+struct push_target
+cli_target(const struct cli_options *options, struct arena *arena)
+{
+    return (struct push_target) {
+        .db = (options->db ? options->db
+               : arena_printf(arena, "unix:%s/db.sock", ovs_rundir())),
+        .bridge = options->bridge,
+        .timeout_ms = 1000 * (options->timeout ? options->timeout
+                              : DEFAULT_TIMEOUT),
+    };
+}
+
 /* Runs 'action', push_apply() or push_status(). */
 static int
 run_push(const struct cli_options *options,
@@ -217,14 +228,8 @@ run_push(const struct cli_options *options,
     int status = EXIT_WRONG;
     struct plan plan;
 
-    if (load_plan(options, arena, &plan)) {
-        struct push_target target = {
-            .db = (options->db ? options->db
-                   : arena_printf(arena, "unix:%s/db.sock", ovs_rundir())),
-            .bridge = options->bridge,
-            .timeout_ms = 1000 * (options->timeout ? options->timeout
-                                  : DEFAULT_TIMEOUT),
-        };
+    if (cli_load_plan(options, arena, &plan)) {
+        struct push_target target = cli_target(options, arena);
         struct push_diff diff;
         const char *reason = action(&target, &plan, &diff);
 
@@ -278,5 +283,10 @@ const struct cli_command cli_commands[] = {
       "say what a flow's cookie means: the rule of the intent and where it\n"
       "      stands, or why packets are dropped where no rule says so",
       "a cookie" },
+    { "drops", OPTION_NODE | OPTION_BRIDGE | OPTION_SWITCH | OPTION_FORMAT
+      | OPTION_CSV | OPTION_VERBOSE | INTENT_OPTIONAL, cmd_drops,
+      "[INTENT --node=NODE] --bridge=BRIDGE [-v]",
+      "count what the bridge's flows and meters of Bulkhead's have dropped,\n"
+      "      and why; with the intent, by which rule", NULL },
     { NULL, 0, NULL, NULL, NULL },
 };

@@ -98,7 +98,7 @@ explain_rule(const struct cli_options *options, uint64_t cookie)
         }
     }
     if (found) {
-        print_rule(found, cookie, options->json);
+        print_rule(found, cookie, options->format == FORMAT_JSON);
     } else if (policy) {
         fprintf(stderr, "bulkhead: %s has no rule and no peering of cookie "
                 "%#"PRIx64"; look in the version of it that was applied, for "
@@ -126,7 +126,8 @@ cmd_explain(const struct cli_options *options)
     }
     for (size_t i = 0; i < n_reason_infos; i++) {
         if (reason_infos[i].reason == id) {
-            print_reason(&reason_infos[i], cookie, options->json);
+            print_reason(&reason_infos[i], cookie,
+                         options->format == FORMAT_JSON);
             return EXIT_DONE;
         }
     }

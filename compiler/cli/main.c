@@ -36,6 +36,7 @@ static const struct {
     { { "state", required_argument, NULL, 's' }, OPTION_STATE },
     { { "opener", required_argument, NULL, 'p' }, OPTION_STATE },
     { { "format", required_argument, NULL, 'f' }, OPTION_FORMAT },
+    { { "no-headings", no_argument, NULL, 'H' }, OPTION_CSV },
     { { "help", no_argument, NULL, 'h' }, 0 },
     { { "version", no_argument, NULL, 'V' }, 0 },
 };
@@ -56,7 +57,9 @@ print_help(void)
          "bound)\n"
          "  --bridge=BRIDGE       the bridge that holds its policy\n"
          "  -o, --output=DIR      where compile writes (default: .)\n"
-         "  -v, --verbose         compile also says how large the plan is\n"
+         "  -v, --verbose         compile also says how large the plan is; "
+         "drops shows\n"
+         "                        what has dropped nothing, too\n"
          "  --db=DATABASE         OVSDB (default: unix:RUNDIR/db.sock)\n"
          "  -t, --timeout=SECS    for the switch and the database (default: "
          "10)\n"
@@ -68,7 +71,10 @@ print_help(void)
          "                        reply, related or invalid\n"
          "  --opener=PACKET       what opened the connection of a fragment or "
          "an ICMP error\n"
-         "  -f, --format=FORMAT   table (the default) or json\n"
+         "  -f, --format=FORMAT   table (the default) or json; drops: also "
+         "csv\n"
+         "  --no-headings         drops leaves out the headings of a table or "
+         "csv\n"
          "  -h, --help            display this help message\n"
          "  -V, --version         display version information\n\n"
          "Exit status: 0 done; 1 the intent is wrong, or its plan could not "
@@ -118,13 +124,20 @@ parse_timeout(const char *s)
     return seconds;
 }
 
-static bool
+static enum cli_format
 parse_format(const char *s)
 {
-    if (strcmp(s, "table") && strcmp(s, "json")) {
-        usage_error("--format takes table or json, not '%s'", s);
+    static const char *const names[] = {
+        [FORMAT_TABLE] = "table", [FORMAT_JSON] = "json",
+        [FORMAT_CSV] = "csv",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        if (!strcmp(s, names[i])) {
+            return i;
+        }
     }
-    return !strcmp(s, "json");
+    usage_error("--format takes table, json or csv, not '%s'", s);
 }
 
 /* Returns the options that were given, as OPTION_*. */
@@ -154,7 +167,8 @@ parse_options(int argc, char *argv[], struct cli_options *options)
         case 'e': options->from = optarg; break;
         case 's': options->state = optarg; break;
         case 'p': options->opener = optarg; break;
-        case 'f': options->json = parse_format(optarg); break;
+        case 'f': options->format = parse_format(optarg); break;
+        case 'H': options->no_headings = true; break;
         case 'h': print_help(); exit(EXIT_DONE);
         case 'V': puts(PACKAGE_STRING); exit(EXIT_DONE);
         default:                        /* getopt_long() has said why. */
@@ -190,6 +204,10 @@ check_options(const struct cli_command *command, unsigned int given,
     if (command->options & OPTION_FROM && !options->from) {
         usage_error("'%s' needs --from=TENANT/ENDPOINT", command->name);
     }
+    if (options->format == FORMAT_CSV && !(command->options & OPTION_CSV)) {
+        usage_error("'%s' has no csv; --format takes table or json",
+                    command->name);
+    }
     if (options->bridge && (!options->bridge[0]
                             || strchr(options->bridge, '/'))) {
         usage_error("'%s' is not the name of a bridge", options->bridge);
@@ -211,8 +229,8 @@ parse_arguments(int argc, char *argv[], const struct cli_command *command,
     int n = argc - optind;
     const char *argument = command->argument;
 
-    if (n < 2 && command->options & INTENT_OPTIONAL) {
-        if (!n) {
+    if (command->options & INTENT_OPTIONAL && n < (argument ? 2 : 1)) {
+        if (argument && !n) {
             usage_error("'%s' needs %s", command->name, argument);
         }
         options->argument = argv[optind];

@@ -203,7 +203,7 @@ trace(const struct cli_options *options, struct arena *arena,
     }
     packet_complete(q.from, given, packet);
     m = meaning_judge(policy, &q);
-    if (options->json) {
+    if (options->format == FORMAT_JSON) {
         print_json(&m);
     } else {
         print_table(&q, &m);

@@ -21,7 +21,7 @@ refusal(struct push *push, const char *what, int error,
         const struct session_error *serror, const char *about)
 {
     if (serror->ofperr) {
-        return arena_printf(push->plan->arena, "bridge %s refused %s: %s%s%s",
+        return arena_printf(push->arena, "bridge %s refused %s: %s%s%s",
                             push->target->bridge, what,
                             ofperr_to_string(serror->ofperr),
                             about ? ": " : "", about ? about : "");
@@ -119,7 +119,7 @@ change_flows(struct push *push, struct ovs_list *changes,
         return NULL;
     } else if (serror.unknown) {
         /* Meters stay: the flows may be there and need them. */
-        return arena_printf(push->plan->arena, "bridge %s: %s while it "
+        return arena_printf(push->arena, "bridge %s: %s while it "
                             "committed the flows: all of them took effect or "
                             "none; see 'bulkhead status'",
                             push->target->bridge,

@@ -181,6 +181,8 @@ add_switch_flow(struct switch_state *state,
     flow->ofpacts_len = fs->ofpacts_len;
     flow->plain = !(fs->idle_timeout || fs->hard_timeout || fs->importance
                     || fs->flags);
+    flow->packets = fs->packet_count;
+    flow->bytes = fs->byte_count;
     flow_entry_insert(state, flow);
 }
 

@@ -34,6 +34,7 @@ struct flow_entry {
     bool plain;                 /* No timeouts, flags or importance, as all
                                  * flows of a plan. */
     const char *text;           /* Of a plan's flow; NULL for a switch's. */
+    uint64_t packets, bytes;    /* That have matched a switch's flow. */
 };
 
 struct meter_entry {

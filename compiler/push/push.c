@@ -45,7 +45,7 @@ push_diff_is_empty(const struct push_diff *diff)
 const char *
 push_errno(struct push *push, const char *what, int error)
 {
-    return arena_printf(push->plan->arena, "bridge %s: %s: %s",
+    return arena_printf(push->arena, "bridge %s: %s: %s",
                         push->target->bridge, what,
                         ofperr_is_valid(error) ? ofperr_to_string(error)
                         : ovs_retval_to_string(error));
@@ -55,7 +55,7 @@ push_errno(struct push *push, const char *what, int error)
 static const char *
 check_bridge(struct push *push)
 {
-    struct arena *arena = push->plan->arena;
+    struct arena *arena = push->arena;
     const char *bridge = push->target->bridge;
     const char *type = push->info.datapath_type;
     const char *missing = "";
@@ -122,7 +122,7 @@ check_meters(struct push *push)
     if (!features.resolution_ns
         || features.resolution_ns > MAX_METER_RESOLUTION_NS) {
         push->diff->unfit = arena_printf(
-            push->plan->arena, "bridge %s is on an Open vSwitch whose meters "
+            push->arena, "bridge %s is on an Open vSwitch whose meters "
             "cannot keep bursts below a millisecond (\"ovs-ofctl -O "
             "OpenFlow14 microburst-features %s\"); run the ovs-vswitchd with "
             "Bulkhead's patches there", push->target->bridge,
@@ -173,16 +173,29 @@ place_meters(struct push *push)
                           plan->meters.n);
 }
 
+const char *
+push_connect(struct push *push)
+{
+    const char *remote = arena_printf(push->arena, "unix:%s/%s.mgmt",
+                                      ovs_rundir(), push->target->bridge);
+    int error = session_open(remote, push->deadline, &push->vconn);
+
+    return (error
+            ? arena_printf(push->arena, "bridge %s: %s: %s; is ovs-vswitchd "
+                           "running there? see OVS_RUNDIR",
+                           push->target->bridge, remote,
+                           ovs_retval_to_string(error))
+            : NULL);
+}
+
 /* Reads both sides and connects them.  Changes nothing. */
 static const char *
 push_prepare(struct push *push)
 {
-    struct arena *arena = push->plan->arena;
-    const char *remote = arena_printf(arena, "unix:%s/%s.mgmt", ovs_rundir(),
-                                      push->target->bridge);
     const char *reason = bridge_info_read(push->target->db,
                                           push->target->bridge,
-                                          push->deadline, arena, &push->info);
+                                          push->deadline, push->arena,
+                                          &push->info);
     int error;
 
     if (!reason) {
@@ -192,17 +205,8 @@ push_prepare(struct push *push)
         }
         reason = plan_to_flows(push->plan, &push->info.ports, &push->wanted);
     }
-    if (reason) {
-        return reason;
-    }
-    error = session_open(remote, push->deadline, &push->vconn);
-    if (error) {
-        return arena_printf(arena, "bridge %s: %s: %s; is ovs-vswitchd "
-                            "running there? see OVS_RUNDIR",
-                            push->target->bridge, remote,
-                            ovs_retval_to_string(error));
-    }
-    reason = check_meters(push);
+    reason = reason ? reason : push_connect(push);
+    reason = reason ? reason : check_meters(push);
     if (reason || push->diff->unfit) {
         return reason;
     }
@@ -247,7 +251,7 @@ compare_flows(struct push *push, struct ovs_list *changes,
 
         if (live && !flow_is_ours(live)) {
             diff->unfit = arena_printf(
-                push->plan->arena, "bridge %s has a flow of somebody else "
+                push->arena, "bridge %s has a flow of somebody else "
                 "(cookie %#"PRIx64") where this must go: %s; ovs-ofctl "
                 "del-flows it, or change its match", push->target->bridge,
                 live->cookie, flow->text);
@@ -299,7 +303,7 @@ compare_meters(struct push *push)
         /* Deleting a meter deletes the flows that call it. */
         if (meter->used_by_others && !push_keeps_meter(push, meter)) {
             push->diff->unfit = arena_printf(
-                push->plan->arena, "bridge %s has a flow of somebody else "
+                push->arena, "bridge %s has a flow of somebody else "
                 "that calls meter %"PRIu32", which is Bulkhead's and must "
                 "go; ovs-ofctl del-flows it, or let it call another meter",
                 push->target->bridge, meter->id);
@@ -325,7 +329,7 @@ push_run(const struct push_target *target, const struct plan *plan,
 {
     size_t n = MAX(1, plan->meters.n);
     struct push push = {
-        .target = target, .plan = plan, .diff = diff,
+        .target = target, .arena = plan->arena, .plan = plan, .diff = diff,
         .deadline = time_msec() + target->timeout_ms,
         .plan_ids = xcalloc(n, sizeof *push.plan_ids),
         .ids = xcalloc(n, sizeof *push.ids),

@@ -7,7 +7,8 @@
 #ifndef PUSH_RUN_H
 #define PUSH_RUN_H 1
 
-/* Between push.c, which compares, and changes.c, which changes. */
+/* Between push.c, which compares, changes.c, which changes, and drops.c, which
+ * counts. */
 
 #include "push/flows.h"
 #include "push/ovsdb.h"
@@ -16,6 +17,7 @@
 /* One run against one bridge. */
 struct push {
     const struct push_target *target;
+    struct arena *arena;        /* The plan's, if there is one. */
     const struct plan *plan;
     struct push_diff *diff;
     long long int deadline;
@@ -31,6 +33,9 @@ struct push {
 
 /* Is a meter of the switch one that the plan goes on using? */
 bool push_keeps_meter(const struct push *, const struct meter_entry *);
+
+/* Opens 'vconn'.  Returns NULL, or why not. */
+const char *push_connect(struct push *);
 
 /* "WHAT: error", about the bridge. */
 const char *push_errno(struct push *, const char *what, int error);

@@ -12,42 +12,6 @@ set -euo pipefail
 
 intent=$srcdir/examples/ai-cluster.json
 node=gpu-node-1
-failures=0
-
-# check NAME COMMAND...: one line of the result.
-check() {
-    local name=$1
-    shift
-    if "$@" >"$switch_dir/out" 2>&1; then
-        echo "ok - $name"
-    else
-        echo "not ok - $name"
-        sed 's/^/# /' "$switch_dir/out"
-        failures=$((failures + 1))
-    fi
-}
-
-# exits STATUS COMMAND...
-exits() {
-    local wanted=$1 status=0
-    shift
-    "$@" || status=$?
-    [ "$status" = "$wanted" ] || {
-        echo "exit status $status, not $wanted: $*"
-        return 1
-    }
-}
-
-# says TEXT STATUS COMMAND...: TEXT must be in the output.
-says() {
-    local text=$1
-    shift
-    if ! exits "$@" >"$switch_dir/said" 2>&1 ||
-       ! grep -qF -- "$text" "$switch_dir/said"; then
-        cat "$switch_dir/said"
-        return 1
-    fi
-}
 
 bulkhead_on() {
     local command=$1 bridge=$2
@@ -70,17 +34,6 @@ unchanged() {
     state "$bridge" >"$switch_dir/before"
     "$@" || return 1
     state "$bridge" | diff "$switch_dir/before" -
-}
-
-make_bridge() {
-    local name arguments
-    arguments=(add-br "$1" -- set bridge "$1" datapath_type=dummy
-               fail-mode=secure)
-    while read -r name; do
-        arguments+=(-- add-port "$1" "$name"
-                    -- set interface "$name" type=dummy)
-    done < <(python3 "$here/intent.py" "$intent" "$node")
-    ovs-vsctl --timeout=10 "${arguments[@]}"
 }
 
 has_no_flows() { ! flows "$1" | grep actions; }
@@ -347,7 +300,7 @@ test_stock() {
 test_conjunctions() {
     local intent=$switch_dir/sets.json node=node
     sets >"$intent"
-    make_bridge br1
+    make_dummy_bridge br1 "$intent" "$node"
     check 'a policy with conjunctions: 0' exits 0 bulkhead_on apply br1
     check 'the switch has them' has_conjunctions br1
     check 'a second apply of it changes nothing' \
@@ -372,7 +325,7 @@ main() {
     trap_cleanup switch_stop
     switch_prepare
     switch_start --enable-dummy --disable-system
-    make_bridge br0
+    make_dummy_bridge br0 "$intent" "$node"
     test_apply
     test_update
     test_conjunctions

@@ -133,3 +133,53 @@ switch_stop() {
     [ -z "$switch_dir" ] || rm -rf "$switch_dir"
     switch_dir=
 }
+
+failures=0
+
+# check NAME COMMAND...: one line of the result.
+check() {
+    local name=$1
+    shift
+    if "$@" >"$switch_dir/out" 2>&1; then
+        echo "ok - $name"
+    else
+        echo "not ok - $name"
+        sed 's/^/# /' "$switch_dir/out"
+        failures=$((failures + 1))
+    fi
+}
+
+# exits STATUS COMMAND...
+exits() {
+    local wanted=$1 status=0
+    shift
+    "$@" || status=$?
+    [ "$status" = "$wanted" ] || {
+        echo "exit status $status, not $wanted: $*"
+        return 1
+    }
+}
+
+# says TEXT STATUS COMMAND...: TEXT must be in the output.
+says() {
+    local text=$1
+    shift
+    if ! exits "$@" >"$switch_dir/said" 2>&1 ||
+       ! grep -qF -- "$text" "$switch_dir/said"; then
+        cat "$switch_dir/said"
+        return 1
+    fi
+}
+
+# make_dummy_bridge BRIDGE INTENT NODE: fit for the intent, with ports that
+# "ovs-appctl netdev-dummy/receive" feeds.
+make_dummy_bridge() {
+    local name arguments
+    arguments=(add-br "$1" -- set bridge "$1" datapath_type=dummy
+               fail-mode=secure)
+    while read -r name; do
+        arguments+=(-- add-port "$1" "$name"
+                    -- set interface "$name" type=dummy)
+    done < <(python3 "$here/intent.py" "$2" "$3")
+    ovs-vsctl --timeout=10 "${arguments[@]}"
+}

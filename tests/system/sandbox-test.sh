@@ -10,7 +10,6 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-failures=0
 scratch=
 
 # report NAME STATUS: one line of the result; STATUS 0 is good.

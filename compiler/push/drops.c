@@ -1,0 +1,153 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "push/drops.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "openvswitch/ofp-meter.h"
+#include "openvswitch/ofpbuf.h"
+#include "openvswitch/vconn.h"
+#include "push/run.h"
+#include "push/session.h"
+#include "timeval.h"
+#include "util.h"
+
+static int
+compare_cookies(const void *a_, const void *b_)
+{
+    const struct push_drop *a = a_, *b = b_;
+
+    return a->cookie < b->cookie ? -1 : a->cookie > b->cookie;
+}
+
+/* Appends 'flows' to 'drops', those of one cookie as one. */
+static void
+merge_cookies(struct arena *arena, const push_drops_vec *flows,
+              push_drops_vec *drops)
+{
+    struct push_drop *last = NULL;
+
+    for (size_t i = 0; i < flows->n; i++) {
+        const struct push_drop *flow = &flows->v[i];
+
+        if (!last || last->cookie != flow->cookie) {
+            last = vec_push(arena, drops);
+            last->cookie = flow->cookie;
+        }
+        last->packets += flow->packets;
+        last->bytes += flow->bytes;
+    }
+}
+
+static void
+add_flows(struct push *push, push_drops_vec *drops)
+{
+    push_drops_vec all = VEC_INIT;
+    struct flow_entry *flow;
+
+    HMAP_FOR_EACH (flow, node, &push->live.flows) {
+        if (flow_is_ours(flow) && !flow->ofpacts_len) {
+            *vec_push(push->arena, &all) = (struct push_drop) {
+                .cookie = flow->cookie, .packets = flow->packets,
+                .bytes = flow->bytes,
+            };
+        }
+    }
+    if (all.n) {
+        qsort(all.v, all.n, sizeof *all.v, compare_cookies);
+    }
+    merge_cookies(push->arena, &all, drops);
+}
+
+static void
+add_meter(struct arena *arena, push_drops_vec *drops,
+          const struct ofputil_meter_stats *stats)
+{
+    struct push_drop drop = { .meter = stats->meter_id };
+
+    for (size_t i = 0; i < stats->n_bands; i++) {
+        drop.packets += stats->bands[i].packet_count;
+        drop.bytes += stats->bands[i].byte_count;
+    }
+    if (drop.meter >= PLAN_METER_FIRST && drop.meter <= PLAN_METER_LAST) {
+        *vec_push(arena, drops) = drop;
+    }
+}
+
+static int
+add_meters(struct push *push, push_drops_vec *drops)
+{
+    struct ovs_list replies;
+    struct ofpbuf bands, *msg;
+    int error = session_multipart(
+        push->vconn, ofputil_encode_meter_request(
+            SESSION_VERSION, OFPUTIL_METER_STATS, OFPM13_ALL),
+        OFPTYPE_METER_STATS_REPLY, push->deadline, &replies);
+
+    ofpbuf_init(&bands, 0);
+    LIST_FOR_EACH_POP (msg, list_node, &replies) {
+        struct ofputil_meter_stats stats;
+        int retval = 0;
+
+        while (!error && !retval) {
+            retval = ofputil_decode_meter_stats(msg, &stats, &bands);
+            if (!retval) {
+                add_meter(push->arena, drops, &stats);
+            }
+        }
+        error = error ? error : retval == EOF ? 0 : EPROTO;
+        ofpbuf_delete(msg);
+    }
+    ofpbuf_uninit(&bands);
+    return error;
+}
+
+static const char *
+read_drops(struct push *push, push_drops_vec *drops)
+{
+    const char *reason = bridge_info_read(push->target->db,
+                                          push->target->bridge,
+                                          push->deadline, push->arena,
+                                          &push->info);
+    int error;
+
+    reason = reason ? reason : push_connect(push);
+    if (reason) {
+        return reason;
+    }
+    error = switch_to_flows(push->vconn, push->deadline, &push->live);
+    if (error) {
+        return push_errno(push, "reading flows", error);
+    }
+    add_flows(push, drops);
+    error = add_meters(push, drops);
+    return error ? push_errno(push, "reading meters", error) : NULL;
+}
+
+const char *
+push_drops(const struct push_target *target, struct arena *arena,
+           push_drops_vec *drops)
+{
+    struct push push = {
+        .target = target, .arena = arena,
+        .deadline = time_msec() + target->timeout_ms,
+    };
+    const char *reason;
+
+    *drops = (push_drops_vec) VEC_INIT;
+    switch_state_init(&push.live);
+    reason = read_drops(&push, drops);
+    if (push.vconn) {
+        vconn_close(push.vconn);
+    }
+    switch_state_destroy(&push.live);
+    bridge_info_destroy(&push.info);
+    return reason;
+}
