@@ -5,6 +5,7 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/openflow/conjunction.c \
 	compiler/backend/openflow/conjunction.h \
 	compiler/backend/openflow/emit-conntrack.c \
+	compiler/backend/openflow/emit-limits.c \
 	compiler/backend/openflow/emit-policy.c \
 	compiler/backend/openflow/emit-ports.c \
 	compiler/backend/openflow/emit-qos.c \

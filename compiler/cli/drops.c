@@ -22,7 +22,8 @@
 
 /* A line of the output. */
 struct row {
-    const char *reason;         /* "default", ..., "deny" or "meter". */
+    const char *reason;         /* "default", ..., "deny", "meter" or
+                                 * "limits". */
     const char *name;           /* Of a rule or tenant, or NULL. */
     const struct push_drop *drop;
 };
@@ -61,8 +62,10 @@ make_row(const struct push_drop *drop, const struct plan *plan,
     uint64_t id = drop->cookie & ~COOKIE_MARK_MASK;
 
     if (!drop->cookie) {
-        return (struct row) { "meter", meter_name(plan, drop->meter, arena),
-                              drop };
+        return (struct row) {
+            drop->meter < PLAN_METER_ID(true, 0) ? "meter" : "limits",
+            meter_name(plan, drop->meter, arena), drop,
+        };
     }
     for (size_t i = 0; i < n_reason_infos; i++) {
         if (reason_infos[i].reason == id) {

@@ -255,6 +255,20 @@ decode_bytes(struct decoder *d, const struct value *v, const char *key)
     return decode_quantity(d, v, key, "a size", "64KiB", parse_bytes);
 }
 
+struct quantity
+decode_packet_rate(struct decoder *d, const struct value *v, const char *key)
+{
+    return decode_quantity(d, v, key, "a rate of packets", "2Mpps",
+                           parse_packet_rate);
+}
+
+struct quantity
+decode_packets(struct decoder *d, const struct value *v, const char *key)
+{
+    return decode_quantity(d, v, key, "a number of packets", "2kpkt",
+                           parse_packets);
+}
+
 static int64_t
 integer_of(struct decoder *d, const struct value *v, int64_t min, int64_t max)
 {

@@ -56,6 +56,10 @@ struct quantity decode_rate(struct decoder *, const struct value *v,
                             const char *key);
 struct quantity decode_bytes(struct decoder *, const struct value *v,
                              const char *key);
+struct quantity decode_packet_rate(struct decoder *, const struct value *v,
+                                   const char *key);
+struct quantity decode_packets(struct decoder *, const struct value *v,
+                               const char *key);
 int64_t decode_integer(struct decoder *, const struct value *v,
                        const char *key, int64_t min, int64_t max);
 

@@ -267,14 +267,53 @@ decode_bandwidth(struct decoder *d, const struct value *v,
     }
 }
 
+/* What a tenant may have of what is limited without being sold. */
+static void
+decode_limits(struct decoder *d, const struct value *v,
+              struct intent_tenant *tenant)
+{
+    static const struct member members[] = {
+        { "packets", false }, { "connections", false }, { "upcalls", false },
+        { NULL, false },
+    };
+    static const struct member of_packets[] = {
+        { "rate", true }, { "burst", true }, { NULL, false },
+    };
+    const struct value *packets, *refused;
+
+    if (!v || !decode_object(d, v, "limits", members)) {
+        return;
+    }
+    packets = value_member(v, "packets");
+    if (packets && decode_object(d, packets, "a limit of packets",
+                                 of_packets)) {
+        tenant->packet_rate = decode_packet_rate(d, packets, "rate");
+        tenant->packet_burst = decode_packets(d, packets, "burst");
+    }
+    refused = value_member(v, "connections");
+    if (refused) {
+        decode_error(d, refused, "connections of a tenant cannot be limited "
+                     "yet: Open vSwitch keeps such limits outside OpenFlow, "
+                     "where no apply can change them together with the flows",
+                     "remove it; \"packets\" limits how fast connections can "
+                     "be opened");
+    }
+    refused = value_member(v, "upcalls");
+    if (refused) {
+        decode_error(d, refused, "upcalls of a tenant cannot be limited: Open "
+                     "vSwitch makes them before it applies any meter",
+                     "remove it");
+    }
+}
+
 static void
 decode_tenant(struct decoder *d, const struct value *v,
               struct intent_tenant *tenant)
 {
     static const struct member members[] = {
         { "default", false }, { "peers", false }, { "bandwidth", false },
-        { "networks", true }, { "endpoints", false }, { "rules", false },
-        { NULL, false },
+        { "limits", false }, { "networks", true }, { "endpoints", false },
+        { "rules", false }, { NULL, false },
     };
 
     tenant->name = decode_key(v);
@@ -284,6 +323,7 @@ decode_tenant(struct decoder *d, const struct value *v,
     tenant->default_allow = decode_choice(d, v, "default", "deny", "allow");
     decode_text_list(d, value_member(v, "peers"), &tenant->peers);
     decode_bandwidth(d, value_member(v, "bandwidth"), tenant);
+    decode_limits(d, value_member(v, "limits"), tenant);
 
     DECODE_EACH(d, value_member(v, "networks"), decode_map,
                 "a map of networks", decode_network, &tenant->networks);

@@ -31,7 +31,8 @@ struct text {
 
 /* A quantity in its base unit and its place; 'at' is NULL where absent. */
 struct quantity {
-    uint64_t n;                 /* bits per second, or bytes. */
+    uint64_t n;                 /* bits per second, bytes, packets per
+                                 * second, or packets. */
     const struct value *at;
 };
 
@@ -106,6 +107,7 @@ struct intent_tenant {
     bool default_allow;
     text_vec peers;
     struct quantity limit, burst;
+    struct quantity packet_rate, packet_burst;
     VEC(struct intent_network) networks;
     VEC(struct intent_endpoint) endpoints;
     VEC(struct intent_rule) rules;

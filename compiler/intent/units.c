@@ -38,6 +38,21 @@ static const struct unit byte_units[] = {
     { NULL, 0 },
 };
 
+static const struct unit packet_rate_units[] = {
+    { "pps", 1 },
+    { "kpps", 1000 },
+    { "Mpps", 1000 * 1000 },
+    { "Gpps", 1000 * 1000 * 1000 },
+    { NULL, 0 },
+};
+
+static const struct unit packet_units[] = {
+    { "pkt", 1 },
+    { "kpkt", 1000 },
+    { "Mpkt", 1000 * 1000 },
+    { NULL, 0 },
+};
+
 /* n = n * factor + add, or false if that overflows. */
 static bool
 multiply_add(uint64_t *n, uint64_t factor, uint64_t add)
@@ -116,4 +131,18 @@ parse_bytes(const char *s, uint64_t *n)
 {
     return parse_quantity(s, byte_units, "the unit must be one of B, kB, MB, "
                           "GB, KiB, MiB, GiB", n);
+}
+
+const char *
+parse_packet_rate(const char *s, uint64_t *n)
+{
+    return parse_quantity(s, packet_rate_units, "the unit must be one of pps, "
+                          "kpps, Mpps, Gpps", n);
+}
+
+const char *
+parse_packets(const char *s, uint64_t *n)
+{
+    return parse_quantity(s, packet_units, "the unit must be one of pkt, "
+                          "kpkt, Mpkt", n);
 }

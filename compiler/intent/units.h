@@ -7,19 +7,21 @@
 #ifndef INTENT_UNITS_H
 #define INTENT_UNITS_H 1
 
-/* Quantities with their unit written: "100Gbps", "64KiB".
+/* Quantities with their unit written: "100Gbps", "64KiB", "2Mpps", "512pkt".
  *
  * Rates count the bytes of Ethernet frames from the destination address to
  * the end of the payload: no FCS, no preamble, no gap.  Rate prefixes are
- * decimal; a KB is 1000 bytes, a KiB 1024. */
+ * decimal; a KB is 1000 bytes, a KiB 1024; a kpkt is 1000 packets. */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Each parses the whole of 's' into '*n' (bits per second, or bytes) and
- * returns NULL, or returns the reason why not.  A fraction is fine as long as
- * the result is whole. */
+/* Each parses the whole of 's' into '*n' (bits per second, bytes, packets per
+ * second, or packets) and returns NULL, or returns the reason why not.  A
+ * fraction is fine as long as the result is whole. */
 const char *parse_rate(const char *s, uint64_t *n);
 const char *parse_bytes(const char *s, uint64_t *n);
+const char *parse_packet_rate(const char *s, uint64_t *n);
+const char *parse_packets(const char *s, uint64_t *n);
 
 #endif /* intent/units.h */

@@ -110,6 +110,8 @@ add_tenant(struct builder *b, const struct policy_tenant *policy)
                          : uplink->rate.n) / 1000;
     tenant->burst_bytes = (intent->limit.at ? intent->burst.n
                            : uplink->burst.n);
+    tenant->packet_rate = intent->packet_rate.n;
+    tenant->packet_burst = intent->packet_burst.n;
     tenant->place = place(b, intent->name.at, true);
     *vec_push(b->arena, &b->prog->tenants) = tenant;
     return tenant;

@@ -65,6 +65,8 @@ struct ir_tenant {
     uint16_t zone;              /* Connection tracking; never 0. */
     uint64_t rate_kbps;         /* Frame bytes without FCS. */
     uint64_t burst_bytes;
+    uint32_t packet_rate;       /* A second; 0: no limit. */
+    uint32_t packet_burst;
     size_t n_endpoints;         /* On this node. */
     struct ir_place place;
 };

@@ -47,8 +47,7 @@ has_meter(const struct plan *plan, const struct plan_meter *meter)
         const struct plan_meter *m = &plan->meters.v[i];
 
         if (m->id == meter->id) {
-            return (m->rate_kbps == meter->rate_kbps
-                    && m->burst_kbit == meter->burst_kbit);
+            return plan_meter_same(m, meter);
         }
     }
     return false;

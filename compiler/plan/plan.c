@@ -93,7 +93,15 @@ plan_flow_string(const struct plan *plan, const struct plan_flow *flow)
 const char *
 plan_meter_string(const struct plan *plan, const struct plan_meter *meter)
 {
-    return arena_printf(plan->arena, "meter=%"PRIu32",kbps,burst,stats,"
+    return arena_printf(plan->arena, "meter=%"PRIu32",%s,burst,stats,"
                         "bands=type=drop,rate=%"PRIu64",burst_size=%"PRIu32,
-                        meter->id, meter->rate_kbps, meter->burst_kbit);
+                        meter->id, meter->packets ? "pktps" : "kbps",
+                        meter->rate, meter->burst);
+}
+
+bool
+plan_meter_same(const struct plan_meter *a, const struct plan_meter *b)
+{
+    return (a->packets == b->packets && a->rate == b->rate
+            && a->burst == b->burst);
 }

@@ -13,6 +13,7 @@
  * Flows are kept as text in ovs-ofctl's syntax, so that what an operator
  * reads is what the switch gets.  Everything lives in the plan's arena. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,23 +28,30 @@ struct plan_flow {
     const char *actions;        /* "drop"; empty is not allowed. */
 };
 
-/* A meter with one drop band.  Rates count frame bytes without FCS. */
+/* A meter with one drop band, of bits or of packets.  Bits are those of the
+ * frame without FCS. */
 struct plan_meter {
-    uint32_t id;                /* PLAN_METER_FIRST + 16 bits. */
+    uint32_t id;                /* See PLAN_METER_ID(). */
     const char *name;           /* The tenant. */
-    uint64_t rate_kbps;
-    uint32_t burst_kbit;
+    bool packets;
+    uint64_t rate;              /* In kbps, or packets a second. */
+    uint32_t burst;             /* In kbit, or packets. */
 };
 
 /* Meter ids that are Bulkhead's on a bridge; all others are somebody else's.
  * Meters carry no cookie, so the id says whose they are.
  *
- * The low 16 bits follow from the tenant's name.  A plan uses the lower half;
- * the upper half is the push engine's, which gives a meter that changes the
- * id in the other half, so that old and new can stand side by side. */
+ * The low 16 bits are the tenant's, which has a meter of bits and perhaps one
+ * of packets.  Each has a second id, which is the push engine's: it gives that
+ * to a meter that changes, so that old and new can stand side by side.
+ *
+ *     bits     0x1.... and 0x2....
+ *     packets  0x3.... and 0x4....
+ */
 #define PLAN_METER_FIRST 0x10000u
-#define PLAN_METER_LAST 0x2ffffu
-#define PLAN_METER_OTHER(ID) ((ID) ^ 0x30000u)
+#define PLAN_METER_LAST 0x4ffffu
+#define PLAN_METER_ID(PACKETS, N) (((PACKETS) ? 0x30000u : 0x10000u) + (N))
+#define PLAN_METER_OTHER(ID) ((ID) ^ ((ID) < 0x30000u ? 0x30000u : 0x70000u))
 
 /* What a cookie means, for manifest.json. */
 struct plan_cookie {
@@ -82,6 +90,9 @@ void plan_finish(struct plan *);
 /* The text of a flow or meter, without newline, in 'plan->arena'. */
 const char *plan_flow_string(const struct plan *, const struct plan_flow *);
 const char *plan_meter_string(const struct plan *, const struct plan_meter *);
+
+/* Do both let the same pass? */
+bool plan_meter_same(const struct plan_meter *, const struct plan_meter *);
 
 /* How large a plan is.  Masks are the sets of bits that the flows of a table
  * match, counted in each table: the switch looks in each for itself. */

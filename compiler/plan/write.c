@@ -91,10 +91,10 @@ meters_to_json(const struct plan *plan)
 
         json_object_put(object, "id", json_integer_create(m->id));
         json_object_put_string(object, "tenant", m->name);
-        json_object_put(object, "rate_kbps",
-                        json_integer_create(m->rate_kbps));
-        json_object_put(object, "burst_kbit",
-                        json_integer_create(m->burst_kbit));
+        json_object_put(object, m->packets ? "rate_pps" : "rate_kbps",
+                        json_integer_create(m->rate));
+        json_object_put(object, m->packets ? "burst_packets" : "burst_kbit",
+                        json_integer_create(m->burst));
         json_array_add(array, object);
     }
     return array;

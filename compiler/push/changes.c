@@ -87,8 +87,7 @@ add_meters(struct push *push)
         const struct plan_meter *m = &plan->meters.v[i];
 
         if (!push->present[i]) {
-            struct ofpbuf *msg = meter_add_message(push->ids[i], m->rate_kbps,
-                                                   m->burst_kbit);
+            struct ofpbuf *msg = meter_add_message(push->ids[i], m);
             about[n++] = m;
             ovs_list_push_back(&requests, &msg->list_node);
         }

@@ -220,6 +220,13 @@ read_flows(struct vconn *vconn, long long int deadline,
     return error;
 }
 
+static uint16_t
+meter_flags(const struct plan_meter *meter)
+{
+    return ((meter->packets ? OFPMF13_PKTPS : OFPMF13_KBPS)
+            | OFPMF13_BURST | OFPMF13_STATS);
+}
+
 static void
 add_switch_meter(struct switch_state *state,
                  const struct ofputil_meter_config *mc)
@@ -227,12 +234,12 @@ add_switch_meter(struct switch_state *state,
     struct meter_entry *meter = xzalloc(sizeof *meter);
 
     meter->id = mc->meter_id;
+    meter->limit.packets = (mc->flags & OFPMF13_PKTPS) != 0;
     meter->simple = (mc->n_bands == 1 && mc->bands[0].type == OFPMBT13_DROP
-                     && mc->flags == (OFPMF13_KBPS | OFPMF13_BURST
-                                      | OFPMF13_STATS));
+                     && mc->flags == meter_flags(&meter->limit));
     if (meter->simple) {
-        meter->rate_kbps = mc->bands[0].rate;
-        meter->burst_kbit = mc->bands[0].burst_size;
+        meter->limit.rate = mc->bands[0].rate;
+        meter->limit.burst = mc->bands[0].burst_size;
     }
     hmap_insert(&state->meters, &meter->node, hash_int(meter->id, 0));
 }
@@ -378,16 +385,17 @@ flow_delete_message(const struct flow_entry *flow)
 }
 
 struct ofpbuf *
-meter_add_message(uint32_t id, uint64_t rate_kbps, uint32_t burst_kbit)
+meter_add_message(uint32_t id, const struct plan_meter *meter)
 {
     struct ofputil_meter_band band = {
-        .type = OFPMBT13_DROP, .rate = rate_kbps, .burst_size = burst_kbit,
+        .type = OFPMBT13_DROP, .rate = meter->rate,
+        .burst_size = meter->burst,
     };
     struct ofputil_meter_mod mm = {
         .command = OFPMC13_ADD,
         .meter = {
             .meter_id = id,
-            .flags = OFPMF13_KBPS | OFPMF13_BURST | OFPMF13_STATS,
+            .flags = meter_flags(meter),
             .n_bands = 1,
             .bands = &band,
         },

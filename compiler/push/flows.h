@@ -40,9 +40,8 @@ struct flow_entry {
 struct meter_entry {
     struct hmap_node node;
     uint32_t id;
-    uint64_t rate_kbps;
-    uint32_t burst_kbit;
     bool simple;                /* Nothing that plan_meter cannot say. */
+    struct plan_meter limit;    /* If 'simple'; without id and name. */
     bool used;                  /* By a flow of ours, or by the plan. */
     bool used_by_others;
 };
@@ -83,8 +82,7 @@ void flows_mark_meters(struct switch_state *);
 /* Messages.  The caller owns them. */
 struct ofpbuf *flow_add_message(const struct flow_entry *);
 struct ofpbuf *flow_delete_message(const struct flow_entry *);
-struct ofpbuf *meter_add_message(uint32_t id, uint64_t rate_kbps,
-                                 uint32_t burst_kbit);
+struct ofpbuf *meter_add_message(uint32_t id, const struct plan_meter *);
 struct ofpbuf *meter_delete_message(uint32_t id);
 
 #endif /* push/flows.h */

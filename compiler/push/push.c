@@ -149,8 +149,7 @@ place_meters(struct push *push)
         for (int j = 0; j < 2; j++) {
             held[j] = meter_find(&push->live, candidates[j]);
             if (chosen < 0 && held[j] && held[j]->simple
-                && held[j]->rate_kbps == m->rate_kbps
-                && held[j]->burst_kbit == m->burst_kbit) {
+                && plan_meter_same(&held[j]->limit, m)) {
                 chosen = j;
                 held[j]->used = push->present[i] = true;
             }

@@ -19,10 +19,18 @@
 #define MIN_RATE UINT64_C(1000)
 #define MAX_RATE UINT64_C(1600000000000)
 
+/* The wire has 32 bits for it. */
+#define MAX_PACKET_RATE UINT64_C(4000000000)
+
 enum {
     MIN_BURST = ETH_HEADER_LEN + VLAN_HEADER_LEN + ETH_PAYLOAD_MAX,
     MAX_BURST = 1024 * 1024 * 1024,
     MAX_TENANTS = 32768,
+
+    /* Packets come in batches (NETDEV_MAX_BURST of lib/dp-packet.h), which a
+     * meter takes to arrive at once. */
+    MIN_PACKETS = 32,
+    MAX_PACKETS = 1000 * 1000,
 };
 
 VEC_TYPEDEF(rule_vec, const struct policy_rule *);
@@ -50,6 +58,29 @@ check_burst(struct diags *diags, const struct quantity *burst)
             burst->n < MIN_BURST ? MIN_BURST : MAX_BURST);
         diag_remedy(diags, d, "choose a burst from %d bytes to 1GiB",
                     MIN_BURST);
+    }
+}
+
+static void
+check_packets(struct diags *diags, const struct intent_tenant *tenant)
+{
+    const struct quantity *rate = &tenant->packet_rate;
+    const struct quantity *burst = &tenant->packet_burst;
+
+    if (rate->at && rate->n > MAX_PACKET_RATE) {
+        struct diag *d = value_error(diags, rate->at,
+                                     "a meter cannot hold this rate");
+        diag_remedy(diags, d, "choose a rate up to 4Gpps");
+    }
+    if (burst->at && (burst->n < MIN_PACKETS || burst->n > MAX_PACKETS)) {
+        struct diag *d = value_error(
+            diags, burst->at,
+            burst->n < MIN_PACKETS ? "packets come in batches of %d, which "
+            "would never pass whole" : "so many packets at once are a flood "
+            "(the most is %d)",
+            burst->n < MIN_PACKETS ? MIN_PACKETS : MAX_PACKETS);
+        diag_remedy(diags, d, "choose a burst from %dpkt to 1Mpkt",
+                    MIN_PACKETS);
     }
 }
 
@@ -94,6 +125,7 @@ check_bandwidth(const struct policy *policy, struct diags *diags)
     for (size_t i = 0; i < policy->tenants.n; i++) {
         check_rate(diags, &policy->tenants.v[i]->intent->limit);
         check_burst(diags, &policy->tenants.v[i]->intent->burst);
+        check_packets(diags, policy->tenants.v[i]->intent);
     }
 }
 

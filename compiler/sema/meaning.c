@@ -401,15 +401,13 @@ judge_route_and_policy(const struct policy *policy,
     return m;
 }
 
-struct meaning
-meaning_judge(const struct policy *policy, const struct meaning_question *q)
+/* Questions 2 to 8. */
+static struct meaning
+judge_admitted(const struct policy *policy, const struct meaning_question *q)
 {
     const struct flow *packet = q->packet;
 
-    if (!q->from || !is_here(q, q->from)
-        || packet->vlans[0].tci & htons(VLAN_CFI)) {
-        return deny(REASON_UNBOUND);
-    } else if (packet_is_forbidden(packet)) {
+    if (packet_is_forbidden(packet)) {
         return deny(REASON_FORBIDDEN_REPLY);
     } else if (packet_is_neighbor_message(packet)) {
         return judge_neighbor_message(q);
@@ -421,4 +419,19 @@ meaning_judge(const struct policy *policy, const struct meaning_question *q)
         return deny(judge_fragment(policy, q));
     }
     return judge_route_and_policy(policy, q);
+}
+
+struct meaning
+meaning_judge(const struct policy *policy, const struct meaning_question *q)
+{
+    struct meaning m;
+
+    if (!q->from || !is_here(q, q->from)
+        || q->packet->vlans[0].tci & htons(VLAN_CFI)) {
+        return deny(REASON_UNBOUND);
+    }
+    m = judge_admitted(policy, q);
+    m.counted = q->from->tenant->intent->packet_rate.at ? q->from->tenant
+                : NULL;
+    return m;
 }

@@ -14,7 +14,8 @@
  * asks these questions in this order; the first that has an answer decides.
  *
  *  1. Is the port an endpoint's on this node, and the frame untagged?  Else
- *     "unbound".
+ *     "unbound".  All that comes further counts against the limit of packets
+ *     of the sender's tenant, if it has one.
  *  2. Is it a router solicitation or advertisement, a redirect, or from a
  *     DHCP server's port?  "forbidden-reply".
  *  3. Is it ARP or neighbor discovery?  What is not a request that tells the
@@ -83,6 +84,9 @@ struct meaning_question {
 
 struct meaning {
     bool allow;
+    const struct policy_tenant *counted;    /* Whose limit of packets counts
+                                             * it, whatever the verdict; NULL
+                                             * if nobody's. */
     const struct policy_rule *rule;     /* That decides, or NULL. */
     enum reason reason;         /* Of a denial without rule. */
 

@@ -94,7 +94,7 @@ read_line(const char *line, struct outcome *o, uint32_t *queue,
     } else if (sscanf(line, " set_queue:%u", &n) == 1) {
         *queue = n;
     } else if (sscanf(line, " meter:%u", &n) == 1) {
-        *meter = n;
+        outcome_call_meter(o, n, meter);
     } else if (sscanf(line, " output:%u", &n) == 1
                || !strcmp(line, "    IN_PORT")) {
         if (o->out) {
@@ -122,7 +122,10 @@ read_datapath_actions(const char *actions, struct outcome *o, bool *drops)
                          zone ? atoi(zone + strlen("zone=")) : 0);
         ct += strlen("ct(");
     }
-    *drops = !strcmp(actions, "drop");
+    /* A packet that is dropped may have been counted before. */
+    *drops = (!strcmp(actions, "drop")
+              || (!strncmp(actions, "meter(", strlen("meter("))
+                  && !strchr(actions, ',')));
 }
 
 /* The value after "KEY=" in a flow's text, or "". */

@@ -26,6 +26,18 @@ struct comparison {
 };
 
 void
+outcome_call_meter(struct outcome *o, uint32_t id, uint32_t *meter)
+{
+    if (id < PLAN_METER_ID(true, 0)) {
+        *meter = id;
+    } else if (o->counter) {
+        o->broken = "it is counted twice";
+    } else {
+        o->counter = id;
+    }
+}
+
+void
 outcome_add_zone(struct outcome *o, struct zones *zones, uint16_t zone)
 {
     if (zones->n >= MAX_ZONES) {
@@ -135,7 +147,7 @@ compare_zones(const struct comparison *c)
 }
 
 static const char *
-meter_owner(const struct comparison *c)
+meter_owner(const struct comparison *c, uint32_t meter)
 {
     const struct plan *plan = &c->compiled->plan;
 
@@ -143,8 +155,8 @@ meter_owner(const struct comparison *c)
         uint32_t id = plan->meters.v[i].id;
 
         /* The push engine gives a meter that changes its other id. */
-        if (c->o->meter == id
-            || (c->o->headers_only && c->o->meter == PLAN_METER_OTHER(id))) {
+        if (meter == id
+            || (c->o->headers_only && meter == PLAN_METER_OTHER(id))) {
             return plan->meters.v[i].name;
         }
     }
@@ -246,9 +258,9 @@ compare_allowed(const struct comparison *c)
         return arena_printf(c->arena, "its rule is %#"PRIx64, o->rule);
     } else if (o->queue != m->queue) {
         return arena_printf(c->arena, "its queue is %u", o->queue);
-    } else if (strcmp(meter_owner(c), m->charged->name)) {
+    } else if (strcmp(meter_owner(c, o->meter), m->charged->name)) {
         return arena_printf(c->arena, "it pays with meter %u of '%s'",
-                            o->meter, meter_owner(c));
+                            o->meter, meter_owner(c, o->meter));
     }
 
     const char *difference = compare_zones(c);
@@ -272,6 +284,18 @@ compare_denied(const struct comparison *c)
     return NULL;
 }
 
+/* Whatever the verdict. */
+static const char *
+compare_counters(const struct comparison *c)
+{
+    const char *counted = c->m->counted ? c->m->counted->name : "";
+    const char *owner = meter_owner(c, c->o->counter);
+
+    return (strcmp(counted, owner)
+            ? arena_printf(c->arena, "meter %u of '%s' counts it",
+                           c->o->counter, owner) : NULL);
+}
+
 const char *
 outcome_compare(const struct compiled *compiled, const struct question *q,
                 const struct outcome *o, struct arena *arena)
@@ -280,7 +304,9 @@ outcome_compare(const struct compiled *compiled, const struct question *q,
     struct meaning m = meaning_judge(compiled->policy, &mq);
     struct comparison c = { compiled, &mq, &m, o, arena };
 
-    return (o->broken ? o->broken
+    const char *difference = o->broken ? o->broken : compare_counters(&c);
+
+    return (difference ? difference
             : m.allow ? compare_allowed(&c) : compare_denied(&c));
 }
 

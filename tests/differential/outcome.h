@@ -33,11 +33,15 @@ struct outcome {
     bool out;
     ofp_port_t port;            /* OFPP_IN_PORT: back to the sender. */
     uint32_t meter, queue;      /* 0: none. */
+    uint32_t counter;           /* The meter that counts its packets, or 0. */
     struct zones tracked, committed;    /* In order. */
     struct flow packet;         /* As it leaves. */
     bool headers_only;          /* Of 'packet', only MACs, TTL and DSCP are
                                  * known. */
 };
+
+/* Notes that meter 'id' is called: 'meter' or 'o->counter' is it then. */
+void outcome_call_meter(struct outcome *, uint32_t id, uint32_t *meter);
 
 /* Adds 'zone'; 'o' is broken if there are too many. */
 void outcome_add_zone(struct outcome *, struct zones *, uint16_t zone);

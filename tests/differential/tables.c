@@ -315,7 +315,8 @@ execute_one(struct run *run, struct flow *packet, const struct ofpact *a)
         run->queue = ofpact_get_SET_QUEUE(a)->queue_id;
         return true;
     case OFPACT_METER:
-        run->meter = ofpact_get_METER(a)->meter_id;
+        outcome_call_meter(run->o, ofpact_get_METER(a)->meter_id,
+                           &run->meter);
         return true;
     case OFPACT_DEC_TTL:
         if (packet->nw_ttl <= 1) {

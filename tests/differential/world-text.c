@@ -163,6 +163,10 @@ put_tenant(struct ds *ds, const struct world *w, int i)
         ds_put_format(ds, ", \"bandwidth\": {\"limit\": \"%dGbps\", "
                       "\"burst\": \"64KiB\"}", i + 1);
     }
+    if (t->counted) {
+        ds_put_format(ds, ", \"limits\": {\"packets\": {\"rate\": "
+                      "\"%dMpps\", \"burst\": \"1kpkt\"}}", i + 1);
+    }
     ds_put_cstr(ds, ",\n   \"networks\": {");
     for (int j = 0; j < w->n_networks; j++) {
         if (w->networks[j].tenant == i && !w->networks[j].left_out) {

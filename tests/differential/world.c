@@ -57,6 +57,7 @@ init_tenants(struct world *w, struct rng *rng)
     for (int i = 0; i < w->n_tenants; i++) {
         w->tenants[i].allow = rng_chance(rng, 30);
         w->tenants[i].limited = rng_chance(rng, 50);
+        w->tenants[i].counted = rng_chance(rng, 40);
         for (int j = 0; j < w->n_tenants; j++) {
             w->tenants[i].peers |= (j != i && rng_chance(rng, 80)) << j;
         }

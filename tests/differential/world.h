@@ -32,7 +32,7 @@ enum {
 };
 
 struct world_tenant {
-    bool left_out, allow, limited;
+    bool left_out, allow, limited, counted;
     unsigned int peers;         /* 1-bits: tenants. */
 };
 

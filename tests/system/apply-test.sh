@@ -82,6 +82,43 @@ test_update() {
     check 'and back' exits 0 bulkhead_on apply br0
 }
 
+# A flood of requests for neighbors, which no meter of bits sees.
+test_limits() {
+    local changed
+    changed=$(with 's/"2Mpps"/"1pps"/; s/"2kpkt"/"32pkt"/')
+    check 'one limit of packets changed: two ports and one meter' \
+        says 'flows 0 added, 2 changed, 0 deleted, ' 0 \
+        bulkhead_on apply br0 "$changed"
+    check 'status then: 0' exits 0 bulkhead_on status br0 "$changed"
+    check 'of a flood little more than the burst is answered' \
+        answers_of_flood pf0vf4 32 40
+    check "back again" exits 0 bulkhead_on apply br0
+    check 'within the limit all of it is answered' \
+        answers_of_flood pf0vf4 100 100
+}
+
+# answers_of_flood PORT MIN MAX: of 100 requests of job0 for its gateway.
+answers_of_flood() {
+    local before i n
+    before=$(n_sent "$1")
+    for ((i = 0; i < 100; i++)); do
+        ovs-appctl netdev-dummy/receive "$1" ffffffffffff0200000300000806$(
+            )0001080006040001$(
+            )0200000300000a03000a$(
+            )0000000000000a030001 || return 1
+    done
+    sleep 0.2
+    n=$(($(n_sent "$1") - before))
+    echo "$n answers"
+    [ "$n" -ge "$2" ] && [ "$n" -le "$3" ]
+}
+
+# n_sent PORT: packets that the switch has sent there.
+n_sent() {
+    ovs-ofctl -O OpenFlow14 dump-ports br0 "$1" |
+        sed -n 's/.*tx pkts=\([0-9]*\),.*/\1/p'
+}
+
 test_drift() {
     ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=13,priority=0'
     check 'a deleted flow: 4' exits 4 bulkhead_on status br0
@@ -89,7 +126,7 @@ test_drift() {
         priority=500,actions=goto_table:9'
     check 'a flow in our name: 4' says '1 deleted' 4 bulkhead_on status br0
     ovs-ofctl -O OpenFlow13 del-meters br0
-    check 'deleted meters: 4' says 'meters 4 added' 4 bulkhead_on status br0
+    check 'deleted meters: 4' says 'meters 5 added' 4 bulkhead_on status br0
     check 'apply repairs' exits 0 bulkhead_on apply br0
     check 'status: 0 again' exits 0 bulkhead_on status br0
     # A leftover of an apply that was killed between its steps.
@@ -328,6 +365,7 @@ main() {
     make_dummy_bridge br0 "$intent" "$node"
     test_apply
     test_update
+    test_limits
     test_conjunctions
     test_drift
     test_others

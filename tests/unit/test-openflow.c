@@ -188,12 +188,12 @@ START_TEST(test_rates)
     const struct plan_meter *b = &u.plan.meters.v[1];
 
     ck_assert_str_eq(a->name, "a");
-    ck_assert_uint_eq(a->rate_kbps, 60000000);
-    ck_assert_uint_eq(a->burst_kbit, 525);      /* 524.288, rounded up. */
+    ck_assert_uint_eq(a->rate, 60000000);
+    ck_assert_uint_eq(a->burst, 525);      /* 524.288, rounded up. */
     /* Without "bandwidth" the uplink is the limit. */
     ck_assert_str_eq(b->name, "b");
-    ck_assert_uint_eq(b->rate_kbps, 100000000);
-    ck_assert_uint_eq(b->burst_kbit, 2098);
+    ck_assert_uint_eq(b->rate, 100000000);
+    ck_assert_uint_eq(b->burst, 2098);
     ck_assert_str_eq(plan_meter_string(&u.plan, a),
                      arena_printf(u.arena, "meter=%u,kbps,burst,stats,bands="
                                   "type=drop,rate=60000000,burst_size=525",

@@ -73,6 +73,31 @@ START_TEST(test_bytes)
 }
 END_TEST
 
+START_TEST(test_packets)
+{
+    static const struct good rates[] = {
+        { "1pps", 1 }, { "1.5kpps", 1500 }, { "2Mpps", 2000000 },
+        { "4Gpps", UINT64_C(4000000000) },
+    };
+    static const struct good numbers[] = {
+        { "32pkt", 32 }, { "2kpkt", 2000 }, { "1Mpkt", 1000000 },
+    };
+    uint64_t n;
+
+    for (size_t i = 0; i < ARRAY_SIZE(rates); i++) {
+        ck_assert_ptr_null(parse_packet_rate(rates[i].text, &n));
+        ck_assert_uint_eq(n, rates[i].n);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+        ck_assert_ptr_null(parse_packets(numbers[i].text, &n));
+        ck_assert_uint_eq(n, numbers[i].n);
+    }
+    ck_assert_ptr_nonnull(strstr(parse_packet_rate("1Mbps", &n), "kpps"));
+    ck_assert_ptr_nonnull(strstr(parse_packets("1pps", &n), "kpkt"));
+    ck_assert_ptr_nonnull(parse_packets("0.5pkt", &n));
+}
+END_TEST
+
 /* Text and a word of the reason. */
 struct bad {
     const char *text, *reason;
@@ -152,6 +177,7 @@ units_suite(void)
 
     tcase_add_test(tc, test_rates);
     tcase_add_test(tc, test_bytes);
+    tcase_add_test(tc, test_packets);
     tcase_add_test(tc, test_bad_rates);
     tcase_add_test(tc, test_bad_bytes);
     return suite;

@@ -47,11 +47,11 @@ emit_meter(struct emitter *e, const struct ir_tenant *tenant)
     struct plan_meter *meter = vec_push(e->arena, &e->plan->meters);
 
     /* The zone is the tenant's on this node, and so unique too. */
-    meter->id = PLAN_METER_FIRST + tenant->zone;
+    meter->id = PLAN_METER_ID(false, tenant->zone);
     meter->name = tenant->name;
-    meter->rate_kbps = tenant->rate_kbps;
+    meter->rate = tenant->rate_kbps;
     /* A kbit is 1000 bits.  Rounded up: less than 125 bytes too many. */
-    meter->burst_kbit = DIV_ROUND_UP(tenant->burst_bytes * 8, 1000);
+    meter->burst = DIV_ROUND_UP(tenant->burst_bytes * 8, 1000);
     emit_flow(e, TABLE_METER, PRIORITY_ALLOW, REASON_PIPELINE,
               FORMAT(e, REG_TENANT"=%#"PRIx32, tenant->number),
               FORMAT(e, "meter:%"PRIu32",goto_table:%d", meter->id,

@@ -28,6 +28,12 @@ struct emitter {
 /* ADMIT to NEIGHBOR_ADVERT. */
 void emit_ports(struct emitter *);
 
+/* The call of the meter that counts the packets of 'tenant', with a comma, or
+ * "".  OpenFlow 1.3 wants it before all other actions of a flow.  emit_limits()
+ * adds these meters to the plan. */
+const char *limit_call(struct emitter *, const struct ir_tenant *);
+void emit_limits(struct emitter *);
+
 /* TRACK, STATE, COMMIT, PEER, PEER_STATE. */
 void emit_conntrack(struct emitter *);
 

@@ -101,6 +101,7 @@ openflow_emit(const struct ir_prog *prog, struct plan *plan)
     struct emitter e = { prog, plan, plan->arena };
 
     emit_misses(&e);
+    emit_limits(&e);
     emit_ports(&e);
     emit_conntrack(&e);
     emit_routes(&e);
