@@ -8,6 +8,7 @@ A result is what was seen in the captures of all ports; the flow counters only
 put a name to it.  OVS_RUNDIR names the switch.
 """
 
+import collections
 import os
 import sys
 from dataclasses import dataclass, field
@@ -339,9 +340,10 @@ def report(probes):
         show(row)
     results = [result for probe in probes for result in probe.results]
     wrong = sum(bool(r.wrong) for r in results)
-    dropped = sum(r.verdict == "dropped" for r in results)
-    print(f"\n{len(results)} packets: {len(results) - dropped} reached, "
-          f"{dropped} dropped, {wrong} wrong")
+    counts = collections.Counter(r.verdict for r in results)
+    print(f"\n{len(results)} packets: {counts['reached']} reached, "
+          f"{counts['answered']} answered, {counts['dropped']} dropped, "
+          f"{wrong} wrong")
     return wrong
 
 

@@ -37,6 +37,11 @@ test_table() {
     has '^ +batch/\* +target0 +tcp 4420 via-gateway .*dropped' || status=1
     report 'it shows a dropped cross-tenant pair' "$status"
     status=0
+    awk '/ packets: / { n = $1; sum = $3 + $5 + $7; seen = $3 && $5 && $7 }
+         END { exit !(seen && n == sum) }' "$scratch/out" || status=1
+    report 'its sum says how many were reached, answered and dropped' \
+        "$status"
+    status=0
     [ -z "$(find "$scratch/tmp" -mindepth 1 -print -quit)" ] || status=1
     report 'it leaves nothing behind' "$status"
 }
@@ -72,6 +77,17 @@ test_corners() {
     report 'corners of the policy' "$status"
 }
 
+# A shell on a terminal, begun in another folder.
+test_terminal() {
+    local status=0
+    # shellcheck disable=SC2016 # For the sandbox's shell.
+    (cd / && printf 'echo "in $PWD"\nbulkhead --version\nexit\n' |
+        TERM=dumb script -qec "$here/sandbox" /dev/null) >"$scratch/out" 2>&1 ||
+        status=$?
+    has "^in $srcdir.?\$" && has '^bulkhead [0-9]' || status=1
+    report 'on a terminal, a shell in the root of the tree' "$status"
+}
+
 # One expectation turned round: the table must say so and fail.
 test_wrong_packet() {
     local status=0
@@ -95,6 +111,7 @@ main() {
     mkdir "$scratch/tmp"
     export TMPDIR=$scratch/tmp
     test_table
+    test_terminal
     test_without_root
     test_corners
     test_wrong_packet
