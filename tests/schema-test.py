@@ -37,6 +37,7 @@ NEEDS_RESOLVING = {
     "address-twice": ONCE,
     "burst-over-buffer": UNIT,
     "burst-under-frame": UNIT,
+    "class-built-in": "the built-in name is the compiler's",
     "classes-contradict": ONCE,
     "classes-contradict-symmetric": ONCE,
     "consent-missing-from": TENANTS,

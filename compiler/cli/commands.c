@@ -120,11 +120,17 @@ print_names(const char *what, const plan_names *names)
     }
 }
 
+static void
+print_unbound(const plan_names *names)
+{
+    print_names("unbound, so they match nothing", names);
+}
+
 /* Says which endpoints the plan leaves out. */
 static void
 print_left_out(const struct plan *plan)
 {
-    print_names("unbound, so they match nothing", &plan->unbound);
+    print_unbound(&plan->unbound);
     print_names("on other nodes, not reachable from this one so far",
                 &plan->elsewhere);
 }
@@ -133,10 +139,21 @@ static int
 cmd_check(const struct cli_options *options)
 {
     struct arena *arena = arena_create();
-    bool ok = cli_load_policy(options, arena) != NULL;
+    const struct policy *policy = cli_load_policy(options, arena);
+    plan_names unbound = VEC_INIT;
 
+    for (size_t i = 0; policy && i < policy->tenants.n; i++) {
+        const struct policy_tenant *tenant = policy->tenants.v[i];
+
+        for (size_t j = 0; j < tenant->endpoints.n; j++) {
+            if (!tenant->endpoints.v[j]->bound) {
+                *vec_push(arena, &unbound) = tenant->endpoints.v[j]->name;
+            }
+        }
+    }
+    print_unbound(&unbound);
     arena_destroy(arena);
-    return ok ? EXIT_DONE : EXIT_WRONG;
+    return policy ? EXIT_DONE : EXIT_WRONG;
 }
 
 static void

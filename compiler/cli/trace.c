@@ -70,7 +70,7 @@ parse_state(const char *name, enum connection *connection)
 static const char *
 class_name(const struct meaning *m)
 {
-    return m->rule->class ? m->rule->class->name : "best-effort";
+    return m->rule->class ? m->rule->class->name : POLICY_BEST_EFFORT;
 }
 
 static void

@@ -278,7 +278,8 @@ integer_of(struct decoder *d, const struct value *v, int64_t min, int64_t max)
                       ? arena_printf(d->arena, "this must be %"PRId64, min)
                       : arena_printf(d->arena, "this must be a whole number "
                                      "from %"PRId64" to %"PRId64, min, max)),
-                     "write a number in that range, without quotes");
+                     min == max ? "write it; this bulkhead reads no other version"
+                     : "write a number in that range, without quotes");
         return min;
     }
     return v->integer;
@@ -486,8 +487,8 @@ decode_ports(struct decoder *d, const struct value *v,
         } else if (e->type != VALUE_STRING
                    || !parse_port_range(e->string, &range)) {
             decode_error(d, e, "this is not a port or a range of ports",
-                         "write 443, or \"8000-8100\" with the lower first, "
-                         "from 1 to 65535");
+                         "write 443 without quotes, or \"8000-8100\" with "
+                         "the lower first, from 1 to 65535");
             continue;
         }
         *vec_push(d->arena, &service->ports) = range;

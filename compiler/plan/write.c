@@ -168,8 +168,9 @@ plan_write(const struct plan *plan, const char *dir)
     };
 
     if (mkdir(dir, 0777) && errno != EEXIST) {
-        return arena_printf(plan->arena, "cannot make the folder %s: %s", dir,
-                            ovs_strerror(errno));
+        return arena_printf(plan->arena, "cannot make the folder %s: %s%s",
+                            dir, ovs_strerror(errno), errno == ENOENT
+                            ? "; make the one that it is to be in first" : "");
     }
     for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
         struct ds ds = DS_EMPTY_INITIALIZER;

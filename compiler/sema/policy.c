@@ -128,6 +128,15 @@ add_builtin_services(struct resolver *r)
 }
 
 static void
+report_built_in(struct resolver *r, const char *what, struct text name)
+{
+    struct diag *d = value_key_error(r->diags, name.at, "%s '%s' is built in",
+                                     what, name.s);
+
+    diag_remedy(r->diags, d, "use the built-in one, or choose another name");
+}
+
+static void
 add_service(struct resolver *r, const struct intent_service *intent)
 {
     struct policy_service *service = arena_zalloc(r->arena, sizeof *service);
@@ -141,12 +150,7 @@ add_service(struct resolver *r, const struct intent_service *intent)
     }
     for (size_t i = 0; i < r->policy->services.n; i++) {
         if (!strcmp(r->policy->services.v[i]->name, service->name)) {
-            const struct value *at = intent->name.at;
-            struct diag *d = value_key_error(r->diags, at,
-                                             "service '%s' is built in",
-                                             service->name);
-            diag_remedy(r->diags, d, "use the built-in one, or choose "
-                        "another name");
+            report_built_in(r, "service", intent->name);
         }
     }
     *vec_push(r->arena, &r->policy->services) = service;
@@ -160,6 +164,9 @@ add_class(struct resolver *r, const struct intent_class *intent)
     class->name = intent->name.s;
     class->dscp = intent->dscp;
     class->queue = intent->queue;
+    if (!strcmp(class->name, POLICY_BEST_EFFORT)) {
+        report_built_in(r, "class", intent->name);
+    }
     *vec_push(r->arena, &r->policy->classes) = class;
 }
 
@@ -414,7 +421,9 @@ add_intent_rule(struct resolver *r, const struct intent_rule *intent,
                                      "a rule that denies has no class");
         diag_remedy(r->diags, d, "remove the class");
     }
-    rule->class = RESOLVE(r, &r->policy->classes, intent->class, "class");
+    if (!intent->class.s || strcmp(intent->class.s, POLICY_BEST_EFFORT)) {
+        rule->class = RESOLVE(r, &r->policy->classes, intent->class, "class");
+    }
 }
 
 /* A tenant's "default": "allow", as a rule of its own. */

@@ -19,6 +19,9 @@
 #include "intent/intent.h"
 #include "sema/rule-kind.h"
 
+/* The class that is built in: DSCP 0, queue 0. */
+#define POLICY_BEST_EFFORT "best-effort"
+
 struct policy_class {
     const char *name;
     uint8_t dscp;
@@ -70,7 +73,7 @@ struct policy_rule {
     endpoint_vec from, to;      /* Sorted by index, no endpoint twice. */
     tenant_vec from_tenants, to_tenants;    /* That a peering's sides name. */
     const struct policy_service *service;   /* NULL: any. */
-    const struct policy_class *class;       /* NULL: best-effort. */
+    const struct policy_class *class;       /* NULL: POLICY_BEST_EFFORT. */
 };
 
 struct policy {

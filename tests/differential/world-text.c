@@ -140,6 +140,9 @@ put_rule(struct ds *ds, const struct world_rule *rule)
     }
     if (rule->class >= 0) {
         ds_put_format(ds, ", \"class\": \"c%d\"", rule->class);
+    } else if (!rule->deny && rule->service >= 0) {
+        /* What it is without saying so. */
+        ds_put_cstr(ds, ", \"class\": \"best-effort\"");
     }
     ds_put_char(ds, '}');
 }

@@ -103,10 +103,15 @@ START_TEST(test_classes)
           place);
     wrong(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("icmp")),
                     RULE("s", LEFT, RIGHT, SILVER("icmp"))), cause, place);
-    /* No class is best-effort, a class as well. */
+    /* No class is best-effort, which is a class as well. */
     wrong(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("low")),
                     RULE("s", LEFT, "{}", ", 'service': 'low'")), cause,
           place);
+    wrong(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("low")),
+                    RULE("s", LEFT, "{}", ", 'class': 'best-effort'")), cause,
+          place);
+    fine(TWO_RULES(RULE("r", LEFT, RIGHT, ", 'service': 'low'"),
+                   RULE("s", LEFT, "{}", ", 'class': 'best-effort'")));
 
     /* RoCEv2 and "any service" match both ways, ports only one. */
     wrong(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("rocev2")),
