@@ -20,6 +20,8 @@
 #include "base/arena.h"
 #include "base/vec.h"
 
+struct ds;
+
 struct plan_flow {
     uint8_t table;
     uint16_t priority;
@@ -116,6 +118,10 @@ struct plan_diff plan_compare(const struct plan *old, const struct plan *new);
 /* The order of finished flows: negative, zero or positive as strcmp().  Zero:
  * the same table, priority and match. */
 int plan_compare_flows(const struct plan_flow *, const struct plan_flow *);
+
+/* Appends the text of the files that plan_write() writes, each behind a line
+ * "# NAME". */
+void plan_print(const struct plan *, struct ds *);
 
 /* Writes flows.txt, meters.txt and manifest.json to the folder 'dir', which
  * is made if it is not there.  Each file is replaced as a whole or not at

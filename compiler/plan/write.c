@@ -155,18 +155,27 @@ write_file(const struct plan *plan, const char *path,
     return NULL;
 }
 
+static const struct {
+    const char *name;
+    void (*format)(const struct plan *, struct ds *);
+} files[] = {
+    { "meters.txt", format_meters },
+    { "flows.txt", format_flows },
+    { "manifest.json", format_manifest },
+};
+
+void
+plan_print(const struct plan *plan, struct ds *ds)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+        ds_put_format(ds, "# %s\n", files[i].name);
+        files[i].format(plan, ds);
+    }
+}
+
 const char *
 plan_write(const struct plan *plan, const char *dir)
 {
-    static const struct {
-        const char *name;
-        void (*format)(const struct plan *, struct ds *);
-    } files[] = {
-        { "meters.txt", format_meters },
-        { "flows.txt", format_flows },
-        { "manifest.json", format_manifest },
-    };
-
     if (mkdir(dir, 0777) && errno != EEXIST) {
         return arena_printf(plan->arena, "cannot make the folder %s: %s%s",
                             dir, ovs_strerror(errno), errno == ENOENT
