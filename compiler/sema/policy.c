@@ -144,6 +144,7 @@ add_service(struct resolver *r, const struct intent_service *intent)
                         : IPPROTO_UDP);
 
     service->name = intent->name.s;
+    service->at = intent->name.at;
     for (size_t i = 0; i < intent->ports.n; i++) {
         *vec_push(r->arena, &service->matches)
             = (struct service_match) { protocol, intent->ports.v[i] };
@@ -162,6 +163,7 @@ add_class(struct resolver *r, const struct intent_class *intent)
     struct policy_class *class = arena_zalloc(r->arena, sizeof *class);
 
     class->name = intent->name.s;
+    class->at = intent->name.at;
     class->dscp = intent->dscp;
     class->queue = intent->queue;
     if (!strcmp(class->name, POLICY_BEST_EFFORT)) {

@@ -24,6 +24,7 @@
 
 struct policy_class {
     const char *name;
+    const struct value *at;
     uint8_t dscp;
     uint16_t queue;
 };
@@ -36,6 +37,7 @@ struct service_match {
 
 struct policy_service {
     const char *name;
+    const struct value *at;     /* NULL: built in. */
     bool symmetric;             /* And so stateless; see services.def. */
     VEC(struct service_match) matches;
 };
