@@ -37,6 +37,14 @@ libbulkhead_a_SOURCES = \
 	compiler/ir/build.c \
 	compiler/ir/group.c \
 	compiler/ir/ir.h \
+	compiler/ir/ops.c \
+	compiler/ir/ops.def \
+	compiler/ir/ops.h \
+	compiler/ir/parse-value.c \
+	compiler/ir/parse.c \
+	compiler/ir/parse.h \
+	compiler/ir/print.c \
+	compiler/ir/validate.c \
 	compiler/plan/count.c \
 	compiler/plan/diff.c \
 	compiler/plan/plan.c \

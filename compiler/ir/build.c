@@ -23,10 +23,13 @@ struct builder {
     struct ident_set tenant_numbers, zones, endpoint_numbers;
 };
 
-/* 'at' is the value that is meant if 'key' is false, else its name. */
+/* The place of 'at', or of its key; none if it is built in. */
 static struct ir_place
 place(struct builder *b, const struct value *at, bool key)
 {
+    if (!at) {
+        return (struct ir_place) { .line = 0 };
+    }
     return (struct ir_place) {
         .span = key ? at->key_span : at->span,
         .line = source_line_number(at->span.source, at->span.start),
@@ -48,6 +51,7 @@ add_class(struct builder *b, const struct policy_class *policy)
     struct ir_class *class = arena_zalloc(b->arena, sizeof *class);
 
     class->name = policy->name;
+    class->place = place(b, policy->at, true);
     class->dscp = policy->dscp;
     class->queue = policy->queue;
     *vec_push(b->arena, &b->prog->classes) = class;
@@ -59,6 +63,7 @@ add_service(struct builder *b, const struct policy_service *policy)
     struct ir_service *service = arena_zalloc(b->arena, sizeof *service);
 
     service->name = policy->name;
+    service->place = place(b, policy->at, true);
     service->symmetric = policy->symmetric;
     for (size_t i = 0; i < policy->matches.n; i++) {
         const struct service_match *m = &policy->matches.v[i];
@@ -102,6 +107,7 @@ add_tenant(struct builder *b, const struct policy_tenant *policy)
     struct ir_tenant *tenant = arena_zalloc(b->arena, sizeof *tenant);
 
     tenant->name = policy->name;
+    tenant->place = place(b, intent->name.at, true);
     tenant->number = ident_take(&b->tenant_numbers, "tenant",
                                 policy->name, 32);
     tenant->zone = ident_take(&b->zones, "zone", policy->name, 16);
@@ -112,7 +118,6 @@ add_tenant(struct builder *b, const struct policy_tenant *policy)
                            : uplink->burst.n);
     tenant->packet_rate = intent->packet_rate.n;
     tenant->packet_burst = intent->packet_burst.n;
-    tenant->place = place(b, intent->name.at, true);
     *vec_push(b->arena, &b->prog->tenants) = tenant;
     return tenant;
 }
@@ -132,6 +137,7 @@ get_network(struct builder *b, const struct ir_tenant *tenant,
     struct ir_network *network = arena_zalloc(b->arena, sizeof *network);
     network->name = arena_printf(b->arena, "%s/%s", tenant->name,
                                  policy->intent->name.s);
+    network->place = place(b, policy->intent->name.at, true);
     network->tenant = tenant;
     network->vni = policy->intent->vni;
     network->gateway_mac = policy->gateway_mac;
@@ -149,6 +155,7 @@ add_endpoint(struct builder *b, struct ir_tenant *tenant,
 
     tenant->n_endpoints++;
     e->name = policy->name;
+    e->place = place(b, intent->name.at, true);
     e->index = b->prog->endpoints.n;
     e->number = ident_take(&b->endpoint_numbers, "endpoint", policy->name,
                            32);
@@ -157,7 +164,6 @@ add_endpoint(struct builder *b, struct ir_tenant *tenant,
     e->interface = intent->interface.s;
     e->mac = intent->mac;
     add_addresses(b, &intent->addresses, &e->addresses);
-    e->place = place(b, intent->name.at, true);
     *vec_push(b->arena, &b->prog->endpoints) = e;
 }
 
@@ -265,6 +271,7 @@ ir_build(const struct policy *policy, const char *node, struct arena *arena)
         add_rule(&b, policy->rules.v[i]);
     }
     ir_group(prog, arena);
+    ir_name_sides(prog, arena);
     ident_set_destroy(&b.tenant_numbers);
     ident_set_destroy(&b.zones);
     ident_set_destroy(&b.endpoint_numbers);

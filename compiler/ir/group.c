@@ -97,17 +97,17 @@ refine_side(struct grouper *g, const struct ir_side *side)
 
 /* Divides 'side', whose endpoints have their groups. */
 static void
-name_side(struct grouper *g, struct ir_side *side)
+name_side(struct ir_side *side, struct arena *arena)
 {
     for (size_t i = 0; i < side->endpoints.n; ) {
         struct run run = run_at(&side->endpoints, i);
 
         if (run_is_whole(&run)) {
-            *vec_push(g->arena, &side->tenants) = run.v[0]->tenant;
+            *vec_push(arena, &side->tenants) = run.v[0]->tenant;
         } else {
             for (size_t j = 0; j < run.n; j++) {
                 if (run.v[j]->group->number == run.v[j]->number) {
-                    *vec_push(g->arena, &side->groups) = run.v[j]->group;
+                    *vec_push(arena, &side->groups) = run.v[j]->group;
                 }
             }
         }
@@ -146,6 +146,15 @@ number_groups(struct grouper *g)
 }
 
 void
+ir_name_sides(struct ir_prog *prog, struct arena *arena)
+{
+    for (size_t i = 0; i < prog->rules.n; i++) {
+        name_side(&prog->rules.v[i]->from, arena);
+        name_side(&prog->rules.v[i]->to, arena);
+    }
+}
+
+void
 ir_group(struct ir_prog *prog, struct arena *arena)
 {
     size_t size = (prog->endpoints.n + 1) * sizeof(size_t);
@@ -162,8 +171,4 @@ ir_group(struct ir_prog *prog, struct arena *arena)
         refine_side(&g, &prog->rules.v[i]->to);
     }
     number_groups(&g);
-    for (size_t i = 0; i < prog->rules.n; i++) {
-        name_side(&g, &prog->rules.v[i]->from);
-        name_side(&g, &prog->rules.v[i]->to);
-    }
 }

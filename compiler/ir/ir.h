@@ -25,13 +25,15 @@
 #include "sema/reason.h"
 #include "sema/rule-kind.h"
 
+struct diags;
+struct ds;
 struct policy;
 
 /* Where in the intent something stands that a backend may refuse, or that an
- * operator reads about. */
+ * operator reads about.  All zeros for what is built in. */
 struct ir_place {
-    struct span span;
-    size_t line;                /* From 1. */
+    struct span span;           /* Of a parsed program: in its own text. */
+    uint32_t line;              /* From 1. */
     const char *pointer;        /* JSON pointer (RFC 6901). */
 };
 
@@ -39,6 +41,7 @@ VEC_TYPEDEF(ir_addresses, struct in6_addr);     /* IPv4 is IPv4-mapped. */
 
 struct ir_class {
     const char *name;
+    struct ir_place place;
     uint8_t dscp;
     uint16_t queue;
 };
@@ -48,31 +51,34 @@ struct ir_match {
     uint8_t protocol;           /* IPPROTO_*. */
     uint16_t first, last;
 };
+VEC_TYPEDEF(ir_matches, struct ir_match);
 
 /* Symmetric services use one UDP port both ways, so their packets are
  * stateless, whichever service a rule names: each match is one port. */
 struct ir_service {
     const char *name;
+    struct ir_place place;
     bool symmetric;
-    VEC(struct ir_match) matches;       /* Never empty. */
+    ir_matches matches;         /* Never empty. */
 };
 
 /* Numbers follow from names (sema/ident.h) and are unique on the node: where
  * the hashes of two names meet, the later one takes the next free number. */
 struct ir_tenant {
     const char *name;
+    struct ir_place place;
     uint32_t number;
     uint16_t zone;              /* Connection tracking; never 0. */
     uint64_t rate_kbps;         /* Frame bytes without FCS. */
     uint64_t burst_bytes;
     uint32_t packet_rate;       /* A second; 0: no limit. */
     uint32_t packet_burst;
-    size_t n_endpoints;         /* On this node. */
-    struct ir_place place;
+    size_t n_endpoints;         /* On this node, at least 1. */
 };
 
 struct ir_network {
     const char *name;           /* "TENANT/NETWORK". */
+    struct ir_place place;
     const struct ir_tenant *tenant;
     uint32_t vni;
     struct eth_addr gateway_mac;
@@ -89,6 +95,7 @@ struct ir_group {
 
 struct ir_endpoint {
     const char *name;           /* "TENANT/ENDPOINT". */
+    struct ir_place place;
     size_t index;               /* In the program's endpoints. */
     uint32_t number;
     const struct ir_group *group;
@@ -97,7 +104,6 @@ struct ir_endpoint {
     const char *interface;
     struct eth_addr mac;
     ir_addresses addresses;     /* Never empty. */
-    struct ir_place place;
 };
 
 VEC_TYPEDEF(ir_endpoint_vec, const struct ir_endpoint *);
@@ -113,12 +119,12 @@ struct ir_side {
 
 struct ir_rule {
     const char *name;           /* "TENANT/RULE" or "peering:NAME". */
+    struct ir_place place;
     uint64_t id;                /* 48 bits; see sema/ident.h. */
     enum rule_kind kind;
     struct ir_side from, to;
     const struct ir_service *service;   /* NULL: any. */
     const struct ir_class *class;       /* NULL: best-effort. */
-    struct ir_place place;
 };
 
 VEC_TYPEDEF(ir_names, const char *);
@@ -140,8 +146,25 @@ struct ir_prog {
 struct ir_prog *ir_build(const struct policy *, const char *node,
                          struct arena *);
 
-/* The room behind ir_build() that gives endpoints their groups, and sides of
- * rules their tenants and groups. */
+/* Appends the program as text, a record a line, "OP NAME KEYWORD VALUE..." as
+ * ops.def lists them. */
+void ir_print(const struct ir_prog *, struct ds *);
+
+/* Parses what ir_print() prints; lines that begin with '#' are comments.
+ * Returns NULL after adding an error to 'diags' if it is not the text of a
+ * valid program. */
+struct ir_prog *ir_parse(const struct source *, struct arena *,
+                         struct diags *);
+
+/* Is this a program that backends can rely on: every value in its range,
+ * every reference to a record of the program, everything once that must be,
+ * and in order?  If not, adds errors to 'diags' about the first record that
+ * is wrong. */
+bool ir_validate(const struct ir_prog *, struct diags *);
+
+/* The rooms behind ir_build() and ir_parse(): the first gives endpoints their
+ * groups, the second gives sides of rules their tenants and groups. */
 void ir_group(struct ir_prog *, struct arena *);
+void ir_name_sides(struct ir_prog *, struct arena *);
 
 #endif /* ir/ir.h */

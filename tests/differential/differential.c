@@ -60,7 +60,7 @@ load(const struct world *w, struct live *live, struct compiled *c,
         return live_load(live, &c->plan);
     }
     *tables = tables_create(&c->plan, &reason);
-    return reason;
+    return reason ? reason : compiled_reprint(c);
 }
 
 /* Asks one question.  Returns NULL if the judges agree. */

@@ -214,6 +214,55 @@ compiled_lower(struct compiled *c)
     openflow_emit(c->prog, &c->plan);
 }
 
+/* All that a plan says, of 'prog'. */
+static const char *
+lowered(struct compiled *c, const struct ir_prog *prog, struct plan *plan)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const char *text;
+
+    plan_init(plan, c->arena, prog->node);
+    openflow_emit(prog, plan);
+    plan_print(plan, &ds);
+    text = arena_strdup(c->arena, ds_cstr(&ds));
+    ds_destroy(&ds);
+    return text;
+}
+
+static const char *
+printed(struct compiled *c, const struct ir_prog *prog)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const char *text;
+
+    ir_print(prog, &ds);
+    text = arena_strdup(c->arena, ds_cstr(&ds));
+    ds_destroy(&ds);
+    return text;
+}
+
+const char *
+compiled_reprint(struct compiled *c)
+{
+    const char *text = printed(c, c->prog);
+    const struct ir_prog *prog;
+    struct diags diags;
+    struct plan plan;
+
+    diags_init(&diags, c->arena);
+    prog = ir_parse(source_create(c->arena, "prog.ir", text, strlen(text)),
+                    c->arena, &diags);
+    if (!prog) {
+        return arena_printf(c->arena, "the program's text is refused: %s",
+                            diags.list.v[0].cause);
+    } else if (strcmp(printed(c, prog), text)) {
+        return "the program's text says something else once it is parsed";
+    } else if (strcmp(lowered(c, prog, &plan), lowered(c, c->prog, &plan))) {
+        return "the program's text has another plan";
+    }
+    return NULL;
+}
+
 void
 compiled_destroy(struct compiled *c)
 {

@@ -97,6 +97,10 @@ void world_compile(const struct world *, struct compiled *);
 
 /* Fills 'prog' and 'plan' of what has a policy. */
 void compiled_lower(struct compiled *);
+
+/* Prints the program, parses the text and lowers that.  Returns NULL, or what
+ * is no longer the same. */
+const char *compiled_reprint(struct compiled *);
 void compiled_destroy(struct compiled *);
 
 /* The parts that can be left out are numbered from 0 to world_n_parts() - 1.

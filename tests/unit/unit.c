@@ -186,6 +186,7 @@ main(void)
     srunner_add_suite(runner, sema_suite());
     srunner_add_suite(runner, conflict_suite());
     srunner_add_suite(runner, meaning_suite());
+    srunner_add_suite(runner, ir_suite());
     srunner_add_suite(runner, openflow_suite());
     srunner_add_suite(runner, conjunction_suite());
     srunner_add_suite(runner, plan_suite());

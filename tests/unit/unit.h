@@ -34,6 +34,7 @@ Suite *intent_suite(void);
 Suite *sema_suite(void);
 Suite *conflict_suite(void);
 Suite *meaning_suite(void);
+Suite *ir_suite(void);
 Suite *openflow_suite(void);
 Suite *conjunction_suite(void);
 Suite *plan_suite(void);

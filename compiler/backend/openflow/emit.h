@@ -29,8 +29,8 @@ struct emitter {
 void emit_ports(struct emitter *);
 
 /* The call of the meter that counts the packets of 'tenant', with a comma, or
- * "".  OpenFlow 1.3 wants it before all other actions of a flow.  emit_limits()
- * adds these meters to the plan. */
+ * "".  OpenFlow 1.3 wants it before all other actions of a flow.
+ * emit_limits() adds these meters to the plan. */
 const char *limit_call(struct emitter *, const struct ir_tenant *);
 void emit_limits(struct emitter *);
 

@@ -8,6 +8,8 @@
 
 #include "backend/openflow/openflow.h"
 
+#include <inttypes.h>
+
 #include "backend/openflow/emit.h"
 #include "packets.h"
 #include "sema/ident.h"
@@ -68,7 +70,8 @@ add_cookies(struct emitter *e)
 
         *vec_push(e->arena, &e->plan->cookies) = (struct plan_cookie) {
             COOKIE_MARK | rule->id, rule_kind_name(rule->kind), rule->name,
-            FORMAT(e, "line %zu, %s", rule->place.line, rule->place.pointer),
+            FORMAT(e, "line %"PRIu32", %s", rule->place.line,
+                   rule->place.pointer),
         };
     }
     for (size_t i = 0; i < n_reason_infos; i++) {

@@ -1,0 +1,221 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "ir/ops.h"
+
+#include <inttypes.h>
+
+#include "openvswitch/dynamic-string.h"
+#include "packets.h"
+#include "util.h"
+
+/* One function a type, which prints the member at 'm', or nothing if it is
+ * empty. */
+typedef void print_function(struct ds *, const struct ir_field *,
+                            const void *m);
+
+/* Comes before element 'i' of a list. */
+static void
+print_comma(struct ds *ds, size_t i)
+{
+    if (i) {
+        ds_put_char(ds, ',');
+    }
+}
+
+static void
+print_word(struct ds *ds, const struct ir_field *f OVS_UNUSED, const void *m)
+{
+    ds_put_cstr(ds, *(const char *const *) m);
+}
+
+static void
+print_words(struct ds *ds, const struct ir_field *f OVS_UNUSED, const void *m)
+{
+    const ir_names *names = m;
+
+    for (size_t i = 0; i < names->n; i++) {
+        print_comma(ds, i);
+        ds_put_cstr(ds, names->v[i]);
+    }
+}
+
+static void
+print_decimal(struct ds *ds, const struct ir_field *f, const void *m)
+{
+    uint64_t n = ir_number(f, m);
+
+    if (n || f->presence == IR_REQUIRED) {
+        ds_put_format(ds, "%"PRIu64, n);
+    }
+}
+
+static void
+print_hex(struct ds *ds, const struct ir_field *f, const void *m)
+{
+    ds_put_format(ds, "%#"PRIx64, ir_number(f, m));
+}
+
+/* The keyword is all there is to a flag. */
+static void
+print_flag(struct ds *ds, const struct ir_field *f, const void *m)
+{
+    ds_put_cstr(ds, *(const bool *) m ? f->keyword : "");
+}
+
+static void
+print_kind(struct ds *ds, const struct ir_field *f OVS_UNUSED, const void *m)
+{
+    ds_put_cstr(ds, rule_kind_name(*(const enum rule_kind *) m));
+}
+
+static void
+print_mac(struct ds *ds, const struct ir_field *f OVS_UNUSED, const void *m)
+{
+    const struct eth_addr *mac = m;
+
+    ds_put_format(ds, ETH_ADDR_FMT, ETH_ADDR_ARGS(*mac));
+}
+
+static void
+print_addresses(struct ds *ds, const struct ir_field *f OVS_UNUSED,
+                const void *m)
+{
+    const ir_addresses *addresses = m;
+
+    for (size_t i = 0; i < addresses->n; i++) {
+        print_comma(ds, i);
+        ipv6_format_mapped(&addresses->v[i], ds);
+    }
+}
+
+static void
+print_match(struct ds *ds, const struct ir_match *m)
+{
+    for (size_t i = 0; i < n_ir_protocols; i++) {
+        if (ir_protocols[i].number == m->protocol) {
+            ds_put_cstr(ds, ir_protocols[i].name);
+        }
+    }
+    if (m->last) {
+        ds_put_format(ds, ":%"PRIu16, m->first);
+        if (m->last != m->first) {
+            ds_put_format(ds, "-%"PRIu16, m->last);
+        }
+    }
+}
+
+static void
+print_matches(struct ds *ds, const struct ir_field *f OVS_UNUSED,
+              const void *m)
+{
+    const ir_matches *matches = m;
+
+    for (size_t i = 0; i < matches->n; i++) {
+        print_comma(ds, i);
+        print_match(ds, &matches->v[i]);
+    }
+}
+
+/* What points to a record prints its name. */
+#define DEFINE_PRINT_REFERENCE(OP)                                      \
+    static void                                                         \
+    print_##OP(struct ds *ds, const struct ir_field *f OVS_UNUSED,      \
+               const void *m)                                           \
+    {                                                                   \
+        const struct ir_##OP *const *record = m;                        \
+                                                                        \
+        if (*record) {                                                  \
+            ds_put_cstr(ds, (*record)->name);                           \
+        }                                                               \
+    }
+DEFINE_PRINT_REFERENCE(tenant)
+DEFINE_PRINT_REFERENCE(network)
+DEFINE_PRINT_REFERENCE(service)
+DEFINE_PRINT_REFERENCE(class)
+
+static void
+print_group(struct ds *ds, const struct ir_field *f OVS_UNUSED, const void *m)
+{
+    const struct ir_group *const *group = m;
+
+    ds_put_format(ds, "%#"PRIx32, (*group)->number);
+}
+
+static void
+print_side(struct ds *ds, const struct ir_field *f OVS_UNUSED, const void *m)
+{
+    const struct ir_side *side = m;
+
+    for (size_t i = 0; i < side->endpoints.n; i++) {
+        print_comma(ds, i);
+        ds_put_cstr(ds, side->endpoints.v[i]->name);
+    }
+}
+
+static void
+print_place(struct ds *ds, const struct ir_field *f OVS_UNUSED, const void *m)
+{
+    const struct ir_place *place = m;
+
+    if (place->line) {
+        ds_put_format(ds, "%"PRIu32":%s", place->line, place->pointer);
+    }
+}
+
+static print_function *const printers[] = {
+    [IR_TYPE_WORD] = print_word,
+    [IR_TYPE_WORDS] = print_words,
+    [IR_TYPE_DECIMAL] = print_decimal,
+    [IR_TYPE_HEX] = print_hex,
+    [IR_TYPE_FLAG] = print_flag,
+    [IR_TYPE_KIND] = print_kind,
+    [IR_TYPE_MAC] = print_mac,
+    [IR_TYPE_ADDRESSES] = print_addresses,
+    [IR_TYPE_MATCHES] = print_matches,
+    [IR_TYPE_TENANT] = print_tenant,
+    [IR_TYPE_NETWORK] = print_network,
+    [IR_TYPE_SERVICE] = print_service,
+    [IR_TYPE_CLASS] = print_class,
+    [IR_TYPE_GROUP] = print_group,
+    [IR_TYPE_SIDE] = print_side,
+    [IR_TYPE_PLACE] = print_place,
+};
+
+static void
+print_record(enum ir_op op, const void *record, void *ds_)
+{
+    struct ds *ds = ds_;
+    bool first = true;
+
+    for (size_t i = 0; i < n_ir_fields; i++) {
+        const struct ir_field *f = &ir_fields[i];
+        size_t start = ds->length, value;
+
+        if (f->op != op) {
+            continue;
+        }
+        ds_put_cstr(ds, first ? "" : " ");
+        if (f->type != IR_TYPE_FLAG) {
+            ds_put_format(ds, "%s ", f->keyword);
+        }
+        value = ds->length;
+        printers[f->type](ds, f, (const char *) record + f->offset);
+        if (ds->length == value) {
+            ds_truncate(ds, start);
+        }
+        first = false;
+    }
+    ds_put_char(ds, '\n');
+}
+
+void
+ir_print(const struct ir_prog *prog, struct ds *ds)
+{
+    ir_walk(prog, print_record, ds);
+}

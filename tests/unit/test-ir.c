@@ -1,0 +1,377 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "backend/openflow/openflow.h"
+#include "openvswitch/dynamic-string.h"
+#include "random.h"
+#include "unit.h"
+#include "util.h"
+
+/* The text of a policy program: it says all that there is to a program, and
+ * nothing but a program is parsed. */
+
+static const char *
+printed(struct arena *arena, const struct ir_prog *prog)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const char *text;
+
+    ir_print(prog, &ds);
+    text = arena_strdup(arena, ds_cstr(&ds));
+    ds_destroy(&ds);
+    return text;
+}
+
+static const char *
+planned(struct arena *arena, const struct ir_prog *prog)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    struct plan plan;
+    const char *text;
+
+    plan_init(&plan, arena, prog->node);
+    openflow_emit(prog, &plan);
+    plan_print(&plan, &ds);
+    text = arena_strdup(arena, ds_cstr(&ds));
+    ds_destroy(&ds);
+    return text;
+}
+
+static struct ir_prog *
+parsed(struct unit *u, const char *text)
+{
+    return ir_parse(source_create(u->arena, "prog.ir", text, strlen(text)),
+                    u->arena, &u->diags);
+}
+
+/* What 'u' was compiled to survives its text. */
+static void
+assert_round_trip(struct unit *u)
+{
+    const char *text = printed(u->arena, u->prog);
+    const struct ir_prog *prog = parsed(u, text);
+
+    ck_assert_msg(prog != NULL, "%s", unit_diags(u));
+    ck_assert_str_eq(printed(u->arena, prog), text);
+    ck_assert_str_eq(planned(u->arena, prog), planned(u->arena, u->prog));
+    ck_assert(ir_validate(u->prog, &u->diags));
+}
+
+/* Of all nodes of the intent in 'path'. */
+static void
+assert_file(const char *path)
+{
+    struct unit u;
+    const char *reason;
+
+    unit_init(&u);
+    reason = source_read(u.arena, path, &u.source);
+    ck_assert_msg(!reason, "%s: %s", path, reason);
+    u.intent = intent_parse(u.source, u.arena, &u.diags);
+    ck_assert_msg(u.intent != NULL, "%s", unit_diags(&u));
+    u.policy = policy_resolve(u.intent, u.arena, &u.diags);
+    for (size_t i = 0; i < u.intent->nodes.n; i++) {
+        unit_build(&u, u.intent->nodes.v[i].name.s);
+        assert_round_trip(&u);
+    }
+    unit_destroy(&u);
+}
+
+START_TEST(test_files)
+{
+    static const char *const folders[] = {
+        "tests/golden/plan", "tests/golden/valid",
+    };
+    const char *srcdir = getenv("srcdir") ? getenv("srcdir") : ".";
+    char *example = xasprintf("%s/examples/ai-cluster.json", srcdir);
+    int n = 0;
+
+    assert_file(example);
+    for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+        char *folder = xasprintf("%s/%s", srcdir, folders[i]);
+        DIR *dir = opendir(folder);
+        const struct dirent *entry;
+
+        while (dir && (entry = readdir(dir))) {
+            char *path = xasprintf("%s/%s/intent.json", folder,
+                                   entry->d_name);
+            struct stat s;
+
+            if (!stat(path, &s)) {
+                assert_file(path);
+                n++;
+            }
+            free(path);
+        }
+        ck_assert_ptr_nonnull(dir);
+        closedir(dir);
+        free(folder);
+    }
+    free(example);
+    ck_assert_int_gt(n, 3);
+}
+END_TEST
+
+START_TEST(test_lots)
+{
+    int n = 0;
+
+    for (unsigned int seed = 1; seed <= 100; seed++) {
+        struct unit u;
+
+        unit_init(&u);
+        unit_resolve(&u, unit_lot(u.arena, seed));
+        if (u.policy) {
+            unit_build(&u, "n1");
+            assert_round_trip(&u);
+            n++;
+        }
+        unit_destroy(&u);
+    }
+    ck_assert_int_gt(n, 20);
+}
+END_TEST
+
+/* A program of two tenants, a line each. */
+static const char *const good[] = {
+    "node n1 unbound a/u elsewhere a/v,b/v",
+    "# A comment.",
+    "class gold dscp 46 queue 5 at 7:/classes/gold",
+    "service rocev2 symmetric matches udp:4791",
+    "service web matches tcp:80,tcp:8000-8100,icmp",
+    "tenant a number 0x1001 zone 301 rate-kbps 1000 burst-bytes 2000",
+    "tenant b number 0x1002 zone 302 rate-kbps 1000 burst-bytes 2000 "
+        "packet-rate 9 packet-burst 99",
+    "network a/net tenant a vni 1 gateway-mac 0a:b1:7d:00:00:01 "
+        "gateways 10.0.0.1,fd00::1",
+    "network b/net tenant b vni 2 gateway-mac 0a:b1:7d:00:00:02",
+    "endpoint a/x number 0x2001 group 0x2001 network a/net interface i0 "
+        "mac 02:00:00:00:00:01 addresses 10.0.0.2,fd00::2",
+    "endpoint a/y number 0x2002 group 0x2001 network a/net interface i1 "
+        "mac 02:00:00:00:00:02 addresses 10.0.0.3",
+    "endpoint b/x number 0x2003 group 0x2003 network b/net interface i2 "
+        "mac 02:00:00:00:00:03 addresses 10.1.0.2 at 60:/tenants/b",
+    "rule a/r kind allow id 0x3001 from a/x,a/y to a/x,a/y service web "
+        "class gold at 70:/tenants/a/rules/0/name",
+    "rule b/s kind deny id 0x3002 from b/x to b/x "
+        "at 90:/tenants/b/rules/0/name",
+    "rule peering:p kind peering id 0x3003 from a/x,a/y to b/x service web "
+        "at 95:/peerings/p",
+};
+
+/* 'good' with line 'i' (from 0) in other words, or without it if NULL. */
+static const char *
+variant(struct arena *arena, size_t i, const char *line)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const char *text;
+
+    for (size_t j = 0; j < ARRAY_SIZE(good); j++) {
+        const char *s = j == i ? line : good[j];
+
+        if (s) {
+            ds_put_format(&ds, "%s\n", s);
+        }
+    }
+    text = arena_strdup(arena, ds_cstr(&ds));
+    ds_destroy(&ds);
+    return text;
+}
+
+/* 'good' is refused with 'line' in place of the one that has its first two
+ * words, in that line, and the cause holds 'cause'. */
+static void
+refused(const char *line, const char *cause)
+{
+    size_t len = strcspn(line, " "), i = 0;
+    struct unit u;
+
+    unit_init(&u);
+    len += 1 + strcspn(line + len + 1, " ");
+    while (i < ARRAY_SIZE(good) && strncmp(good[i], line, len)) {
+        i++;
+    }
+    ck_assert_msg(i < ARRAY_SIZE(good), "%s", line);
+    ck_assert_msg(!parsed(&u, variant(u.arena, i, line)), "%s", line);
+    unit_complains(&u, cause);
+    unit_complains(&u, arena_printf(u.arena, "prog.ir:%"PRIuSIZE":", i + 1));
+    unit_destroy(&u);
+}
+
+START_TEST(test_good)
+{
+    struct unit u;
+
+    unit_init(&u);
+    u.prog = parsed(&u, variant(u.arena, 1, NULL));
+    ck_assert_msg(u.prog != NULL, "%s", unit_diags(&u));
+    assert_round_trip(&u);
+    ck_assert_str_eq(printed(u.arena, u.prog), variant(u.arena, 1, NULL));
+    ck_assert_ptr_nonnull(parsed(&u, variant(u.arena, 1, "")));
+    ck_assert_uint_eq(u.prog->rules.v[2]->from.groups.n, 0);
+    ck_assert_uint_eq(u.prog->rules.v[2]->from.tenants.n, 1);
+    unit_destroy(&u);
+}
+END_TEST
+
+START_TEST(test_bad_lines)
+{
+    refused("class gold dscp 64 queue 5", "not a number from 0 to 63");
+    refused("class gold dscp -1 queue 5", "not a number from 0 to 63");
+    refused("class gold dscp 18446744073709551663 queue 5", "not a number");
+    refused("class gold dscp queue 5", "not a number");
+    refused("class gold dscp 46", "'queue' is missing");
+    refused("class gold dscp 46 queue", "a value is missing");
+    refused("class gold dscp 46 queue 5 dscp 1", "stands twice");
+    refused("class gold dscp 46 queue 5 color red", "no such field");
+    refused("class gold dscp 46 queue 5 at 0:/a", "LINE:POINTER");
+    refused("class gold dscp 46 queue 5 at 1", "LINE:POINTER");
+    refused("service rocev2 matches sctp:1", "no such protocol");
+    refused("service rocev2 symmetric matches udp:1-2", "each by itself");
+    refused("service web matches tcp:0-9", "matches no protocol");
+    refused("service web matches tcp:9-8", "matches no protocol");
+    refused("service web matches tcp:65536", "not a port");
+    refused("service web matches icmp:1", "matches no protocol");
+    refused("network a/net tenant c vni 1 gateway-mac 0a:b1:7d:00:00:01",
+            "no such tenant");
+    refused("endpoint a/x number 0x1 group 0x1", "not a number from 0x100");
+    refused("rule a/r kind perhaps", "no such kind");
+    refused("rule a/r kind allow id 0x3001 from a/q to a/x",
+            "no such endpoint");
+    refused("rule a/r kind allow id 3001 from a/x to a/x", "not a number");
+    refused("class gold dscp\t46 queue 5", "no such field");
+}
+END_TEST
+
+#define ENDPOINT_X(NUMBER, GROUP, INTERFACE, MAC, ADDRESS)              \
+    "endpoint b/x number " NUMBER " group " GROUP " network b/net "     \
+    "interface " INTERFACE " mac " MAC " addresses " ADDRESS
+#define MAC_X "02:00:00:00:00:03"
+
+START_TEST(test_bad_programs)
+{
+    refused("tenant b number 0x1001 zone 302 rate-kbps 1 burst-bytes 1",
+            "tenant's number 0x1001 is there twice");
+    refused("tenant b number 0x1002 zone 301 rate-kbps 1 burst-bytes 1",
+            "zone 301 is there twice");
+    refused("network b/net tenant b vni 1 gateway-mac 0a:b1:7d:00:00:01",
+            "VNI 1 is there twice");
+    refused("network b/net tenant a vni 2 gateway-mac 0a:b1:7d:00:00:01",
+            "it is not of tenant 'a'");
+    refused(ENDPOINT_X("0x2001", "0x2001", "i2", MAC_X, "10.1.0.2"),
+            "0x2001 is there twice");
+    refused(ENDPOINT_X("0x2003", "0x2001", "i2", MAC_X, "10.1.0.2"),
+            "is not that of an endpoint above of its tenant");
+    refused(ENDPOINT_X("0x2003", "0x2003", "i1", MAC_X, "10.1.0.2"),
+            "interface i1 is there twice");
+    refused(ENDPOINT_X("0x2003", "0x2003", "i2", MAC_X, "10.1.0.2,10.1.0.2"),
+            "address 10.1.0.2 in tenant 'b' is there twice");
+    refused("endpoint a/y number 0x2002 group 0x2001 network a/net "
+            "interface i1 mac 02:00:00:00:00:01 addresses 10.0.0.3",
+            "in network 'a/net' is there twice");
+    refused("endpoint a/y number 0x2002 group 0x2001 network a/net "
+            "interface i1 mac 02:00:00:00:00:02 addresses 10.0.0.1",
+            "address 10.0.0.1 in tenant 'a' is there twice");
+    refused("rule a/r kind allow id 0x3001 from a/x to a/x,a/y at 70:/t",
+            "'from' is not made of whole groups");
+    refused("rule a/r kind allow id 0x3001 from a/y to a/x,a/y at 70:/t",
+            "'from' is not made of whole groups");
+    refused("rule a/r kind allow id 0x3001 from a/y,a/x to b/x at 70:/t",
+            "'from' is not sorted");
+    refused("rule a/r kind allow id 0x3001 from a/x,a/y to b/x at 70:/t",
+            "it is not a peering");
+    refused("rule b/s kind allow id 0x3001 from b/x to b/x at 70:/t",
+            "id 0x3001 is there twice");
+    refused("rule b/s kind deny id 0x3002 from b/x to b/x class gold "
+            "at 70:/t", "it denies, and has a class");
+}
+END_TEST
+
+START_TEST(test_lines_missing_or_twice)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+        struct unit u;
+        bool needed = good[i][0] != '#' && strncmp(good[i], "rule", 4)
+                      && strncmp(good[i], "service rocev2", 14);
+        const char *twice;
+
+        unit_init(&u);
+        ck_assert_msg(!parsed(&u, variant(u.arena, i, NULL)) == needed, "%s",
+                      good[i]);
+        twice = arena_printf(u.arena, "%s\n%s", good[i], good[i]);
+        ck_assert_msg(!parsed(&u, variant(u.arena, i, twice))
+                      == (good[i][0] != '#'), "%s", good[i]);
+        unit_destroy(&u);
+    }
+}
+END_TEST
+
+/* Whatever a text is, it is refused or a program that can be lowered. */
+START_TEST(test_hostile)
+{
+    size_t n_parsed = 0, n_refused = 0;
+
+    random_set_seed(1);
+    for (int i = 0; i < 20000; i++) {
+        struct unit u;
+        char *text;
+        size_t len;
+        const struct ir_prog *prog;
+
+        unit_init(&u);
+        text = arena_strdup(u.arena, variant(u.arena, 1, NULL));
+        len = strlen(text);
+        for (int j = random_range(3); j >= 0; j--) {
+            static const char chars[] = "ab0123x:-,/ \n#\t\x80\xff";
+            size_t at = random_range(len), from = random_range(len);
+            size_t size = MIN(random_range(40), len - MAX(at, from));
+
+            if (random_range(2)) {
+                text[at] = chars[random_range(sizeof chars)];
+            } else {
+                memmove(text + at, text + from, size);
+            }
+        }
+        prog = ir_parse(source_create(u.arena, "prog.ir", text, len), u.arena,
+                        &u.diags);
+        if (prog) {
+            planned(u.arena, prog);
+            ck_assert_uint_eq(u.diags.n_errors, 0);
+        } else {
+            ck_assert_uint_gt(u.diags.n_errors, 0);
+            ck_assert_ptr_nonnull(u.diags.list.v[0].span.source);
+            unit_diags(&u);
+        }
+        *(prog ? &n_parsed : &n_refused) += 1;
+        unit_destroy(&u);
+    }
+    ck_assert_uint_gt(n_parsed, 500);
+    ck_assert_uint_gt(n_refused, 5000);
+}
+END_TEST
+
+Suite *
+ir_suite(void)
+{
+    Suite *suite = suite_create("ir");
+    TCase *tc = unit_case(suite, "text");
+
+    tcase_add_test(tc, test_files);
+    tcase_add_test(tc, test_lots);
+    tcase_add_test(tc, test_good);
+    tcase_add_test(tc, test_bad_lines);
+    tcase_add_test(tc, test_bad_programs);
+    tcase_add_test(tc, test_lines_missing_or_twice);
+    tcase_add_test(tc, test_hostile);
+    return suite;
+}
