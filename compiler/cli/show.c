@@ -18,18 +18,25 @@
 #include "sema/policy.h"
 #include "util.h"
 
-void
-show_member(const char *key, const char *value)
+static void
+print_string(const char *s)
 {
     struct ds ds = DS_EMPTY_INITIALIZER;
 
-    if (value) {
-        json_string_escape(value, &ds);
-    } else {
-        ds_put_cstr(&ds, "null");
-    }
-    printf(", \"%s\": %s", key, ds_cstr(&ds));
+    json_string_escape(s, &ds);
+    fputs(ds_cstr(&ds), stdout);
     ds_destroy(&ds);
+}
+
+void
+show_member(const char *key, const char *value)
+{
+    printf(", \"%s\": ", key);
+    if (value) {
+        print_string(value);
+    } else {
+        printf("null");
+    }
 }
 
 struct span
@@ -47,10 +54,12 @@ show_rule_place_member(const struct policy_rule *rule)
     struct span span = show_rule_span(rule);
     struct source_pos pos = source_pos(span.source, span.start);
 
-    show_member("file", span.source->name);
+    printf(", \"place\": {\"file\": ");
+    print_string(span.source->name);
     printf(", \"line\": %"PRIuSIZE", \"column\": %"PRIuSIZE, pos.line,
            pos.column);
     show_member("pointer", value_pointer(rule->at, arena));
+    putchar('}');
     arena_destroy(arena);
 }
 

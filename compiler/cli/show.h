@@ -25,7 +25,8 @@ void show_rule(const struct policy_rule *);
 /* "intent.json:12:9". */
 void show_rule_place(const struct policy_rule *);
 
-/* The same as members "file", "line", "column" and "pointer". */
+/* The same as ", "place": {...}", with "file", "line", "column" and "pointer".
+ */
 void show_rule_place_member(const struct policy_rule *);
 
 #endif /* cli/show.h */

@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "base/nearest.h"
 #include "cli/show.h"
 #include "flow.h"
+#include "packets.h"
 #include "sema/meaning.h"
 #include "sema/packet.h"
 #include "sema/policy.h"
@@ -74,22 +76,6 @@ class_name(const struct meaning *m)
 }
 
 static void
-print_json(const struct meaning *m)
-{
-    bool forwarded = m->allow && !m->answered;
-
-    printf("{\"verdict\": \"%s\"", m->allow ? "allow" : "deny");
-    show_member("reason", m->allow || m->rule ? NULL
-                 : reason_info(m->reason)->name);
-    show_member("rule", m->rule ? m->rule->name : NULL);
-    show_member("class", forwarded ? class_name(m) : NULL);
-    show_member("tenant", forwarded ? m->charged->name : NULL);
-    show_member("destination", forwarded ? m->to->name
-                 : m->answered ? "answered here" : NULL);
-    puts("}");
-}
-
-static void
 print_reason(const struct meaning *m)
 {
     const struct reason_info *info = reason_info(m->reason);
@@ -100,12 +86,14 @@ print_reason(const struct meaning *m)
     }
 }
 
-/* Prints the packet without what no packet has, or says, in every case. */
-static void
-print_packet(const struct flow *packet)
+/* The packet without what no packet has, or says, in every case.  The caller
+ * must free it. */
+static char *
+packet_text(const struct flow *packet)
 {
     static const char *const noise[] = {
-        ",in_port=ANY", ",vlan_tci=0x0000", ",nw_frag=no", ",tcp_flags=0",
+        ",in_port=ANY", "in_port=ANY,", ",vlan_tci=0x0000",
+        "vlan_tci=0x0000,", ",nw_frag=no", ",tcp_flags=0",
     };
     char *text = flow_to_string(packet, NULL);
 
@@ -118,14 +106,57 @@ print_packet(const struct flow *packet)
             memmove(p, p + length, strlen(p + length) + 1);
         }
     }
-    printf("packet       %s\n", text);
-    free(text);
+    return text;
 }
 
 static void
-print_table(const struct meaning_question *q, const struct meaning *m)
+print_number(const char *key, bool known, unsigned int value)
 {
-    print_packet(q->packet);
+    if (known) {
+        printf(", \"%s\": %u", key, value);
+    } else {
+        show_member(key, NULL);
+    }
+}
+
+static void
+print_json(const struct meaning_question *q, const struct meaning *m,
+           const char *note)
+{
+    bool forwarded = m->allow && !m->answered;
+    char *packet = packet_text(q->packet);
+
+    printf("{\"verdict\": \"%s\"", m->allow ? "allow" : "deny");
+    show_member("reason", m->allow || m->rule ? NULL
+                : reason_info(m->reason)->name);
+    show_member("rule", m->rule ? m->rule->name : NULL);
+    show_member("class", forwarded ? class_name(m) : NULL);
+    show_member("tenant", forwarded ? m->charged->name : NULL);
+    show_member("destination", forwarded ? m->to->name
+                : m->answered ? "answered here" : NULL);
+    print_number("dscp", forwarded, m->dscp);
+    print_number("queue", forwarded, m->queue);
+    if (m->rule) {
+        show_rule_place_member(m->rule);
+    } else {
+        show_member("place", NULL);
+    }
+    show_member("note", note);
+    show_member("from", q->from->name);
+    show_member("connection", connection_name(q->connection));
+    show_member("packet", packet);
+    puts("}");
+    free(packet);
+}
+
+static void
+print_table(const struct meaning_question *q, const struct meaning *m,
+            const char *note)
+{
+    char *packet = packet_text(q->packet);
+
+    printf("packet       %s\n", packet);
+    free(packet);
     printf("from         %s, connection: %s\n", q->from->name,
            connection_name(q->connection));
     printf("verdict      %s\n", m->allow ? "allow" : "deny");
@@ -150,6 +181,35 @@ print_table(const struct meaning_question *q, const struct meaning *m)
                "gone to ", m->to->name,
                m->routed ? ", through the gateway" : "");
     }
+    if (note) {
+        printf("note         %s\n", note);
+    }
+}
+
+/* What a reader would look for in vain, in 'arena', or NULL. */
+static const char *
+find_note(const struct policy *policy, const struct meaning_question *q,
+          const struct meaning *m, struct arena *arena)
+{
+    const struct policy_endpoint *unbound = NULL;
+
+    if (!q->from->bound) {
+        return arena_printf(arena, "%s is unbound: it has no \"%s\"",
+                            q->from->name, packet_missing_binding(q->from));
+    } else if (!m->allow && !m->rule && m->reason == REASON_UNREACHABLE) {
+        unbound = packet_find_unbound(policy, q->from, q->packet);
+    }
+    if (unbound) {
+        return arena_printf(arena, "%s, which has the destination's address, "
+                            "is unbound: it has no \"%s\"", unbound->name,
+                            packet_missing_binding(unbound));
+    } else if (!q->opener && is_ip_any(q->packet)
+               && (q->connection == CONNECTION_RELATED
+                   || q->packet->nw_frag)) {
+        return "the packet does not tell what opened its connection; "
+               "--opener does";
+    }
+    return NULL;
 }
 
 /* Is 'node' in the intent, or not asked for? */
@@ -174,12 +234,39 @@ parse_packet(const char *text, struct flow *packet,
     char *error = packet_parse(text, packet, given);
 
     if (error) {
-        fprintf(stderr, "bulkhead: this is no packet: %s; write it as in "
-                "'tcp,nw_dst=10.1.0.11,tp_dst=443'\n", error);
+        fprintf(stderr, "bulkhead: this is no packet: %s\n", error);
         free(error);
         return false;
     }
     return true;
+}
+
+/* May the packet open a connection?  Prints why not. */
+static bool
+check_opens(const struct flow *packet)
+{
+    uint16_t flags = ntohs(packet->tcp_flags);
+
+    if (is_ip_any(packet) && packet->nw_proto == IPPROTO_TCP
+        && flags & TCP_SYN && flags & TCP_ACK) {
+        fputs("bulkhead: SYN with ACK opens no connection but answers one: "
+              "say --state=reply, or --state=invalid if there is none such\n",
+              stderr);
+        return false;
+    }
+    return true;
+}
+
+static void
+print_no_source(const struct policy_endpoint *from, const struct flow *packet)
+{
+    bool ip6 = packet->dl_type == htons(ETH_TYPE_IPV6);
+
+    fprintf(stderr, "bulkhead: %s has no %s address to send this from; give "
+            "it one in \"addresses\", or write which it claims, as in %s\n",
+            from->name, ip6 ? "IPv6" : "IPv4",
+            ip6 ? "ipv6_src=fd00::1" : packet->dl_type == htons(ETH_TYPE_ARP)
+            ? "arp_spa=10.1.0.10" : "nw_src=10.1.0.10");
 }
 
 static int
@@ -192,6 +279,7 @@ trace(const struct cli_options *options, struct arena *arena,
         .node = options->node, .packet = packet, .connection = connection,
         .opener = opener,
     };
+    const char *note;
     struct meaning m;
 
     if (!policy || !check_node(policy, options)) {
@@ -201,12 +289,16 @@ trace(const struct cli_options *options, struct arena *arena,
     if (!q.from) {
         return EXIT_WRONG;
     }
-    packet_complete(q.from, given, packet);
+    if (!packet_complete(q.from, given, packet)) {
+        print_no_source(q.from, packet);
+        return EXIT_WRONG;
+    }
     m = meaning_judge(policy, &q);
+    note = find_note(policy, &q, &m, arena);
     if (options->format == FORMAT_JSON) {
-        print_json(&m);
+        print_json(&q, &m, note);
     } else {
-        print_table(&q, &m);
+        print_table(&q, &m, note);
     }
     return EXIT_DONE;
 }
@@ -223,6 +315,9 @@ cmd_trace(const struct cli_options *options)
         || !parse_packet(options->argument, &packet, &given)
         || (options->opener
             && !parse_packet(options->opener, &opening, &ignored))) {
+        return EXIT_USAGE;
+    }
+    if (!options->state && !check_opens(&packet)) {
         return EXIT_USAGE;
     }
     if (options->opener) {

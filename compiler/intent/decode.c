@@ -278,7 +278,7 @@ integer_of(struct decoder *d, const struct value *v, int64_t min, int64_t max)
                       ? arena_printf(d->arena, "this must be %"PRId64, min)
                       : arena_printf(d->arena, "this must be a whole number "
                                      "from %"PRId64" to %"PRId64, min, max)),
-                     min == max ? "write it; this bulkhead reads no other version"
+                     min == max ? "write it; bulkhead reads no other version"
                      : "write a number in that range, without quotes");
         return min;
     }

@@ -20,6 +20,7 @@
 #include "openvswitch/ofp-parse.h"
 #include "packets.h"
 #include "sema/check.h"
+#include "sema/meaning-packet.h"
 #include "sema/policy.h"
 #include "util.h"
 
@@ -62,10 +63,66 @@ check_ip4(const char *key, const char *value)
 
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
         if (!strcmp(key, fields[i]) && inet_pton(AF_INET, value, &ip) != 1) {
-            return xasprintf("%s: '%s' is not an IPv4 address", key, value);
+            return xasprintf("%s: '%s' is not an IPv4 address, as in "
+                             "10.1.0.11", key, value);
         }
     }
     return NULL;
+}
+
+/* A field of one family after the protocol 'p' of the other; 'p' is NULL if
+ * there was none so far. */
+static char *
+check_family(const char *key, const struct ofp_protocol *p)
+{
+    bool ip6 = !strncmp(key, "ipv6_", 5);
+    bool ip4 = !strncmp(key, "nw_src", 6) || !strncmp(key, "nw_dst", 6)
+               || !strncmp(key, "ip_", 3);
+
+    if (!p || !(ip6 || ip4)) {
+        return NULL;
+    } else if (ip6 && p->dl_type == ETH_TYPE_IP) {
+        return xasprintf("%s after %s, which is IPv4; write %s", key, p->name,
+                         p->nw_proto ? "the protocol with a 6, as in tcp6"
+                         : "ipv6");
+    } else if (ip4 && p->dl_type == ETH_TYPE_IPV6) {
+        return xasprintf("%s after %s, which is IPv6; write %s", key, p->name,
+                         p->nw_proto ? "the protocol without 6, as in tcp"
+                         : "ip");
+    }
+    return NULL;
+}
+
+/* "+syn+ack" as "syn|ack": in a packet, what is not set is not there.  The
+ * caller must free it. */
+static char *
+plain_flags(const char *value)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    while (*value == '+' || *value == '-') {
+        size_t n = 1 + strcspn(value + 1, "+-");
+
+        if (*value == '+') {
+            ds_put_format(&ds, "%s%.*s", ds.length ? "|" : "", (int) n - 1,
+                          value + 1);
+        }
+        value += n;
+    }
+    ds_put_cstr(&ds, ds.length || *value ? value : "0");
+    return ds_steal_cstr(&ds);
+}
+
+static void
+put_field(struct ds *exact, uint8_t protocol, const char *key,
+          const char *value)
+{
+    char *flags = strcmp(key, "tcp_flags") ? NULL : plain_flags(value);
+
+    ds_put_format(exact, "%s%s%s%s", exact->length ? "," : "",
+                  exact_name(protocol, key), value[0] ? "=" : "",
+                  flags ? flags : value);
+    free(flags);
 }
 
 char *
@@ -74,6 +131,7 @@ packet_parse(const char *text, struct flow *packet,
 {
     struct ds exact = DS_EMPTY_INITIALIZER;
     char *copy = xstrdup(text), *pos = copy, *key, *value, *error = NULL;
+    const struct ofp_protocol *named = NULL;
     uint8_t protocol = 0;
     bool alien = false;         /* What no packet has in it? */
 
@@ -81,21 +139,30 @@ packet_parse(const char *text, struct flow *packet,
         const struct ofp_protocol *p;
 
         error = check_ip4(key, value);
+        error = error ? error : check_family(key, named);
         if (!strncmp(key, "ct_", 3)) {
             alien = true;
         }
 
         if (ofp_parse_protocol(key, &p)) {
             protocol = p->nw_proto;
+            named = p;
         } else if (!strcmp(key, "nw_proto") || !strcmp(key, "ip_proto")) {
             protocol = atoi(value);
         }
-        ds_put_format(&exact, "%s%s%s%s", exact.length ? "," : "",
-                      exact_name(protocol, key), value[0] ? "=" : "", value);
+        put_field(&exact, protocol, key, value);
     }
     if (!error) {
-        error = parse_ofp_exact_flow(packet, given, NULL, ds_cstr(&exact),
-                                     NULL);
+        char *why = parse_ofp_exact_flow(packet, given, NULL, ds_cstr(&exact),
+                                         NULL);
+
+        error = why ? xasprintf("%s; write it as in 'tcp,nw_dst=10.1.0.11,"
+                                "tp_dst=443'", why) : NULL;
+        free(why);
+    }
+    if (!error && !given->masks.dl_type) {
+        error = xstrdup("it says no protocol; begin with ip, tcp, udp, icmp, "
+                        "tcp6, udp6, icmp6, arp or another one");
     }
     /* In struct flow, what surrounds a packet comes before what is in it. */
     if (!error
@@ -134,6 +201,17 @@ own_address(const struct policy_endpoint *from, bool ip4)
     return NULL;
 }
 
+static bool
+has_address(const struct policy_endpoint *e, const struct in6_addr *ip)
+{
+    for (size_t i = 0; i < e->intent->addresses.n; i++) {
+        if (ipv6_addr_equals(&e->intent->addresses.v[i].ip, ip)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whom the node answers for: the network's endpoints, by their addresses. */
 static const struct policy_endpoint *
 find_neighbor(const struct policy_endpoint *from, const struct in6_addr *ip)
@@ -143,11 +221,8 @@ find_neighbor(const struct policy_endpoint *from, const struct in6_addr *ip)
     for (size_t i = 0; i < tenant->endpoints.n; i++) {
         const struct policy_endpoint *e = tenant->endpoints.v[i];
 
-        for (size_t j = 0; j < e->intent->addresses.n; j++) {
-            if (e->network == from->network && e->bound
-                && ipv6_addr_equals(&e->intent->addresses.v[j].ip, ip)) {
-                return e;
-            }
+        if (e->network == from->network && e->bound && has_address(e, ip)) {
+            return e;
         }
     }
     return NULL;
@@ -168,9 +243,7 @@ static void
 complete_ethernet(const struct policy_endpoint *from, struct flow *packet)
 {
     const struct policy_network *network = from->network;
-    struct in6_addr ip = (packet->dl_type == htons(ETH_TYPE_IPV6)
-                          ? packet->ipv6_dst
-                          : in6_addr_mapped_ipv4(packet->nw_dst));
+    struct in6_addr ip = packet_destination(packet);
     const struct policy_endpoint *to = find_neighbor(from, &ip);
 
     if (packet->dl_type == htons(ETH_TYPE_ARP)) {
@@ -211,7 +284,7 @@ complete_nd(const struct policy_endpoint *from,
     }
 }
 
-static void
+static bool
 complete_source(const struct policy_endpoint *from,
                 const struct flow_wildcards *given, struct flow *packet)
 {
@@ -223,16 +296,19 @@ complete_source(const struct policy_endpoint *from,
     } else if (ip && !ip6 && !given->masks.nw_src) {
         packet->nw_src = in6_addr_get_mapped_ipv4(ip);
     }
+    return ip || (ip6 ? !ipv6_is_zero(&given->masks.ipv6_src)
+                  : given->masks.nw_src);
 }
 
-void
+bool
 packet_complete(const struct policy_endpoint *from,
                 const struct flow_wildcards *given, struct flow *packet)
 {
     bool arp = packet->dl_type == htons(ETH_TYPE_ARP);
+    bool has_source = true;
 
     if (!from->bound) {
-        return;
+        return true;
     }
     if (eth_addr_is_zero(given->masks.dl_src)) {
         packet->dl_src = from->intent->mac;
@@ -248,7 +324,7 @@ packet_complete(const struct policy_endpoint *from,
         complete_nd(from, given, packet);
     }
     if (arp || is_ip_any(packet)) {
-        complete_source(from, given, packet);
+        has_source = complete_source(from, given, packet);
     }
     if (is_ip_any(packet) && !given->masks.nw_ttl) {
         packet->nw_ttl = is_nd(packet, NULL) ? NEIGHBOR_TTL : HOST_TTL;
@@ -256,4 +332,36 @@ packet_complete(const struct policy_endpoint *from,
     if (eth_addr_is_zero(given->masks.dl_dst)) {
         complete_ethernet(from, packet);
     }
+    return has_source;
+}
+
+const struct policy_endpoint *
+packet_find_unbound(const struct policy *policy,
+                    const struct policy_endpoint *from,
+                    const struct flow *packet)
+{
+    struct in6_addr ip = packet_destination(packet);
+    const struct policy_endpoint *found = NULL;
+
+    for (size_t i = 0; i < policy->tenants.n; i++) {
+        const struct policy_tenant *tenant = policy->tenants.v[i];
+
+        for (size_t j = 0; j < tenant->endpoints.n; j++) {
+            const struct policy_endpoint *e = tenant->endpoints.v[j];
+
+            if (!e->bound && has_address(e, &ip)
+                && (!found || tenant == from->tenant)) {
+                found = e;
+            }
+        }
+    }
+    return found;
+}
+
+const char *
+packet_missing_binding(const struct policy_endpoint *e)
+{
+    return (!e->intent->node.s ? "node"
+            : !e->intent->interface.s ? "interface"
+            : !e->intent->mac_text.s ? "mac" : "addresses");
 }

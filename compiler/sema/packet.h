@@ -10,6 +10,8 @@
 /* Packets as operators write them, in the syntax of ovs-ofctl's flows, and
  * what the host that sends one would fill in. */
 
+#include <stdbool.h>
+
 struct flow;
 struct flow_wildcards;
 struct policy;
@@ -23,9 +25,19 @@ char *packet_parse(const char *text, struct flow *packet,
 
 /* Fills in what was not given as 'from' would: its own addresses, a TTL, and
  * as destination MAC the receiver's in its own subnets, else the gateway's.
- * What a host cannot know stays zero. */
-void packet_complete(const struct policy_endpoint *from,
+ * What a host cannot know stays zero.  Returns false if 'from' has no address
+ * of the family that the packet must come from. */
+bool packet_complete(const struct policy_endpoint *from,
                      const struct flow_wildcards *given,
                      struct flow *packet);
+
+/* An unbound endpoint that has the packet's destination address, one of the
+ * tenant of 'from' before others; NULL if there is none. */
+const struct policy_endpoint *packet_find_unbound(
+    const struct policy *, const struct policy_endpoint *from,
+    const struct flow *);
+
+/* The first member of its binding that an unbound endpoint lacks. */
+const char *packet_missing_binding(const struct policy_endpoint *);
 
 #endif /* sema/packet.h */
