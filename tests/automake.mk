@@ -1,9 +1,15 @@
-# Unit tests: one program, a suite a module.  gcra.c is the one that the
-# patches add to Open vSwitch, compiled here by itself.
+# Unit tests: one program, a suite a module.  The meters are those that the
+# patches add to Open vSwitch, compiled here by themselves.
 check_PROGRAMS += tests/unit/unit-tests
 tests_unit_unit_tests_SOURCES = \
+	ovs-patches/lib/dp-meter-conf.c \
+	ovs-patches/lib/dp-meter-conf.h \
+	ovs-patches/lib/dp-meter.c \
+	ovs-patches/lib/dp-meter.h \
 	ovs-patches/lib/gcra.c \
 	ovs-patches/lib/gcra.h \
+	ovs-patches/lib/ip-remark.c \
+	ovs-patches/lib/ip-remark.h \
 	tests/proof/oracle.c \
 	tests/proof/oracle.h \
 	tests/unit/lot.c \
@@ -12,6 +18,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-conflict.c \
 	tests/unit/test-conjunction.c \
 	tests/unit/test-diag.c \
+	tests/unit/test-dp-meter.c \
 	tests/unit/test-flows.c \
 	tests/unit/test-gcra-time.c \
 	tests/unit/test-gcra.c \

@@ -42,6 +42,7 @@ Suite *ports_suite(void);
 Suite *flows_suite(void);
 Suite *gcra_suite(void);
 Suite *gcra_time_suite(void);
+Suite *dp_meter_suite(void);
 
 /* A test case 'name' in 'suite', with time enough for sanitizers. */
 TCase *unit_case(Suite *, const char *name);
