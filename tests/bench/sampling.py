@@ -33,6 +33,7 @@ CASES = [
     Case("none", NO_METER, None, "no meter"),
     Case("idle", ONE_METER, None, "one meter that drops nothing"),
     Case("half", ONE_METER, 0.5, "one meter that drops half"),
+    Case("all", ONE_METER, 0, "one meter that drops all"),
     Case("idle-each", METER_EACH, None, "a meter a flow, none drops"),
     Case("half-each", METER_EACH, 0.5, "a meter a flow, all drop half"),
 ]
@@ -187,7 +188,7 @@ class Bench:
             switch.add_flow(self.workload.dispatch(case.table))
             switch.unixctl("revalidator/wait")
             self.settle(switch)
-            if case.limit:
+            if case.limit is not None:
                 self.limit(switch, variant, case)
             if self.workload.n_flows > 5000:
                 switch.revalidate(False)
@@ -212,6 +213,9 @@ class Bench:
         kbits = now["received"] / now["wall"] * self.workload.size * 8 / 1000
         self.kbps[switch.name] = kbits * case.limit / meters
         self.write_limit(switch, variant)
+        if not case.limit:
+            self.write_limit(switch, variant)
+            return
         for _ in range(3):
             time.sleep(WARMUP)
             self.correct(switch, variant, case, self.measure(switch, 0.1))
@@ -284,7 +288,8 @@ class Bench:
         if result["upcalls"] * 1000 > result["received"]:
             return (f"{result['upcalls']} upcalls for {result['received']} "
                     "packets")
-        low, high = (0.4, 0.6) if case.limit else (0.99, 1.01)
+        low, high = {None: (0.99, 1.01), 0: (0, 0.001),
+                     0.5: (0.4, 0.6)}[case.limit]
         if not low <= result["passed"] <= high:
             return f"{result['passed']:.3f} of the packets passed"
         return None
