@@ -56,12 +56,6 @@ struct dp_meter {
     struct dp_meter_band bands[];
 };
 
-/* A packet that exceeds a band, while the bands are still being tried. */
-struct excess {
-    struct dp_meter_band *band; /* The one that acts on it. */
-    struct dp_band_action action;
-};
-
 static void
 count(struct dp_counter *c, uint64_t packets, uint64_t bytes)
 {
@@ -306,161 +300,127 @@ dp_meters_del(struct dp_meters *ms, uint32_t id,
     return error;
 }
 
-/* Packets. */
+/* Packets.
+ *
+ * The packets of a batch are bits of a bitmap, and 'sizes[]' are theirs. */
 
-/* Decides about the packets of a batch that do not conform to 'band' together.
- * Returns a bitmap of those that do not conform each by itself. */
+/* Decides about 'n' packets that do not conform to 'band' together.  Returns
+ * those that do not conform each by itself. */
 static uint32_t
-refuse(struct dp_meter_band *band, const struct dp_packet_batch *batch,
-       uint32_t n, struct dp_meter_clock *clock)
+refuse(struct dp_meter_band *band, const uint32_t sizes[], uint32_t n,
+       struct dp_meter_clock *clock)
 {
-    uint32_t sizes[NETDEV_MAX_BURST];
-    struct dp_packet *packet;
-
     if (!clock->reread || gcra_is_behind(&band->gcra, clock->now_ns)) {
         clock->now_ns = time_nsec();
         clock->reread = true;
     } else if (n == 1) {
         return 1;
     }
-
-    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
-        sizes[i] = dp_packet_size(packet);
-    }
     return gcra_admit_batch(&band->gcra, clock->now_ns, sizes, n);
 }
 
-/* Offers the packets, 'n' of them with 'bytes' in all, to 'band'.  For each
- * that does not conform, makes the band the one that acts on it, unless there
- * is one already, by 'excess_map', that has a rate as high.  Returns a bitmap
- * of the packets that do not conform. */
-static uint32_t
-try_band(struct dp_meter_band *band, const struct dp_packet_batch *batch,
-         uint32_t n, uint32_t bytes, struct dp_meter_clock *clock,
-         uint32_t excess_map, struct excess excess[])
+static void
+count_map(struct dp_counter *c, uint32_t map, const uint32_t sizes[])
 {
-    struct dp_band_action action;
-    uint32_t refused;
+    uint32_t bytes = 0;
 
-    if (OVS_LIKELY(gcra_admit(&band->gcra, clock->now_ns, n, bytes))) {
-        return 0;
+    if (map) {
+        for (uint32_t left = map; left; left = zero_rightmost_1bit(left)) {
+            bytes += sizes[raw_ctz(left)];
+        }
+        count(c, count_1bits(map), bytes);
     }
+}
 
-    refused = refuse(band, batch, n, clock);
-    action = get_action(band);
-    for (uint32_t left = refused; left; left = zero_rightmost_1bit(left)) {
-        uint32_t bit = raw_ctz(left);
+/* Does to 'packet' what 'action' says.  Returns true if it is admitted
+ * nevertheless. */
+static bool
+act_on_packet(const struct dp_band_action *action, struct dp_packet *packet)
+{
+    switch (action->verb) {
+    case DP_BAND_DROP:
+        return false;
+    case DP_BAND_RAISE_DROP_PRECEDENCE:
+        ip_remark_drop_precedence(packet, action->arg);
+        return true;
+    case DP_BAND_SET_DSCP:
+        ip_remark_dscp(packet, action->arg);
+        return true;
+    case DP_BAND_MARK_CE:
+        return ip_remark_ce(packet);
+    case DP_BAND_PASS:
+        return true;
+    }
+    OVS_NOT_REACHED();
+}
 
-        if (!(excess_map & UINT32_C(1) << bit)
-            || action.rate > excess[bit].action.rate) {
-            excess[bit].band = band;
-            excess[bit].action = action;
+/* Lets 'band' act on the packets in 'map', which it refused.  Returns those
+ * that are to be dropped. */
+static uint32_t
+act(struct dp_meter_band *band, const struct dp_band_action *action,
+    struct dp_packet_batch *batch, uint32_t map, const uint32_t sizes[])
+{
+    uint32_t dropped = map;
+
+    if (action->verb != DP_BAND_DROP) {
+        for (uint32_t left = map; left; left = zero_rightmost_1bit(left)) {
+            uint32_t i = raw_ctz(left);
+
+            if (act_on_packet(action, batch->packets[i])) {
+                dropped &= ~(UINT32_C(1) << i);
+            }
+        }
+        count_map(&band->admitted, map & ~dropped, sizes);
+        if (action->verb == DP_BAND_MARK_CE) {
+            count_map(&band->marked, map & ~dropped, sizes);
         }
     }
-    return refused;
+    count_map(&band->acted_on, map, sizes);
+    COVERAGE_ADD(datapath_drop_meter, count_1bits(dropped));
+    return dropped;
 }
 
-/* What one band did with packets of a batch, counted at once. */
-struct tally {
-    struct dp_meter_band *band;
-    uint32_t packets, bytes;
-    uint32_t admitted_packets, admitted_bytes;
-    uint32_t marked_packets, marked_bytes;
-};
-
-static void
-tally_flush(struct tally *t)
+/* Lets the bands of 'm' act on what they refused, 'refused[i]' each.  Returns
+ * the packets that are to be dropped. */
+static uint32_t
+act_on_refused(struct dp_meter *m, struct dp_packet_batch *batch,
+               const uint32_t refused[], const uint32_t sizes[])
 {
-    if (t->packets) {
-        count(&t->band->acted_on, t->packets, t->bytes);
-        COVERAGE_ADD(datapath_drop_meter, t->packets - t->admitted_packets);
-    }
-    if (t->admitted_packets) {
-        count(&t->band->admitted, t->admitted_packets, t->admitted_bytes);
-    }
-    if (t->marked_packets) {
-        count(&t->band->marked, t->marked_packets, t->marked_bytes);
-    }
-    *t = (struct tally) { .band = NULL };
-}
+    struct dp_band_action actions[DP_METER_MAX_BANDS];
+    uint32_t mine[DP_METER_MAX_BANDS];  /* What each one acts on. */
+    uint32_t dropped = 0;
 
-/* Returns true if 'packet' is admitted nevertheless. */
-static bool
-act_on_excess(const struct excess *excess, struct dp_packet *packet,
-              struct tally *t)
-{
-    uint32_t size = dp_packet_size(packet);
-    bool admitted = true;
-    bool marked = false;
-
-    switch (excess->action.verb) {
-    case DP_BAND_DROP:
-        admitted = false;
-        break;
-    case DP_BAND_RAISE_DROP_PRECEDENCE:
-        ip_remark_drop_precedence(packet, excess->action.arg);
-        break;
-    case DP_BAND_SET_DSCP:
-        ip_remark_dscp(packet, excess->action.arg);
-        break;
-    case DP_BAND_MARK_CE:
-        admitted = marked = ip_remark_ce(packet);
-        break;
-    case DP_BAND_PASS:
-        break;
+    for (uint32_t i = 0; i < m->n_bands; i++) {
+        mine[i] = refused[i];
+        actions[i] = get_action(&m->bands[i]);
+        for (uint32_t j = 0; j < i; j++) {
+            if (actions[i].rate > actions[j].rate) {
+                mine[j] &= ~mine[i];
+            } else {
+                mine[i] &= ~mine[j];
+            }
+        }
     }
-
-    if (t->band != excess->band) {
-        tally_flush(t);
-        t->band = excess->band;
+    for (uint32_t i = 0; i < m->n_bands; i++) {
+        if (mine[i]) {
+            dropped |= act(&m->bands[i], &actions[i], batch, mine[i], sizes);
+        }
+        count_map(&m->bands[i].elsewhere, refused[i] & ~mine[i], sizes);
     }
-    t->packets++;
-    t->bytes += size;
-    t->admitted_packets += admitted;
-    t->admitted_bytes += admitted ? size : 0;
-    t->marked_packets += marked;
-    t->marked_bytes += marked ? size : 0;
-    return admitted;
+    return dropped;
 }
 
 static void
-act_on_batch(struct dp_packet_batch *batch, size_t n, uint32_t excess_map,
-             const struct excess excess[])
+drop(struct dp_packet_batch *batch, size_t n, uint32_t map)
 {
-    struct tally tally = { .band = NULL };
     struct dp_packet *packet;
     size_t i;
 
     DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, batch) {
-        if (!(excess_map & UINT32_C(1) << i)
-            || act_on_excess(&excess[i], packet, &tally)) {
-            dp_packet_batch_refill(batch, packet, i);
-        } else {
+        if (map & UINT32_C(1) << i) {
             dp_packet_delete(packet);
-        }
-    }
-    tally_flush(&tally);
-}
-
-/* Counts what 'm->bands[i]' refused, as a bitmap in 'refused[i]', and what
- * another band acted on. */
-static void
-count_elsewhere(struct dp_meter *m, const struct dp_packet_batch *batch,
-                const uint32_t refused[], const struct excess excess[])
-{
-    for (uint32_t i = 0; i < m->n_bands; i++) {
-        struct dp_meter_band *band = &m->bands[i];
-        uint32_t packets = 0, bytes = 0;
-        struct dp_packet *packet;
-
-        DP_PACKET_BATCH_FOR_EACH (j, packet, batch) {
-            if (refused[i] & UINT32_C(1) << j && excess[j].band != band) {
-                packets++;
-                bytes += dp_packet_size(packet);
-            }
-        }
-        if (packets) {
-            count(&band->elsewhere, packets, bytes);
+        } else {
+            dp_packet_batch_refill(batch, packet, i);
         }
     }
 }
@@ -471,9 +431,9 @@ dp_meters_run(struct dp_meters *ms, uint32_t id,
 {
     const size_t n = dp_packet_batch_size(batch);
     struct dp_meter *m = lookup(ms, id);
-    struct excess excess[NETDEV_MAX_BURST];
     uint32_t refused[DP_METER_MAX_BANDS];
-    uint32_t excess_map = 0, bytes = 0;
+    uint32_t sizes[NETDEV_MAX_BURST];
+    uint32_t any = 0, bytes = 0;
     struct dp_packet *packet;
 
     if (OVS_UNLIKELY(!m)) {
@@ -483,18 +443,18 @@ dp_meters_run(struct dp_meters *ms, uint32_t id,
     }
 
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
-        bytes += dp_packet_size(packet);
+        sizes[i] = dp_packet_size(packet);
+        bytes += sizes[i];
     }
     count(&m->in, n, bytes);
     for (uint32_t i = 0; i < m->n_bands; i++) {
-        refused[i] = try_band(&m->bands[i], batch, n, bytes, clock,
-                              excess_map, excess);
-        excess_map |= refused[i];
+        struct dp_meter_band *band = &m->bands[i];
+
+        refused[i] = (gcra_admit(&band->gcra, clock->now_ns, n, bytes)
+                      ? 0 : refuse(band, sizes, n, clock));
+        any |= refused[i];
     }
-    if (OVS_UNLIKELY(excess_map)) {
-        if (m->n_bands > 1) {
-            count_elsewhere(m, batch, refused, excess);
-        }
-        act_on_batch(batch, n, excess_map, excess);
+    if (OVS_UNLIKELY(any)) {
+        drop(batch, n, act_on_refused(m, batch, refused, sizes));
     }
 }

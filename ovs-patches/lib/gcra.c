@@ -250,14 +250,17 @@ gcra_admit_batch(struct gcra *g, uint64_t now_ns,
                  const uint32_t sizes[], uint32_t n)
 {
     for (;;) {
+        uint64_t packet, byte;  /* Cost of each, in tokens. */
         uint32_t refused = 0;
         struct snapshot s;
         uint64_t depth;
 
         take_fresh(g, now_ns, true, &s);
         depth = s.depth;
+        packet = cost(&s.conf, 1, 0);
+        byte = cost(&s.conf, 0, 1);
         for (uint32_t i = 0; i < n; i++) {
-            uint64_t more = cost(&s.conf, 1, sizes[i]);
+            uint64_t more = packet + sizes[i] * byte;
 
             if (depth + more > s.conf.burst) {
                 refused |= UINT32_C(1) << i;
