@@ -12,6 +12,7 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/openflow/emit-routes.c \
 	compiler/backend/openflow/emit-services.c \
 	compiler/backend/openflow/emit-sides.c \
+	compiler/backend/openflow/emit-tunnels.c \
 	compiler/backend/openflow/emit.h \
 	compiler/backend/openflow/openflow.c \
 	compiler/backend/openflow/openflow.h \
@@ -35,6 +36,7 @@ libbulkhead_a_SOURCES = \
 	compiler/intent/value.c \
 	compiler/intent/value.h \
 	compiler/ir/build.c \
+	compiler/ir/concern.c \
 	compiler/ir/group.c \
 	compiler/ir/ir.h \
 	compiler/ir/ops.c \
@@ -49,6 +51,7 @@ libbulkhead_a_SOURCES = \
 	compiler/plan/diff.c \
 	compiler/plan/plan.c \
 	compiler/plan/plan.h \
+	compiler/plan/tunnel.c \
 	compiler/plan/write.c \
 	compiler/push/changes.c \
 	compiler/push/drops.c \
@@ -62,7 +65,9 @@ libbulkhead_a_SOURCES = \
 	compiler/push/run.h \
 	compiler/push/session.c \
 	compiler/push/session.h \
+	compiler/push/tunnel.c \
 	compiler/sema/check-addressing.c \
+	compiler/sema/check-overlay.c \
 	compiler/sema/check-peering.c \
 	compiler/sema/check.c \
 	compiler/sema/check.h \
@@ -70,6 +75,8 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/ident.h \
 	compiler/sema/meaning-packet.c \
 	compiler/sema/meaning-packet.h \
+	compiler/sema/meaning-reach.c \
+	compiler/sema/meaning-reach.h \
 	compiler/sema/meaning.c \
 	compiler/sema/meaning.h \
 	compiler/sema/packet.c \

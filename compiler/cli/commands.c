@@ -131,7 +131,7 @@ static void
 print_left_out(const struct plan *plan)
 {
     print_unbound(&plan->unbound);
-    print_names("on other nodes, not reachable from this one so far",
+    print_names("on other nodes that no tunnel reaches",
                 &plan->elsewhere);
 }
 
@@ -280,7 +280,7 @@ const struct cli_command cli_commands[] = {
       "INTENT", "say whether the intent is right, and if not, where" },
     { "compile", OPTION_NODE | NODE_REQUIRED | OPTION_OUTPUT | OPTION_VERBOSE,
       cmd_compile, "INTENT --node=NODE [-o DIR] [-v]",
-      "write flows.txt, meters.txt and manifest.json" },
+      "write flows.txt, meters.txt, ovs-vsctl.sh and manifest.json" },
     { "apply", OPTION_NODE | NODE_REQUIRED | OPTION_BRIDGE | OPTION_SWITCH,
       cmd_apply,
       "INTENT --node=NODE --bridge=BRIDGE",

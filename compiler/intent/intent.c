@@ -19,6 +19,9 @@ enum {
     MAX_VNI = (1 << 24) - 1,    /* RFC 8926 section 3.4. */
     MAX_DSCP = 63,
     MAX_QUEUE = 7,
+    MIN_MTU = 1280,             /* RFC 8200 section 5. */
+    MIN_UPLINK_MTU = MIN_MTU + 70,      /* The longest encapsulation. */
+    MAX_MTU = 65535,
 };
 
 /* Decodes each element of 'V', a map or list that 'CHECK' accepts, into a new
@@ -35,13 +38,21 @@ enum {
         }                                                               \
     } while (0)
 
+static struct mtu
+decode_mtu(struct decoder *d, const struct value *v, int min)
+{
+    return (struct mtu) {
+        decode_integer(d, v, "mtu", min, MAX_MTU), value_member(v, "mtu"),
+    };
+}
+
 static void
 decode_uplink(struct decoder *d, const struct value *v,
               struct intent_uplink *uplink)
 {
     static const struct member members[] = {
         { "interface", true }, { "rate", true }, { "burst", true },
-        { NULL, false },
+        { "mtu", false }, { NULL, false },
     };
 
     uplink->name = decode_key(v);
@@ -49,6 +60,23 @@ decode_uplink(struct decoder *d, const struct value *v,
         uplink->interface = decode_interface(d, v, "interface");
         uplink->rate = decode_rate(d, v, "rate");
         uplink->burst = decode_bytes(d, v, "burst");
+        uplink->mtu = decode_mtu(d, v, MIN_UPLINK_MTU);
+    }
+}
+
+/* One address, where decode_addresses() also takes a list. */
+static void
+decode_tunnel(struct decoder *d, const struct value *v,
+              struct intent_node *node)
+{
+    address_vec addresses = VEC_INIT;
+
+    if (decode_text(d, v, "tunnel_address").s) {
+        decode_addresses(d, value_member(v, "tunnel_address"), false,
+                         &addresses);
+    }
+    if (addresses.n) {
+        node->tunnel = addresses.v[0];
     }
 }
 
@@ -57,7 +85,8 @@ decode_node(struct decoder *d, const struct value *v,
             struct intent_node *node)
 {
     static const struct member members[] = {
-        { "target", false }, { "uplinks", true }, { NULL, false },
+        { "target", false }, { "tunnel_address", false }, { "uplinks", true },
+        { NULL, false },
     };
 
     node->name = decode_key(v);
@@ -70,6 +99,8 @@ decode_node(struct decoder *d, const struct value *v,
         decode_error(d, target.at, "this target is not known",
                      "write \"userspace\", the only target so far");
     }
+
+    decode_tunnel(d, v, node);
 
     const struct value *uplinks = value_member(v, "uplinks");
     DECODE_EACH(d, uplinks, decode_map, "a map of uplinks", decode_uplink,
@@ -84,10 +115,18 @@ static void
 decode_fabric(struct decoder *d, const struct value *v, struct intent *intent)
 {
     static const struct member members[] = {
-        { "nodes", true }, { NULL, false },
+        { "encapsulation", false }, { "nodes", true }, { NULL, false },
     };
 
     if (v && decode_object(d, v, "the fabric", members)) {
+        intent->encapsulation = decode_text(d, v, "encapsulation");
+        if (intent->encapsulation.s
+            && strcmp(intent->encapsulation.s, "geneve")
+            && strcmp(intent->encapsulation.s, "vxlan")) {
+            decode_error(d, intent->encapsulation.at,
+                         "this encapsulation is not known",
+                         "write \"geneve\" or \"vxlan\"");
+        }
         DECODE_EACH(d, value_member(v, "nodes"), decode_map,
                     "a map of nodes", decode_node, &intent->nodes);
     }
@@ -137,7 +176,7 @@ decode_network(struct decoder *d, const struct value *v,
 {
     static const struct member members[] = {
         { "vni", true }, { "subnets", true }, { "gateway", false },
-        { NULL, false },
+        { "mtu", false }, { NULL, false },
     };
 
     network->name = decode_key(v);
@@ -148,6 +187,7 @@ decode_network(struct decoder *d, const struct value *v,
                          &network->subnets);
         decode_addresses(d, value_member(v, "gateway"), false,
                          &network->gateways);
+        network->mtu = decode_mtu(d, v, MIN_MTU);
     }
 }
 

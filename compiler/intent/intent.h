@@ -44,16 +44,24 @@ struct address {
     const struct value *at;
 };
 
+/* Bytes of payload in a frame, and their place; 'at' is NULL where absent. */
+struct mtu {
+    uint16_t n;
+    const struct value *at;
+};
+
 VEC_TYPEDEF(text_vec, struct text);
 VEC_TYPEDEF(address_vec, struct address);
 
 struct intent_uplink {
     struct text name, interface;
     struct quantity rate, burst;
+    struct mtu mtu;
 };
 
 struct intent_node {
     struct text name;
+    struct address tunnel;      /* 'at' is NULL if it has no tunnels. */
     VEC(struct intent_uplink) uplinks;
 };
 
@@ -93,6 +101,7 @@ struct intent_network {
     uint32_t vni;
     const struct value *vni_at;
     address_vec subnets, gateways;
+    struct mtu mtu;
 };
 
 struct intent_endpoint {
@@ -115,6 +124,7 @@ struct intent_tenant {
 
 struct intent {
     const struct source *source;
+    struct text encapsulation;  /* "geneve" or "vxlan"; absent: none. */
     VEC(struct intent_node) nodes;
     VEC(struct intent_class) classes;
     VEC(struct intent_service) services;

@@ -20,7 +20,9 @@ struct builder {
     struct ir_prog *prog;
     const struct policy *policy;
     const struct intent_node *node;
-    struct ident_set tenant_numbers, zones, endpoint_numbers;
+    const bool *concerned;      /* See ir_concerned(). */
+    struct ir_node **peers;     /* By index of the node in the intent. */
+    struct ident_set tenant_numbers, zones, endpoint_numbers, node_numbers;
 };
 
 /* The place of 'at', or of its key; none if it is built in. */
@@ -99,6 +101,7 @@ get_service(const struct builder *b, const struct policy_service *policy)
     return NULL;
 }
 
+/* The tenant is 'here' once an endpoint of it is. */
 static struct ir_tenant *
 add_tenant(struct builder *b, const struct policy_tenant *policy)
 {
@@ -110,7 +113,6 @@ add_tenant(struct builder *b, const struct policy_tenant *policy)
     tenant->place = place(b, intent->name.at, true);
     tenant->number = ident_take(&b->tenant_numbers, "tenant",
                                 policy->name, 32);
-    tenant->zone = ident_take(&b->zones, "zone", policy->name, 16);
     /* Without "bandwidth" the uplink is the limit. */
     tenant->rate_kbps = (intent->limit.at ? intent->limit.n
                          : uplink->rate.n) / 1000;
@@ -122,7 +124,7 @@ add_tenant(struct builder *b, const struct policy_tenant *policy)
     return tenant;
 }
 
-static const struct ir_network *
+static struct ir_network *
 get_network(struct builder *b, const struct ir_tenant *tenant,
             const struct policy_network *policy)
 {
@@ -140,31 +142,62 @@ get_network(struct builder *b, const struct ir_tenant *tenant,
     network->place = place(b, policy->intent->name.at, true);
     network->tenant = tenant;
     network->vni = policy->intent->vni;
+    network->mtu = network_mtu(b->policy, policy);
     network->gateway_mac = policy->gateway_mac;
     add_addresses(b, &policy->intent->gateways, &network->gateways);
     *vec_push(b->arena, &b->prog->networks) = network;
     return network;
 }
 
+static const struct ir_node *
+get_peer(struct builder *b, const struct intent_node *intent)
+{
+    struct ir_node **peer = &b->peers[intent - b->policy->intent->nodes.v];
+
+    if (!*peer) {
+        *peer = arena_zalloc(b->arena, sizeof **peer);
+        (*peer)->name = intent->name.s;
+        (*peer)->place = place(b, intent->name.at, true);
+        (*peer)->number = ident_take(&b->node_numbers, "node", intent->name.s,
+                                     32);
+        (*peer)->address = intent->tunnel.ip;
+        *vec_push(b->arena, &b->prog->peers) = *peer;
+    }
+    return *peer;
+}
+
+/* 'node' is NULL for this one. */
 static void
 add_endpoint(struct builder *b, struct ir_tenant *tenant,
-             const struct policy_endpoint *policy)
+             const struct policy_endpoint *policy, const struct ir_node *node)
 {
     const struct intent_endpoint *intent = policy->intent;
     struct ir_endpoint *e = arena_zalloc(b->arena, sizeof *e);
+    struct ir_network *network = get_network(b, tenant, policy->network);
 
     tenant->n_endpoints++;
+    if (!node) {
+        network->here = tenant->here = true;
+        e->interface = intent->interface.s;
+    }
     e->name = policy->name;
     e->place = place(b, intent->name.at, true);
     e->index = b->prog->endpoints.n;
     e->number = ident_take(&b->endpoint_numbers, "endpoint", policy->name,
                            32);
     e->tenant = tenant;
-    e->network = get_network(b, tenant, policy->network);
-    e->interface = intent->interface.s;
+    e->network = network;
+    e->node = node;
     e->mac = intent->mac;
     add_addresses(b, &intent->addresses, &e->addresses);
     *vec_push(b->arena, &b->prog->endpoints) = e;
+}
+
+/* By tunnel. */
+static bool
+is_reached(const struct builder *b, const struct policy_endpoint *e)
+{
+    return b->prog->encapsulation && e->node->tunnel.at;
 }
 
 static void
@@ -175,16 +208,21 @@ add_endpoints(struct builder *b, const struct policy_tenant *policy)
     for (size_t i = 0; i < policy->endpoints.n; i++) {
         const struct policy_endpoint *e = policy->endpoints.v[i];
 
+        bool here = e->node == b->node;
+
         if (!e->bound) {
             *vec_push(b->arena, &b->prog->unbound) = e->name;
-        } else if (strcmp(e->intent->node.s, b->prog->node)) {
+        } else if (!here && b->concerned[e->index] && !is_reached(b, e)) {
             *vec_push(b->arena, &b->prog->elsewhere) = e->name;
-        } else {
+        } else if (here || b->concerned[e->index]) {
             if (!tenant) {
                 tenant = add_tenant(b, policy);
             }
-            add_endpoint(b, tenant, e);
+            add_endpoint(b, tenant, e, here ? NULL : get_peer(b, e->node));
         }
+    }
+    if (tenant && tenant->here) {
+        tenant->zone = ident_take(&b->zones, "zone", policy->name, 16);
     }
 }
 
@@ -198,10 +236,13 @@ compare_endpoint_policy(const void *key, const void *e_)
     return cmp ? cmp : strcmp(policy->name, (*e)->name);
 }
 
-/* The endpoints of 'all' that are on this node. */
-static void
+/* The endpoints of 'all' that are in the program.  Returns true if one of them
+ * is here. */
+static bool
 localize(struct builder *b, const endpoint_vec *all, ir_endpoint_vec *local)
 {
+    bool here = false;
+
     for (size_t i = 0; i < all->n && b->prog->endpoints.n; i++) {
         struct ir_endpoint **e = bsearch(
             all->v[i], b->prog->endpoints.v, b->prog->endpoints.n,
@@ -209,8 +250,10 @@ localize(struct builder *b, const endpoint_vec *all, ir_endpoint_vec *local)
 
         if (e) {
             *vec_push(b->arena, local) = *e;
+            here |= !(*e)->node;
         }
     }
+    return here;
 }
 
 static void
@@ -218,9 +261,9 @@ add_rule(struct builder *b, const struct policy_rule *policy)
 {
     ir_endpoint_vec from = VEC_INIT, to = VEC_INIT;
 
-    localize(b, &policy->from, &from);
-    localize(b, &policy->to, &to);
-    if (from.n && to.n) {
+    bool from_here = localize(b, &policy->from, &from);
+    bool to_here = localize(b, &policy->to, &to);
+    if (from.n && to.n && (from_here || to_here)) {
         struct ir_rule *rule = arena_zalloc(b->arena, sizeof *rule);
 
         rule->name = policy->name;
@@ -257,7 +300,15 @@ ir_build(const struct policy *policy, const char *node, struct arena *arena)
     ident_set_init(&b.tenant_numbers, arena);
     ident_set_init(&b.zones, arena);
     ident_set_init(&b.endpoint_numbers, arena);
+    ident_set_init(&b.node_numbers, arena);
     prog->node = b.node->name.s;
+    prog->place = place(&b, b.node->name.at, true);
+    if (b.node->tunnel.at) {
+        prog->encapsulation = policy->intent->encapsulation.s;
+        prog->tunnel_address = b.node->tunnel.ip;
+    }
+    b.concerned = ir_concerned(policy, prog->node, arena);
+    b.peers = arena_zalloc(arena, policy->intent->nodes.n * sizeof *b.peers);
     for (size_t i = 0; i < policy->classes.n; i++) {
         add_class(&b, policy->classes.v[i]);
     }
@@ -275,5 +326,6 @@ ir_build(const struct policy *policy, const char *node, struct arena *arena)
     ident_set_destroy(&b.tenant_numbers);
     ident_set_destroy(&b.zones);
     ident_set_destroy(&b.endpoint_numbers);
+    ident_set_destroy(&b.node_numbers);
     return prog;
 }

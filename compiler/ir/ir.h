@@ -11,9 +11,11 @@
  * other, and how fast.
  *
  * It says all that a backend needs and points to nothing outside: only
- * ir_build() sees the policy.  Endpoints that are not bound to this node are
- * not in it but by name.  Everything lives in one arena; names and other
- * strings may be those of the intent, which must outlive the program. */
+ * ir_build() sees the policy.  Endpoints that are not here are in it if a
+ * tunnel reaches them and they may have to do with one that is: their tenants
+ * are the same, or a peering joins them.  Everything lives in one arena; names
+ * and other strings may be those of the intent, which must outlive the
+ * program. */
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -68,21 +70,33 @@ struct ir_tenant {
     const char *name;
     struct ir_place place;
     uint32_t number;
-    uint16_t zone;              /* Connection tracking; never 0. */
+    bool here;                  /* Has it endpoints on this node? */
+    uint16_t zone;              /* Connection tracking; 0 if it is not
+                                 * here. */
     uint64_t rate_kbps;         /* Frame bytes without FCS. */
     uint64_t burst_bytes;
     uint32_t packet_rate;       /* A second; 0: no limit. */
     uint32_t packet_burst;
-    size_t n_endpoints;         /* On this node, at least 1. */
+    size_t n_endpoints;         /* In the program, at least 1. */
 };
 
 struct ir_network {
     const char *name;           /* "TENANT/NETWORK". */
     struct ir_place place;
     const struct ir_tenant *tenant;
+    bool here;                  /* Has it endpoints on this node? */
     uint32_t vni;
+    uint16_t mtu;               /* Payload of a frame, in bytes. */
     struct eth_addr gateway_mac;
     ir_addresses gateways;      /* Empty: nothing leaves or enters it. */
+};
+
+/* Another node, behind a tunnel. */
+struct ir_node {
+    const char *name;
+    struct ir_place place;
+    uint32_t number;
+    struct in6_addr address;    /* IPv4 is IPv4-mapped. */
 };
 
 /* Endpoints of a tenant that every rule of the node treats alike, so that
@@ -101,7 +115,8 @@ struct ir_endpoint {
     const struct ir_group *group;
     const struct ir_tenant *tenant;
     const struct ir_network *network;
-    const char *interface;
+    const struct ir_node *node; /* NULL: it is here. */
+    const char *interface;      /* NULL if it is not here. */
     struct eth_addr mac;
     ir_addresses addresses;     /* Never empty. */
 };
@@ -131,6 +146,10 @@ VEC_TYPEDEF(ir_names, const char *);
 
 struct ir_prog {
     const char *node;
+    struct ir_place place;      /* Of the node. */
+    const char *encapsulation;  /* "geneve", "vxlan", or NULL: no tunnels. */
+    struct in6_addr tunnel_address;     /* This node's. */
+    VEC(struct ir_node *) peers;        /* As endpoints first use them. */
     VEC(struct ir_class *) classes;         /* Used here or not. */
     VEC(struct ir_service *) services;      /* Used here or not. */
     VEC(struct ir_tenant *) tenants;        /* Sorted by name. */
@@ -138,7 +157,8 @@ struct ir_prog {
     VEC(struct ir_endpoint *) endpoints;    /* Sorted by tenant and name. */
     VEC(struct ir_rule *) rules;            /* Sorted by name. */
     ir_names unbound;           /* Endpoints whose binding is incomplete. */
-    ir_names elsewhere;         /* Endpoints on other nodes. */
+    ir_names elsewhere;         /* Endpoints that would be in it if a tunnel
+                                 * reached them. */
 };
 
 /* Builds the program of the node called 'node', in the arena; NULL if the
@@ -161,6 +181,10 @@ struct ir_prog *ir_parse(const struct source *, struct arena *,
  * and in order?  If not, adds errors to 'diags' about the first record that
  * is wrong. */
 bool ir_validate(const struct ir_prog *, struct diags *);
+
+/* The room behind ir_build() that says which endpoints may have to do with
+ * 'node': an element an endpoint, by its index in the policy. */
+bool *ir_concerned(const struct policy *, const char *node, struct arena *);
 
 /* The rooms behind ir_build() and ir_parse(): the first gives endpoints their
  * groups, the second gives sides of rules their tenants and groups. */

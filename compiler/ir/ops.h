@@ -28,9 +28,11 @@ enum ir_type {
     IR_TYPE_FLAG,               /* bool: the keyword alone. */
     IR_TYPE_KIND,               /* enum rule_kind: rule_kind_name(). */
     IR_TYPE_MAC,                /* struct eth_addr. */
+    IR_TYPE_ADDRESS,            /* struct in6_addr; :: is none. */
     IR_TYPE_ADDRESSES,          /* ir_addresses: ADDRESS,... */
     IR_TYPE_MATCHES,            /* ir_matches: tcp:80,udp:1-9,icmp,... */
-    IR_TYPE_TENANT,             /* Pointers to records: their names. */
+    IR_TYPE_NODE,               /* Pointers to records: their names. */
+    IR_TYPE_TENANT,
     IR_TYPE_NETWORK,
     IR_TYPE_SERVICE,
     IR_TYPE_CLASS,

@@ -114,22 +114,31 @@ parse_mac(struct ir_parser *p OVS_UNUSED,
 }
 
 static const char *
-parse_addresses(struct ir_parser *p, const struct ir_field *f OVS_UNUSED,
-                void *m, char *word)
+parse_address(struct ir_parser *p OVS_UNUSED,
+              const struct ir_field *f OVS_UNUSED, void *m, char *word)
 {
-    char *s;
+    ovs_be32 ip4;
 
-    while ((s = strsep(&word, ","))) {
-        struct in6_addr *ip = vec_push(p->arena, (ir_addresses *) m);
-        ovs_be32 ip4;
-
-        if (inet_pton(AF_INET, s, &ip4) == 1) {
-            in6_addr_set_mapped_ipv4(ip, ip4);
-        } else if (inet_pton(AF_INET6, s, ip) != 1) {
-            return "this is not an address, or a list of them";
-        }
+    if (inet_pton(AF_INET, word, &ip4) == 1) {
+        in6_addr_set_mapped_ipv4(m, ip4);
+    } else if (inet_pton(AF_INET6, word, m) != 1) {
+        return "this is not an address, or a list of them";
     }
     return NULL;
+}
+
+static const char *
+parse_addresses(struct ir_parser *p, const struct ir_field *f, void *m,
+                char *word)
+{
+    const char *reason = NULL;
+    char *s;
+
+    while (!reason && (s = strsep(&word, ","))) {
+        reason = parse_address(p, f, vec_push(p->arena, (ir_addresses *) m),
+                               s);
+    }
+    return reason;
 }
 
 static const char *
@@ -183,6 +192,7 @@ parse_matches(struct ir_parser *p, const struct ir_field *f OVS_UNUSED,
         *record = shash_find_data(&p->records[IR_OP_##OP], word);       \
         return *record ? NULL : "there is no such "#OP" above";         \
     }
+DEFINE_PARSE_REFERENCE(node)
 DEFINE_PARSE_REFERENCE(tenant)
 DEFINE_PARSE_REFERENCE(network)
 DEFINE_PARSE_REFERENCE(endpoint)
@@ -254,8 +264,10 @@ static parse_function *const parsers[] = {
     [IR_TYPE_FLAG] = parse_flag,
     [IR_TYPE_KIND] = parse_kind,
     [IR_TYPE_MAC] = parse_mac,
+    [IR_TYPE_ADDRESS] = parse_address,
     [IR_TYPE_ADDRESSES] = parse_addresses,
     [IR_TYPE_MATCHES] = parse_matches,
+    [IR_TYPE_NODE] = parse_node,
     [IR_TYPE_TENANT] = parse_tenant,
     [IR_TYPE_NETWORK] = parse_network,
     [IR_TYPE_SERVICE] = parse_service,

@@ -105,10 +105,15 @@ complete_endpoint(struct ir_parser *p, struct ir_endpoint *e)
 {
     struct ir_tenant *tenant = shash_find_data(
         &p->records[IR_OP_tenant], e->network->tenant->name);
+    struct ir_network *network = shash_find_data(&p->records[IR_OP_network],
+                                                 e->network->name);
 
     e->index = p->prog->endpoints.n;
     e->tenant = tenant;
     tenant->n_endpoints++;
+    if (!e->node) {
+        tenant->here = network->here = true;
+    }
 }
 
 /* Adds a record whose fields are parsed; 'name' is where its name stands. */

@@ -31,7 +31,9 @@ print_comma(struct ds *ds, size_t i)
 static void
 print_word(struct ds *ds, const struct ir_field *f OVS_UNUSED, const void *m)
 {
-    ds_put_cstr(ds, *(const char *const *) m);
+    const char *const *word = m;
+
+    ds_put_cstr(ds, *word ? *word : "");
 }
 
 static void
@@ -80,6 +82,15 @@ print_mac(struct ds *ds, const struct ir_field *f OVS_UNUSED, const void *m)
     const struct eth_addr *mac = m;
 
     ds_put_format(ds, ETH_ADDR_FMT, ETH_ADDR_ARGS(*mac));
+}
+
+static void
+print_address(struct ds *ds, const struct ir_field *f OVS_UNUSED,
+              const void *m)
+{
+    if (!ipv6_is_zero(m)) {
+        ipv6_format_mapped(m, ds);
+    }
 }
 
 static void
@@ -134,6 +145,7 @@ print_matches(struct ds *ds, const struct ir_field *f OVS_UNUSED,
             ds_put_cstr(ds, (*record)->name);                           \
         }                                                               \
     }
+DEFINE_PRINT_REFERENCE(node)
 DEFINE_PRINT_REFERENCE(tenant)
 DEFINE_PRINT_REFERENCE(network)
 DEFINE_PRINT_REFERENCE(service)
@@ -176,8 +188,10 @@ static print_function *const printers[] = {
     [IR_TYPE_FLAG] = print_flag,
     [IR_TYPE_KIND] = print_kind,
     [IR_TYPE_MAC] = print_mac,
+    [IR_TYPE_ADDRESS] = print_address,
     [IR_TYPE_ADDRESSES] = print_addresses,
     [IR_TYPE_MATCHES] = print_matches,
+    [IR_TYPE_NODE] = print_node,
     [IR_TYPE_TENANT] = print_tenant,
     [IR_TYPE_NETWORK] = print_network,
     [IR_TYPE_SERVICE] = print_service,

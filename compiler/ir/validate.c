@@ -15,6 +15,7 @@
 #include "base/diag.h"
 #include "hmapx.h"
 #include "packets.h"
+#include "sema/ident.h"
 #include "sset.h"
 #include "util.h"
 
@@ -66,7 +67,8 @@ check_words(struct validator *v, const struct ir_field *f,
             const char *const *words, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (!words[i] || !ir_is_word(words[i])) {
+        if (words[i] ? !ir_is_word(words[i])
+            : f->presence == IR_REQUIRED) {
             fail(v, "'%s' is not a name", f->keyword);
         }
     }
@@ -164,6 +166,11 @@ check_value(struct validator *v, const struct ir_field *f, const void *m)
     case IR_TYPE_HEX:
         check_number(v, f, ir_number(f, m));
         break;
+    case IR_TYPE_ADDRESS:
+        if (f->presence == IR_REQUIRED && ipv6_is_zero(m)) {
+            fail(v, "it has no address");
+        }
+        break;
     case IR_TYPE_ADDRESSES:
         if (!((const ir_addresses *) m)->n && f->presence == IR_REQUIRED) {
             fail(v, "it has no address");
@@ -171,6 +178,9 @@ check_value(struct validator *v, const struct ir_field *f, const void *m)
         break;
     case IR_TYPE_MATCHES:
         check_matches(v, m);
+        break;
+    case IR_TYPE_NODE:
+        check_reference(v, f, *(const struct ir_node *const *) m);
         break;
     case IR_TYPE_TENANT:
         check_reference(v, f, *(const struct ir_tenant *const *) m);
@@ -205,6 +215,31 @@ check_value(struct validator *v, const struct ir_field *f, const void *m)
 }
 
 static void
+check_prog(struct validator *v, const struct ir_prog *prog)
+{
+    const char *type = prog->encapsulation;
+
+    if (type && strcmp(type, "geneve") && strcmp(type, "vxlan")) {
+        fail(v, "there is no encapsulation '%s'", type);
+    } else if (!type != ipv6_is_zero(&prog->tunnel_address)) {
+        fail(v, "a tunnel address goes with an encapsulation");
+    }
+}
+
+static void
+check_peer(struct validator *v, const struct ir_node *peer)
+{
+    char s[INET6_ADDRSTRLEN + 1];
+
+    ipv6_string_mapped(s, &peer->address);
+    once(v, "node's number %#"PRIx32, peer->number);
+    once(v, "tunnel address %s", s);
+    if (!v->prog->encapsulation) {
+        fail(v, "there are no tunnels");
+    }
+}
+
+static void
 check_service(struct validator *v, const struct ir_service *s)
 {
     for (size_t i = 0; s->symmetric && i < s->matches.n; i++) {
@@ -226,7 +261,9 @@ check_tenant(struct validator *v, const struct ir_tenant *tenant)
         fail(v, "it comes after '%s'", previous->name);
     }
     once(v, "tenant's number %#"PRIx32, tenant->number);
-    once(v, "zone %"PRIu16, tenant->zone);
+    if (tenant->zone) {
+        once(v, "zone %"PRIu16, tenant->zone);
+    }
 }
 
 /* Is 'name' "TENANT/..."? */
@@ -297,7 +334,12 @@ check_endpoint(struct validator *v, const struct ir_endpoint *e)
     check_group(v, e);
     check_addresses(v, e->tenant, &e->addresses);
     once(v, "endpoint's number %#"PRIx32, e->number);
-    once(v, "interface %s", e->interface);
+    if (!e->node == !e->interface
+        || (!e->node && !(e->tenant->here && e->network->here))) {
+        fail(v, "it is here on an interface, or on another node");
+    } else if (e->interface) {
+        once(v, "interface %s", e->interface);
+    }
     once(v, "MAC address "ETH_ADDR_FMT" in network '%s'",
          ETH_ADDR_ARGS(e->mac), e->network->name);
 }
@@ -333,12 +375,13 @@ static void
 check_whole(struct validator *v, enum ir_op op, const void *record)
 {
     switch (op) {
+    case IR_OP_prog: check_prog(v, record); return;
     case IR_OP_service: check_service(v, record); return;
+    case IR_OP_node: check_peer(v, record); return;
     case IR_OP_tenant: check_tenant(v, record); return;
     case IR_OP_network: check_network(v, record); return;
     case IR_OP_endpoint: check_endpoint(v, record); return;
     case IR_OP_rule: check_rule(v, record); return;
-    case IR_OP_prog:
     case IR_OP_class:
     case N_IR_OPS:
         return;
@@ -385,7 +428,8 @@ check_record(enum ir_op op, const void *record, void *v_)
     hmapx_add(&v->records, CONST_CAST(void *, record));
 }
 
-/* The endpoints of each tenant stand together, in the tenants' order. */
+/* The endpoints of each tenant stand together, in the tenants' order, and it
+ * has a zone if one of them is here. */
 static void
 check_runs(struct validator *v)
 {
@@ -399,11 +443,14 @@ check_runs(struct validator *v)
                && v->prog->endpoints.v[i]->tenant == tenant) {
             i++;
         }
+        v->what = "tenant";
+        v->name = tenant->name;
+        v->place = &tenant->place;
         if (i != end || !tenant->n_endpoints) {
-            v->what = "tenant";
-            v->name = tenant->name;
-            v->place = &tenant->place;
             fail(v, "it has no endpoints, or they do not stand together");
+            return;
+        } else if (tenant->here != (tenant->zone >= IDENT_RESERVED)) {
+            fail(v, "it has a zone without endpoints here, or none with");
             return;
         }
     }

@@ -63,6 +63,21 @@ struct plan_cookie {
     const char *text;           /* Place in the intent, or an explanation. */
 };
 
+/* A network that has endpoints on the node, for manifest.json. */
+struct plan_network {
+    const char *name;           /* "TENANT/NETWORK". */
+    uint32_t vni;
+    uint16_t mtu;               /* Payload of a frame, in bytes. */
+};
+
+/* The port for all tunnels that the bridge must have, a flow-based one
+ * ("options:remote_ip=flow" in ovs-vswitchd.conf.db(5)). */
+#define PLAN_TUNNEL "bulkhead-tun0"
+struct plan_tunnel {
+    const char *type;           /* "geneve" or "vxlan"; NULL: no such port. */
+    const char *local_ip;
+};
+
 VEC_TYPEDEF(plan_names, const char *);
 
 struct plan {
@@ -73,7 +88,11 @@ struct plan {
     VEC(struct plan_meter) meters;
     VEC(struct plan_cookie) cookies;
     plan_names ports;           /* Interfaces that must be on the bridge. */
-    plan_names unbound, elsewhere;      /* Endpoints that match nothing. */
+    struct plan_tunnel tunnel;
+    VEC(struct plan_network) networks;
+    plan_names by_tunnel;       /* Endpoints on other nodes, ... */
+    plan_names elsewhere;       /* ... and those that no tunnel reaches. */
+    plan_names unbound;         /* Endpoints that match nothing. */
     const char *conflict;       /* See plan_finish(); NULL if there is none. */
 };
 
@@ -119,13 +138,24 @@ struct plan_diff plan_compare(const struct plan *old, const struct plan *new);
  * the same table, priority and match. */
 int plan_compare_flows(const struct plan_flow *, const struct plan_flow *);
 
+/* The command that gives 'bridge' the tunnel port as the plan wants it, and
+ * its options, in 'plan->arena'.  'bridge' must be fit for a shell as it
+ * stands. */
+const char *plan_tunnel_command(const struct plan *, const char *bridge);
+struct plan_option {
+    const char *key, *value;
+};
+enum { N_TUNNEL_OPTIONS = 4 };
+void plan_tunnel_options(const struct plan *,
+                         struct plan_option options[N_TUNNEL_OPTIONS]);
+
 /* Appends the text of the files that plan_write() writes, each behind a line
  * "# NAME". */
 void plan_print(const struct plan *, struct ds *);
 
-/* Writes flows.txt, meters.txt and manifest.json to the folder 'dir', which
- * is made if it is not there.  Each file is replaced as a whole or not at
- * all.  Returns NULL, or a reason in 'plan->arena'. */
+/* Writes flows.txt, meters.txt, ovs-vsctl.sh and manifest.json to the folder
+ * 'dir', which is made if it is not there.  Each file is replaced as a whole
+ * or not at all.  Returns NULL, or a reason in 'plan->arena'. */
 const char *plan_write(const struct plan *, const char *dir);
 
 #endif /* plan/plan.h */

@@ -43,6 +43,20 @@ format_meters(const struct plan *plan, struct ds *ds)
     }
 }
 
+/* No text of the intent gets here but the node's name and the type, which are
+ * plain words, and an address that was parsed. */
+static void
+format_script(const struct plan *plan, struct ds *ds)
+{
+    ds_put_format(ds, "#!/bin/sh\n"
+                  "# What a bridge of node %s needs before its flows: sh "
+                  "ovs-vsctl.sh BRIDGE\n"
+                  "set -eu\n", plan->node);
+    if (plan->tunnel.type) {
+        ds_put_format(ds, "%s\n", plan_tunnel_command(plan, "\"$1\""));
+    }
+}
+
 static struct json *
 names_to_json(const plan_names *names)
 {
@@ -100,6 +114,34 @@ meters_to_json(const struct plan *plan)
     return array;
 }
 
+static struct json *
+networks_to_json(const struct plan *plan)
+{
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; i < plan->networks.n; i++) {
+        const struct plan_network *n = &plan->networks.v[i];
+        struct json *object = json_object_create();
+
+        json_object_put_string(object, "network", n->name);
+        json_object_put(object, "vni", json_integer_create(n->vni));
+        json_object_put(object, "mtu", json_integer_create(n->mtu));
+        json_array_add(array, object);
+    }
+    return array;
+}
+
+static struct json *
+tunnel_to_json(const struct plan *plan)
+{
+    struct json *object = json_object_create();
+
+    json_object_put_string(object, "interface", PLAN_TUNNEL);
+    json_object_put_string(object, "type", plan->tunnel.type);
+    json_object_put_string(object, "local_ip", plan->tunnel.local_ip);
+    return object;
+}
+
 static void
 format_manifest(const struct plan *plan, struct ds *ds)
 {
@@ -116,6 +158,11 @@ format_manifest(const struct plan *plan, struct ds *ds)
     json_object_put(manifest, "interfaces", names_to_json(&plan->ports));
     json_object_put(manifest, "unbound", names_to_json(&plan->unbound));
     json_object_put(manifest, "elsewhere", names_to_json(&plan->elsewhere));
+    json_object_put(manifest, "by_tunnel", names_to_json(&plan->by_tunnel));
+    json_object_put(manifest, "networks", networks_to_json(plan));
+    json_object_put(manifest, "tunnel", (plan->tunnel.type
+                                         ? tunnel_to_json(plan)
+                                         : json_null_create()));
     json_object_put(manifest, "meters", meters_to_json(plan));
     json_object_put(manifest, "rules", cookies_to_json(plan, false));
     json_object_put(manifest, "implicit", cookies_to_json(plan, true));
@@ -161,6 +208,7 @@ static const struct {
 } files[] = {
     { "meters.txt", format_meters },
     { "flows.txt", format_flows },
+    { "ovs-vsctl.sh", format_script },
     { "manifest.json", format_manifest },
 };
 

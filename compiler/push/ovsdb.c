@@ -17,6 +17,7 @@
 #include "openvswitch/json.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/shash.h"
+#include "plan/plan.h"
 #include "socket-util.h"
 #include "stream.h"
 #include "timeval.h"
@@ -49,7 +50,7 @@ make_request(void)
     };
     static const char *const port_columns[] = { "_uuid", "interfaces", NULL };
     static const char *const interface_columns[] = {
-        "_uuid", "name", "ofport", NULL
+        "_uuid", "name", "ofport", "type", "options", NULL
     };
     static const char *const switch_columns[] = { "manager_options", NULL };
     struct json *params = json_array_create_empty();
@@ -185,11 +186,31 @@ add_uuids(const struct json *value, struct shash *uuids)
     }
 }
 
-/* Fills 'info->ports' with the interfaces of the ports in 'ports'. */
+/* Adds the pairs of a ["map", [[key, value], ...]] of strings to 'map'. */
+static void
+read_map(const struct json *json, struct smap *map)
+{
+    if (!json || json->type != JSON_ARRAY || json->array.n != 2
+        || json->array.elems[1]->type != JSON_ARRAY) {
+        return;
+    }
+    for (size_t i = 0; i < json->array.elems[1]->array.n; i++) {
+        const struct json *pair = json->array.elems[1]->array.elems[i];
+
+        if (pair->type == JSON_ARRAY && pair->array.n == 2
+            && pair->array.elems[0]->type == JSON_STRING
+            && pair->array.elems[1]->type == JSON_STRING) {
+            smap_replace(map, json_string(pair->array.elems[0]),
+                         json_string(pair->array.elems[1]));
+        }
+    }
+}
+
+/* Fills 'info' with the interfaces of the ports in 'ports'. */
 static void
 read_interfaces(const struct json *port_rows,
                 const struct json *interface_rows, const struct shash *ports,
-                struct bridge_info *info)
+                struct arena *arena, struct bridge_info *info)
 {
     struct shash interfaces = SHASH_INITIALIZER(&interfaces);
 
@@ -205,14 +226,20 @@ read_interfaces(const struct json *port_rows,
         const struct json *row = interface_rows->array.elems[i];
         const char *uuid = uuid_string(row_column(row, "_uuid"));
         const struct json *ofport = row_column(row, "ofport");
+        const char *name = column_string(row, "name");
 
+        if (uuid && shash_find(&interfaces, uuid)
+            && !strcmp(name, PLAN_TUNNEL)) {
+            info->tunnel_type = arena_strdup(arena,
+                                             column_string(row, "type"));
+            read_map(row_column(row, "options"), &info->tunnel_options);
+        }
         /* An ofport of -1 is an interface that could not be opened. */
         if (uuid && shash_find(&interfaces, uuid) && ofport
             && ofport->type == JSON_INTEGER && ofport->integer > 0
             && ofport->integer < ofp_to_u16(OFPP_MAX)) {
             ofputil_port_map_put(&info->ports,
-                                 u16_to_ofp(ofport->integer),
-                                 column_string(row, "name"));
+                                 u16_to_ofp(ofport->integer), name);
         }
     }
     shash_destroy(&interfaces);
@@ -255,25 +282,17 @@ has_uuids(const struct json *value)
     return any;
 }
 
-/* Does a ["map", [[key, value], ...]] say that 'key' is "true"? */
+/* Does a map say that 'key' is "true"? */
 static bool
-map_says_true(const struct json *map, const char *key)
+map_says_true(const struct json *json, const char *key)
 {
-    if (!map || map->type != JSON_ARRAY || map->array.n != 2
-        || map->array.elems[1]->type != JSON_ARRAY) {
-        return false;
-    }
-    for (size_t i = 0; i < map->array.elems[1]->array.n; i++) {
-        const struct json *pair = map->array.elems[1]->array.elems[i];
+    struct smap map = SMAP_INITIALIZER(&map);
 
-        if (pair->type == JSON_ARRAY && pair->array.n == 2
-            && pair->array.elems[0]->type == JSON_STRING
-            && pair->array.elems[1]->type == JSON_STRING
-            && !strcmp(json_string(pair->array.elems[0]), key)) {
-            return !strcmp(json_string(pair->array.elems[1]), "true");
-        }
-    }
-    return false;
+    read_map(json, &map);
+
+    bool says = smap_get_bool(&map, key, false);
+    smap_destroy(&map);
+    return says;
 }
 
 /* The row of 'bridge' in 'rows', or NULL with a hint in '*nearest'. */
@@ -327,7 +346,7 @@ read_reply(const struct jsonrpc_msg *reply, const char *bridge,
                              "disable-in-band"));
     info->has_openflow14 = has_openflow14(row_column(row, "protocols"));
     add_uuids(row_column(row, "ports"), &port_uuids);
-    read_interfaces(ports, interfaces, &port_uuids, info);
+    read_interfaces(ports, interfaces, &port_uuids, arena, info);
     shash_destroy(&port_uuids);
     return NULL;
 }
@@ -342,7 +361,9 @@ bridge_info_read(const char *remote, const char *bridge,
     int error;
 
     info->datapath_type = info->fail_mode = "";
+    info->tunnel_type = NULL;
     ofputil_port_map_init(&info->ports);
+    smap_init(&info->tunnel_options);
 
     error = transact(remote, deadline, &reply);
     if (error) {
@@ -360,4 +381,5 @@ void
 bridge_info_destroy(struct bridge_info *info)
 {
     ofputil_port_map_destroy(&info->ports);
+    smap_destroy(&info->tunnel_options);
 }

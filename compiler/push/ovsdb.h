@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "openvswitch/ofp-port.h"
+#include "smap.h"
 
 struct bridge_info {
     const char *datapath_type;  /* "" for the kernel's. */
@@ -20,6 +21,10 @@ struct bridge_info {
     bool has_openflow14;
     bool may_be_in_band;        /* Of a controller or manager. */
     struct ofputil_port_map ports;  /* Interface name <-> OpenFlow port. */
+
+    /* The interface PLAN_TUNNEL. */
+    const char *tunnel_type;    /* NULL: the bridge does not have it. */
+    struct smap tunnel_options;
 };
 
 /* Reads 'bridge' from the database at 'remote'.  Returns NULL, or a reason in

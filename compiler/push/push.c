@@ -89,12 +89,11 @@ check_bridge(struct push *push)
             missing = arena_printf(arena, "%s %s", missing, name);
         }
     }
-    return (missing[0]
-            ? arena_printf(arena, "bridge %s lacks interfaces that the "
+    return (!missing[0] ? push_check_tunnel(push)
+            : arena_printf(arena, "bridge %s lacks interfaces that the "
                            "intent binds:%s; ovs-vsctl add-port them, or "
                            "take \"interface\" off their endpoints", bridge,
-                           missing)
-            : NULL);
+                           missing));
 }
 
 /* Meters of the switch must keep a burst of a few frames.  Those of Open

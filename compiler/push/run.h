@@ -37,6 +37,9 @@ bool push_keeps_meter(const struct push *, const struct meter_entry *);
 /* Opens 'vconn'.  Returns NULL, or why not. */
 const char *push_connect(struct push *);
 
+/* Returns why the bridge's tunnel port is not the plan's, or NULL. */
+const char *push_check_tunnel(const struct push *);
+
 /* "WHAT: error", about the bridge. */
 const char *push_errno(struct push *, const char *what, int error);
 

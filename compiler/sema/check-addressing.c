@@ -226,6 +226,30 @@ check_endpoint(struct checker *c, const struct policy *policy,
     }
 }
 
+static void
+check_node(struct checker *c, const struct policy *policy,
+           const struct intent_node *node)
+{
+    const struct address *tunnel = &node->tunnel;
+
+    for (size_t i = 0; i < node->uplinks.n; i++) {
+        once(c, "interface", policy,
+             arena_printf(c->arena, "%s on node %s",
+                          node->uplinks.v[i].interface.s, node->name.s),
+             node->uplinks.v[i].interface.at,
+             "an uplink is nobody else's interface");
+    }
+    if (tunnel->at && !is_station(&tunnel->ip)) {
+        struct diag *d = value_error(c->diags, tunnel->at,
+                                     "this is not the address of a station");
+        diag_remedy(c->diags, d, "write the unicast address that the node "
+                    "has on the underlay");
+    } else if (tunnel->at) {
+        once(c, "tunnel address", policy, address_string(c, &tunnel->ip),
+             tunnel->at, "give each node its own");
+    }
+}
+
 void
 check_addressing(const struct policy *policy, struct arena *arena,
                  struct diags *diags)
@@ -233,15 +257,7 @@ check_addressing(const struct policy *policy, struct arena *arena,
     struct checker c = { arena, diags, HMAP_INITIALIZER(&c.seen) };
 
     for (size_t i = 0; i < policy->intent->nodes.n; i++) {
-        const struct intent_node *node = &policy->intent->nodes.v[i];
-
-        for (size_t j = 0; j < node->uplinks.n; j++) {
-            once(&c, "interface", policy,
-                 arena_printf(arena, "%s on node %s",
-                              node->uplinks.v[j].interface.s, node->name.s),
-                 node->uplinks.v[j].interface.at,
-                 "an uplink is nobody else's interface");
-        }
+        check_node(&c, policy, &policy->intent->nodes.v[i]);
     }
     for (size_t i = 0; i < policy->tenants.n; i++) {
         const struct policy_tenant *tenant = policy->tenants.v[i];

@@ -310,6 +310,7 @@ policy_check(const struct policy *policy, struct arena *arena,
     check_addressing(policy, arena, diags);
     if (diags->n_errors == n_errors) {
         check_peerings(policy, arena, diags);
+        check_overlay(policy, diags);
     }
     check_bandwidth(policy, diags);
     check_classes(policy, arena, diags);

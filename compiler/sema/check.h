@@ -24,6 +24,9 @@ void policy_check(const struct policy *, struct arena *, struct diags *);
 /* Subnets, gateways, VNIs, addresses, MACs and interfaces. */
 void check_addressing(const struct policy *, struct arena *, struct diags *);
 
+/* Tunnels, and room for them in the uplinks' frames. */
+void check_overlay(const struct policy *, struct diags *);
+
 /* Consent, gateways and routes between tenants, once the addresses of each
  * are known to be right. */
 void check_peerings(const struct policy *, struct arena *, struct diags *);

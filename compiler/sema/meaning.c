@@ -15,6 +15,7 @@
 #include "flow.h"
 #include "packets.h"
 #include "sema/meaning-packet.h"
+#include "sema/meaning-reach.h"
 #include "util.h"
 
 const char *
@@ -31,26 +32,6 @@ static struct meaning
 deny(enum reason reason)
 {
     return (struct meaning) { .reason = reason };
-}
-
-static bool
-has_address(const struct policy_endpoint *e, const struct in6_addr *ip)
-{
-    for (size_t i = 0; i < e->intent->addresses.n; i++) {
-        if (ipv6_addr_equals(&e->intent->addresses.v[i].ip, ip)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Nothing passes between nodes so far. */
-static bool
-is_here(const struct meaning_question *q, const struct policy_endpoint *e)
-{
-    return (e->bound
-            && !strcmp(e->intent->node.s,
-                       q->node ? q->node : q->from->intent->node.s));
 }
 
 static bool
@@ -91,13 +72,14 @@ is_true_request(const struct policy_endpoint *e, const struct flow *packet)
     }
     if (packet->dl_type == htons(ETH_TYPE_ARP)) {
         return (packet->nw_proto == ARP_OP_REQUEST
-                && has_address(e, &source));
+                && endpoint_has_address(e, &source));
     }
     /* In a flow, arp_sha is a solicitation's source link-layer address
      * option.  One without it asks whether somebody else has the sender's
      * address already; nobody can have. */
     return (packet_icmp6_type(packet) == ND_NEIGHBOR_SOLICIT && !packet->tp_dst
-            && (has_address(e, &source) || is_link_local(e, &source)));
+            && (endpoint_has_address(e, &source)
+                || is_link_local(e, &source)));
 }
 
 static struct meaning
@@ -110,7 +92,8 @@ answer(struct eth_addr mac, bool router)
 }
 
 static struct meaning
-judge_neighbor_message(const struct meaning_question *q)
+judge_neighbor_message(const struct policy *policy,
+                       const struct meaning_question *q)
 {
     const struct flow *packet = q->packet;
     const struct policy_network *network = q->from->network;
@@ -129,8 +112,8 @@ judge_neighbor_message(const struct meaning_question *q)
     for (size_t i = 0; i < tenant->endpoints.n; i++) {
         const struct policy_endpoint *e = tenant->endpoints.v[i];
 
-        if (e->network == network && is_here(q, e)
-            && has_address(e, &target)) {
+        if (e->network == network && endpoint_is_reached(policy, q, e)
+            && endpoint_has_address(e, &target)) {
             return answer(e->intent->mac, false);
         }
     }
@@ -144,7 +127,7 @@ has_true_source(const struct policy_endpoint *e, const struct flow *packet)
 
     return ((packet_is_ip4(packet) || packet_is_ip6(packet))
             && eth_addr_equals(packet->dl_src, e->intent->mac)
-            && has_address(e, &source));
+            && endpoint_has_address(e, &source));
 }
 
 /* Does 'service' match 'protocol' and 'port' in the packet's family? */
@@ -243,55 +226,13 @@ is_tracked(const struct meaning_question *q)
             || is_backward(q));
 }
 
-static bool
-is_in(const struct policy_endpoint *e, const endpoint_vec *set)
-{
-    for (size_t i = 0; i < set->n; i++) {
-        if (set->v[i] == e) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool
-has_one_in(const struct meaning_question *q, const endpoint_vec *set)
-{
-    for (size_t i = 0; i < set->n; i++) {
-        if (set->v[i]->tenant == q->from->tenant && is_here(q, set->v[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Does the sender's gateway know the way to 'to'?  To its tenant's endpoints
- * whose network has a gateway as well, and to those that a peering joins with
- * an endpoint that its tenant has on this node. */
-static bool
-has_route(const struct policy *policy, const struct meaning_question *q,
-          const struct policy_endpoint *to)
-{
-    if (to->tenant == q->from->tenant) {
-        return to->network->intent->gateways.n > 0;
-    }
-    for (size_t i = 0; i < policy->rules.n; i++) {
-        const struct policy_rule *rule = policy->rules.v[i];
-
-        if (rule->kind == RULE_PEERING
-            && ((is_in(to, &rule->to) && has_one_in(q, &rule->from))
-                || (is_in(to, &rule->from) && has_one_in(q, &rule->to)))) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Whom the packet reaches, if policy lets it; NULL if nobody. */
 static const struct policy_endpoint *
 find_receiver(const struct policy *policy, const struct meaning_question *q,
               bool by_gateway)
 {
+    const struct policy_network *network
+        = q->tunnel ? tunnel_network(policy, q) : q->from->network;
     struct in6_addr ip = packet_destination(q->packet);
 
     for (size_t i = 0; i < policy->tenants.n; i++) {
@@ -300,9 +241,11 @@ find_receiver(const struct policy *policy, const struct meaning_question *q,
         for (size_t j = 0; j < tenant->endpoints.n; j++) {
             const struct policy_endpoint *to = tenant->endpoints.v[j];
 
-            if (is_here(q, to) && has_address(to, &ip)
-                && (by_gateway ? has_route(policy, q, to)
-                    : (to->network == q->from->network
+            if (endpoint_is_reached(policy, q, to)
+                && endpoint_has_address(to, &ip)
+                && (by_gateway
+                    ? gateways_join(policy, q, q->from->tenant, to)
+                    : (to->network == network
                        && eth_addr_equals(to->intent->mac,
                                           q->packet->dl_dst)))) {
                 return to;
@@ -317,7 +260,7 @@ is_to_gateway(const struct meaning_question *q)
 {
     const struct policy_network *network = q->from->network;
 
-    return (network->intent->gateways.n > 0
+    return (!q->tunnel && network->intent->gateways.n > 0
             && eth_addr_equals(q->packet->dl_dst, network->gateway_mac));
 }
 
@@ -326,7 +269,8 @@ static bool
 rule_joins(const struct policy_rule *rule, const struct policy_endpoint *from,
            const struct policy_endpoint *to)
 {
-    return from != to && is_in(from, &rule->from) && is_in(to, &rule->to);
+    return (from != to && endpoint_is_in(from, &rule->from)
+            && endpoint_is_in(to, &rule->to));
 }
 
 bool
@@ -377,7 +321,7 @@ static struct meaning
 judge_route_and_policy(const struct policy *policy,
                        const struct meaning_question *q)
 {
-    struct meaning m = { .routed = is_to_gateway(q) };
+    struct meaning m = { .from = q->from, .routed = is_to_gateway(q) };
 
     if (m.routed && q->packet->nw_ttl <= 1) {
         return deny(REASON_TTL);
@@ -387,6 +331,7 @@ judge_route_and_policy(const struct policy *policy,
         return deny(REASON_UNREACHABLE);
     }
 
+    m.node = endpoint_is_here(q, m.to) ? NULL : m.to->node;
     m.rule = find_rule(policy, q, m.to);
     if (!m.rule) {
         m.reason = REASON_DEFAULT;
@@ -396,24 +341,17 @@ judge_route_and_policy(const struct policy *policy,
         m.allow = true;
         m.dscp = class ? class->dscp : 0;
         m.queue = class ? class->queue : 0;
-        m.charged = q->from->tenant;
+        m.charged = q->tunnel ? NULL : q->from->tenant;
     }
     return m;
 }
 
-/* Questions 2 to 8. */
+/* Questions 5 to 8. */
 static struct meaning
-judge_admitted(const struct policy *policy, const struct meaning_question *q)
+judge_connection(const struct policy *policy,
+                 const struct meaning_question *q)
 {
-    const struct flow *packet = q->packet;
-
-    if (packet_is_forbidden(packet)) {
-        return deny(REASON_FORBIDDEN_REPLY);
-    } else if (packet_is_neighbor_message(packet)) {
-        return judge_neighbor_message(q);
-    } else if (!has_true_source(q->from, packet)) {
-        return deny(REASON_SPOOF);
-    } else if (!is_stateless(policy, packet) && !is_tracked(q)) {
+    if (!is_stateless(policy, q->packet) && !is_tracked(q)) {
         return deny(REASON_CT_INVALID);
     } else if (judge_fragment(policy, q)) {
         return deny(judge_fragment(policy, q));
@@ -421,13 +359,50 @@ judge_admitted(const struct policy *policy, const struct meaning_question *q)
     return judge_route_and_policy(policy, q);
 }
 
+/* Questions 2 to 8 about an endpoint's packet. */
+static struct meaning
+judge_admitted(const struct policy *policy, const struct meaning_question *q)
+{
+    if (packet_is_forbidden(q->packet)) {
+        return deny(REASON_FORBIDDEN_REPLY);
+    } else if (packet_is_neighbor_message(q->packet)) {
+        return judge_neighbor_message(policy, q);
+    } else if (!has_true_source(q->from, q->packet)) {
+        return deny(REASON_SPOOF);
+    }
+    return judge_connection(policy, q);
+}
+
+/* All questions about a packet from a tunnel. */
+static struct meaning
+judge_tunnel(const struct policy *policy, const struct meaning_question *q)
+{
+    struct meaning_question known = *q;
+
+    if (!tunnel_is_there(policy, q)) {
+        return deny(REASON_UNBOUND);
+    } else if (!tunnel_is_known(policy, q) || !tunnel_network(policy, q)
+               || q->packet->vlans[0].tci & htons(VLAN_CFI)) {
+        return deny(REASON_UNKNOWN_PEER);
+    } else if (packet_is_forbidden(q->packet)) {
+        return deny(REASON_FORBIDDEN_REPLY);
+    } else if (packet_is_neighbor_message(q->packet)
+               || !(packet_is_ip4(q->packet) || packet_is_ip6(q->packet))) {
+        return deny(REASON_SPOOF);
+    }
+    known.from = tunnel_sender(policy, q);
+    return known.from ? judge_connection(policy, &known) : deny(REASON_SPOOF);
+}
+
 struct meaning
 meaning_judge(const struct policy *policy, const struct meaning_question *q)
 {
     struct meaning m;
 
-    if (!q->from || !is_here(q, q->from)
-        || q->packet->vlans[0].tci & htons(VLAN_CFI)) {
+    if (q->tunnel) {
+        return judge_tunnel(policy, q);
+    } else if (!q->from || !endpoint_is_here(q, q->from)
+               || q->packet->vlans[0].tci & htons(VLAN_CFI)) {
         return deny(REASON_UNBOUND);
     }
     m = judge_admitted(policy, q);

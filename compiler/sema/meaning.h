@@ -15,22 +15,28 @@
  *
  *  1. Is the port an endpoint's on this node, and the frame untagged?  Else
  *     "unbound".  All that comes further counts against the limit of packets
- *     of the sender's tenant, if it has one.
+ *     of the sender's tenant, if it has one.  From a tunnel: is it from a node
+ *     that has an endpoint which may have to do with one here, for this node's
+ *     own tunnel address, and for a network that has an endpoint here?  Else
+ *     "unknown-peer".
  *  2. Is it a router solicitation or advertisement, a redirect, or from a
  *     DHCP server's port?  "forbidden-reply".
  *  3. Is it ARP or neighbor discovery?  What is not a request that tells the
- *     truth about its sender is "spoof".  The node answers for the gateways
- *     and endpoints of the sender's network that it hosts; all other requests
- *     are "unanswered".  Nothing is forwarded.
+ *     truth about its sender is "spoof", and all that comes by tunnel.  The
+ *     node answers for the gateways of the sender's network and for its
+ *     endpoints, here or behind a tunnel; all other requests are
+ *     "unanswered".  Nothing is forwarded.
  *  4. Are its source MAC and IP address the endpoint's own, and is it IP at
- *     all?  Else "spoof".
+ *     all?  Else "spoof".  From a tunnel: those of an endpoint on the node
+ *     that it came from, or, routed by that node, the MAC of the gateway?
  *  5. Does it belong to a connection, or may it open one?  Packets to the port
  *     of a symmetric service need none.  Else "ct-invalid".
  *  6. If it is a fragment, is the whole packet from a DHCP server's port, or
  *     to that of a symmetric service?  "forbidden-reply" or "fragment".
  *  7. Whom does it reach?  An endpoint of the network by MAC and address
  *     together, or, by the gateway's MAC, one of the tenant's or a peer's.
- *     Else "unreachable", or "ttl" if its TTL ends at the gateway.
+ *     Else "unreachable", or "ttl" if its TTL ends at the gateway.  From a
+ *     tunnel: an endpoint on this node only, and no gateway.
  *  8. Which rule speaks about sender, receiver, service and direction?  A
  *     deny rule; else an allow rule or a peering; else the tenant's
  *     "default": "allow"; else "default".
@@ -75,6 +81,9 @@ struct meaning_question {
     const char *node;           /* NULL: the one that 'from' is bound to. */
     const struct policy_endpoint *from;     /* NULL: of a port that is no
                                              * endpoint's. */
+    bool tunnel;                /* It came to 'node' by tunnel, with the outer
+                                 * header that 'packet' says; 'from' is
+                                 * NULL. */
     const struct flow *packet;  /* As it leaves the sender. */
     enum connection connection;
     const struct meaning_opener *opener;    /* NULL: as the packet tells.  A
@@ -91,7 +100,10 @@ struct meaning {
     enum reason reason;         /* Of a denial without rule. */
 
     /* Known from question 7 on, whatever the verdict. */
-    const struct policy_endpoint *to;
+    const struct policy_endpoint *from, *to;
+    const struct intent_node *node;     /* 'to' is there, and it leaves by
+                                         * tunnel with the VNI of its network;
+                                         * NULL: 'to' is here. */
     bool routed;                /* By the gateway: it arrives with the TTL one
                                  * less, from the gateway's MAC of the
                                  * receiver's network. */
@@ -99,7 +111,8 @@ struct meaning {
     /* If it is allowed and not answered by the node. */
     uint8_t dscp;               /* Written into it; ECN is kept. */
     uint16_t queue;
-    const struct policy_tenant *charged;    /* Whose meter pays. */
+    const struct policy_tenant *charged;    /* Whose meter pays; NULL: the
+                                             * sender's node made it pay. */
 
     /* ARP and neighbor discovery. */
     bool answered;              /* By the node, in the name of ... */

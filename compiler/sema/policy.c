@@ -189,21 +189,23 @@ add_network(struct resolver *r, struct policy_tenant *tenant,
     *vec_push(r->arena, &tenant->networks) = network;
 }
 
-static void
-check_node(struct resolver *r, struct text name)
+static const struct intent_node *
+find_node(struct resolver *r, struct text name)
 {
     struct nearest nearest = nearest_init(name.s ? name.s : "");
-    bool found = !name.s;
 
-    for (size_t i = 0; i < r->policy->intent->nodes.n && !found; i++) {
-        const char *node = r->policy->intent->nodes.v[i].name.s;
+    for (size_t i = 0; name.s && i < r->policy->intent->nodes.n; i++) {
+        const struct intent_node *node = &r->policy->intent->nodes.v[i];
 
-        found = !strcmp(node, name.s);
-        nearest_try(&nearest, node);
+        if (!strcmp(node->name.s, name.s)) {
+            return node;
+        }
+        nearest_try(&nearest, node->name.s);
     }
-    if (!found) {
+    if (name.s) {
         dangling(r, name, "the fabric", "node", nearest.best);
     }
+    return NULL;
 }
 
 static const char *
@@ -236,7 +238,7 @@ add_endpoint(struct resolver *r, struct policy_tenant *tenant,
         dangling(r, intent->network, tenant_title(r, tenant), "network",
                  nearest.best);
     }
-    check_node(r, intent->node);
+    e->node = find_node(r, intent->node);
     *vec_push(r->arena, &tenant->endpoints) = e;
 }
 

@@ -52,6 +52,7 @@ struct policy_endpoint {
     const struct policy_tenant *tenant;
     const struct policy_network *network;
     const struct intent_endpoint *intent;
+    const struct intent_node *node;     /* NULL: not known. */
     const char *name;           /* "TENANT/ENDPOINT". */
     size_t index;               /* In the order of tenants and names. */
     bool bound;                 /* Node, interface, MAC, address: all known? */
@@ -90,6 +91,14 @@ struct policy {
  * to 'diags' if it contradicts itself or names what does not exist. */
 const struct policy *policy_resolve(const struct intent *, struct arena *,
                                     struct diags *);
+
+/* What the fabric's encapsulation adds to the payload of a tenant's frame: the
+ * outer headers and the inner Ethernet header, in bytes; 0 without one. */
+int encapsulation_bytes(const struct policy *);
+
+/* The largest payload of a frame in the network: what the intent says, or
+ * what the uplinks of its endpoints' nodes leave. */
+uint16_t network_mtu(const struct policy *, const struct policy_network *);
 
 /* Does 'service' (NULL: any) match a port of a symmetric service?  Such
  * packets are stateless whatever the service that matches them. */

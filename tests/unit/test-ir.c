@@ -142,31 +142,39 @@ START_TEST(test_lots)
 }
 END_TEST
 
-/* A program of two tenants, a line each. */
+/* A program of two tenants and one elsewhere, a line each. */
 static const char *const good[] = {
-    "node n1 unbound a/u elsewhere a/v,b/v",
+    "node n1 encapsulation geneve tunnel-address 192.0.2.1 unbound a/u "
+        "elsewhere a/v,b/v",
     "# A comment.",
     "class gold dscp 46 queue 5 at 7:/classes/gold",
     "service rocev2 symmetric matches udp:4791",
     "service web matches tcp:80,tcp:8000-8100,icmp",
+    "peer n2 number 0x4001 address 192.0.2.2",
     "tenant a number 0x1001 zone 301 rate-kbps 1000 burst-bytes 2000",
     "tenant b number 0x1002 zone 302 rate-kbps 1000 burst-bytes 2000 "
         "packet-rate 9 packet-burst 99",
-    "network a/net tenant a vni 1 gateway-mac 0a:b1:7d:00:00:01 "
+    "tenant c number 0x1003 rate-kbps 1000 burst-bytes 2000",
+    "network a/net tenant a vni 1 mtu 1450 gateway-mac 0a:b1:7d:00:00:01 "
         "gateways 10.0.0.1,fd00::1",
-    "network b/net tenant b vni 2 gateway-mac 0a:b1:7d:00:00:02",
+    "network b/net tenant b vni 2 mtu 9000 gateway-mac 0a:b1:7d:00:00:02",
+    "network c/net tenant c vni 3 mtu 1450 gateway-mac 0a:b1:7d:00:00:03",
     "endpoint a/x number 0x2001 group 0x2001 network a/net interface i0 "
         "mac 02:00:00:00:00:01 addresses 10.0.0.2,fd00::2",
     "endpoint a/y number 0x2002 group 0x2001 network a/net interface i1 "
         "mac 02:00:00:00:00:02 addresses 10.0.0.3",
     "endpoint b/x number 0x2003 group 0x2003 network b/net interface i2 "
         "mac 02:00:00:00:00:03 addresses 10.1.0.2 at 60:/tenants/b",
+    "endpoint c/x number 0x2004 group 0x2004 network c/net peer n2 "
+        "mac 02:00:00:00:00:04 addresses 10.2.0.2",
     "rule a/r kind allow id 0x3001 from a/x,a/y to a/x,a/y service web "
         "class gold at 70:/tenants/a/rules/0/name",
     "rule b/s kind deny id 0x3002 from b/x to b/x "
         "at 90:/tenants/b/rules/0/name",
     "rule peering:p kind peering id 0x3003 from a/x,a/y to b/x service web "
         "at 95:/peerings/p",
+    "rule peering:q kind peering id 0x3004 from a/x,a/y to c/x "
+        "at 96:/peerings/q",
 };
 
 /* 'good' with line 'i' (from 0) in other words, or without it if NULL. */
@@ -242,8 +250,13 @@ START_TEST(test_bad_lines)
     refused("service web matches tcp:9-8", "matches no protocol");
     refused("service web matches tcp:65536", "not a port");
     refused("service web matches icmp:1", "matches no protocol");
-    refused("network a/net tenant c vni 1 gateway-mac 0a:b1:7d:00:00:01",
+    refused("network a/net tenant d vni 1 gateway-mac 0a:b1:7d:00:00:01",
             "no such tenant");
+    refused("network a/net tenant a vni 1 mtu 1279",
+            "not a number from 1280 to 65535");
+    refused("node n1 tunnel-address 192.0.2", "not an address");
+    refused("endpoint c/x number 0x2004 group 0x2004 network c/net peer n3",
+            "no such node");
     refused("endpoint a/x number 0x1 group 0x1", "not a number from 0x100");
     refused("rule a/r kind perhaps", "no such kind");
     refused("rule a/r kind allow id 0x3001 from a/q to a/x",
@@ -257,6 +270,9 @@ END_TEST
     "endpoint b/x number " NUMBER " group " GROUP " network b/net "     \
     "interface " INTERFACE " mac " MAC " addresses " ADDRESS
 #define MAC_X "02:00:00:00:00:03"
+#define ENDPOINT_FAR(WHERE)                                             \
+    "endpoint c/x number 0x2004 group 0x2004 network c/net " WHERE      \
+    "mac 02:00:00:00:00:04 addresses 10.2.0.2"
 
 START_TEST(test_bad_programs)
 {
@@ -264,10 +280,22 @@ START_TEST(test_bad_programs)
             "tenant's number 0x1001 is there twice");
     refused("tenant b number 0x1002 zone 301 rate-kbps 1 burst-bytes 1",
             "zone 301 is there twice");
-    refused("network b/net tenant b vni 1 gateway-mac 0a:b1:7d:00:00:01",
-            "VNI 1 is there twice");
-    refused("network b/net tenant a vni 2 gateway-mac 0a:b1:7d:00:00:01",
-            "it is not of tenant 'a'");
+    refused("tenant b number 0x1002 rate-kbps 1 burst-bytes 1",
+            "it has a zone without endpoints here, or none with");
+    refused("tenant c number 0x1003 zone 303 rate-kbps 1 burst-bytes 1",
+            "it has a zone without endpoints here, or none with");
+    refused("network b/net tenant b vni 1 mtu 1500 "
+            "gateway-mac 0a:b1:7d:00:00:01", "VNI 1 is there twice");
+    refused("network b/net tenant a vni 2 mtu 1500 "
+            "gateway-mac 0a:b1:7d:00:00:01", "it is not of tenant 'a'");
+    refused("node n1 encapsulation gre tunnel-address 192.0.2.1",
+            "there is no encapsulation 'gre'");
+    refused("node n1 encapsulation vxlan",
+            "a tunnel address goes with an encapsulation");
+    refused(ENDPOINT_FAR("peer n2 interface i5 "),
+            "it is here on an interface, or on another node");
+    refused(ENDPOINT_FAR(""),
+            "it is here on an interface, or on another node");
     refused(ENDPOINT_X("0x2001", "0x2001", "i2", MAC_X, "10.1.0.2"),
             "0x2001 is there twice");
     refused(ENDPOINT_X("0x2003", "0x2001", "i2", MAC_X, "10.1.0.2"),

@@ -35,7 +35,7 @@ emit_limits(struct emitter *e)
     for (size_t i = 0; i < e->prog->tenants.n; i++) {
         const struct ir_tenant *tenant = e->prog->tenants.v[i];
 
-        if (tenant->packet_rate) {
+        if (tenant->here && tenant->packet_rate) {
             *vec_push(e->arena, &e->plan->meters) = (struct plan_meter) {
                 .id = limit_meter(tenant), .name = tenant->name,
                 .packets = true, .rate = tenant->packet_rate,

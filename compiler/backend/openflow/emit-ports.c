@@ -155,7 +155,7 @@ emit_neighbors(struct emitter *e)
     for (size_t i = 0; i < e->prog->networks.n; i++) {
         const struct ir_network *network = e->prog->networks.v[i];
 
-        for (size_t j = 0; j < network->gateways.n; j++) {
+        for (size_t j = 0; j < network->gateways.n && network->here; j++) {
             emit_answer(e, network->vni, &network->gateways.v[j],
                         network->gateway_mac, true);
         }
@@ -163,7 +163,7 @@ emit_neighbors(struct emitter *e)
     for (size_t i = 0; i < e->prog->endpoints.n; i++) {
         const struct ir_endpoint *ep = e->prog->endpoints.v[i];
 
-        for (size_t j = 0; j < ep->addresses.n; j++) {
+        for (size_t j = 0; j < ep->addresses.n && ep->network->here; j++) {
             emit_answer(e, ep->network->vni, &ep->addresses.v[j], ep->mac,
                         false);
         }
@@ -175,8 +175,10 @@ void
 emit_ports(struct emitter *e)
 {
     for (size_t i = 0; i < e->prog->endpoints.n; i++) {
-        emit_admit(e, e->prog->endpoints.v[i]);
-        emit_sources(e, e->prog->endpoints.v[i]);
+        if (!e->prog->endpoints.v[i]->node) {
+            emit_admit(e, e->prog->endpoints.v[i]);
+            emit_sources(e, e->prog->endpoints.v[i]);
+        }
     }
     emit_forbidden(e);
     emit_neighbors(e);

@@ -63,6 +63,8 @@ emit_qos(struct emitter *e)
 {
     emit_classes(e);
     for (size_t i = 0; i < e->prog->tenants.n; i++) {
-        emit_meter(e, e->prog->tenants.v[i]);
+        if (e->prog->tenants.v[i]->here) {
+            emit_meter(e, e->prog->tenants.v[i]);
+        }
     }
 }

@@ -26,22 +26,30 @@ deliver(struct emitter *e, const struct ir_endpoint *to, bool crossing)
                   to->tenant->number, to->group->number, TABLE_SELF);
 }
 
+/* What came by tunnel is for this node. */
+static const char *
+match_origin(const struct ir_endpoint *to)
+{
+    return to->node ? REG_PEER"=0," : "";
+}
+
 /* Within a network: the MAC and the address are the same endpoint's. */
 static void
 emit_neighbor_routes(struct emitter *e, const struct ir_endpoint *to)
 {
     for (size_t i = 0; i < to->addresses.n; i++) {
         emit_flow(e, TABLE_ROUTE, PRIORITY_ALLOW, REASON_PIPELINE,
-                  FORMAT(e, REG_NETWORK"=%#"PRIx32",dl_dst="ETH_ADDR_FMT",%s",
-                         to->network->vni,
+                  FORMAT(e, "%s"REG_NETWORK"=%#"PRIx32",dl_dst="ETH_ADDR_FMT
+                         ",%s", match_origin(to), to->network->vni,
                          ETH_ADDR_ARGS(to->mac),
                          match_address(e, &to->addresses.v[i], "dst")),
                   deliver(e, to, false));
     }
 }
 
-/* Through the gateway: from any network of tenant 'from' to 'to', whose
- * network must have a gateway too. */
+/* Through the gateway: from any network of tenant 'from', which is here, to
+ * 'to', whose network must have a gateway too.  Behind a tunnel another node
+ * routes, and connections are in the zone of 'from' only. */
 static void
 emit_gateway_routes(struct emitter *e, const struct ir_tenant *from,
                     const struct ir_endpoint *to)
@@ -56,19 +64,26 @@ emit_gateway_routes(struct emitter *e, const struct ir_tenant *from,
                   FORMAT(e, "set_field:"ETH_ADDR_FMT"->eth_src,"
                          "set_field:"ETH_ADDR_FMT"->eth_dst,dec_ttl,%s",
                          ETH_ADDR_ARGS(gateway), ETH_ADDR_ARGS(to->mac),
-                         deliver(e, to, to->tenant != from)));
+                         deliver(e, to, !to->node && to->tenant != from)));
+    }
+    if (to->node && network->gateways.n) {
+        emit_routed_source(e, to, from);
     }
 }
 
-/* From each tenant on one side to the endpoints of the other. */
+/* From each tenant that has endpoints here on one side to the endpoints of the
+ * other. */
 static void
 emit_peering_routes(struct emitter *e, const ir_endpoint_vec *from,
                     const ir_endpoint_vec *to)
 {
+    const struct ir_tenant *last = NULL;
+
     for (size_t i = 0; i < from->n; i++) {
-        if (!i || from->v[i]->tenant != from->v[i - 1]->tenant) {
+        if (!from->v[i]->node && from->v[i]->tenant != last) {
+            last = from->v[i]->tenant;
             for (size_t j = 0; j < to->n; j++) {
-                emit_gateway_routes(e, from->v[i]->tenant, to->v[j]);
+                emit_gateway_routes(e, last, to->v[j]);
             }
         }
     }
@@ -96,9 +111,10 @@ emit_routes(struct emitter *e)
     for (size_t i = 0; i < e->prog->networks.n; i++) {
         const struct ir_network *network = e->prog->networks.v[i];
 
-        if (network->gateways.n) {
+        if (network->here && network->gateways.n) {
             emit_flow(e, TABLE_ROUTE, PRIORITY_ALLOW, REASON_PIPELINE,
-                      FORMAT(e, REG_NETWORK"=%#"PRIx32",dl_dst="ETH_ADDR_FMT,
+                      FORMAT(e, REG_PEER"=0,"REG_NETWORK"=%#"PRIx32","
+                             "dl_dst="ETH_ADDR_FMT,
                              network->vni,
                              ETH_ADDR_ARGS(network->gateway_mac)),
                       FORMAT(e, "goto_table:%d", TABLE_GATEWAY));
@@ -107,11 +123,17 @@ emit_routes(struct emitter *e)
     for (size_t i = 0; i < e->prog->endpoints.n; i++) {
         const struct ir_endpoint *ep = e->prog->endpoints.v[i];
 
-        emit_neighbor_routes(e, ep);
-        emit_gateway_routes(e, ep->tenant, ep);
-        emit_flow(e, TABLE_OUTPUT, PRIORITY_ALLOW, REASON_PIPELINE,
-                  FORMAT(e, REG_DEST"=%#"PRIx32, ep->number),
-                  FORMAT(e, "output:\"%s\"", ep->interface));
+        if (ep->network->here) {
+            emit_neighbor_routes(e, ep);
+        }
+        if (ep->tenant->here) {
+            emit_gateway_routes(e, ep->tenant, ep);
+        }
+        if (!ep->node) {
+            emit_flow(e, TABLE_OUTPUT, PRIORITY_ALLOW, REASON_PIPELINE,
+                      FORMAT(e, REG_DEST"=%#"PRIx32, ep->number),
+                      FORMAT(e, "output:\"%s\"", ep->interface));
+        }
     }
     for (size_t i = 0; i < e->prog->rules.n; i++) {
         const struct ir_rule *rule = e->prog->rules.v[i];

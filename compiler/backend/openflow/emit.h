@@ -40,6 +40,14 @@ void emit_conntrack(struct emitter *);
 /* ROUTE, GATEWAY and OUTPUT. */
 void emit_routes(struct emitter *);
 
+/* TUNNEL, and what packets from and for other nodes need in ADMIT, SPOOF,
+ * METER and OUTPUT. */
+void emit_tunnels(struct emitter *);
+
+/* SPOOF, for packets of 'from' that its node routed to 'to'. */
+void emit_routed_source(struct emitter *, const struct ir_endpoint *from,
+                        const struct ir_tenant *to);
+
 /* SELF and SIDES. */
 void emit_sides(struct emitter *);
 

@@ -39,6 +39,7 @@ emit_misses(struct emitter *e)
 {
     static const enum reason misses[N_TABLES] = {
         [TABLE_ADMIT] = REASON_UNBOUND,
+        [TABLE_TUNNEL] = REASON_UNKNOWN_PEER,
         [TABLE_SPOOF] = REASON_SPOOF,
         [TABLE_NEIGHBOR] = REASON_UNANSWERED,
         [TABLE_NEIGHBOR_ADVERT] = REASON_UNANSWERED,
@@ -87,14 +88,45 @@ static void
 add_names(struct emitter *e)
 {
     for (size_t i = 0; i < e->prog->endpoints.n; i++) {
-        *vec_push(e->arena, &e->plan->ports)
-            = e->prog->endpoints.v[i]->interface;
+        const struct ir_endpoint *ep = e->prog->endpoints.v[i];
+
+        if (ep->node) {
+            *vec_push(e->arena, &e->plan->by_tunnel) = ep->name;
+        } else {
+            *vec_push(e->arena, &e->plan->ports) = ep->interface;
+        }
     }
     for (size_t i = 0; i < e->prog->unbound.n; i++) {
         *vec_push(e->arena, &e->plan->unbound) = e->prog->unbound.v[i];
     }
     for (size_t i = 0; i < e->prog->elsewhere.n; i++) {
         *vec_push(e->arena, &e->plan->elsewhere) = e->prog->elsewhere.v[i];
+    }
+}
+
+static void
+add_networks(struct emitter *e)
+{
+    for (size_t i = 0; i < e->prog->networks.n; i++) {
+        const struct ir_network *n = e->prog->networks.v[i];
+
+        if (n->here) {
+            *vec_push(e->arena, &e->plan->networks)
+                = (struct plan_network) { n->name, n->vni, n->mtu };
+        }
+    }
+}
+
+static void
+add_tunnel(struct emitter *e)
+{
+    char s[INET6_ADDRSTRLEN + 1];
+
+    if (e->prog->encapsulation) {
+        ipv6_string_mapped(s, &e->prog->tunnel_address);
+        e->plan->tunnel = (struct plan_tunnel) {
+            e->prog->encapsulation, arena_strdup(e->arena, s),
+        };
     }
 }
 
@@ -108,10 +140,13 @@ openflow_emit(const struct ir_prog *prog, struct plan *plan)
     emit_ports(&e);
     emit_conntrack(&e);
     emit_routes(&e);
+    emit_tunnels(&e);
     emit_sides(&e);
     emit_policy(&e);
     emit_qos(&e);
     add_cookies(&e);
     add_names(&e);
+    add_networks(&e);
+    add_tunnel(&e);
     plan_finish(plan);
 }

@@ -15,7 +15,9 @@
  * its reason, see sema/reasons.def). */
 
 enum of_table {
-    TABLE_ADMIT,        /* Port -> endpoint, tenant, network, zone. */
+    TABLE_ADMIT,        /* Port -> endpoint, tenant, network, zone; outer
+                         * addresses of a tunnel -> node. */
+    TABLE_TUNNEL,       /* From a tunnel: VNI -> receiver's network, zone. */
     TABLE_SPOOF,        /* The source addresses are the endpoint's own. */
     TABLE_NEIGHBOR,     /* ARP and ND are answered here, never forwarded. */
     TABLE_NEIGHBOR_ADVERT,  /* Finishes a neighbor advertisement. */
@@ -31,11 +33,17 @@ enum of_table {
     TABLE_PEER_STATE,   /* The state in that zone. */
     TABLE_CLASS,        /* DSCP and queue.  Nothing is rewritten after it. */
     TABLE_METER,        /* The sending tenant's meter. */
-    TABLE_OUTPUT,       /* Destination endpoint -> port. */
+    TABLE_OUTPUT,       /* Destination endpoint -> port, or tunnel. */
     N_TABLES,
 };
 
-/* Registers, all zero when a packet comes in. */
+/* Registers, all zero when a packet comes in.
+ *
+ * A packet from a tunnel is in the receiver's network and zone until it is
+ * delivered: who sent it is known only by what the tunnel and its source
+ * addresses say together. */
+#define REG_PEER        "metadata"  /* Number of the node that sent it here by
+                                     * tunnel; 0: it is from a port. */
 #define REG_TENANT      "reg0"  /* Sender's tenant number. */
 #define REG_SOURCE      "reg1"  /* Sender's endpoint number. */
 #define REG_NETWORK     "reg2"  /* VNI of the sender's network. */
