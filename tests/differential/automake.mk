@@ -7,6 +7,7 @@ tests_differential_differential_SOURCES = \
 	tests/differential/outcome.c \
 	tests/differential/outcome.h \
 	tests/differential/questions-text.c \
+	tests/differential/questions-tunnel.c \
 	tests/differential/questions.c \
 	tests/differential/questions.h \
 	tests/differential/random.h \

@@ -28,7 +28,8 @@ while [ $# != 0 ]; do
     shift
 done
 
-# Interface iN has port N + 1.
+# Interface iN has port N + 1, the tunnels have 30.  Without routes to the
+# underlay native tunnelling would drop; the outer header is enough.
 make_bridge() {
     local i arguments
     arguments=(add-br br0 -- set bridge br0 datapath_type=dummy
@@ -37,7 +38,10 @@ make_bridge() {
         arguments+=(-- add-port br0 "i$i" -- set interface "i$i" type=dummy
                     ofport_request=$((i + 1)))
     done
-    ovs-vsctl --timeout=10 "${arguments[@]}"
+    ovs-vsctl --timeout=10 "${arguments[@]}" \
+        -- add-port br0 bulkhead-tun0 -- set interface bulkhead-tun0 \
+        type=geneve options:remote_ip=flow ofport_request=30
+    ovs-appctl dpif/set-dp-features br0 tnl_push_pop false
 }
 
 main() {

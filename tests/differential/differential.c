@@ -37,6 +37,8 @@ enum { PACKETS_AN_INTENT = 200, TRACES_AN_INTENT = 50 };
 
 struct tally {
     size_t intents, flows, packets, allowed, answered;
+    size_t by_tunnel;           /* Allowed ones: */
+    size_t from_tunnel, to_tunnel;
     size_t connections[N_CONNECTIONS];
     size_t reasons[IDENT_RESERVED];
     size_t kinds[4];
@@ -85,7 +87,7 @@ still_differs(const struct world *w, struct live *live,
     struct tables *tables;
     struct outcome o;
     bool differs = (!load(w, live, &c, &tables)
-                    && compiled_endpoint(&c, q->from)
+                    && (q->tunnel || compiled_endpoint(&c, q->from))
                     && differ(&c, tables, live, q, &o));
 
     tables_destroy(tables);
@@ -130,8 +132,9 @@ report(struct world *w, struct live *live, const struct question *q)
            live ? "ofproto/trace" : "tables", c.text);
     if (!difference) {
         difference = differ(&c, tables, live, q, &o);
-        printf("from:    %s, connection %s\npacket:  %s\nmeaning: %s\n"
-               "switch:  %s\n", q->from, connection_name(q->connection),
+        printf("from:    %s%s, connection %s\npacket:  %s\nmeaning: %s\n"
+               "switch:  %s\n", q->from, q->tunnel ? " by tunnel" : "",
+               connection_name(q->connection),
                question_text(q, c.arena), meaning_text(&c, q, c.arena),
                outcome_text(&o, c.arena));
     }
@@ -143,14 +146,12 @@ report(struct world *w, struct live *live, const struct question *q)
 static void
 count(struct tally *tally, const struct compiled *c, const struct question *q)
 {
-    struct meaning_question mq = {
-        .node = WORLD_NODE, .from = compiled_endpoint(c, q->from),
-        .packet = &q->packet, .connection = q->connection,
-        .opener = &q->opener,
-    };
-    struct meaning m = meaning_judge(c->policy, &mq);
+    struct meaning m = outcome_meaning(c, q);
 
     tally->packets++;
+    tally->by_tunnel += q->tunnel;
+    tally->from_tunnel += m.allow && q->tunnel;
+    tally->to_tunnel += m.allow && m.node;
     tally->connections[q->connection]++;
     if (m.answered) {
         tally->answered++;
@@ -207,7 +208,9 @@ print_tally(const struct tally *tally, const char *judge)
     for (int i = 0; i < N_CONNECTIONS; i++) {
         printf(" %s %zu", connection_name(i), tally->connections[i]);
     }
-    printf("\n# allowed %zu, answered %zu;", tally->allowed, tally->answered);
+    printf("\n# by tunnel %zu, allowed from one %zu, into one %zu\n# allowed %zu, answered %zu;",
+           tally->by_tunnel, tally->from_tunnel, tally->to_tunnel,
+           tally->allowed, tally->answered);
     for (int i = 0; i < 4; i++) {
         printf(" %s %zu", rule_kind_name(i), tally->kinds[i]);
     }

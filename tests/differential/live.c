@@ -24,6 +24,7 @@
 struct live {
     struct jsonrpc *rpc;
     const char *db, *bridge;
+    char *tunnel;               /* The command for its tunnel port. */
 };
 
 struct live *
@@ -46,7 +47,22 @@ void
 live_close(struct live *live)
 {
     jsonrpc_close(live->rpc);
+    free(live->tunnel);
     free(live);
+}
+
+/* Gives the bridge the tunnel port that 'plan' wants, as an operator would. */
+static const char *
+make_tunnel(struct live *live, const struct plan *plan)
+{
+    const char *command = plan_tunnel_command(plan, live->bridge);
+
+    if (live->tunnel && !strcmp(live->tunnel, command)) {
+        return NULL;
+    }
+    free(live->tunnel);
+    live->tunnel = xstrdup(command);
+    return system(command) ? "ovs-vsctl could not make the tunnel port" : NULL;
 }
 
 const char *
@@ -57,8 +73,10 @@ live_load(struct live *live, const struct plan *plan)
     };
     struct push_diff diff;
 
-    return plan->conflict ? plan->conflict
-           : push_apply(&target, plan, &diff);
+    const char *reason = plan->tunnel.type ? make_tunnel(live, plan) : NULL;
+
+    return (reason ? reason : plan->conflict ? plan->conflict
+            : push_apply(&target, plan, &diff));
 }
 
 static const char *
@@ -107,6 +125,24 @@ read_line(const char *line, struct outcome *o, uint32_t *queue,
     }
 }
 
+/* "set(tunnel(tun_id=0x5,src=192.0.2.1,dst=192.0.2.2,...". */
+static void
+read_outer(const char *actions, struct flow_tnl *outer)
+{
+    const char *set = strstr(actions, "set(tunnel(");
+    const char *dst = set ? strstr(set, "dst=") : NULL;
+    char s[INET6_ADDRSTRLEN + 1];
+    unsigned int vni;
+
+    if (dst && ovs_scan(set, "set(tunnel(tun_id=%x,", &vni)
+        && ovs_scan(dst, "dst=%46[0-9a-f.:]", s)) {
+        outer->tun_id = htonll(vni);
+        if (!ip_parse(s, &outer->ip_dst)) {
+            ipv6_parse(s, &outer->ipv6_dst);
+        }
+    }
+}
+
 /* "Datapath actions: ct(commit,zone=5),...": the last ones decide whether the
  * packet leaves at all. */
 static void
@@ -122,6 +158,7 @@ read_datapath_actions(const char *actions, struct outcome *o, bool *drops)
                          zone ? atoi(zone + strlen("zone=")) : 0);
         ct += strlen("ct(");
     }
+    read_outer(actions, &o->packet.tunnel);
     /* A packet that is dropped may have been counted before. */
     *drops = (!strcmp(actions, "drop")
               || (!strncmp(actions, "meter(", strlen("meter("))
@@ -168,6 +205,7 @@ read_trace(char *trace, const struct question *q, struct outcome *o)
     char *save = NULL;
 
     o->packet = q->packet;
+    memset(&o->packet.tunnel, 0, sizeof o->packet.tunnel);
     o->headers_only = true;
     for (char *line = strtok_r(trace, "\n", &save); line && !o->broken;
          line = strtok_r(NULL, "\n", &save)) {

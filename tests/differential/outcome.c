@@ -51,10 +51,19 @@ static struct meaning_question
 ask(const struct compiled *c, const struct question *q)
 {
     return (struct meaning_question) {
-        .node = WORLD_NODE, .from = compiled_endpoint(c, q->from),
+        .node = WORLD_NODE, .tunnel = q->tunnel,
+        .from = q->tunnel ? NULL : compiled_endpoint(c, q->from),
         .packet = &q->packet, .connection = q->connection,
         .opener = &q->opener,
     };
+}
+
+struct meaning
+outcome_meaning(const struct compiled *c, const struct question *q)
+{
+    struct meaning_question mq = ask(c, q);
+
+    return meaning_judge(c->policy, &mq);
 }
 
 static const struct policy_rule *
@@ -98,16 +107,19 @@ zone_of(const struct compiled *c, const struct policy_tenant *tenant)
     return n == 1 ? zone : 0;
 }
 
-/* The zones that the packet of an allowed connection goes through. */
+/* The zones that the packet of an allowed connection goes through: those of
+ * the tenants whose endpoint is here. */
 static struct zones
 expected_zones(const struct comparison *c)
 {
-    const struct policy_tenant *from = c->q->from->tenant;
+    const struct policy_tenant *from = c->m->from->tenant;
     const struct policy_tenant *to = c->m->to->tenant;
     struct zones zones = { .n = 0 };
 
-    zones.v[zones.n++] = zone_of(c->compiled, from);
-    if (to != from) {
+    if (!c->q->tunnel) {
+        zones.v[zones.n++] = zone_of(c->compiled, from);
+    }
+    if (c->q->tunnel || (to != from && !c->m->node)) {
         zones.v[zones.n++] = zone_of(c->compiled, to);
     }
     return zones;
@@ -240,6 +252,20 @@ compare_packets(const struct comparison *c)
     return NULL;
 }
 
+/* Of what leaves by tunnel. */
+static const char *
+compare_outer(const struct comparison *c)
+{
+    const struct flow_tnl *outer = &c->o->packet.tunnel;
+    struct in6_addr destination = flow_tnl_dst(outer);
+
+    return (outer->tun_id != htonll(c->m->to->network->intent->vni)
+            ? arena_printf(c->arena, "its VNI is %"PRIu64,
+                           ntohll(outer->tun_id))
+            : !ipv6_addr_equals(&destination, &c->m->node->tunnel.ip)
+            ? "it goes to another node" : NULL);
+}
+
 static const char *
 compare_allowed(const struct comparison *c)
 {
@@ -252,13 +278,17 @@ compare_allowed(const struct comparison *c)
         return o->port != OFPP_IN_PORT ? "it is not answered"
                : o->tracked.n + o->committed.n ? "it is tracked"
                : compare_packets(c);
-    } else if (o->port != u16_to_ofp(endpoint_port(m->to))) {
+    } else if (o->port != u16_to_ofp(m->node ? TUNNEL_PORT
+                                     : endpoint_port(m->to))) {
         return arena_printf(c->arena, "it goes to port %u", o->port);
+    } else if (m->node && compare_outer(c)) {
+        return compare_outer(c);
     } else if (!is_deciding_rule(c, o->rule)) {
         return arena_printf(c->arena, "its rule is %#"PRIx64, o->rule);
     } else if (o->queue != m->queue) {
         return arena_printf(c->arena, "its queue is %u", o->queue);
-    } else if (strcmp(meter_owner(c, o->meter), m->charged->name)) {
+    } else if (strcmp(meter_owner(c, o->meter),
+                      m->charged ? m->charged->name : "")) {
         return arena_printf(c->arena, "it pays with meter %u of '%s'",
                             o->meter, meter_owner(c, o->meter));
     }
@@ -304,6 +334,10 @@ outcome_compare(const struct compiled *compiled, const struct question *q,
     struct meaning m = meaning_judge(compiled->policy, &mq);
     struct comparison c = { compiled, &mq, &m, o, arena };
 
+    if (m.from) {
+        mq.from = m.from;       /* Also of what came by tunnel. */
+    }
+
     const char *difference = o->broken ? o->broken : compare_counters(&c);
 
     return (difference ? difference
@@ -323,8 +357,7 @@ const char *
 meaning_text(const struct compiled *compiled, const struct question *q,
              struct arena *arena)
 {
-    struct meaning_question mq = ask(compiled, q);
-    struct meaning m = meaning_judge(compiled->policy, &mq);
+    struct meaning m = outcome_meaning(compiled, q);
     uint64_t id = m.rule ? m.rule->id : m.reason;
 
     if (m.answered) {

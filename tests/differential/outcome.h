@@ -46,6 +46,10 @@ void outcome_call_meter(struct outcome *, uint32_t id, uint32_t *meter);
 /* Adds 'zone'; 'o' is broken if there are too many. */
 void outcome_add_zone(struct outcome *, struct zones *, uint16_t zone);
 
+/* What the policy says about the question. */
+struct meaning outcome_meaning(const struct compiled *,
+                               const struct question *);
+
 /* Returns NULL if 'o' is what the policy means, else how it differs, in
  * 'arena'. */
 const char *outcome_compare(const struct compiled *, const struct question *,

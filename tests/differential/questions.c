@@ -51,6 +51,8 @@ draft_ends(struct draft *d)
 {
     const struct policy *policy = d->policy;
 
+    d->rule = NULL;
+    d->from = d->to = NULL;
     d->reply = rng_chance(d->rng, 40);
     if (policy->rules.n && rng_chance(d->rng, 75)) {
         d->rule = policy->rules.v[rng_below(d->rng, policy->rules.n)];
@@ -415,6 +417,20 @@ draft_connection(struct draft *d)
             : rng_chance(d->rng, 50) ? CONNECTION_NEW : CONNECTION_FORWARD);
 }
 
+static bool
+is_here(const struct policy_endpoint *e)
+{
+    return e->node && !strcmp(e->node->name.s, WORLD_NODE);
+}
+
+/* Endpoints of other nodes mostly send by tunnel, others pretend to. */
+static bool
+by_tunnel(const struct draft *d)
+{
+    return (d->policy->intent->encapsulation.s
+            && rng_chance(d->rng, is_here(d->from) ? 2 : 90));
+}
+
 void
 question_init(struct question *q, const struct policy *policy,
               struct rng *rng)
@@ -424,7 +440,9 @@ question_init(struct question *q, const struct policy *policy,
     struct flow whole;
 
     memset(q, 0, sizeof *q);
-    draft_ends(&d);
+    do {
+        draft_ends(&d);
+    } while (!is_here(d.from) && !is_here(d.to) && rng_chance(rng, 90));
     ovs_strlcpy(q->from, d.from->name, sizeof q->from);
     q->packet.in_port.ofp_port = u16_to_ofp(endpoint_port(d.from));
     q->packet.dl_src = d.from->intent->mac;
@@ -434,6 +452,9 @@ question_init(struct question *q, const struct policy *policy,
         draft_nd(&d);
     } else {
         draft_ip(&d);
+    }
+    if (by_tunnel(&d)) {
+        question_tunnel(q, policy, d.from, d.to, rng);
     }
     q->connection = draft_connection(&d);
     whole = q->packet;

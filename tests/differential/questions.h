@@ -17,13 +17,20 @@
 #include "sema/policy.h"
 
 struct question {
-    char from[64];              /* Name of the sender. */
+    char from[64];              /* Name of the sender, if that is here. */
+    bool tunnel;                /* It comes by tunnel. */
     struct flow packet;         /* Its in_port is the sender's. */
     enum connection connection;
     struct meaning_opener opener;
 };
 
 void question_init(struct question *, const struct policy *, struct rng *);
+
+/* The room behind question_init() that makes the packet from 'from' to 'to'
+ * come by tunnel, as from the node of 'from' or nearly so. */
+void question_tunnel(struct question *, const struct policy *,
+                     const struct policy_endpoint *from,
+                     const struct policy_endpoint *to, struct rng *);
 
 /* The packet for a reader, in 'arena'. */
 const char *question_text(const struct question *, struct arena *);

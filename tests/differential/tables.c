@@ -127,6 +127,7 @@ tables_create(const struct plan *plan, const char **reason)
         ofputil_port_map_put(&ports, u16_to_ofp(atoi(plan->ports.v[i] + 1)
                                                 + 1), plan->ports.v[i]);
     }
+    ofputil_port_map_put(&ports, u16_to_ofp(TUNNEL_PORT), PLAN_TUNNEL);
     switch_state_init(&t->state);
     *reason = plan->conflict ? plan->conflict
               : plan_to_flows(plan, &ports, &t->state);

@@ -19,6 +19,8 @@ static const char *const service_names[] = {
     "s0", "s1", "s2", "s3",
 };
 
+static const char *const node_names[MAX_NODES] = { WORLD_NODE, "n2", "n3" };
+
 static void
 put_comma(struct ds *ds)
 {
@@ -84,7 +86,7 @@ put_endpoint(struct ds *ds, const struct world *w, int i)
     ds_put_format(ds, ", \"mac\": \"02:00:00:00:00:%02x\"", e->mac);
     if (e->bound) {
         ds_put_format(ds, ", \"node\": \"%s\"",
-                      e->elsewhere ? "n2" : WORLD_NODE);
+                      node_names[e->node]);
     }
     put_addresses(ds, w, e);
     ds_put_char(ds, '}');
@@ -208,16 +210,37 @@ put_peerings(struct ds *ds, const struct world *w)
     ds_put_cstr(ds, "}}\n");
 }
 
+static void
+put_fabric(struct ds *ds, const struct world *w)
+{
+    ds_put_cstr(ds, "\"fabric\": {");
+    if (w->encapsulation) {
+        ds_put_format(ds, "\"encapsulation\": \"%s\"", w->encapsulation);
+    }
+    put_comma(ds);
+    ds_put_cstr(ds, "\"nodes\": {");
+    for (int i = 0; i < MAX_NODES; i++) {
+        put_comma(ds);
+        ds_put_format(ds, "\n  \"%s\": {", node_names[i]);
+        if (w->tunnels & 1u << i) {
+            ds_put_format(ds, "\"tunnel_address\": \"%s%d\"",
+                          w->underlay6 ? "2001:db8::" : "192.0.2.", i + 1);
+        }
+        put_comma(ds);
+        ds_put_cstr(ds, "\"uplinks\": {\"u\": {\"interface\": \"p0\", "
+                    "\"rate\": \"100Gbps\", \"burst\": \"256KiB\"}}}");
+    }
+    ds_put_cstr(ds, "}}");
+}
+
 const char *
 world_text(const struct world *w, struct arena *arena)
 {
-    static const char node[] = "{\"uplinks\": {\"u\": {\"interface\": \"p0\", "
-                               "\"rate\": \"100Gbps\", \"burst\": "
-                               "\"256KiB\"}}}";
     struct ds ds = DS_EMPTY_INITIALIZER;
 
-    ds_put_format(&ds, "{\"version\": 1, \"fabric\": {\"nodes\": {\"%s\": %s, "
-                  "\"n2\": %s}},\n \"classes\": {", WORLD_NODE, node, node);
+    ds_put_cstr(&ds, "{\"version\": 1, ");
+    put_fabric(&ds, w);
+    ds_put_cstr(&ds, ",\n \"classes\": {");
     for (int i = 0; i < MAX_CLASSES; i++) {
         put_comma(&ds);
         ds_put_format(&ds, "\"c%d\": {\"dscp\": %d, \"queue\": %d}", i,

@@ -51,6 +51,18 @@ init_services(struct world *w, struct rng *rng)
 }
 
 static void
+init_fabric(struct world *w, struct rng *rng)
+{
+    if (rng_chance(rng, 60)) {
+        w->encapsulation = rng_chance(rng, 50) ? "geneve" : "vxlan";
+        w->underlay6 = rng_chance(rng, 50);
+        for (int i = 0; i < MAX_NODES; i++) {
+            w->tunnels |= rng_chance(rng, 90) << i;
+        }
+    }
+}
+
+static void
 init_tenants(struct world *w, struct rng *rng)
 {
     w->n_tenants = 1 + rng_below(rng, MAX_TENANTS);
@@ -97,7 +109,8 @@ init_endpoints(struct world *w, struct rng *rng)
         e->role = rng_below(rng, 3);
         e->tier = rng_below(rng, 2);
         e->bound = rng_chance(rng, 97);
-        e->elsewhere = rng_chance(rng, 5);
+        e->node = (rng_chance(rng, w->encapsulation ? 45 : 5)
+                   ? 1 + rng_below(rng, MAX_NODES - 1) : 0);
     }
 }
 
@@ -177,6 +190,7 @@ world_init(struct world *w, uint64_t seed)
     memset(w, 0, sizeof *w);
     w->seed = seed;
     init_services(w, &rng);
+    init_fabric(w, &rng);
     init_tenants(w, &rng);
     init_endpoints(w, &rng);
     init_rules(w, &rng);

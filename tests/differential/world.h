@@ -22,11 +22,13 @@
 #include "random.h"
 #include "sema/policy.h"
 
-/* The node that is compiled for.  Some endpoints are on another. */
+/* The node that is compiled for.  Some endpoints are on others. */
 #define WORLD_NODE "n1"
 
 /* Endpoint "eN" has interface "iN", whose OpenFlow port is N + 1. */
+enum { TUNNEL_PORT = 30 };
 enum {
+    MAX_NODES = 3,
     MAX_TENANTS = 4, MAX_NETWORKS = 8, MAX_ENDPOINTS = 20, MAX_RULES = 24,
     MAX_SERVICES = 4, MAX_CLASSES = 3, MAX_CHOICES = 2,
 };
@@ -43,8 +45,8 @@ struct world_network {
 };
 
 struct world_endpoint {
-    bool left_out, bound, elsewhere, ip4, ip6, second;
-    int network, host, mac, role, tier;
+    bool left_out, bound, ip4, ip6, second;
+    int node, network, host, mac, role, tier;
 };
 
 struct world_selector {
@@ -63,6 +65,9 @@ struct world_rule {
 
 struct world {
     uint64_t seed;
+    const char *encapsulation;  /* NULL: no tunnels. */
+    bool underlay6;             /* Tunnel addresses are IPv6. */
+    unsigned int tunnels;       /* 1-bits: nodes that have tunnels. */
     int n_tenants, n_networks, n_endpoints, n_rules;
     struct world_tenant tenants[MAX_TENANTS];
     struct world_network networks[MAX_NETWORKS];
