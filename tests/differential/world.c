@@ -25,7 +25,9 @@ static const char *const builtin_services[] = {
 static int
 random_port(struct rng *rng)
 {
-    static const int ports[] = { 1, 22, 53, 67, 443, 4420, 4791, 8009, 65535 };
+    static const int ports[] = {
+        1, 22, 53, 67, 443, 4420, 4790, 4791, 8009, 65535,
+    };
 
     return (rng_chance(rng, 60) ? ports[rng_below(rng, ARRAY_SIZE(ports))]
             : 1 + (int) rng_below(rng, 65535));
