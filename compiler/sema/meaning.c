@@ -175,12 +175,25 @@ is_stateless(const struct policy *policy, const struct flow *packet)
                             packet->tp_dst));
 }
 
+static bool
+goes_backward(enum connection connection)
+{
+    return (connection == CONNECTION_REPLY
+            || connection == CONNECTION_RELATED);
+}
+
+static bool
+goes_forward(enum connection connection)
+{
+    return (connection == CONNECTION_NEW
+            || connection == CONNECTION_FORWARD);
+}
+
 /* Does it go to the side that opened its connection? */
 static bool
 is_backward(const struct meaning_question *q)
 {
-    return (q->connection == CONNECTION_REPLY
-            || q->connection == CONNECTION_RELATED);
+    return goes_backward(q->connection);
 }
 
 static struct meaning_opener
@@ -221,9 +234,7 @@ judge_fragment(const struct policy *policy, const struct meaning_question *q)
 static bool
 is_tracked(const struct meaning_question *q)
 {
-    return (q->connection == CONNECTION_NEW
-            || q->connection == CONNECTION_FORWARD
-            || is_backward(q));
+    return goes_forward(q->connection) || is_backward(q);
 }
 
 /* Whom the packet reaches, if policy lets it; NULL if nobody. */
@@ -316,7 +327,20 @@ find_rule(const struct policy *policy, const struct meaning_question *q,
     return best;
 }
 
-/* Questions 7 and 8. */
+/* Question 9: does the zone of the receiver's tenant agree? */
+static bool
+is_agreed(const struct policy *policy, const struct meaning_question *q,
+          const struct policy_endpoint *to)
+{
+    enum connection beyond = q->beyond ? *q->beyond : q->connection;
+
+    return (to->tenant == q->from->tenant || q->tunnel
+            || !endpoint_is_here(q, to) || is_stateless(policy, q->packet)
+            || (is_backward(q) ? goes_backward(beyond)
+                : goes_forward(beyond)));
+}
+
+/* Questions 7 to 9. */
 static struct meaning
 judge_route_and_policy(const struct policy *policy,
                        const struct meaning_question *q)
@@ -335,6 +359,9 @@ judge_route_and_policy(const struct policy *policy,
     m.rule = find_rule(policy, q, m.to);
     if (!m.rule) {
         m.reason = REASON_DEFAULT;
+    } else if (m.rule->kind != RULE_DENY && !is_agreed(policy, q, m.to)) {
+        m.rule = NULL;
+        m.reason = REASON_CT_INVALID;
     } else if (m.rule->kind != RULE_DENY) {
         const struct policy_class *class = m.rule->class;
 
@@ -346,7 +373,7 @@ judge_route_and_policy(const struct policy *policy,
     return m;
 }
 
-/* Questions 5 to 8. */
+/* Questions 5 to 9. */
 static struct meaning
 judge_connection(const struct policy *policy,
                  const struct meaning_question *q)
@@ -359,7 +386,7 @@ judge_connection(const struct policy *policy,
     return judge_route_and_policy(policy, q);
 }
 
-/* Questions 2 to 8 about an endpoint's packet. */
+/* Questions 2 to 9 about an endpoint's packet. */
 static struct meaning
 judge_admitted(const struct policy *policy, const struct meaning_question *q)
 {

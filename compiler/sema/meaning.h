@@ -41,6 +41,13 @@
  *     deny rule; else an allow rule or a peering; else the tenant's
  *     "default": "allow"; else "default".
  *
+ *  9. Is it allowed from one tenant to another, both here?  Each has a zone of
+ *     its own, and the receiver's must agree about the direction: from the
+ *     side that opened, the packet is new or known there too, from the other
+ *     it is a reply or an ICMP error.  Else "ct-invalid".  A connection that
+ *     passes is noted in the zones to which it is new, one that is denied in
+ *     none.
+ *
  * What is judged is the packet that opened the connection: a reply, or an ICMP
  * error for the opener, with both ends swapped, and fragments with the ports
  * of the whole.  The rule that let it begin has no say of its own: the present
@@ -85,7 +92,10 @@ struct meaning_question {
                                  * header that 'packet' says; 'from' is
                                  * NULL. */
     const struct flow *packet;  /* As it leaves the sender. */
-    enum connection connection;
+    enum connection connection; /* In the zone of the sender's tenant; by
+                                 * tunnel, of the receiver's. */
+    const enum connection *beyond;  /* In that of the receiver's, if it is
+                                     * another's and here; NULL: the same. */
     const struct meaning_opener *opener;    /* NULL: as the packet tells.  A
                                              * fragment and an ICMP error
                                              * cannot tell. */

@@ -2,6 +2,8 @@
 check_PROGRAMS += tests/differential/differential
 tests_differential_differential_SOURCES = \
 	tests/differential/differential.c \
+	tests/differential/draft-connection.c \
+	tests/differential/draft.h \
 	tests/differential/live.c \
 	tests/differential/live.h \
 	tests/differential/outcome.c \

@@ -132,9 +132,10 @@ report(struct world *w, struct live *live, const struct question *q)
            live ? "ofproto/trace" : "tables", c.text);
     if (!difference) {
         difference = differ(&c, tables, live, q, &o);
-        printf("from:    %s%s, connection %s\npacket:  %s\nmeaning: %s\n"
-               "switch:  %s\n", q->from, q->tunnel ? " by tunnel" : "",
-               connection_name(q->connection),
+        printf("from:    %s%s, connection %s, in the receiver's zone %s\n"
+               "packet:  %s\nmeaning: %s\nswitch:  %s\n", q->from,
+               q->tunnel ? " by tunnel" : "",
+               connection_name(q->connection), connection_name(q->beyond),
                question_text(q, c.arena), meaning_text(&c, q, c.arena),
                outcome_text(&o, c.arena));
     }

@@ -229,10 +229,9 @@ void
 live_run(struct live *live, const struct question *q, struct outcome *o,
          struct arena *arena)
 {
-    const char *state = ct_next(q->connection);
     const char *const args[] = {
-        "--ct-next", state, "--ct-next", state, live->bridge,
-        question_trace_text(q, arena),
+        "--ct-next", ct_next(q->connection), "--ct-next", ct_next(q->beyond),
+        live->bridge, question_trace_text(q, arena),
     };
     char *result = NULL, *error = NULL;
 

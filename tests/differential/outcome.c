@@ -19,6 +19,7 @@
 
 struct comparison {
     const struct compiled *compiled;
+    const struct question *question;
     const struct meaning_question *q;
     const struct meaning *m;
     const struct outcome *o;
@@ -50,12 +51,7 @@ outcome_add_zone(struct outcome *o, struct zones *zones, uint16_t zone)
 static struct meaning_question
 ask(const struct compiled *c, const struct question *q)
 {
-    return (struct meaning_question) {
-        .node = WORLD_NODE, .tunnel = q->tunnel,
-        .from = q->tunnel ? NULL : compiled_endpoint(c, q->from),
-        .packet = &q->packet, .connection = q->connection,
-        .opener = &q->opener,
-    };
+    return question_ask(q, compiled_endpoint(c, q->from));
 }
 
 struct meaning
@@ -125,6 +121,23 @@ expected_zones(const struct comparison *c)
     return zones;
 }
 
+/* Those of 'zones' in which the connection is new. */
+static struct zones
+zones_of_new(const struct comparison *c, const struct zones *zones)
+{
+    const enum connection states[] = {
+        c->question->connection, c->question->beyond,
+    };
+    struct zones noted = { .n = 0 };
+
+    for (size_t i = 0; i < zones->n && c->o->tracked.n; i++) {
+        if (states[i] == CONNECTION_NEW) {
+            noted.v[noted.n++] = zones->v[i];
+        }
+    }
+    return noted;
+}
+
 static bool
 zones_equal(const struct zones *a, const struct zones *b)
 {
@@ -139,8 +152,8 @@ zones_equal(const struct zones *a, const struct zones *b)
 static const char *
 compare_zones(const struct comparison *c)
 {
-    static const struct zones none = { .n = 0 };
     struct zones expected = expected_zones(c);
+    struct zones noted = zones_of_new(c, &expected);
     bool tracked = c->o->tracked.n > 0;
     bool roce = (is_ip_any(c->q->packet) && c->q->packet->nw_proto == 17
                  && !c->q->packet->nw_frag
@@ -150,9 +163,7 @@ compare_zones(const struct comparison *c)
         return tracked ? "it is tracked" : "it is not tracked";
     } else if (tracked && !zones_equal(&c->o->tracked, &expected)) {
         return "it is tracked in other zones";
-    } else if (!zones_equal(&c->o->committed,
-                            tracked && c->q->connection == CONNECTION_NEW
-                            ? &expected : &none)) {
+    } else if (!zones_equal(&c->o->committed, &noted)) {
         return "it is committed to other zones";
     }
     return NULL;
@@ -332,7 +343,7 @@ outcome_compare(const struct compiled *compiled, const struct question *q,
 {
     struct meaning_question mq = ask(compiled, q);
     struct meaning m = meaning_judge(compiled->policy, &mq);
-    struct comparison c = { compiled, &mq, &m, o, arena };
+    struct comparison c = { compiled, q, &mq, &m, o, arena };
 
     if (m.from) {
         mq.from = m.from;       /* Also of what came by tunnel. */

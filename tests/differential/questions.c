@@ -12,19 +12,10 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "draft.h"
 #include "packets.h"
 #include "util.h"
 #include "world.h"
-
-/* Both ends of a packet and the rule that it tries to fit, if any. */
-struct draft {
-    const struct policy *policy;
-    struct rng *rng;
-    const struct policy_endpoint *from, *to;
-    const struct policy_rule *rule;
-    bool reply;
-    struct question *q;
-};
 
 static const struct policy_endpoint *
 pick(struct rng *rng, const endpoint_vec *set)
@@ -46,6 +37,20 @@ any_endpoint(const struct draft *d)
     }
 }
 
+/* A rule, often a peering, of which there are fewer. */
+static const struct policy_rule *
+pick_rule(const struct draft *d)
+{
+    bool peering = rng_chance(d->rng, 25);
+    const struct policy_rule *rule = NULL;
+
+    for (int i = 0; i < 8 && (!rule || (peering
+                                        && rule->kind != RULE_PEERING)); i++) {
+        rule = d->policy->rules.v[rng_below(d->rng, d->policy->rules.n)];
+    }
+    return rule;
+}
+
 static void
 draft_ends(struct draft *d)
 {
@@ -55,7 +60,7 @@ draft_ends(struct draft *d)
     d->from = d->to = NULL;
     d->reply = rng_chance(d->rng, 40);
     if (policy->rules.n && rng_chance(d->rng, 75)) {
-        d->rule = policy->rules.v[rng_below(d->rng, policy->rules.n)];
+        d->rule = pick_rule(d);
         d->from = pick(d->rng, d->reply ? &d->rule->to : &d->rule->from);
         d->to = pick(d->rng, d->reply ? &d->rule->from : &d->rule->to);
     }
@@ -377,23 +382,6 @@ spoil(struct draft *d)
     }
 }
 
-/* Notes what opened the connection.  'whole' has the ports that a fragment or
- * an ICMP error does not tell. */
-static void
-draft_opener(struct draft *d, const struct flow *whole)
-{
-    struct question *q = d->q;
-    bool swap = (q->connection == CONNECTION_REPLY
-                 || q->connection == CONNECTION_RELATED);
-    const struct flow *known = (q->packet.nw_frag
-                                || q->connection == CONNECTION_RELATED
-                                ? whole : &q->packet);
-
-    q->opener.protocol = known->nw_proto;
-    q->opener.source = swap ? known->tp_dst : known->tp_src;
-    q->opener.destination = swap ? known->tp_src : known->tp_dst;
-}
-
 /* An ICMP error about the connection that the packet was drafted for. */
 static void
 draft_error(struct draft *d)
@@ -404,17 +392,6 @@ draft_error(struct draft *d)
     packet->nw_proto = ip6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP;
     packet->tp_src = htons(ip6 ? 1 : 3);
     packet->tp_dst = htons(4);
-}
-
-static enum connection
-draft_connection(struct draft *d)
-{
-    if (rng_chance(d->rng, 12)) {
-        return rng_below(d->rng, N_CONNECTIONS);
-    }
-    return (d->reply && rng_chance(d->rng, 20) ? CONNECTION_RELATED
-            : d->reply ? CONNECTION_REPLY
-            : rng_chance(d->rng, 50) ? CONNECTION_NEW : CONNECTION_FORWARD);
 }
 
 static bool
@@ -457,6 +434,7 @@ question_init(struct question *q, const struct policy *policy,
         question_tunnel(q, policy, d.from, d.to, rng);
     }
     q->connection = draft_connection(&d);
+    q->beyond = draft_beyond(&d);
     whole = q->packet;
     if (kind >= 16 && q->connection == CONNECTION_RELATED) {
         draft_error(&d);

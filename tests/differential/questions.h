@@ -20,11 +20,17 @@ struct question {
     char from[64];              /* Name of the sender, if that is here. */
     bool tunnel;                /* It comes by tunnel. */
     struct flow packet;         /* Its in_port is the sender's. */
-    enum connection connection;
+    enum connection connection; /* In the zone of the sender's tenant. */
+    enum connection beyond;     /* In that of the receiver's, if another. */
     struct meaning_opener opener;
 };
 
 void question_init(struct question *, const struct policy *, struct rng *);
+
+/* What the meaning is asked; 'from' is the sender.  It points into the
+ * question. */
+struct meaning_question question_ask(const struct question *,
+                                     const struct policy_endpoint *from);
 
 /* The room behind question_init() that makes the packet from 'from' to 'to'
  * come by tunnel, as from the node of 'from' or nearly so. */

@@ -211,15 +211,15 @@ run_table(struct run *run, struct flow *packet, uint8_t table)
 /* What lib/conntrack.c notes in the packet: the state and the addresses that
  * the connection was opened with. */
 static void
-set_ct_fields(struct flow *packet, const struct question *q, uint16_t zone)
+set_ct_fields(struct flow *packet, const struct question *q,
+              enum connection connection, uint16_t zone)
 {
-    bool swap = (q->connection == CONNECTION_REPLY
-                 || q->connection == CONNECTION_RELATED);
+    bool swap = (connection == CONNECTION_REPLY
+                 || connection == CONNECTION_RELATED);
 
-    packet->ct_state = connection_ct_state(q->connection);
+    packet->ct_state = connection_ct_state(connection);
     packet->ct_zone = zone;
-    if (q->connection == CONNECTION_NONE
-        || q->connection == CONNECTION_INVALID) {
+    if (connection == CONNECTION_NONE || connection == CONNECTION_INVALID) {
         return;
     }
     packet->ct_nw_proto = q->opener.protocol;
@@ -252,7 +252,8 @@ execute_ct(struct run *run, const struct flow *packet,
     if (!run->o->broken && ct->recirc_table != NX_CT_RECIRC_NONE) {
         struct flow clone = *packet;
 
-        set_ct_fields(&clone, run->q, zone);
+        set_ct_fields(&clone, run->q, run->o->tracked.n > 1 ? run->q->beyond
+                      : run->q->connection, zone);
         run_table(run, &clone, ct->recirc_table);
     }
 }

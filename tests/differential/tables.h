@@ -10,8 +10,9 @@
 /* A plan's flows in libopenvswitch's classifier, and a small interpreter of
  * the actions that they have.
  *
- * Connection tracking is what the question says: every ct() gives the packet
- * the same state, whatever the zone. */
+ * Connection tracking is what the question says: the first ct() gives the
+ * packet the state in the zone of the sender's tenant, each further one that
+ * in the receiver's. */
 
 #include "outcome.h"
 #include "questions.h"

@@ -358,6 +358,50 @@ START_TEST(test_opener)
 }
 END_TEST
 
+/* The zone of another tenant must agree about the direction. */
+START_TEST(test_beyond)
+{
+    static const char there[]
+        = X_GW("10.4.0.20") TCP(1, 4420);
+    static const char back[]
+        = GW(20, 4) "ip,nw_src=10.4.0.20,nw_dst=10.1.0.10,nw_ttl=9,"
+          TCP(4420, 1);
+    static const char inside[] = X_Y TCP(1, 8000);
+    static const struct {
+        const char *from, *packet;
+        enum connection connection, beyond;
+        bool allow;
+    } zones[] = {
+        { "a/x", there, CONNECTION_NEW, CONNECTION_NEW, true },
+        { "a/x", there, CONNECTION_NEW, CONNECTION_FORWARD, true },
+        { "a/x", there, CONNECTION_FORWARD, CONNECTION_NEW, true },
+        { "a/x", there, CONNECTION_NEW, CONNECTION_REPLY, false },
+        { "a/x", there, CONNECTION_FORWARD, CONNECTION_INVALID, false },
+        { "a/x", there, CONNECTION_FORWARD, CONNECTION_NONE, false },
+        { "b/t", back, CONNECTION_REPLY, CONNECTION_REPLY, true },
+        { "b/t", back, CONNECTION_REPLY, CONNECTION_NEW, false },
+        { "b/t", back, CONNECTION_REPLY, CONNECTION_FORWARD, false },
+        /* Within a tenant there is one zone. */
+        { "a/x", inside, CONNECTION_NEW, CONNECTION_INVALID, true },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(zones); i++) {
+        struct flow packet;
+        struct flow_wildcards given;
+        struct meaning_question q = {
+            .node = "n1", .from = endpoint(zones[i].from), .packet = &packet,
+            .connection = zones[i].connection, .beyond = &zones[i].beyond,
+        };
+        struct meaning m;
+
+        ck_assert_ptr_null(packet_parse(zones[i].packet, &packet, &given));
+        m = meaning_judge(u.policy, &q);
+        ck_assert_int_eq(m.allow, zones[i].allow);
+        ck_assert(m.allow || (!m.rule && m.reason == REASON_CT_INVALID));
+    }
+}
+END_TEST
+
 /* Without a node, the sender's own is meant. */
 START_TEST(test_no_node)
 {
@@ -393,6 +437,7 @@ meaning_suite(void)
     tcase_add_checked_fixture(tc, resolve_world, destroy_world);
     tcase_add_loop_test(tc, test_case, 0, ARRAY_SIZE(cases));
     tcase_add_test(tc, test_opener);
+    tcase_add_test(tc, test_beyond);
     tcase_add_test(tc, test_no_node);
     return suite;
 }

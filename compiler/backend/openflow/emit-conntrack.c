@@ -118,11 +118,35 @@ emit_track(struct emitter *e)
 static void
 emit_commit(struct emitter *e)
 {
-    emit_ct_flow(e, TABLE_COMMIT, PRIORITY_ALLOW, "ct_state=+trk+new",
+    emit_ct_flow(e, TABLE_COMMIT, PRIORITY_ALLOW,
+                 FORMAT(e, "ct_state=+trk+new,"REG_CROSSING"=%d", CROSSING_NO),
                  FORMAT(e, "ct(commit,zone="ZONE_FIELD"),goto_table:%d",
                         TABLE_PEER));
+    emit_flow(e, TABLE_COMMIT, PRIORITY_ALLOW, REASON_PIPELINE,
+              FORMAT(e, "ct_state=+trk+new,"REG_CROSSING"=%d", CROSSING_YES),
+              FORMAT(e, "set_field:%d->"REG_CROSSING",goto_table:%d",
+                     CROSSING_NEW, TABLE_PEER));
     emit_flow(e, TABLE_COMMIT, PRIORITY_DEFAULT, REASON_PIPELINE, "",
               FORMAT(e, "goto_table:%d", TABLE_PEER));
+}
+
+/* What opens a connection, or comes from the side that did, when the
+ * receiver's zone agrees: it is noted in the zones in which it is new. */
+static void
+emit_peer_forward(struct emitter *e, enum of_crossing crossing)
+{
+    const char *commit = (crossing == CROSSING_NEW
+                          ? "ct(commit,zone="ZONE_FIELD")," : "");
+
+    emit_ct_flow(e, TABLE_PEER_STATE, PRIORITY_ALLOW,
+                 FORMAT(e, "ct_state=+trk+new-rel-inv,"REG_DIRECTION"=%d,"
+                        REG_CROSSING"=%d", DIRECTION_FORWARD, crossing),
+                 FORMAT(e, "%sct(commit,zone="DEST_ZONE_FIELD"),"
+                        "goto_table:%d", commit, TABLE_CLASS));
+    emit_ct_flow(e, TABLE_PEER_STATE, PRIORITY_ALLOW,
+                 FORMAT(e, "ct_state=+trk+est-rpl-inv,"REG_DIRECTION"=%d,"
+                        REG_CROSSING"=%d", DIRECTION_FORWARD, crossing),
+                 FORMAT(e, "%sgoto_table:%d", commit, TABLE_CLASS));
 }
 
 /* A connection between two tenants is in both zones, so that each side's
@@ -131,25 +155,21 @@ static void
 emit_peer(struct emitter *e)
 {
     const char *to_class = FORMAT(e, "goto_table:%d", TABLE_CLASS);
+    const char *ct = FORMAT(e, "ct(table=%d,zone="DEST_ZONE_FIELD")",
+                            TABLE_PEER_STATE);
 
+    emit_ct_flow(e, TABLE_PEER, PRIORITY_ALLOW,
+                 FORMAT(e, REG_CROSSING"=%d", CROSSING_NEW), ct);
     for (int direction = DIRECTION_FORWARD; direction <= DIRECTION_REPLY;
          direction++) {
         emit_ct_flow(e, TABLE_PEER, PRIORITY_ALLOW,
-                     FORMAT(e, REG_CROSSING"=1,"REG_DIRECTION"=%d",
-                            direction),
-                     FORMAT(e, "ct(table=%d,zone="DEST_ZONE_FIELD")",
-                            TABLE_PEER_STATE));
+                     FORMAT(e, REG_CROSSING"=%d,"REG_DIRECTION"=%d",
+                            CROSSING_YES, direction), ct);
     }
     emit_flow(e, TABLE_PEER, PRIORITY_DEFAULT, REASON_PIPELINE, "", to_class);
 
-    emit_ct_flow(e, TABLE_PEER_STATE, PRIORITY_ALLOW,
-                 FORMAT(e, "ct_state=+trk+new-rel-inv,"REG_DIRECTION"=%d",
-                        DIRECTION_FORWARD),
-                 FORMAT(e, "ct(commit,zone="DEST_ZONE_FIELD"),goto_table:%d",
-                        TABLE_CLASS));
-    emit_flow(e, TABLE_PEER_STATE, PRIORITY_ALLOW, REASON_PIPELINE,
-              FORMAT(e, "ct_state=+trk+est-rpl-inv,"REG_DIRECTION"=%d",
-                     DIRECTION_FORWARD), to_class);
+    emit_peer_forward(e, CROSSING_YES);
+    emit_peer_forward(e, CROSSING_NEW);
     emit_flow(e, TABLE_PEER_STATE, PRIORITY_ALLOW, REASON_PIPELINE,
               FORMAT(e, "ct_state=+trk+est+rpl-inv,"REG_DIRECTION"=%d",
                      DIRECTION_REPLY), to_class);

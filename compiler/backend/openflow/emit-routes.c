@@ -22,7 +22,8 @@ deliver(struct emitter *e, const struct ir_endpoint *to, bool crossing)
                   "set_field:%#"PRIx32"->"REG_TO_TENANT","
                   "set_field:%#"PRIx32"->"REG_TO",goto_table:%d",
                   to->number, to->tenant->zone,
-                  crossing ? "set_field:1->"REG_CROSSING"," : "",
+                  crossing ? FORMAT(e, "set_field:%d->"REG_CROSSING",",
+                                    CROSSING_YES) : "",
                   to->tenant->number, to->group->number, TABLE_SELF);
 }
 

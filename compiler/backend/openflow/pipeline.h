@@ -54,7 +54,7 @@ enum of_table {
 #define REG_DIRECTION   "reg7"  /* enum of_direction. */
 #define REG_SERVICE     "reg8"  /* SERVICE_*; 0 is unknown. */
 #define REG_DEST_ZONE   "reg9"  /* Receiver's conntrack zone. */
-#define REG_CROSSING    "reg10" /* 1 if the receiver is another tenant's. */
+#define REG_CROSSING    "reg10" /* enum of_crossing. */
 /* The two sides of what a packet belongs to: "from" opened the connection.
  * Until TABLE_SIDES "from" is the sender and "to" the receiver. */
 #define REG_FROM_TENANT "reg11" /* Tenant number. */
@@ -82,6 +82,14 @@ enum of_direction {
     DIRECTION_FORWARD = 1,      /* From the side that opened it. */
     DIRECTION_REPLY = 2,
     DIRECTION_STATELESS = 3,
+};
+
+/* Is the receiver another tenant's? */
+enum of_crossing {
+    CROSSING_NO = 0,
+    CROSSING_YES = 1,
+    CROSSING_NEW = 2,           /* And the connection is new in the sender's
+                                 * zone, but not there yet. */
 };
 
 #define CLASS_VALUE(DSCP, QUEUE) (1u << 31 | (QUEUE) << 8 | (DSCP))

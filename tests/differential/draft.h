@@ -1,0 +1,32 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef DRAFT_H
+#define DRAFT_H 1
+
+/* The rooms behind question_init(). */
+
+#include "questions.h"
+
+/* Both ends of a packet and the rule that it tries to fit, if any. */
+struct draft {
+    const struct policy *policy;
+    struct rng *rng;
+    const struct policy_endpoint *from, *to;
+    const struct policy_rule *rule;
+    bool reply;
+    struct question *q;
+};
+
+/* What connection tracking knows of the packet, in both zones. */
+enum connection draft_connection(struct draft *);
+enum connection draft_beyond(struct draft *);
+
+/* Notes what opened the connection.  'whole' has the ports that a fragment or
+ * an ICMP error does not tell. */
+void draft_opener(struct draft *, const struct flow *whole);
+
+#endif /* draft.h */
