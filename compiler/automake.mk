@@ -5,6 +5,7 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/openflow/conjunction.c \
 	compiler/backend/openflow/conjunction.h \
 	compiler/backend/openflow/emit-conntrack.c \
+	compiler/backend/openflow/emit-dhcp.c \
 	compiler/backend/openflow/emit-limits.c \
 	compiler/backend/openflow/emit-policy.c \
 	compiler/backend/openflow/emit-ports.c \
@@ -67,12 +68,17 @@ libbulkhead_a_SOURCES = \
 	compiler/push/session.h \
 	compiler/push/tunnel.c \
 	compiler/sema/check-addressing.c \
+	compiler/sema/check-copies.c \
 	compiler/sema/check-overlay.c \
 	compiler/sema/check-peering.c \
 	compiler/sema/check.c \
 	compiler/sema/check.h \
 	compiler/sema/ident.c \
 	compiler/sema/ident.h \
+	compiler/sema/meaning-dhcp.c \
+	compiler/sema/meaning-dhcp.h \
+	compiler/sema/meaning-endpoint.c \
+	compiler/sema/meaning-endpoint.h \
 	compiler/sema/meaning-packet.c \
 	compiler/sema/meaning-packet.h \
 	compiler/sema/meaning-reach.c \

@@ -70,9 +70,9 @@ parse_state(const char *name, enum connection *connection)
 }
 
 static const char *
-class_name(const struct meaning *m)
+class_name(const struct policy_rule *rule)
 {
-    return m->rule->class ? m->rule->class->name : POLICY_BEST_EFFORT;
+    return rule && rule->class ? rule->class->name : POLICY_BEST_EFFORT;
 }
 
 static void
@@ -109,6 +109,49 @@ packet_text(const struct flow *packet)
     return text;
 }
 
+/* "rule 'a/web', intent.json:12:9". */
+static void
+print_rule(const struct policy_rule *rule)
+{
+    if (rule) {
+        show_rule(rule);
+        printf(", ");
+        show_rule_place(rule);
+    } else {
+        printf("DHCP, which the network's \"dhcp\" allows");
+    }
+}
+
+static void
+print_copies(const struct meaning *m)
+{
+    for (size_t i = 0; i < m->n_copies; i++) {
+        const struct meaning_copy *copy = &m->copies[i];
+
+        printf("copy         to %s, class %s: DSCP %u, queue %u; decided by ",
+               copy->to->name, class_name(copy->rule), copy->dscp,
+               copy->queue);
+        print_rule(copy->rule);
+        putchar('\n');
+    }
+    printf("charged      %s, for each copy\n", m->charged->name);
+}
+
+static void
+print_decision(const struct meaning *m)
+{
+    printf("decided by   ");
+    print_rule(m->rule);
+    putchar('\n');
+    if (m->allow) {
+        printf("class        %s: DSCP %u, queue %u\n", class_name(m->rule),
+               m->dscp, m->queue);
+        printf("charged      %s\n", m->charged->name);
+    }
+    printf("destination  %s%s%s\n", m->allow ? "" : "none; it would have "
+           "gone to ", m->to->name, m->routed ? ", through the gateway" : "");
+}
+
 static void
 print_number(const char *key, bool known, unsigned int value)
 {
@@ -120,22 +163,44 @@ print_number(const char *key, bool known, unsigned int value)
 }
 
 static void
+print_copies_json(const struct meaning *m)
+{
+    printf(", \"copies\": [");
+    for (size_t i = 0; i < m->n_copies; i++) {
+        const struct meaning_copy *copy = &m->copies[i];
+
+        printf("%s{\"destination\": \"%s\"", i ? ", " : "",
+               copy->to->name);
+        show_member("rule", copy->rule ? copy->rule->name : NULL);
+        show_member("class", class_name(copy->rule));
+        print_number("dscp", true, copy->dscp);
+        print_number("queue", true, copy->queue);
+        putchar('}');
+    }
+    putchar(']');
+}
+
+static void
 print_json(const struct meaning_question *q, const struct meaning *m,
            const char *note)
 {
     bool forwarded = m->allow && !m->answered;
+    bool one = forwarded && !m->n_copies;
     char *packet = packet_text(q->packet);
 
     printf("{\"verdict\": \"%s\"", m->allow ? "allow" : "deny");
     show_member("reason", m->allow || m->rule ? NULL
                 : reason_info(m->reason)->name);
     show_member("rule", m->rule ? m->rule->name : NULL);
-    show_member("class", forwarded ? class_name(m) : NULL);
+    show_member("class", one ? class_name(m->rule) : NULL);
     show_member("tenant", forwarded ? m->charged->name : NULL);
-    show_member("destination", forwarded ? m->to->name
+    show_member("destination", one ? m->to->name
                 : m->answered ? "answered here" : NULL);
-    print_number("dscp", forwarded, m->dscp);
-    print_number("queue", forwarded, m->queue);
+    print_number("dscp", one, m->dscp);
+    print_number("queue", one, m->queue);
+    if (m->n_copies) {
+        print_copies_json(m);
+    }
     if (m->rule) {
         show_rule_place_member(m->rule);
     } else {
@@ -164,22 +229,12 @@ print_table(const struct meaning_question *q, const struct meaning *m,
         printf("destination  answered here, for %s "ETH_ADDR_FMT"\n",
                m->answer_router ? "the gateway" : "the endpoint",
                ETH_ADDR_ARGS(m->answer));
-    } else if (!m->rule) {
-        print_reason(m);
+    } else if (m->n_copies) {
+        print_copies(m);
+    } else if (m->allow || m->rule) {
+        print_decision(m);
     } else {
-        printf("decided by   ");
-        show_rule(m->rule);
-        printf(", ");
-        show_rule_place(m->rule);
-        putchar('\n');
-        if (m->allow) {
-            printf("class        %s: DSCP %u, queue %u\n", class_name(m),
-                   m->dscp, m->queue);
-            printf("charged      %s\n", m->charged->name);
-        }
-        printf("destination  %s%s%s\n", m->allow ? "" : "none; it would have "
-               "gone to ", m->to->name,
-               m->routed ? ", through the gateway" : "");
+        print_reason(m);
     }
     if (note) {
         printf("note         %s\n", note);

@@ -171,12 +171,25 @@ decode_service(struct decoder *d, const struct value *v,
 }
 
 static void
+decode_dhcp(struct decoder *d, const struct value *v,
+            struct intent_network *network)
+{
+    static const struct member members[] = {
+        { "server", true }, { NULL, false },
+    };
+
+    if (v && decode_object(d, v, "dhcp", members)) {
+        network->dhcp_server = decode_text(d, v, "server");
+    }
+}
+
+static void
 decode_network(struct decoder *d, const struct value *v,
                struct intent_network *network)
 {
     static const struct member members[] = {
         { "vni", true }, { "subnets", true }, { "gateway", false },
-        { "mtu", false }, { NULL, false },
+        { "mtu", false }, { "dhcp", false }, { NULL, false },
     };
 
     network->name = decode_key(v);
@@ -188,6 +201,7 @@ decode_network(struct decoder *d, const struct value *v,
         decode_addresses(d, value_member(v, "gateway"), false,
                          &network->gateways);
         network->mtu = decode_mtu(d, v, MIN_MTU);
+        decode_dhcp(d, value_member(v, "dhcp"), network);
     }
 }
 

@@ -102,6 +102,7 @@ struct intent_network {
     const struct value *vni_at;
     address_vec subnets, gateways;
     struct mtu mtu;
+    struct text dhcp_server;    /* The name of an endpoint. */
 };
 
 struct intent_endpoint {

@@ -145,6 +145,7 @@ get_network(struct builder *b, const struct ir_tenant *tenant,
     network->mtu = network_mtu(b->policy, policy);
     network->gateway_mac = policy->gateway_mac;
     add_addresses(b, &policy->intent->gateways, &network->gateways);
+    network->dhcp = policy->dhcp_server != NULL;
     *vec_push(b->arena, &b->prog->networks) = network;
     return network;
 }
@@ -188,6 +189,7 @@ add_endpoint(struct builder *b, struct ir_tenant *tenant,
     e->tenant = tenant;
     e->network = network;
     e->node = node;
+    e->dhcp_server = policy == policy->network->dhcp_server;
     e->mac = intent->mac;
     add_addresses(b, &intent->addresses, &e->addresses);
     *vec_push(b->arena, &b->prog->endpoints) = e;

@@ -89,6 +89,7 @@ struct ir_network {
     uint16_t mtu;               /* Payload of a frame, in bytes. */
     struct eth_addr gateway_mac;
     ir_addresses gateways;      /* Empty: nothing leaves or enters it. */
+    bool dhcp;                  /* It names a DHCP server, here or not. */
 };
 
 /* Another node, behind a tunnel. */
@@ -119,6 +120,7 @@ struct ir_endpoint {
     const char *interface;      /* NULL if it is not here. */
     struct eth_addr mac;
     ir_addresses addresses;     /* Never empty. */
+    bool dhcp_server;           /* Its network's, which has 'dhcp'. */
 };
 
 VEC_TYPEDEF(ir_endpoint_vec, const struct ir_endpoint *);

@@ -334,6 +334,11 @@ check_endpoint(struct validator *v, const struct ir_endpoint *e)
     check_group(v, e);
     check_addresses(v, e->tenant, &e->addresses);
     once(v, "endpoint's number %#"PRIx32, e->number);
+    if (e->dhcp_server && !e->network->dhcp) {
+        fail(v, "its network has no DHCP");
+    } else if (e->dhcp_server) {
+        once(v, "DHCP server of network '%s'", e->network->name);
+    }
     if (!e->node == !e->interface
         || (!e->node && !(e->tenant->here && e->network->here))) {
         fail(v, "it is here on an interface, or on another node");

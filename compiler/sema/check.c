@@ -312,6 +312,7 @@ policy_check(const struct policy *policy, struct arena *arena,
         check_peerings(policy, arena, diags);
         check_overlay(policy, diags);
     }
+    check_receivers(policy, diags);
     check_bandwidth(policy, diags);
     check_classes(policy, arena, diags);
     check_ids(policy, arena, diags);

@@ -18,6 +18,7 @@ struct arena;
 struct diags;
 struct in6_addr;
 struct policy;
+struct policy_tenant;
 
 void policy_check(const struct policy *, struct arena *, struct diags *);
 
@@ -30,6 +31,13 @@ void check_overlay(const struct policy *, struct diags *);
 /* Consent, gateways and routes between tenants, once the addresses of each
  * are known to be right. */
 void check_peerings(const struct policy *, struct arena *, struct diags *);
+
+/* Finds the DHCP servers that the networks of a tenant name, once it has its
+ * endpoints. */
+void resolve_dhcp(const struct policy_tenant *, struct diags *);
+
+/* Networks that copy packets to their endpoints. */
+void check_receivers(const struct policy *, struct diags *);
 
 /* Is 'ip' an address of 'subnet'? */
 bool subnet_holds(const struct address *subnet, const struct in6_addr *ip);

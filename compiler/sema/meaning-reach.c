@@ -12,21 +12,10 @@
 
 #include "flow.h"
 #include "packets.h"
+#include "sema/meaning-endpoint.h"
 #include "sema/meaning-packet.h"
 #include "sema/meaning.h"
 #include "util.h"
-
-bool
-endpoint_has_address(const struct policy_endpoint *e,
-                     const struct in6_addr *ip)
-{
-    for (size_t i = 0; i < e->intent->addresses.n; i++) {
-        if (ipv6_addr_equals(&e->intent->addresses.v[i].ip, ip)) {
-            return true;
-        }
-    }
-    return false;
-}
 
 bool
 endpoint_is_in(const struct policy_endpoint *e, const endpoint_vec *set)

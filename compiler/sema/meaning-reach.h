@@ -14,11 +14,8 @@
 
 #include "sema/policy.h"
 
-struct in6_addr;
 struct meaning_question;
 
-bool endpoint_has_address(const struct policy_endpoint *,
-                          const struct in6_addr *);
 bool endpoint_is_in(const struct policy_endpoint *, const endpoint_vec *);
 
 /* On the question's node? */

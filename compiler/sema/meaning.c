@@ -14,6 +14,8 @@
 
 #include "flow.h"
 #include "packets.h"
+#include "sema/meaning-dhcp.h"
+#include "sema/meaning-endpoint.h"
 #include "sema/meaning-packet.h"
 #include "sema/meaning-reach.h"
 #include "util.h"
@@ -32,31 +34,6 @@ static struct meaning
 deny(enum reason reason)
 {
     return (struct meaning) { .reason = reason };
-}
-
-static bool
-has_ip6(const struct policy_endpoint *e)
-{
-    for (size_t i = 0; i < e->intent->addresses.n; i++) {
-        if (!IN6_IS_ADDR_V4MAPPED(&e->intent->addresses.v[i].ip)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* IPv6 hosts solicit from the link-local address that follows from their MAC
- * as well (RFC 4291 section 2.5.1). */
-static bool
-is_link_local(const struct policy_endpoint *e, const struct in6_addr *ip)
-{
-    struct in6_addr link_local;
-
-    if (!has_ip6(e)) {
-        return false;
-    }
-    in6_generate_lla(e->intent->mac, &link_local);
-    return ipv6_addr_equals(ip, &link_local);
 }
 
 /* Is an ARP or neighbor discovery message a request, and is all that it says
@@ -79,7 +56,7 @@ is_true_request(const struct policy_endpoint *e, const struct flow *packet)
      * address already; nobody can have. */
     return (packet_icmp6_type(packet) == ND_NEIGHBOR_SOLICIT && !packet->tp_dst
             && (endpoint_has_address(e, &source)
-                || is_link_local(e, &source)));
+                || endpoint_has_link_local(e, &source)));
 }
 
 static struct meaning
@@ -113,7 +90,9 @@ judge_neighbor_message(const struct policy *policy,
         const struct policy_endpoint *e = tenant->endpoints.v[i];
 
         if (e->network == network && endpoint_is_reached(policy, q, e)
-            && endpoint_has_address(e, &target)) {
+            && (endpoint_has_address(e, &target)
+                || (network->dhcp_server
+                    && endpoint_has_link_local(e, &target)))) {
             return answer(e->intent->mac, false);
         }
     }
@@ -345,7 +324,10 @@ static struct meaning
 judge_route_and_policy(const struct policy *policy,
                        const struct meaning_question *q)
 {
-    struct meaning m = { .from = q->from, .routed = is_to_gateway(q) };
+    struct meaning m = {
+        .from = q->from, .routed = is_to_gateway(q),
+        .untracked = is_stateless(policy, q->packet),
+    };
 
     if (m.routed && q->packet->nw_ttl <= 1) {
         return deny(REASON_TTL);
@@ -390,7 +372,9 @@ judge_connection(const struct policy *policy,
 static struct meaning
 judge_admitted(const struct policy *policy, const struct meaning_question *q)
 {
-    if (packet_is_forbidden(q->packet)) {
+    if (dhcp_speaks(q)) {
+        return dhcp_judge(q);
+    } else if (packet_is_forbidden(q->packet)) {
         return deny(REASON_FORBIDDEN_REPLY);
     } else if (packet_is_neighbor_message(q->packet)) {
         return judge_neighbor_message(policy, q);

@@ -19,8 +19,10 @@
  *     that has an endpoint which may have to do with one here, for this node's
  *     own tunnel address, and for a network that has an endpoint here?  Else
  *     "unknown-peer".
- *  2. Is it a router solicitation or advertisement, a redirect, or from a
- *     DHCP server's port?  "forbidden-reply".
+ *  2. Is it DHCP of a network that names a server?  A client reaches that
+ *     server only, and the server its clients; else "spoof" or "unreachable".
+ *     None comes by tunnel.  Is it a router solicitation or advertisement, a
+ *     redirect, or otherwise from a DHCP server's port?  "forbidden-reply".
  *  3. Is it ARP or neighbor discovery?  What is not a request that tells the
  *     truth about its sender is "spoof", and all that comes by tunnel.  The
  *     node answers for the gateways of the sender's network and for its
@@ -101,8 +103,17 @@ struct meaning_question {
                                              * cannot tell. */
 };
 
+/* A receiver of a packet for many. */
+struct meaning_copy {
+    const struct policy_endpoint *to;
+    const struct policy_rule *rule;     /* That allows it, or NULL. */
+    uint8_t dscp;               /* Written into it; ECN is kept. */
+    uint16_t queue;
+};
+
 struct meaning {
     bool allow;
+    bool untracked;             /* It goes round connection tracking. */
     const struct policy_tenant *counted;    /* Whose limit of packets counts
                                              * it, whatever the verdict; NULL
                                              * if nobody's. */
@@ -123,6 +134,11 @@ struct meaning {
     uint16_t queue;
     const struct policy_tenant *charged;    /* Whose meter pays; NULL: the
                                              * sender's node made it pay. */
+
+    /* A packet for many, if it is allowed: those who get it, sorted by
+     * name.  'to' is NULL then, and 'rule'. */
+    size_t n_copies;
+    struct meaning_copy copies[MAX_RECEIVERS];
 
     /* ARP and neighbor discovery. */
     bool answered;              /* By the node, in the name of ... */

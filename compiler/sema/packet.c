@@ -248,8 +248,11 @@ complete_ethernet(const struct policy_endpoint *from, struct flow *packet)
 
     if (packet->dl_type == htons(ETH_TYPE_ARP)) {
         packet->dl_dst = eth_addr_broadcast;
-    } else if (is_nd(packet, NULL)) {
-        ipv6_multicast_to_ethernet(&packet->dl_dst, &packet->ipv6_dst);
+    } else if (ipv6_addr_is_multicast(&ip)) {
+        ipv6_multicast_to_ethernet(&packet->dl_dst, &ip);
+    } else if (IN6_IS_ADDR_V4MAPPED(&ip)
+               && packet->nw_dst == htonl(INADDR_BROADCAST)) {
+        packet->dl_dst = eth_addr_broadcast;
     } else if (to) {
         packet->dl_dst = to->intent->mac;
     } else if (is_gateway(network->intent, &ip)
@@ -284,6 +287,14 @@ complete_nd(const struct policy_endpoint *from,
     }
 }
 
+/* RFC 4291 section 2.7. */
+static bool
+is_link_scope(const struct in6_addr *ip)
+{
+    return (IN6_IS_ADDR_LINKLOCAL(ip)
+            || (ipv6_addr_is_multicast(ip) && (ip->s6_addr[1] & 0xf) == 2));
+}
+
 static bool
 complete_source(const struct policy_endpoint *from,
                 const struct flow_wildcards *given, struct flow *packet)
@@ -293,6 +304,9 @@ complete_source(const struct policy_endpoint *from,
 
     if (ip && ip6 && ipv6_is_zero(&given->masks.ipv6_src)) {
         packet->ipv6_src = *ip;
+        if (is_link_scope(&packet->ipv6_dst) && !is_nd(packet, NULL)) {
+            in6_generate_lla(from->intent->mac, &packet->ipv6_src);
+        }
     } else if (ip && !ip6 && !given->masks.nw_src) {
         packet->nw_src = in6_addr_get_mapped_ipv4(ip);
     }

@@ -256,6 +256,7 @@ add_tenant(struct resolver *r, const struct intent_tenant *intent)
         add_endpoint(r, tenant, &intent->endpoints.v[i]);
     }
     SORT_BY_NAME(&tenant->endpoints, endpoint);
+    resolve_dhcp(tenant, r->diags);
     *vec_push(r->arena, &r->policy->tenants) = tenant;
 }
 
@@ -420,8 +421,7 @@ add_intent_rule(struct resolver *r, const struct intent_rule *intent,
     rule->service = RESOLVE(r, &r->policy->services, intent->service,
                             "service");
     if (intent->deny && intent->class.s) {
-        const struct value *at = intent->class.at;
-        struct diag *d = value_error(r->diags, at,
+        struct diag *d = value_error(r->diags, intent->class.at,
                                      "a rule that denies has no class");
         diag_remedy(r->diags, d, "remove the class");
     }

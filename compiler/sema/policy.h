@@ -46,6 +46,8 @@ struct policy_network {
     const struct policy_tenant *tenant;
     const struct intent_network *intent;
     struct eth_addr gateway_mac;    /* Derived from the VNI. */
+    const struct policy_endpoint *dhcp_server;  /* In this network; NULL if
+                                                 * it names none. */
 };
 
 struct policy_endpoint {
@@ -57,6 +59,10 @@ struct policy_endpoint {
     size_t index;               /* In the order of tenants and names. */
     bool bound;                 /* Node, interface, MAC, address: all known? */
 };
+
+/* So many endpoints of a network that copies packets to its endpoints may be on
+ * one node: what the copies of a packet cost is bounded. */
+enum { MAX_RECEIVERS = 128 };
 
 struct policy_tenant {
     const char *name;

@@ -8,6 +8,7 @@ tests_differential_differential_SOURCES = \
 	tests/differential/live.h \
 	tests/differential/outcome.c \
 	tests/differential/outcome.h \
+	tests/differential/questions-services.c \
 	tests/differential/questions-text.c \
 	tests/differential/questions-tunnel.c \
 	tests/differential/questions.c \

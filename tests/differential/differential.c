@@ -36,7 +36,7 @@ struct options {
 enum { PACKETS_AN_INTENT = 200, TRACES_AN_INTENT = 50 };
 
 struct tally {
-    size_t intents, flows, packets, allowed, answered;
+    size_t intents, flows, packets, allowed, answered, dhcp, copied, copies;
     size_t by_tunnel;           /* Allowed ones: */
     size_t from_tunnel, to_tunnel;
     size_t connections[N_CONNECTIONS];
@@ -71,7 +71,7 @@ differ(struct compiled *c, const struct tables *tables, struct live *live,
        const struct question *q, struct outcome *o)
 {
     if (live) {
-        live_run(live, q, o, c->arena);
+        live_run(live, q, question_is_tracked(c, q), o, c->arena);
     } else {
         tables_run(tables, q, o);
     }
@@ -156,6 +156,11 @@ count(struct tally *tally, const struct compiled *c, const struct question *q)
     tally->connections[q->connection]++;
     if (m.answered) {
         tally->answered++;
+    } else if (m.n_copies) {
+        tally->copied++;
+        tally->copies += m.n_copies;
+    } else if (m.allow && !m.rule) {
+        tally->dhcp++;
     } else if (m.rule) {
         tally->allowed += m.allow;
         tally->kinds[m.rule->kind]++;
@@ -209,9 +214,11 @@ print_tally(const struct tally *tally, const char *judge)
     for (int i = 0; i < N_CONNECTIONS; i++) {
         printf(" %s %zu", connection_name(i), tally->connections[i]);
     }
-    printf("\n# by tunnel %zu, allowed from one %zu, into one %zu\n# allowed %zu, answered %zu;",
+    printf("\n# by tunnel %zu, allowed from one %zu, into one %zu\n# allowed "
+           "%zu, answered %zu, DHCP %zu, copied %zu to %zu;",
            tally->by_tunnel, tally->from_tunnel, tally->to_tunnel,
-           tally->allowed, tally->answered);
+           tally->allowed, tally->answered, tally->dhcp, tally->copied,
+           tally->copies);
     for (int i = 0; i < 4; i++) {
         printf(" %s %zu", rule_kind_name(i), tally->kinds[i]);
     }

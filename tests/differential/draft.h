@@ -7,7 +7,10 @@
 #ifndef DRAFT_H
 #define DRAFT_H 1
 
-/* The rooms behind question_init(). */
+/* The rooms behind question_init(): a question in the making. */
+
+#include <netinet/in.h>
+#include <stdbool.h>
 
 #include "questions.h"
 
@@ -28,5 +31,14 @@ enum connection draft_beyond(struct draft *);
 /* Notes what opened the connection.  'whole' has the ports that a fragment or
  * an ICMP error does not tell. */
 void draft_opener(struct draft *, const struct flow *whole);
+
+/* One of the addresses that 'e' has in the family, else nobody's. */
+struct in6_addr draft_address(struct rng *, const struct policy_endpoint *e,
+                              bool ip6);
+void draft_set_source(struct flow *, struct in6_addr);
+void draft_set_destination(struct flow *, struct in6_addr);
+
+/* DHCP of the sender's network: a request, or the server's answer. */
+void draft_dhcp(struct draft *);
 
 #endif /* draft.h */

@@ -94,6 +94,12 @@ ct_next(enum connection connection)
     OVS_NOT_REACHED();
 }
 
+static const char *
+strip(const char *s)
+{
+    return s + strspn(s, " ");
+}
+
 /* A line of an executed flow or action. */
 static void
 read_line(const char *line, struct outcome *o, uint32_t *queue,
@@ -113,15 +119,13 @@ read_line(const char *line, struct outcome *o, uint32_t *queue,
         *queue = n;
     } else if (sscanf(line, " meter:%u", &n) == 1) {
         outcome_call_meter(o, n, meter);
-    } else if (sscanf(line, " output:%u", &n) == 1
-               || !strcmp(line, "    IN_PORT")) {
-        if (o->out) {
-            o->broken = "it goes to two ports";
-        }
-        o->out = true;
-        o->port = (line[4] == 'I' ? OFPP_IN_PORT : u16_to_ofp(n));
-        o->queue = *queue;
-        o->meter = *meter;
+    } else if (sscanf(line, " output:%u", &n) == 1) {
+        outcome_deliver(o, u16_to_ofp(n), *meter, *queue);
+    } else if (!strcmp(line, "    IN_PORT")) {
+        outcome_deliver(o, OFPP_IN_PORT, *meter, *queue);
+    } else if (!strncmp(strip(line), "clone(", strlen("clone("))) {
+        o->rule = 0;            /* What the copy meets is its own. */
+        *queue = *meter = 0;
     }
 }
 
@@ -158,7 +162,7 @@ read_datapath_actions(const char *actions, struct outcome *o, bool *drops)
                          zone ? atoi(zone + strlen("zone=")) : 0);
         ct += strlen("ct(");
     }
-    read_outer(actions, &o->packet.tunnel);
+    read_outer(actions, &o->out[0].packet.tunnel);
     /* A packet that is dropped may have been counted before. */
     *drops = (!strcmp(actions, "drop")
               || (!strncmp(actions, "meter(", strlen("meter("))
@@ -176,7 +180,7 @@ find_value(const char *flow, const char *key)
 
 /* "Final flow: tcp,reg0=...,dl_src=...": what is known of the packet. */
 static void
-read_final_flow(const char *flow, struct outcome *o)
+read_final_flow(const char *flow, struct flow *packet)
 {
     int n;
 
@@ -184,14 +188,14 @@ read_final_flow(const char *flow, struct outcome *o)
         return;
     }
     ovs_scan(find_value(flow, "dl_src="), ETH_ADDR_SCAN_FMT,
-             ETH_ADDR_SCAN_ARGS(o->packet.dl_src));
+             ETH_ADDR_SCAN_ARGS(packet->dl_src));
     ovs_scan(find_value(flow, "dl_dst="), ETH_ADDR_SCAN_FMT,
-             ETH_ADDR_SCAN_ARGS(o->packet.dl_dst));
+             ETH_ADDR_SCAN_ARGS(packet->dl_dst));
     if (sscanf(find_value(flow, "nw_tos="), "%d", &n) == 1) {
-        o->packet.nw_tos = n;
+        packet->nw_tos = n;
     }
     if (sscanf(find_value(flow, "nw_ttl="), "%d", &n) == 1) {
-        o->packet.nw_ttl = n;
+        packet->nw_ttl = n;
     }
 }
 
@@ -200,17 +204,16 @@ read_trace(char *trace, const struct question *q, struct outcome *o)
 {
     static const char final[] = "Final flow: ";
     static const char datapath[] = "Datapath actions: ";
+    struct flow packet = q->packet;
     uint32_t queue = 0, meter = 0;
     bool drops = true;
     char *save = NULL;
 
-    o->packet = q->packet;
-    memset(&o->packet.tunnel, 0, sizeof o->packet.tunnel);
     o->headers_only = true;
     for (char *line = strtok_r(trace, "\n", &save); line && !o->broken;
          line = strtok_r(NULL, "\n", &save)) {
         if (!strncmp(line, final, strlen(final))) {
-            read_final_flow(line + strlen(final), o);
+            read_final_flow(line + strlen(final), &packet);
         } else if (!strncmp(line, datapath, strlen(datapath))) {
             read_datapath_actions(line + strlen(datapath), o, &drops);
         } else if (strstr(line, "Translation failed")) {
@@ -219,19 +222,21 @@ read_trace(char *trace, const struct question *q, struct outcome *o)
             read_line(line, o, &queue, &meter);
         }
     }
-    if (o->out == drops && !o->broken) {
+    packet.tunnel = o->out[0].packet.tunnel;
+    o->out[0].packet = packet;
+    if (!o->n_out != drops && !o->broken) {
         o->broken = (drops ? "it has an output but is dropped"
                      : "it has no output but datapath actions");
     }
 }
 
 void
-live_run(struct live *live, const struct question *q, struct outcome *o,
-         struct arena *arena)
+live_run(struct live *live, const struct question *q, bool tracked,
+         struct outcome *o, struct arena *arena)
 {
     const char *const args[] = {
         "--ct-next", ct_next(q->connection), "--ct-next", ct_next(q->beyond),
-        live->bridge, question_trace_text(q, arena),
+        live->bridge, question_trace_text(q, tracked, arena),
     };
     char *result = NULL, *error = NULL;
 

@@ -26,6 +26,24 @@ struct comparison {
     struct arena *arena;
 };
 
+struct delivery *
+outcome_deliver(struct outcome *o, ofp_port_t port, uint32_t meter,
+                uint32_t queue)
+{
+    struct delivery *out = &o->out[o->n_out];
+
+    if (o->n_out + 1 >= MAX_ENDPOINTS) {
+        o->broken = "it goes to too many ports";
+    } else {
+        o->n_out++;
+    }
+    out->port = port;
+    out->rule = o->rule;
+    out->meter = meter;
+    out->queue = queue;
+    return out;
+}
+
 void
 outcome_call_meter(struct outcome *o, uint32_t id, uint32_t *meter)
 {
@@ -75,13 +93,13 @@ find_rule(const struct compiled *c, uint64_t cookie)
 
 /* Is the flow's cookie that of the deciding rule, or of one as strong? */
 static bool
-is_deciding_rule(const struct comparison *c, uint64_t cookie)
+is_deciding_rule(const struct comparison *c, const struct policy_rule *decides,
+                 const struct policy_endpoint *to, uint64_t cookie)
 {
     const struct policy_rule *rule = find_rule(c->compiled, cookie);
 
-    return (rule && rule->kind == c->m->rule->kind
-            && meaning_rule_speaks(c->compiled->policy, rule, c->q,
-                                   c->m->to));
+    return (rule && rule->kind == decides->kind
+            && meaning_rule_speaks(c->compiled->policy, rule, c->q, to));
 }
 
 /* The tenant's number of a zone on this node: its own and nobody else's. */
@@ -109,7 +127,7 @@ static struct zones
 expected_zones(const struct comparison *c)
 {
     const struct policy_tenant *from = c->m->from->tenant;
-    const struct policy_tenant *to = c->m->to->tenant;
+    const struct policy_tenant *to = c->m->to ? c->m->to->tenant : from;
     struct zones zones = { .n = 0 };
 
     if (!c->q->tunnel) {
@@ -155,11 +173,8 @@ compare_zones(const struct comparison *c)
     struct zones expected = expected_zones(c);
     struct zones noted = zones_of_new(c, &expected);
     bool tracked = c->o->tracked.n > 0;
-    bool roce = (is_ip_any(c->q->packet) && c->q->packet->nw_proto == 17
-                 && !c->q->packet->nw_frag
-                 && c->q->packet->tp_dst == htons(4791));
 
-    if (tracked == roce) {
+    if (tracked == c->m->untracked) {
         return tracked ? "it is tracked" : "it is not tracked";
     } else if (tracked && !zones_equal(&c->o->tracked, &expected)) {
         return "it is tracked in other zones";
@@ -186,9 +201,9 @@ meter_owner(const struct comparison *c, uint32_t meter)
     return "";
 }
 
-/* The packet as it should arrive, or the answer. */
+/* The packet as it should arrive, of a class of 'dscp', or the answer. */
 static struct flow
-expected_packet(const struct comparison *c)
+expected_packet(const struct comparison *c, uint8_t dscp)
 {
     const struct meaning *m = c->m;
     struct flow packet = *c->q->packet;
@@ -216,7 +231,7 @@ expected_packet(const struct comparison *c)
                                       : 0x60000000);
         packet.tcp_flags = htons(2);    /* The option's type. */
     } else {
-        packet.nw_tos = m->dscp << 2 | (packet.nw_tos & IP_ECN_MASK);
+        packet.nw_tos = dscp << 2 | (packet.nw_tos & IP_ECN_MASK);
         if (m->routed) {
             packet.dl_src = m->to->network->gateway_mac;
             packet.dl_dst = m->to->intent->mac;
@@ -244,9 +259,10 @@ bare(const struct flow *packet)
 }
 
 static const char *
-compare_packets(const struct comparison *c)
+compare_packets(const struct comparison *c, const struct delivery *out,
+                uint8_t dscp)
 {
-    struct flow expected = expected_packet(c), got = bare(&c->o->packet);
+    struct flow expected = expected_packet(c, dscp), got = bare(&out->packet);
     bool ip = is_ip_any(&expected);
 
     expected = bare(&expected);
@@ -265,9 +281,9 @@ compare_packets(const struct comparison *c)
 
 /* Of what leaves by tunnel. */
 static const char *
-compare_outer(const struct comparison *c)
+compare_outer(const struct comparison *c, const struct delivery *out)
 {
-    const struct flow_tnl *outer = &c->o->packet.tunnel;
+    const struct flow_tnl *outer = &out->packet.tunnel;
     struct in6_addr destination = flow_tnl_dst(outer);
 
     return (outer->tun_id != htonll(c->m->to->network->intent->vni)
@@ -277,35 +293,70 @@ compare_outer(const struct comparison *c)
             ? "it goes to another node" : NULL);
 }
 
+/* What 'copy' gets, and how. */
+static const char *
+compare_delivery(const struct comparison *c, const struct delivery *out,
+                 const struct meaning_copy *copy)
+{
+    const struct meaning *m = c->m;
+
+    if (out->port != u16_to_ofp(m->node ? TUNNEL_PORT
+                                : endpoint_port(copy->to))) {
+        return arena_printf(c->arena, "it goes to port %u", out->port);
+    } else if (m->node && compare_outer(c, out)) {
+        return compare_outer(c, out);
+    } else if (copy->rule ? !is_deciding_rule(c, copy->rule, copy->to,
+                                              out->rule) : out->rule) {
+        return arena_printf(c->arena, "its rule is %#"PRIx64, out->rule);
+    } else if (out->queue != copy->queue) {
+        return arena_printf(c->arena, "its queue is %u", out->queue);
+    } else if (strcmp(meter_owner(c, out->meter),
+                      m->charged ? m->charged->name : "")) {
+        return arena_printf(c->arena, "it pays with meter %u of '%s'",
+                            out->meter, meter_owner(c, out->meter));
+    }
+    return (m->n_copies && c->o->headers_only ? NULL
+            : compare_packets(c, out, copy->dscp));
+}
+
+/* Both are in the order of the receivers' names. */
+static const char *
+compare_copies(const struct comparison *c)
+{
+    const char *difference = compare_zones(c);
+
+    if (c->o->n_out != c->m->n_copies) {
+        return arena_printf(c->arena, "it goes to %"PRIuSIZE" receivers, not "
+                            "%"PRIuSIZE, c->o->n_out, c->m->n_copies);
+    }
+    for (size_t i = 0; i < c->m->n_copies && !difference; i++) {
+        difference = compare_delivery(c, &c->o->out[i], &c->m->copies[i]);
+    }
+    return difference;
+}
+
 static const char *
 compare_allowed(const struct comparison *c)
 {
     const struct meaning *m = c->m;
     const struct outcome *o = c->o;
+    const struct delivery *out = &o->out[0];
 
-    if (!o->out) {
+    if (!o->n_out) {
         return arena_printf(c->arena, "it is dropped by %#"PRIx64, o->cookie);
+    } else if (m->n_copies) {
+        return compare_copies(c);
+    } else if (o->n_out > 1) {
+        return "it goes to two ports";
     } else if (m->answered) {
-        return o->port != OFPP_IN_PORT ? "it is not answered"
+        return out->port != OFPP_IN_PORT ? "it is not answered"
                : o->tracked.n + o->committed.n ? "it is tracked"
-               : compare_packets(c);
-    } else if (o->port != u16_to_ofp(m->node ? TUNNEL_PORT
-                                     : endpoint_port(m->to))) {
-        return arena_printf(c->arena, "it goes to port %u", o->port);
-    } else if (m->node && compare_outer(c)) {
-        return compare_outer(c);
-    } else if (!is_deciding_rule(c, o->rule)) {
-        return arena_printf(c->arena, "its rule is %#"PRIx64, o->rule);
-    } else if (o->queue != m->queue) {
-        return arena_printf(c->arena, "its queue is %u", o->queue);
-    } else if (strcmp(meter_owner(c, o->meter),
-                      m->charged ? m->charged->name : "")) {
-        return arena_printf(c->arena, "it pays with meter %u of '%s'",
-                            o->meter, meter_owner(c, o->meter));
+               : compare_packets(c, out, m->dscp);
     }
 
+    struct meaning_copy only = { m->to, m->rule, m->dscp, m->queue };
     const char *difference = compare_zones(c);
-    return difference ? difference : compare_packets(c);
+    return difference ? difference : compare_delivery(c, out, &only);
 }
 
 static const char *
@@ -313,12 +364,13 @@ compare_denied(const struct comparison *c)
 {
     const struct outcome *o = c->o;
 
-    if (o->out) {
+    if (o->n_out) {
         return arena_printf(c->arena, "it goes to port %u by %#"PRIx64,
-                            o->port, o->rule);
+                            o->out[0].port, o->out[0].rule);
     } else if (o->committed.n) {
         return "its connection is committed";
-    } else if (c->m->rule ? !is_deciding_rule(c, o->cookie)
+    } else if (c->m->rule ? !is_deciding_rule(c, c->m->rule, c->m->to,
+                                              o->cookie)
                : o->cookie != (COOKIE_MARK | c->m->reason)) {
         return arena_printf(c->arena, "it is dropped by %#"PRIx64, o->cookie);
     }
@@ -355,13 +407,28 @@ outcome_compare(const struct compiled *compiled, const struct question *q,
             : m.allow ? compare_allowed(&c) : compare_denied(&c));
 }
 
+bool
+question_is_tracked(const struct compiled *compiled, const struct question *q)
+{
+    return (is_ip_any(&q->packet) && q->connection != CONNECTION_NONE
+            && q->connection != CONNECTION_INVALID
+            && !outcome_meaning(compiled, q).untracked);
+}
+
 const char *
 outcome_text(const struct outcome *o, struct arena *arena)
 {
-    return (o->out
-            ? arena_printf(arena, "allow by %#"PRIx64" to port %u, queue %u, "
-                           "meter %u", o->rule, o->port, o->queue, o->meter)
-            : arena_printf(arena, "deny by %#"PRIx64, o->cookie));
+    const char *text = "";
+
+    for (size_t i = 0; i < o->n_out; i++) {
+        const struct delivery *out = &o->out[i];
+
+        text = arena_printf(arena, "%s%sallow by %#"PRIx64" to port %u, queue "
+                            "%u, meter %u", text, i ? "; " : "", out->rule,
+                            out->port, out->queue, out->meter);
+    }
+    return o->n_out ? text : arena_printf(arena, "deny by %#"PRIx64,
+                                          o->cookie);
 }
 
 const char *
@@ -373,6 +440,15 @@ meaning_text(const struct compiled *compiled, const struct question *q,
 
     if (m.answered) {
         return "answered by the node";
+    } else if (m.n_copies) {
+        const char *text = "allow to";
+
+        for (size_t i = 0; i < m.n_copies; i++) {
+            text = arena_printf(arena, "%s %s", text, m.copies[i].to->name);
+        }
+        return text;
+    } else if (m.allow && !m.rule) {
+        return arena_printf(arena, "allow as DHCP to %s", m.to->name);
     }
     return arena_printf(arena, "%s by %#"PRIx64" (%s)%s%s",
                         m.allow ? "allow" : "deny", COOKIE_MARK | id,

@@ -26,19 +26,29 @@ struct zones {
     size_t n;
 };
 
+/* What leaves by a port. */
+struct delivery {
+    ofp_port_t port;            /* OFPP_IN_PORT: back to the sender. */
+    uint64_t rule;              /* As in struct outcome. */
+    uint32_t meter, queue;      /* 0: none. */
+    struct flow packet;
+};
+
 struct outcome {
     const char *broken;         /* What no packet may meet, or NULL. */
     uint64_t cookie;            /* Of the last flow that it matched. */
     uint64_t rule;              /* Of the last rule's flow; 0: of none. */
-    bool out;
-    ofp_port_t port;            /* OFPP_IN_PORT: back to the sender. */
-    uint32_t meter, queue;      /* 0: none. */
     uint32_t counter;           /* The meter that counts its packets, or 0. */
     struct zones tracked, committed;    /* In order. */
-    struct flow packet;         /* As it leaves. */
-    bool headers_only;          /* Of 'packet', only MACs, TTL and DSCP are
-                                 * known. */
+    struct delivery out[MAX_ENDPOINTS];
+    size_t n_out;
+    bool headers_only;          /* Of packets, only MACs, TTL and DSCP are
+                                 * known; of copies nothing. */
 };
+
+/* Notes that a packet leaves by 'port'. */
+struct delivery *outcome_deliver(struct outcome *, ofp_port_t port,
+                                 uint32_t meter, uint32_t queue);
 
 /* Notes that meter 'id' is called: 'meter' or 'o->counter' is it then. */
 void outcome_call_meter(struct outcome *, uint32_t id, uint32_t *meter);
@@ -54,6 +64,9 @@ struct meaning outcome_meaning(const struct compiled *,
  * 'arena'. */
 const char *outcome_compare(const struct compiled *, const struct question *,
                             const struct outcome *, struct arena *);
+
+/* Does the packet go through connection tracking? */
+bool question_is_tracked(const struct compiled *, const struct question *);
 
 /* "allow 0xb17d... to port 3", in 'arena'. */
 const char *outcome_text(const struct outcome *, struct arena *);

@@ -175,14 +175,10 @@ question_text(const struct question *q, struct arena *arena)
 }
 
 const char *
-question_trace_text(const struct question *q, struct arena *arena)
+question_trace_text(const struct question *q, bool tracked,
+                    struct arena *arena)
 {
-    const struct flow *packet = &q->packet;
     struct ds ds = DS_EMPTY_INITIALIZER;
-    bool tracked = (is_ip_any(packet) && q->connection != CONNECTION_NONE
-                    && q->connection != CONNECTION_INVALID
-                    && (packet->nw_proto != IPPROTO_UDP || packet->nw_frag
-                        || packet->tp_dst != htons(4791)));
 
     put_packet(&ds, q);
     if (tracked) {

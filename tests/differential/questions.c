@@ -75,42 +75,6 @@ draft_ends(struct draft *d)
     }
 }
 
-static struct in6_addr
-address_of(struct rng *rng, const struct policy_endpoint *e, bool ip6)
-{
-    size_t n = e->intent->addresses.n, start = rng_below(rng, n);
-
-    for (size_t i = 0; i < n; i++) {
-        const struct in6_addr *ip
-            = &e->intent->addresses.v[(start + i) % n].ip;
-
-        if (!IN6_IS_ADDR_V4MAPPED(ip) == ip6) {
-            return *ip;
-        }
-    }
-    return ip6 ? in6addr_any : in6_addr_mapped_ipv4(htonl(0x0a010163));
-}
-
-static void
-set_source(struct flow *packet, struct in6_addr ip)
-{
-    if (packet->dl_type == htons(ETH_TYPE_IPV6)) {
-        packet->ipv6_src = ip;
-    } else {
-        packet->nw_src = in6_addr_get_mapped_ipv4(&ip);
-    }
-}
-
-static void
-set_destination(struct flow *packet, struct in6_addr ip)
-{
-    if (packet->dl_type == htons(ETH_TYPE_IPV6)) {
-        packet->ipv6_dst = ip;
-    } else {
-        packet->nw_dst = in6_addr_get_mapped_ipv4(&ip);
-    }
-}
-
 /* A port of the service, or one beside it. */
 static int
 port_near(struct rng *rng, const struct service_match *m)
@@ -213,8 +177,8 @@ draft_ip(struct draft *d)
     bool ip6 = both4 == both6 ? rng_chance(d->rng, 50) : both6;
 
     packet->dl_type = htons(ip6 ? ETH_TYPE_IPV6 : ETH_TYPE_IP);
-    set_source(packet, address_of(d->rng, d->from, ip6));
-    set_destination(packet, address_of(d->rng, d->to, ip6));
+    draft_set_source(packet, draft_address(d->rng, d->from, ip6));
+    draft_set_destination(packet, draft_address(d->rng, d->to, ip6));
     packet->dl_dst = (d->to->network == network && rng_chance(d->rng, 85)
                       ? d->to->intent->mac : network->gateway_mac);
     packet->nw_ttl = (rng_chance(d->rng, 92) ? 64
@@ -232,7 +196,8 @@ draft_target(struct draft *d, bool ip6)
     if (n->gateways.n && rng_chance(d->rng, 30)) {
         return n->gateways.v[rng_below(d->rng, n->gateways.n)].ip;
     }
-    return address_of(d->rng, rng_chance(d->rng, 15) ? d->from : d->to, ip6);
+    return draft_address(d->rng, rng_chance(d->rng, 15) ? d->from : d->to,
+                         ip6);
 }
 
 static void
@@ -245,7 +210,7 @@ draft_arp(struct draft *d)
     packet->dl_dst = eth_addr_broadcast;
     packet->nw_proto = rng_chance(d->rng, 80) ? ARP_OP_REQUEST
                        : rng_below(d->rng, 4);
-    set_source(packet, address_of(d->rng, d->from, false));
+    draft_set_source(packet, draft_address(d->rng, d->from, false));
     packet->nw_dst = in6_addr_get_mapped_ipv4(&target);
     packet->arp_sha = packet->dl_src;
 }
@@ -262,7 +227,7 @@ draft_nd(struct draft *d)
     packet->nw_ttl = 255;
     packet->tp_src = htons(solicit ? ND_NEIGHBOR_SOLICIT : ND_NEIGHBOR_ADVERT);
     packet->tp_dst = htons(rng_chance(d->rng, 5));
-    packet->ipv6_src = address_of(d->rng, d->from, true);
+    packet->ipv6_src = draft_address(d->rng, d->from, true);
     if (rng_chance(d->rng, 25)) {
         in6_generate_lla(rng_chance(d->rng, 80) ? d->from->intent->mac
                          : d->to->intent->mac, &packet->ipv6_src);
@@ -272,7 +237,10 @@ draft_nd(struct draft *d)
     }
     packet->nd_target = draft_target(d, true);
     if (IN6_IS_ADDR_V4MAPPED(&packet->nd_target)) {
-        packet->nd_target = address_of(d->rng, d->to, true);
+        packet->nd_target = draft_address(d->rng, d->to, true);
+    }
+    if (rng_chance(d->rng, 15)) {
+        in6_generate_lla(d->to->intent->mac, &packet->nd_target);
     }
     in6_addr_solicited_node(&packet->ipv6_dst, &packet->nd_target);
     if (!solicit) {
@@ -315,12 +283,14 @@ spoil_network(struct draft *d)
     bool ip6 = packet->dl_type == htons(ETH_TYPE_IPV6);
 
     switch (rng_below(d->rng, 5)) {
-    case 0: set_source(packet, address_of(d->rng, e, ip6)); break;
-    case 1: set_destination(packet, address_of(d->rng, e, ip6)); break;
+    case 0: draft_set_source(packet, draft_address(d->rng, e, ip6)); break;
+    case 1:
+        draft_set_destination(packet, draft_address(d->rng, e, ip6));
+        break;
     case 2: packet->arp_sha = (packet->dl_type == htons(ETH_TYPE_ARP)
                                || is_nd(packet, NULL)
                                ? e->intent->mac : eth_addr_zero); break;
-    case 3: set_destination(packet, ip6 ? in6addr_all_hosts
+    case 3: draft_set_destination(packet, ip6 ? in6addr_all_hosts
                             : in6_addr_mapped_ipv4(htonl(0xffffffff))); break;
     case 4: make_fragment(d); break;
     }
@@ -408,6 +378,15 @@ by_tunnel(const struct draft *d)
             && rng_chance(d->rng, is_here(d->from) ? 2 : 90));
 }
 
+static void
+send_from(struct draft *d, const struct policy_endpoint *from)
+{
+    d->from = from;
+    ovs_strlcpy(d->q->from, from->name, sizeof d->q->from);
+    d->q->packet.in_port.ofp_port = u16_to_ofp(endpoint_port(from));
+    d->q->packet.dl_src = from->intent->mac;
+}
+
 void
 question_init(struct question *q, const struct policy *policy,
               struct rng *rng)
@@ -420,13 +399,16 @@ question_init(struct question *q, const struct policy *policy,
     do {
         draft_ends(&d);
     } while (!is_here(d.from) && !is_here(d.to) && rng_chance(rng, 90));
-    ovs_strlcpy(q->from, d.from->name, sizeof q->from);
-    q->packet.in_port.ofp_port = u16_to_ofp(endpoint_port(d.from));
-    q->packet.dl_src = d.from->intent->mac;
+    send_from(&d, d.from);
     if (kind < 8) {
         draft_arp(&d);
     } else if (kind < 16) {
         draft_nd(&d);
+    } else if (kind < 32 && d.from->network->dhcp_server) {
+        if (rng_chance(rng, 40)) {
+            send_from(&d, d.from->network->dhcp_server);
+        }
+        draft_dhcp(&d);
     } else {
         draft_ip(&d);
     }

@@ -41,8 +41,9 @@ void question_tunnel(struct question *, const struct policy *,
 /* The packet for a reader, in 'arena'. */
 const char *question_text(const struct question *, struct arena *);
 
-/* The packet in that syntax, with the tuple that connection tracking would
- * note: --ct-next gives a state only. */
-const char *question_trace_text(const struct question *, struct arena *);
+/* The packet in that syntax, if it is 'tracked' with the tuple that connection
+ * tracking would note: --ct-next gives a state only. */
+const char *question_trace_text(const struct question *, bool tracked,
+                                struct arena *);
 
 #endif /* questions.h */

@@ -20,7 +20,7 @@
 #include "sema/ident.h"
 #include "util.h"
 
-enum { N_CLASSIFIERS = 255, MAX_STEPS = 64 };
+enum { N_CLASSIFIERS = 255, MAX_STEPS = 64 * MAX_ENDPOINTS };
 
 struct table_rule {
     struct cls_rule cls_rule;
@@ -263,16 +263,9 @@ execute_output(struct run *run, const struct flow *packet, ofp_port_t port)
 {
     struct outcome *o = run->o;
 
-    if (port == packet->in_port.ofp_port) {
-        return;                 /* Only OFPP_IN_PORT means that. */
-    } else if (o->out) {
-        o->broken = "it goes to two ports";
+    if (port != packet->in_port.ofp_port) {     /* As OFPP_IN_PORT only. */
+        outcome_deliver(o, port, run->meter, run->queue)->packet = *packet;
     }
-    o->out = true;
-    o->port = port;
-    o->queue = run->queue;
-    o->meter = run->meter;
-    o->packet = *packet;
 }
 
 static void
@@ -297,6 +290,21 @@ execute_move(struct run *run, struct flow *packet,
         return;
     }
     mf_subfield_copy(&move->src, &move->dst, packet, NULL);
+}
+
+/* What the copy meets is its own. */
+static void
+execute_clone(struct run *run, const struct flow *packet,
+              const struct ofpact_nest *clone)
+{
+    struct flow copy = *packet;
+    uint32_t queue = run->queue, meter = run->meter;
+    uint64_t rule = run->o->rule;
+
+    execute(run, &copy, clone->actions, ofpact_nest_get_action_len(clone));
+    run->queue = queue;
+    run->meter = meter;
+    run->o->rule = rule;
 }
 
 /* Executes one action.  Returns false if no more are to follow. */
@@ -338,6 +346,9 @@ execute_one(struct run *run, struct flow *packet, const struct ofpact *a)
         return true;
     case OFPACT_GOTO_TABLE:
         run_table(run, packet, ofpact_get_GOTO_TABLE(a)->table_id);
+        return true;
+    case OFPACT_CLONE:
+        execute_clone(run, packet, ofpact_get_CLONE(a));
         return true;
     case OFPACT_NOTE:
         return true;

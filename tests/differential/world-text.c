@@ -49,6 +49,10 @@ put_network(struct ds *ds, const struct world *w, int i)
         }
         ds_put_char(ds, ']');
     }
+    if (n->dhcp_server >= 0 && !w->endpoints[n->dhcp_server].left_out) {
+        ds_put_format(ds, ", \"dhcp\": {\"server\": \"e%d\"}",
+                      n->dhcp_server);
+    }
     ds_put_char(ds, '}');
 }
 

@@ -116,6 +116,20 @@ init_endpoints(struct world *w, struct rng *rng)
     }
 }
 
+/* Some networks name one of their endpoints. */
+static void
+init_dhcp(struct world *w, struct rng *rng)
+{
+    for (int i = 0; i < w->n_networks; i++) {
+        w->networks[i].dhcp_server = -1;
+    }
+    for (int i = 0; i < w->n_endpoints; i++) {
+        if (rng_chance(rng, 15)) {
+            w->networks[w->endpoints[i].network].dhcp_server = i;
+        }
+    }
+}
+
 /* One of 'n', or -1 for any. */
 static int
 perhaps(struct rng *rng, unsigned int percent, int n)
@@ -195,6 +209,7 @@ world_init(struct world *w, uint64_t seed)
     init_fabric(w, &rng);
     init_tenants(w, &rng);
     init_endpoints(w, &rng);
+    init_dhcp(w, &rng);
     init_rules(w, &rng);
     leave_out_contradictions(w);
 }

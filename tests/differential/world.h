@@ -42,6 +42,7 @@ struct world_network {
     bool left_out, gateway4, gateway6;
     int tenant;
     int subnet;                 /* 10.SUBNET.0.0/16, fd00:SUBNET::/64. */
+    int dhcp_server;            /* An endpoint, or -1. */
 };
 
 struct world_endpoint {

@@ -135,6 +135,14 @@ def redirect(src, dst, to, token=b""):
     return ICMP, b"\5\1" + struct.pack("!H", total) + body
 
 
+def link_local(mac):
+    """The link-local address that follows from a MAC (RFC 4291, 2.5.1)."""
+    raw = mac_bytes(mac)
+    return str(ipaddress.ip_address(
+        ip_bytes("fe80::")[:8] + bytes([raw[0] ^ 2]) + raw[1:3] + b"\xff\xfe"
+        + raw[3:]))
+
+
 def solicited_node(target):
     """The multicast address and MAC that a solicitation goes to."""
     last = ip_bytes(target)[-3:]

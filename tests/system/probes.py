@@ -76,7 +76,8 @@ def read_table(path):
                 if len(cells) != 4:
                     raise ValueError(f"{path}:{number}: not four columns")
                 verdict, *rest = cells[3].split()
-                if verdict not in ("reached", "dropped", "answered"):
+                if verdict not in ("reached", "dropped", "answered",
+                                   "copied"):
                     raise ValueError(f"{path}:{number}: '{verdict}'?")
                 wants = dict(word.split("=", 1) for word in rest)
                 probes.append(Probe(section, *cells[:3], verdict, wants))
@@ -110,6 +111,8 @@ class Packets:
         mac = self.liar(probe, "src-mac", sender.mac, sender, "mac")
         if probe.words[0] in ("arp", "ns", "garp", "na", "ra"):
             return self.resolution(probe, sender, receiver, mac)
+        if probe.words[0].startswith("dhcp-"):
+            return self.dhcp(probe, sender, receiver, mac)
         src = self.liar(probe, "src-ip", sender.address(probe.v6), sender,
                         "ip")
         dst = receiver.address(probe.v6)
@@ -140,15 +143,32 @@ class Packets:
             return frames.advertisement(receiver.mac, target, mac, src, claim)
         return frames.router_advertisement(mac, src)
 
+    def dhcp(self, probe, sender, receiver, mac):
+        """A request, or an answer: dhcp-offer or, for all, dhcp-nak."""
+        v6, words = probe.v6, probe.words
+        ask = words[0] in ("dhcp-discover", "dhcp-renew")
+        to, src, dst = (receiver.mac, sender.address(v6),
+                        receiver.address(v6))
+        if v6 and words[0] != "dhcp-renew":
+            src, dst = frames.link_local(sender.mac), frames.link_local(to)
+        if words[0] == "dhcp-discover":
+            to, src, dst = (("33:33:00:01:00:02", src, "ff02::1:2") if v6 else
+                            (frames.BROADCAST, "0.0.0.0", "255.255.255.255"))
+        elif words[0] == "dhcp-nak":
+            to, dst = frames.BROADCAST, "255.255.255.255"
+        src = self.liar(probe, "src-ip", src, sender, "ip")
+        client, server = (546, 547) if v6 else (68, 67)
+        return frames.ether(to, mac, frames.IPV6 if v6 else frames.IPV4,
+                            frames.ip(src, dst, frames.UDP, frames.udp(
+                                src, dst, client if ask else server,
+                                server if ask else client, bytes(16))))
+
     def transport(self, probe, sender, receiver, src, dst):
         words = probe.words
         port = self.source_port(probe, sender, receiver)
         if words[0] == "ping":
             return frames.echo(src, dst, ident=port, data=b"bulkhead",
                                reply="reply" in words)
-        if words[0] == "dhcp-offer":
-            return frames.UDP, frames.udp(src, dst, *(
-                (547, 546) if probe.v6 else (67, 68)), bytes(16))
         if words[0] == "rocev2":
             return frames.UDP, frames.udp(src, dst, port,
                                           frames.ROCEV2_PORT, bytes(16))
@@ -217,10 +237,13 @@ class Lab:
             capture.close()
 
 
-def verdict_of(seen, sender, receiver):
-    """In words, from where the packet came out."""
+def verdict_of(seen, sender, receiver, copied):
+    """In words, from where the packet came out.  'copied' are the interfaces
+    that should get one each."""
     if not seen:
         return "dropped"
+    if copied and sorted(seen) == sorted(copied):
+        return "copied"
     if receiver and list(seen) == [receiver.interface]:
         return "reached"
     if list(seen) == [sender.interface]:
@@ -272,7 +295,9 @@ def check_answer(probe, packets, sender, receiver, out):
 
 
 def judge(probe, packets, frame, sender, receiver, seen, reason):
-    verdict = verdict_of(seen, sender, receiver)
+    copied = [packets.intent.find(name)[0].interface
+              for name in probe.wants.get("to", "").split(",") if name]
+    verdict = verdict_of(seen, sender, receiver, copied)
     if verdict == "answered" and reason == "-":
         reason = "the switch"
     result = Result(sender.name, receiver.name if receiver else "gateway",
@@ -282,6 +307,10 @@ def judge(probe, packets, frame, sender, receiver, seen, reason):
     elif verdict == "reached":
         result.wrong = check_delivery(probe, packets, frame, receiver,
                                       seen[receiver.interface])
+    elif verdict == "copied":
+        result.wrong = "; ".join(filter(None, (
+            check_delivery(probe, packets, frame, None, out)
+            for out in seen.values())))
     elif verdict == "answered":
         result.wrong = check_answer(probe, packets, sender, receiver,
                                     seen[sender.interface])
@@ -340,7 +369,8 @@ def report(probes):
         show(row)
     results = [result for probe in probes for result in probe.results]
     wrong = sum(bool(r.wrong) for r in results)
-    counts = collections.Counter(r.verdict for r in results)
+    counts = collections.Counter(
+        "reached" if r.verdict == "copied" else r.verdict for r in results)
     print(f"\n{len(results)} packets: {counts['reached']} reached, "
           f"{counts['answered']} answered, {counts['dropped']} dropped, "
           f"{wrong} wrong")

@@ -88,6 +88,14 @@ test_terminal() {
     report 'on a terminal, a shell in the root of the tree' "$status"
 }
 
+# What the node does beyond forwarding.
+test_services() {
+    local status=0
+    "$here/sandbox" "$here/services.json" </dev/null >"$scratch/out" 2>&1 ||
+        status=$?
+    report 'services of the node' "$status"
+}
+
 # One expectation turned round: the table must say so and fail.
 test_wrong_packet() {
     local status=0
@@ -114,6 +122,7 @@ main() {
     test_terminal
     test_without_root
     test_corners
+    test_services
     test_wrong_packet
     [ "$failures" = 0 ]
 }

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "openvswitch/dynamic-string.h"
 #include "unit.h"
 
 /* Contradictions: each test changes one thing of an intent that is right,
@@ -277,6 +278,41 @@ START_TEST(test_bandwidth)
 }
 END_TEST
 
+/* A network with 'n' endpoints on n1 and 100 on another node, whose 'member'
+ * makes the node copy packets to them. */
+static const char *
+crowd(struct arena *arena, const char *member, int n)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    ds_put_format(&ds, "'a': {'networks': {'net': {'vni': 1, 'subnets': "
+                  "['10.1.0.0/16'], %s}}, 'endpoints': {", member);
+    for (int i = 0; i < n + 100; i++) {
+        ds_put_format(&ds, "%s'e%d': {'network': 'net', 'node': '%s', "
+                      "'interface': 'i%d', 'mac': '02:00:00:00:%02x:%02x', "
+                      "'addresses': ['10.1.%d.%d']}", i ? "," : "", i,
+                      i < n ? "n1" : "n2", i, i / 200, i % 200, i / 200,
+                      i % 200 + 1);
+    }
+    const char *s = arena_printf(arena, INTENT("%s}}", ""), ds_cstr(&ds));
+    ds_destroy(&ds);
+    return s;
+}
+
+START_TEST(test_receivers)
+{
+    static const char dhcp[] = "'dhcp': {'server': 'e7'}";
+    struct unit u;
+
+    unit_init(&u);
+    fine(crowd(u.arena, dhcp, MAX_RECEIVERS));
+    fine(crowd(u.arena, "'gateway': []", MAX_RECEIVERS + 1));
+    wrong(crowd(u.arena, dhcp, MAX_RECEIVERS + 1),
+          "129 endpoints on node 'n1'", "/tenants/a/networks/net/dhcp/server");
+    unit_destroy(&u);
+}
+END_TEST
+
 Suite *
 conflict_suite(void)
 {
@@ -292,5 +328,6 @@ conflict_suite(void)
     tcase_add_test(tc, test_used_twice);
     tcase_add_test(tc, test_addressing);
     tcase_add_test(tc, test_bandwidth);
+    tcase_add_test(tc, test_receivers);
     return suite;
 }

@@ -44,13 +44,23 @@ emit_solicitation(struct emitter *e, const struct ir_endpoint *ep,
               FORMAT(e, "goto_table:%d", TABLE_NEIGHBOR));
 }
 
+static bool
+has_ip6(const struct ir_endpoint *ep)
+{
+    for (size_t i = 0; i < ep->addresses.n; i++) {
+        if (!IN6_IS_ADDR_V4MAPPED(&ep->addresses.v[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void
 emit_sources(struct emitter *e, const struct ir_endpoint *ep)
 {
     const char *mac = FORMAT(e, ETH_ADDR_FMT, ETH_ADDR_ARGS(ep->mac));
     struct in6_addr link_local;
     char s[INET6_ADDRSTRLEN + 1];
-    bool has_ip6 = false;
 
     for (size_t i = 0; i < ep->addresses.n; i++) {
         const struct in6_addr *ip = &ep->addresses.v[i];
@@ -64,7 +74,6 @@ emit_sources(struct emitter *e, const struct ir_endpoint *ep)
                       FORMAT(e, "goto_table:%d", TABLE_NEIGHBOR));
         } else {
             emit_solicitation(e, ep, mac, FORMAT(e, "ipv6_src=%s", s));
-            has_ip6 = true;
         }
         emit_flow(e, TABLE_SPOOF, PRIORITY_ALLOW, REASON_PIPELINE,
                   FORMAT(e, REG_SOURCE"=%#"PRIx32",dl_src=%s,%s",
@@ -74,7 +83,7 @@ emit_sources(struct emitter *e, const struct ir_endpoint *ep)
 
     /* Hosts solicit from their modified EUI-64 link-local address as well
      * (RFC 4291 section 2.5.1). */
-    if (has_ip6) {
+    if (has_ip6(ep)) {
         in6_generate_lla(ep->mac, &link_local);
         ipv6_string_mapped(s, &link_local);
         emit_solicitation(e, ep, mac, FORMAT(e, "ipv6_src=%s", s));
@@ -166,6 +175,13 @@ emit_neighbors(struct emitter *e)
         for (size_t j = 0; j < ep->addresses.n && ep->network->here; j++) {
             emit_answer(e, ep->network->vni, &ep->addresses.v[j], ep->mac,
                         false);
+        }
+        /* A DHCPv6 server answers to link-local addresses. */
+        if (ep->network->here && ep->network->dhcp && has_ip6(ep)) {
+            struct in6_addr link_local;
+
+            in6_generate_lla(ep->mac, &link_local);
+            emit_answer(e, ep->network->vni, &link_local, ep->mac, false);
         }
     }
     emit_advert(e);

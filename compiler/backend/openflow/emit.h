@@ -15,9 +15,11 @@
 #include "ir/ir.h"
 #include "plan/plan.h"
 
-/* UDP source ports of DHCP servers (RFC 2131 section 4.1, RFC 8415 section
- * 7.2). */
-enum { DHCP_SERVER = 67, DHCPV6_SERVER = 547 };
+/* UDP ports of DHCP (RFC 2131 section 4.1, RFC 8415 section 7.2). */
+enum {
+    DHCP_CLIENT = 68, DHCP_SERVER = 67,
+    DHCPV6_CLIENT = 546, DHCPV6_SERVER = 547,
+};
 
 struct emitter {
     const struct ir_prog *prog;
@@ -27,6 +29,9 @@ struct emitter {
 
 /* ADMIT to NEIGHBOR_ADVERT. */
 void emit_ports(struct emitter *);
+
+/* DHCP, and what of SPOOF lets it in. */
+void emit_dhcp(struct emitter *);
 
 /* The call of the meter that counts the packets of 'tenant', with a comma, or
  * "".  OpenFlow 1.3 wants it before all other actions of a flow.
@@ -71,6 +76,11 @@ void emit_flow(struct emitter *, enum of_table, enum of_priority, uint64_t id,
 
 /* A string in the arena. */
 #define FORMAT(E, ...) arena_printf((E)->arena, __VA_ARGS__)
+
+/* Appends to '*list' the actions that make a copy of the packet, do 'actions'
+ * with it and send it to 'table'. */
+void append_copy(struct emitter *, const char **list, const char *actions,
+                 enum of_table);
 
 /* "ip,nw_FIELD=ADDRESS" or "ipv6,ipv6_FIELD=ADDRESS"; 'field' is "src" or
  * "dst". */

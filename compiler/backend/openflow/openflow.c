@@ -33,6 +33,15 @@ match_address(struct emitter *e, const struct in6_addr *ip,
     return FORMAT(e, "%s_%s=%s", is_ip4 ? "ip,nw" : "ipv6,ipv6", field, s);
 }
 
+void
+append_copy(struct emitter *e, const char **list, const char *actions,
+            enum of_table table)
+{
+    /* clone() takes back what each copy does to packet and registers. */
+    *list = FORMAT(e, "%s%sclone(%s,resubmit(,%d))", *list,
+                   (*list)[0] ? "," : "", actions, table);
+}
+
 /* The drop that counts what no other flow of a table takes. */
 static void
 emit_misses(struct emitter *e)
@@ -43,6 +52,7 @@ emit_misses(struct emitter *e)
         [TABLE_SPOOF] = REASON_SPOOF,
         [TABLE_NEIGHBOR] = REASON_UNANSWERED,
         [TABLE_NEIGHBOR_ADVERT] = REASON_UNANSWERED,
+        [TABLE_DHCP] = REASON_UNREACHABLE,
         [TABLE_TRACK] = REASON_CT_INVALID,
         [TABLE_STATE] = REASON_CT_INVALID,
         [TABLE_ROUTE] = REASON_UNREACHABLE,
@@ -138,6 +148,7 @@ openflow_emit(const struct ir_prog *prog, struct plan *plan)
     emit_misses(&e);
     emit_limits(&e);
     emit_ports(&e);
+    emit_dhcp(&e);
     emit_conntrack(&e);
     emit_routes(&e);
     emit_tunnels(&e);

@@ -21,6 +21,7 @@ enum of_table {
     TABLE_SPOOF,        /* The source addresses are the endpoint's own. */
     TABLE_NEIGHBOR,     /* ARP and ND are answered here, never forwarded. */
     TABLE_NEIGHBOR_ADVERT,  /* Finishes a neighbor advertisement. */
+    TABLE_DHCP,         /* To the network's server, or to its clients. */
     TABLE_TRACK,        /* Into the tenant's conntrack zone, or stateless. */
     TABLE_STATE,        /* Connection state -> direction. */
     TABLE_ROUTE,        /* Destination MAC -> endpoint, or the gateway. */
@@ -102,6 +103,7 @@ enum of_priority {
     PRIORITY_DENY = 300,
     PRIORITY_FORBIDDEN = 400,   /* Never, whoever sends it. */
     PRIORITY_NEIGHBOR = 500,    /* ND that is all right. */
+    PRIORITY_DHCP = 600,        /* DHCP that is all right. */
 };
 
 #endif /* backend/openflow/pipeline.h */

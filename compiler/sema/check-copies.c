@@ -1,0 +1,113 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "sema/check.h"
+
+#include <string.h>
+
+#include "base/nearest.h"
+#include "sema/policy.h"
+#include "simap.h"
+#include "util.h"
+
+/* The endpoint that 'name' says; an error if there is none. */
+static const struct policy_endpoint *
+find_server(const struct policy_tenant *tenant, const struct text *name,
+            struct diags *diags)
+{
+    struct nearest nearest = nearest_init(name->s);
+
+    for (size_t i = 0; i < tenant->endpoints.n; i++) {
+        const struct policy_endpoint *e = tenant->endpoints.v[i];
+
+        if (!strcmp(e->intent->name.s, name->s)) {
+            return e;
+        }
+        nearest_try(&nearest, e->intent->name.s);
+    }
+
+    struct diag *d = value_error(diags, name->at, strchr(name->s, '/')
+                                 ? "'%s' is no endpoint of tenant '%s': DHCP "
+                                   "never crosses to another tenant"
+                                 : "there is no endpoint '%s' in tenant '%s'",
+                                 name->s, tenant->name);
+    if (nearest.best) {
+        diag_remedy(diags, d, "did you mean '%s'?", nearest.best);
+    } else {
+        diag_remedy(diags, d, "name an endpoint of this network");
+    }
+    return NULL;
+}
+
+void
+resolve_dhcp(const struct policy_tenant *tenant, struct diags *diags)
+{
+    for (size_t i = 0; i < tenant->networks.n; i++) {
+        struct policy_network *network = tenant->networks.v[i];
+        const struct text *name = &network->intent->dhcp_server;
+        const struct policy_endpoint *server
+            = name->s ? find_server(tenant, name, diags) : NULL;
+
+        if (server && server->network && server->network != network) {
+            struct diag *d = value_error(diags, name->at,
+                                         "'%s' is in network '%s': DHCP is "
+                                         "not relayed between networks",
+                                         name->s,
+                                         server->network->intent->name.s);
+            diag_remedy(diags, d, "give the server an endpoint in this "
+                        "network too, and name that");
+        }
+        network->dhcp_server = server;
+    }
+}
+
+/* Counts the endpoints of 'network' on each node. */
+static void
+check_network(const struct policy_network *network, const struct value *at,
+              struct diags *diags)
+{
+    struct simap on_node = SIMAP_INITIALIZER(&on_node);
+    const endpoint_vec *all = (const endpoint_vec *)
+                              &network->tenant->endpoints;
+    const struct simap_node *node;
+
+    for (size_t i = 0; i < all->n; i++) {
+        if (all->v[i]->network == network && all->v[i]->bound) {
+            simap_increase(&on_node, all->v[i]->intent->node.s, 1);
+        }
+    }
+    SIMAP_FOR_EACH (node, &on_node) {
+        if (node->data > MAX_RECEIVERS) {
+            struct diag *d = value_error(diags, at, "the network has %u "
+                                         "endpoints on node '%s', more than "
+                                         "packets can be copied to",
+                                         node->data, node->name);
+            diag_remedy(diags, d, "divide the network: up to %d endpoints of "
+                        "it may be on a node", MAX_RECEIVERS);
+            break;
+        }
+    }
+    simap_destroy(&on_node);
+}
+
+void
+check_receivers(const struct policy *policy, struct diags *diags)
+{
+    for (size_t i = 0; i < policy->tenants.n; i++) {
+        const struct policy_tenant *tenant = policy->tenants.v[i];
+
+        for (size_t j = 0; j < tenant->networks.n; j++) {
+            const struct policy_network *network = tenant->networks.v[j];
+
+            if (network->dhcp_server) {
+                check_network(network, network->intent->dhcp_server.at,
+                              diags);
+            }
+        }
+    }
+}

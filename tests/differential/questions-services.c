@@ -1,0 +1,104 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "draft.h"
+
+#include "packets.h"
+#include "util.h"
+
+struct in6_addr
+draft_address(struct rng *rng, const struct policy_endpoint *e, bool ip6)
+{
+    size_t n = e->intent->addresses.n, start = rng_below(rng, n);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct in6_addr *ip
+            = &e->intent->addresses.v[(start + i) % n].ip;
+
+        if (!IN6_IS_ADDR_V4MAPPED(ip) == ip6) {
+            return *ip;
+        }
+    }
+    return ip6 ? in6addr_any : in6_addr_mapped_ipv4(htonl(0x0a010163));
+}
+
+void
+draft_set_source(struct flow *packet, struct in6_addr ip)
+{
+    if (packet->dl_type == htons(ETH_TYPE_IPV6)) {
+        packet->ipv6_src = ip;
+    } else {
+        packet->nw_src = in6_addr_get_mapped_ipv4(&ip);
+    }
+}
+
+void
+draft_set_destination(struct flow *packet, struct in6_addr ip)
+{
+    if (packet->dl_type == htons(ETH_TYPE_IPV6)) {
+        packet->ipv6_dst = ip;
+    } else {
+        packet->nw_dst = in6_addr_get_mapped_ipv4(&ip);
+    }
+}
+
+/* Another endpoint of the sender's network, if there is one. */
+static const struct policy_endpoint *
+neighbor(struct draft *d)
+{
+    const struct policy_tenant *tenant = d->from->tenant;
+    size_t n = tenant->endpoints.n, start = rng_below(d->rng, n);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct policy_endpoint *e
+            = tenant->endpoints.v[(start + i) % n];
+
+        if (e != d->from && e->network == d->from->network) {
+            return e;
+        }
+    }
+    return d->to;
+}
+
+void
+draft_dhcp(struct draft *d)
+{
+    static const struct eth_addr all_servers = ETH_ADDR_C(33,33,00,01,00,02);
+    const struct policy_endpoint *server = d->from->network->dhcp_server;
+    struct flow *packet = &d->q->packet;
+    bool ip6 = rng_chance(d->rng, 50);
+    bool request = d->from != server || rng_chance(d->rng, 10);
+    int client_port = ip6 ? 546 : 68, server_port = ip6 ? 547 : 67;
+
+    packet->dl_type = htons(ip6 ? ETH_TYPE_IPV6 : ETH_TYPE_IP);
+    packet->nw_proto = IPPROTO_UDP;
+    packet->nw_ttl = 64;
+    packet->nw_tos = rng_below(d->rng, 256);
+    packet->tp_src = htons(request ? client_port : server_port);
+    packet->tp_dst = htons(request ? server_port : client_port);
+    draft_set_source(packet, draft_address(d->rng, d->from, ip6));
+    if (ip6 && rng_chance(d->rng, 60)) {
+        in6_generate_lla(d->from->intent->mac, &packet->ipv6_src);
+    } else if (!ip6 && request && rng_chance(d->rng, 60)) {
+        packet->nw_src = 0;
+    }
+
+    d->to = (rng_chance(d->rng, 10) ? d->to : request ? server
+             : neighbor(d));
+    packet->dl_dst = d->to->intent->mac;
+    draft_set_destination(packet, draft_address(d->rng, d->to, ip6));
+    if (ip6 && request && rng_chance(d->rng, 70)) {
+        packet->dl_dst = all_servers;
+        ipv6_parse("ff02::1:2", &packet->ipv6_dst);
+    } else if (ip6 && rng_chance(d->rng, 70)) {
+        in6_generate_lla(d->to->intent->mac, &packet->ipv6_dst);
+    } else if (!ip6 && rng_chance(d->rng, 60)) {
+        packet->dl_dst = eth_addr_broadcast;
+        packet->nw_dst = htonl(INADDR_BROADCAST);
+    }
+}
