@@ -21,8 +21,14 @@
 #include <string.h>
 
 #include "bulkhead-ext.h"
+#include "openvswitch/dynamic-string.h"
 #include "openvswitch/ofp-meter.h"
+#include "openvswitch/vlog.h"
 #include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(dp_meter_conf);
+
+static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(20, 60);
 
 /* A kbit and a packet are 1e9 tokens each. */
 #define MAX_DEFAULT_BURST (GCRA_MAX_BURST / UINT64_C(1000000000))
@@ -58,9 +64,58 @@ dp_meter_conf_features(enum dp_meter_types types,
     }
 }
 
+/* Returns 'error', saying in 'why' what it is about. */
+static int OVS_PRINTF_FORMAT(3, 4)
+refuse(int error, struct ds *why, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    ds_put_format_valist(why, format, args);
+    va_end(args);
+    return error;
+}
+
+static int
+parse_gcra(enum gcra_unit unit, uint64_t rate, uint64_t burst,
+           struct gcra_conf *gcra, struct ds *why)
+{
+    int error = gcra_conf_init(gcra, unit, rate, burst);
+
+    return (error
+            ? refuse(error, why, "%s cannot be kept",
+                     error == EDOM ? "rate" : "burst")
+            : 0);
+}
+
+/* Returns 0, or an error if 'mb' has members that are not supported. */
+static int
+check_members(const struct ofputil_microburst *mb, struct ds *why)
+{
+    const struct {
+        const char *name;
+        uint32_t value;
+    } members[] = {
+        { "peak_rate", mb->peak_rate },
+        { "mark", mb->mark },
+        { "depth", mb->depth },
+        { "limit", mb->limit },
+        { "parent", mb->parent },
+        { "weight", mb->weight },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        if (members[i].value) {
+            ds_put_format(why, "%s%s", why->length ? ", " : "",
+                          members[i].name);
+        }
+    }
+    return why->length ? refuse(ENODEV, why, " not supported") : 0;
+}
+
 static int
 parse_microburst(const struct ofputil_meter_band *band, uint16_t flags,
-                 struct dp_band_conf *bc)
+                 struct dp_band_conf *bc, struct ds *why)
 {
     const struct ofputil_microburst *mb = &band->microburst;
     static const enum dp_band_verb verbs[] = {
@@ -72,22 +127,28 @@ parse_microburst(const struct ofputil_meter_band *band, uint16_t flags,
     uint64_t bits = (band->burst_size
                      ? band->burst_size * UINT64_C(1000)
                      : mb->burst_bytes * UINT64_C(8));
+    int error;
 
     if (flags & OFPMF13_PKTPS) {
-        return EBADF;
+        return refuse(EBADF, why, "type microburst needs kbps");
     }
-    if (mb->peak_rate || mb->mark || mb->depth || mb->limit || mb->parent
-        || mb->weight || mb->exceed >= ARRAY_SIZE(verbs)) {
-        return ENODEV;
+    error = check_members(mb, why);
+    if (error) {
+        return error;
+    }
+    if (mb->exceed >= ARRAY_SIZE(verbs)) {
+        return refuse(ENODEV, why, "exceed %"PRIu8" not supported",
+                      mb->exceed);
     }
     bc->action.verb = verbs[mb->exceed];
     bc->action.arg = mb->dscp;
-    return gcra_conf_init(&bc->gcra, GCRA_KBPS, band->rate, bits);
+    return parse_gcra(GCRA_KBPS, band->rate, bits, &bc->gcra, why);
 }
 
 static int
 parse_band(const struct ofputil_meter_band *band, uint16_t flags,
-           enum dp_meter_types types, struct dp_band_conf *bc)
+           enum dp_meter_types types, struct dp_band_conf *bc,
+           struct ds *why)
 {
     uint64_t burst = (band->burst_size ? band->burst_size
                       : MIN(band->rate, MAX_DEFAULT_BURST));
@@ -98,18 +159,23 @@ parse_band(const struct ofputil_meter_band *band, uint16_t flags,
         bc->action.verb = DP_BAND_DROP;
     } else if (band->type == OFPMBT13_DSCP_REMARK
                && types & DP_METER_DSCP_REMARK) {
+        /* There are three drop precedences: no packet is raised further. */
+        if (band->prec_level < 1 || band->prec_level > 2) {
+            return refuse(EOPNOTSUPP, why, "prec_level %"PRIu8" is not 1 or 2",
+                          band->prec_level);
+        }
         bc->action.verb = DP_BAND_RAISE_DROP_PRECEDENCE;
         bc->action.arg = band->prec_level;
     } else if (band->type == OFPMBT13_EXPERIMENTER
                && types & DP_METER_MICROBURST) {
-        return parse_microburst(band, flags, bc);
+        return parse_microburst(band, flags, bc, why);
     } else {
-        return ENODEV;
+        return refuse(ENODEV, why, "type %"PRIu16" not supported", band->type);
     }
 
     return (flags & OFPMF13_PKTPS
-            ? gcra_conf_init(&bc->gcra, GCRA_PKTPS, band->rate, burst)
-            : gcra_conf_init(&bc->gcra, GCRA_KBPS, band->rate, burst * 1000));
+            ? parse_gcra(GCRA_PKTPS, band->rate, burst, &bc->gcra, why)
+            : parse_gcra(GCRA_KBPS, band->rate, burst * 1000, &bc->gcra, why));
 }
 
 int
@@ -124,9 +190,15 @@ dp_meter_conf_parse(const struct ofputil_meter_config *config,
         return EINVAL;
     }
     for (uint16_t i = 0; i < config->n_bands; i++) {
+        struct ds why = DS_EMPTY_INITIALIZER;
         int error = parse_band(&config->bands[i], config->flags, types,
-                               &bcs[i]);
+                               &bcs[i], &why);
 
+        if (error) {
+            VLOG_INFO_RL(&rl, "refused band %"PRIu16" of a meter: %s", i,
+                         ds_cstr(&why));
+        }
+        ds_destroy(&why);
         if (error) {
             return error;
         }

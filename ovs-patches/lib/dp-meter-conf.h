@@ -63,7 +63,8 @@ struct dp_band_conf {
 };
 
 /* Translates '*config' to 'bands', one for each of its bands.  Returns 0, or a
- * positive errno value as dp_meters_set() does. */
+ * positive errno value as dp_meters_set() does, and then logs which band it is
+ * about and why. */
 int dp_meter_conf_parse(const struct ofputil_meter_config *config,
                         enum dp_meter_types,
                         struct dp_band_conf bands[DP_METER_MAX_BANDS]);

@@ -94,12 +94,13 @@ void dp_meters_get_features(const struct dp_meters *,
 /* Adds meter 'id' or, if there is one, changes it.  Returns 0, or a positive
  * errno value, and then nothing has changed:
  *
- *     EFBIG   'id' is too large
- *     EBADF   an unknown flag, or a microburst band in packets/s
- *     EINVAL  more bands than a meter can have
- *     ENODEV  a type or member of a band that is not supported
- *     EDOM    a rate that cannot be kept
- *     ERANGE  a burst that cannot be kept
+ *     EFBIG       'id' is too large
+ *     EBADF       an unknown flag, or a microburst band in packets/s
+ *     EINVAL      more bands than a meter can have
+ *     ENODEV      a type or member of a band that is not supported
+ *     EDOM        a rate that cannot be kept
+ *     ERANGE      a burst that cannot be kept
+ *     EOPNOTSUPP  a prec_level that is not 1 or 2
  *
  * A burst of 0 stands for what the rate delivers in a second, or for the
  * largest burst if that is less. */

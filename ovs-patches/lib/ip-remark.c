@@ -97,19 +97,17 @@ set_tos(struct dp_packet *packet, uint8_t tos)
     }
 }
 
-bool
+void
 ip_remark_dscp(struct dp_packet *packet, uint8_t dscp)
 {
     int tos = get_tos(packet);
 
-    if (tos < 0) {
-        return false;
+    if (tos >= 0) {
+        set_tos(packet, dscp << 2 | (tos & IP_ECN_MASK));
     }
-    set_tos(packet, dscp << 2 | (tos & IP_ECN_MASK));
-    return true;
 }
 
-bool
+void
 ip_remark_drop_precedence(struct dp_packet *packet, uint8_t levels)
 {
     int tos = get_tos(packet);
@@ -117,11 +115,10 @@ ip_remark_drop_precedence(struct dp_packet *packet, uint8_t levels)
     unsigned int precedence = tos >> 3 & 3;     /* The y of AFxy, 1...3. */
 
     if (tos < 0 || class < 1 || class > 4 || !precedence || tos & 4) {
-        return false;
+        return;
     }
     precedence = MIN(precedence + levels, 3);
     set_tos(packet, class << 5 | precedence << 3 | (tos & IP_ECN_MASK));
-    return true;
 }
 
 bool

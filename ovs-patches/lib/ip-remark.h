@@ -38,15 +38,14 @@ struct dp_packet;
 extern "C" {
 #endif
 
-/* Sets the DSCP (0...63) and leaves ECN alone.  Returns false if 'packet' is
- * not IP. */
-bool ip_remark_dscp(struct dp_packet *packet, uint8_t dscp);
+/* Sets the DSCP (0...63) and leaves ECN alone. */
+void ip_remark_dscp(struct dp_packet *packet, uint8_t dscp);
 
 /* Raises the drop precedence of an assured forwarding codepoint AFxy (RFC
  * 2597, section 6) by 'levels', to 3 at most, as the prec_level of OpenFlow
- * 1.3, section 5.7.1, asks.  Returns false if 'packet' is not IP or has
- * another codepoint: there is no higher drop precedence for it. */
-bool ip_remark_drop_precedence(struct dp_packet *packet, uint8_t levels);
+ * 1.3, section 5.7.1, asks.  Leaves other codepoints alone: there is no higher
+ * drop precedence for them. */
+void ip_remark_drop_precedence(struct dp_packet *packet, uint8_t levels);
 
 /* Sets "congestion experienced" (RFC 3168, section 5).  Returns false if
  * 'packet' is not IP or not ECN-capable: then it would have to be dropped. */

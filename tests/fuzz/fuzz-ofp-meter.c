@@ -13,14 +13,19 @@
  *     padding that is not checked and for what a receiver is to ignore.
  *
  *   - A meter that was parsed prints as text that parses to the same meter,
- *     and a switch accepts it from the wire. */
+ *     and a switch accepts it from the wire.
+ *
+ *   - The datapath takes a meter from the wire, or refuses it with one of the
+ *     errors that controllers understand. */
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bulkhead-ext.h"
+#include "dp-meter-conf.h"
 #include "openflow/openflow.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/list.h"
@@ -125,6 +130,22 @@ same_bands(const struct ofputil_meter_config *a,
 }
 
 static void
+configure(const struct ofputil_meter_config *config)
+{
+    struct dp_band_conf bands[DP_METER_MAX_BANDS];
+    int error = dp_meter_conf_parse(config,
+                                    DP_METER_DROP | DP_METER_DSCP_REMARK
+                                    | DP_METER_MICROBURST, bands);
+
+    ovs_assert(!error || error == EBADF || error == EINVAL || error == ENODEV
+               || error == EDOM || error == ERANGE || error == EOPNOTSUPP);
+    for (size_t i = 0; !error && i < config->n_bands; i++) {
+        ovs_assert(bands[i].action.verb != DP_BAND_RAISE_DROP_PRECEDENCE
+                   || bands[i].action.arg == 1 || bands[i].action.arg == 2);
+    }
+}
+
+static void
 fuzz_meter_mod(const uint8_t *body, size_t size)
 {
     struct ofp_header *oh = finish(
@@ -145,6 +166,7 @@ fuzz_meter_mod(const uint8_t *body, size_t size)
             zero_band_padding(p + ofs, size - ofs);
             ovs_assert(again->size == sizeof *oh + size);
             ovs_assert(!memcmp((uint8_t *) again->data + sizeof *oh, p, size));
+            configure(&mm.meter);
         }
         ofpbuf_delete(again);
     }
