@@ -14,6 +14,8 @@ tests_differential_differential_SOURCES = \
 	tests/differential/questions.c \
 	tests/differential/questions.h \
 	tests/differential/random.h \
+	tests/differential/relay.c \
+	tests/differential/relay.h \
 	tests/differential/tables.c \
 	tests/differential/tables.h \
 	tests/differential/world-text.c \

@@ -21,6 +21,7 @@
 #include "openvswitch/vlog.h"
 #include "outcome.h"
 #include "questions.h"
+#include "relay.h"
 #include "sema/ident.h"
 #include "sema/meaning.h"
 #include "tables.h"
@@ -57,7 +58,7 @@ load(const struct world *w, struct live *live, struct compiled *c,
     if (!c->policy) {
         return "the intent contradicts itself";
     }
-    compiled_lower(c);
+    compiled_lower(c, WORLD_NODE);
     if (live) {
         return live_load(live, &c->plan);
     }
@@ -65,17 +66,21 @@ load(const struct world *w, struct live *live, struct compiled *c,
     return reason ? reason : compiled_reprint(c);
 }
 
-/* Asks one question.  Returns NULL if the judges agree. */
+/* Asks one question, and the other node about what goes there.  Returns NULL
+ * if the judges agree. */
 static const char *
 differ(struct compiled *c, const struct tables *tables, struct live *live,
-       const struct question *q, struct outcome *o)
+       struct relay *relay, const struct question *q, struct outcome *o)
 {
+    const char *difference;
+
     if (live) {
         live_run(live, q, question_is_tracked(c, q), o, c->arena);
     } else {
         tables_run(tables, q, o);
     }
-    return outcome_compare(c, q, o, c->arena);
+    difference = outcome_compare(c, q, o, c->arena);
+    return difference || live ? difference : relay_compare(relay, c, q, o);
 }
 
 /* Does the same question still make a difference in 'w'? */
@@ -86,10 +91,14 @@ still_differs(const struct world *w, struct live *live,
     struct compiled c;
     struct tables *tables;
     struct outcome o;
+    struct relay relay;
+
+    relay_init(&relay, w);
     bool differs = (!load(w, live, &c, &tables)
                     && (q->tunnel || compiled_endpoint(&c, q->from))
-                    && differ(&c, tables, live, q, &o));
+                    && differ(&c, tables, live, &relay, q, &o));
 
+    relay_destroy(&relay);
     tables_destroy(tables);
     compiled_destroy(&c);
     return differs;
@@ -125,13 +134,15 @@ report(struct world *w, struct live *live, const struct question *q)
     struct tables *tables;
     struct outcome o;
     const char *difference;
+    struct relay relay;
 
     shrink(w, live, q);
+    relay_init(&relay, w);
     difference = load(w, live, &c, &tables);
     printf("not ok - seed %"PRIu64", %s\nintent:\n%s", w->seed,
            live ? "ofproto/trace" : "tables", c.text);
     if (!difference) {
-        difference = differ(&c, tables, live, q, &o);
+        difference = differ(&c, tables, live, &relay, q, &o);
         printf("from:    %s%s, connection %s, in the receiver's zone %s\n"
                "packet:  %s\nmeaning: %s\nswitch:  %s\n", q->from,
                q->tunnel ? " by tunnel" : "",
@@ -140,6 +151,7 @@ report(struct world *w, struct live *live, const struct question *q)
                outcome_text(&o, c.arena));
     }
     printf("so:      %s\n", difference ? difference : "this time they agree");
+    relay_destroy(&relay);
     tables_destroy(tables);
     compiled_destroy(&c);
 }
@@ -178,11 +190,13 @@ try_world(uint64_t seed, size_t n, struct live *live, struct tally *tally)
     struct compiled c;
     struct tables *tables;
     struct rng rng = { ~seed };
+    struct relay relay;
     const char *reason;
     struct question q;
     bool ok = true;
 
     world_init(&w, seed);
+    relay_init(&relay, &w);
     reason = load(&w, live, &c, &tables);
     if (reason) {
         printf("not ok - seed %"PRIu64", %s\nintent:\n%s", seed, reason,
@@ -193,7 +207,7 @@ try_world(uint64_t seed, size_t n, struct live *live, struct tally *tally)
         struct outcome o;
 
         question_init(&q, c.policy, &rng);
-        ok = !differ(&c, tables, live, &q, &o);
+        ok = !differ(&c, tables, live, &relay, &q, &o);
         if (!ok) {
             report(&w, live, &q);
         }
@@ -201,6 +215,7 @@ try_world(uint64_t seed, size_t n, struct live *live, struct tally *tally)
     }
     tally->intents++;
     tally->flows += c.plan.flows.n;
+    relay_destroy(&relay);
     tables_destroy(tables);
     compiled_destroy(&c);
     return ok;

@@ -69,7 +69,11 @@ outcome_add_zone(struct outcome *o, struct zones *zones, uint16_t zone)
 static struct meaning_question
 ask(const struct compiled *c, const struct question *q)
 {
-    return question_ask(q, compiled_endpoint(c, q->from));
+    struct meaning_question mq = question_ask(q, compiled_endpoint(c,
+                                                                   q->from));
+
+    mq.node = c->prog->node;
+    return mq;
 }
 
 struct meaning

@@ -238,9 +238,9 @@ world_compile(const struct world *w, struct compiled *c)
 }
 
 void
-compiled_lower(struct compiled *c)
+compiled_lower(struct compiled *c, const char *node)
 {
-    c->prog = ir_build(c->policy, WORLD_NODE, c->arena);
+    c->prog = ir_build(c->policy, node, c->arena);
     plan_init(&c->plan, c->arena, c->prog->node);
     openflow_emit(c->prog, &c->plan);
 }

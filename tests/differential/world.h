@@ -101,8 +101,8 @@ const char *world_text(const struct world *, struct arena *);
 
 void world_compile(const struct world *, struct compiled *);
 
-/* Fills 'prog' and 'plan' of what has a policy. */
-void compiled_lower(struct compiled *);
+/* Fills 'prog' and 'plan' of what has a policy, for 'node'. */
+void compiled_lower(struct compiled *, const char *node);
 
 /* Prints the program, parses the text and lowers that.  Returns NULL, or what
  * is no longer the same. */
