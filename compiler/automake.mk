@@ -32,6 +32,7 @@ libbulkhead_a_SOURCES = \
 	compiler/intent/decode.h \
 	compiler/intent/intent.c \
 	compiler/intent/intent.h \
+	compiler/intent/print.c \
 	compiler/intent/units.c \
 	compiler/intent/units.h \
 	compiler/intent/value.c \

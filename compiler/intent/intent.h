@@ -23,6 +23,8 @@
 #include "intent/value.h"
 #include "openvswitch/types.h"
 
+struct ds;
+
 /* A name or other string and its place.  's' is NULL where it is absent. */
 struct text {
     const char *s;
@@ -137,5 +139,10 @@ struct intent {
  * if it is not an intent. */
 const struct intent *intent_parse(const struct source *, struct arena *,
                                   struct diags *);
+
+/* Appends 'intent' as JSON, in one form whatever form it was written in:
+ * members sorted, defaults written, quantities in their largest unit.  What it
+ * appends is an intent that means the same. */
+void intent_print(const struct intent *, struct ds *);
 
 #endif /* intent/intent.h */

@@ -9,8 +9,11 @@
 #include "intent/units.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
+
+#include "openvswitch/dynamic-string.h"
 
 struct unit {
     const char *name;
@@ -145,4 +148,41 @@ parse_packets(const char *s, uint64_t *n)
 {
     return parse_quantity(s, packet_units, "the unit must be one of pkt, "
                           "kpkt, Mpkt", n);
+}
+
+static void
+format_quantity(uint64_t n, const struct unit *units, struct ds *ds)
+{
+    const struct unit *best = units;
+
+    for (const struct unit *u = units; n && u->name; u++) {
+        if (!(n % u->factor) && u->factor > best->factor) {
+            best = u;
+        }
+    }
+    ds_put_format(ds, "%"PRIu64"%s", n / best->factor, best->name);
+}
+
+void
+format_rate(uint64_t n, struct ds *ds)
+{
+    format_quantity(n, rate_units, ds);
+}
+
+void
+format_bytes(uint64_t n, struct ds *ds)
+{
+    format_quantity(n, byte_units, ds);
+}
+
+void
+format_packet_rate(uint64_t n, struct ds *ds)
+{
+    format_quantity(n, packet_rate_units, ds);
+}
+
+void
+format_packets(uint64_t n, struct ds *ds)
+{
+    format_quantity(n, packet_units, ds);
 }

@@ -16,6 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct ds;
+
 /* Each parses the whole of 's' into '*n' (bits per second, bytes, packets per
  * second, or packets) and returns NULL, or returns the reason why not.  A
  * fraction is fine as long as the result is whole. */
@@ -23,5 +25,11 @@ const char *parse_rate(const char *s, uint64_t *n);
 const char *parse_bytes(const char *s, uint64_t *n);
 const char *parse_packet_rate(const char *s, uint64_t *n);
 const char *parse_packets(const char *s, uint64_t *n);
+
+/* Each appends 'n' in the largest unit of which it is a whole number. */
+void format_rate(uint64_t n, struct ds *);
+void format_bytes(uint64_t n, struct ds *);
+void format_packet_rate(uint64_t n, struct ds *);
+void format_packets(uint64_t n, struct ds *);
 
 #endif /* intent/units.h */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "intent/units.h"
+#include "openvswitch/dynamic-string.h"
 #include "unit.h"
 #include "util.h"
 
@@ -17,6 +18,43 @@ struct good {
     const char *text;
     uint64_t n;
 };
+
+/* In the largest unit of which it is a whole number. */
+START_TEST(test_format)
+{
+    static const struct {
+        void (*format)(uint64_t, struct ds *);
+        const char *(*parse)(const char *, uint64_t *);
+        uint64_t n;
+        const char *text;
+    } cases[] = {
+        { format_rate, parse_rate, 0, "0bps" },
+        { format_rate, parse_rate, 1000, "1kbps" },
+        { format_rate, parse_rate, 1001, "1001bps" },
+        { format_rate, parse_rate, UINT64_C(2500000000), "2500Mbps" },
+        { format_rate, parse_rate, UINT64_C(1600000000000), "1600Gbps" },
+        { format_rate, parse_rate, UINT64_MAX, "18446744073709551615bps" },
+        { format_bytes, parse_bytes, 1518, "1518B" },
+        { format_bytes, parse_bytes, 65536, "64KiB" },
+        { format_bytes, parse_bytes, 64000, "64kB" },
+        { format_bytes, parse_bytes, 1024000, "1000KiB" },
+        { format_bytes, parse_bytes, 1 << 30, "1GiB" },
+        { format_packet_rate, parse_packet_rate, 2000000, "2Mpps" },
+        { format_packets, parse_packets, 512, "512pkt" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct ds ds = DS_EMPTY_INITIALIZER;
+        uint64_t n = 42;
+
+        cases[i].format(cases[i].n, &ds);
+        ck_assert_str_eq(ds_cstr(&ds), cases[i].text);
+        ck_assert_ptr_null(cases[i].parse(ds_cstr(&ds), &n));
+        ck_assert_uint_eq(n, cases[i].n);
+        ds_destroy(&ds);
+    }
+}
+END_TEST
 
 START_TEST(test_rates)
 {
@@ -175,6 +213,7 @@ units_suite(void)
     Suite *suite = suite_create("units");
     TCase *tc = unit_case(suite, "units");
 
+    tcase_add_test(tc, test_format);
     tcase_add_test(tc, test_rates);
     tcase_add_test(tc, test_bytes);
     tcase_add_test(tc, test_packets);
