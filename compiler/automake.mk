@@ -2,6 +2,9 @@
 noinst_LIBRARIES += libbulkhead.a
 libbulkhead_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 libbulkhead_a_SOURCES = \
+	compiler/backend/backend.c \
+	compiler/backend/backend.h \
+	compiler/backend/openflow/capacity.c \
 	compiler/backend/openflow/conjunction.c \
 	compiler/backend/openflow/conjunction.h \
 	compiler/backend/openflow/emit-conntrack.c \
@@ -18,6 +21,8 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/openflow/openflow.c \
 	compiler/backend/openflow/openflow.h \
 	compiler/backend/openflow/pipeline.h \
+	compiler/backend/text/text.c \
+	compiler/backend/text/text.h \
 	compiler/base/arena.c \
 	compiler/base/arena.h \
 	compiler/base/diag.c \
@@ -104,6 +109,7 @@ bin_PROGRAMS += bulkhead
 bulkhead_SOURCES = \
 	compiler/cli/cli.h \
 	compiler/cli/commands.c \
+	compiler/cli/compile.c \
 	compiler/cli/drops.c \
 	compiler/cli/explain.c \
 	compiler/cli/main.c \

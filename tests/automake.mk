@@ -14,6 +14,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/proof/oracle.h \
 	tests/unit/lot.c \
 	tests/unit/shuffle.c \
+	tests/unit/test-backend.c \
 	tests/unit/test-base.c \
 	tests/unit/test-conflict.c \
 	tests/unit/test-conjunction.c \

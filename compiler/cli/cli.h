@@ -30,6 +30,14 @@ enum cli_format {
     FORMAT_CSV,
 };
 
+/* A stage of the compiler to print, in place of writing files. */
+enum cli_dump {
+    DUMP_NONE,
+    DUMP_INTENT,
+    DUMP_IR,
+    DUMP_PLAN,
+};
+
 /* What the options said; NULL or 0 where they did not. */
 struct cli_options {
     const char *intent;         /* File name; see INTENT_OPTIONAL. */
@@ -38,6 +46,8 @@ struct cli_options {
     int timeout;                /* Seconds. */
     bool verbose, no_headings;
     enum cli_format format;
+    const struct backend *target;
+    enum cli_dump dump;
 };
 
 /* Options of a command, for its table entry. */
@@ -53,6 +63,8 @@ enum {
     NODE_REQUIRED = 1 << 7,
     INTENT_OPTIONAL = 1 << 9,
     OPTION_CSV = 1 << 10,       /* --format=csv, --no-headings. */
+    OPTION_TARGET = 1 << 11,    /* Not required. */
+    OPTION_DUMP = 1 << 12,      /* Not required. */
 };
 
 struct cli_command {
@@ -65,12 +77,18 @@ struct cli_command {
 
 extern const struct cli_command cli_commands[];     /* Ends with a null. */
 
+struct backend;
+struct ir_prog;
 struct policy;
 
 /* Reads and resolves the intent.  Returns NULL after printing what is
  * wrong. */
 const struct policy *cli_load_policy(const struct cli_options *,
                                      struct arena *);
+
+/* As cli_load_policy(), for the node. */
+struct ir_prog *cli_load_prog(const struct cli_options *, struct arena *);
+
 /* Compiles the intent for the node; prints what is wrong. */
 bool cli_load_plan(const struct cli_options *, struct arena *, struct plan *);
 
@@ -78,6 +96,12 @@ struct push_target cli_target(const struct cli_options *, struct arena *);
 void cli_print_unknown_node(const struct policy *,
                             const struct cli_options *);
 
+void cli_print_error(const char *reason);
+
+/* Says which endpoints the plan leaves out. */
+void cli_print_left_out(const struct plan *);
+
+int cmd_compile(const struct cli_options *);
 int cmd_trace(const struct cli_options *);
 int cmd_explain(const struct cli_options *);
 int cmd_drops(const struct cli_options *);

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "backend/openflow/openflow.h"
+#include "backend/backend.h"
 #include "base/diag.h"
 #include "dirs.h"
 #include "intent/intent.h"
@@ -25,8 +25,8 @@
 
 enum { DEFAULT_TIMEOUT = 10 };  /* Seconds. */
 
-static void
-print_error(const char *reason)
+void
+cli_print_error(const char *reason)
 {
     fprintf(stderr, "bulkhead: %s\n", reason);
 }
@@ -82,30 +82,43 @@ cli_print_unknown_node(const struct policy *policy,
     putc('\n', stderr);
 }
 
+struct ir_prog *
+cli_load_prog(const struct cli_options *options, struct arena *arena)
+{
+    const struct policy *policy = cli_load_policy(options, arena);
+    struct ir_prog *prog = NULL;
+
+    if (policy) {
+        prog = ir_build(policy, options->node, arena);
+        if (!prog) {
+            cli_print_unknown_node(policy, options);
+        }
+    }
+    return prog;
+}
+
 bool
 cli_load_plan(const struct cli_options *options, struct arena *arena,
               struct plan *plan)
 {
-    const struct policy *policy = cli_load_policy(options, arena);
-    struct ir_prog *prog;
+    struct ir_prog *prog = cli_load_prog(options, arena);
+    struct diags diags;
+    bool ok;
 
-    if (!policy) {
-        return false;
-    }
-    prog = ir_build(policy, options->node, arena);
     if (!prog) {
-        cli_print_unknown_node(policy, options);
         return false;
     }
-    plan_init(plan, arena, prog->node);
-    openflow_emit(prog, plan);
+    diags_init(&diags, arena);
+    ok = backend_compile(options->target ? options->target : backends[0],
+                         prog, arena, &diags, plan);
+    print_diags(&diags);
     if (plan->conflict) {
-        print_error(arena_printf(arena, "two flows contradict each other, "
-                                 "which is a bug of Bulkhead's; nothing was "
-                                 "done: %s", plan->conflict));
+        cli_print_error(arena_printf(arena, "two flows contradict each other, "
+                                     "which is a bug of Bulkhead's; nothing "
+                                     "was done: %s", plan->conflict));
         return false;
     }
-    return true;
+    return ok;
 }
 
 static void
@@ -126,9 +139,8 @@ print_unbound(const plan_names *names)
     print_names("unbound, so they match nothing", names);
 }
 
-/* Says which endpoints the plan leaves out. */
-static void
-print_left_out(const struct plan *plan)
+void
+cli_print_left_out(const struct plan *plan)
 {
     print_unbound(&plan->unbound);
     print_names("on other nodes that no tunnel reaches",
@@ -154,43 +166,6 @@ cmd_check(const struct cli_options *options)
     print_unbound(&unbound);
     arena_destroy(arena);
     return policy ? EXIT_DONE : EXIT_WRONG;
-}
-
-static void
-print_counts(const struct plan *plan)
-{
-    struct plan_counts counts = plan_count(plan);
-
-    fprintf(stderr, "%s: %zu flows, %zu distinct masks, %zu meters, %zu "
-            "conjunctions\n", plan->node, counts.flows, counts.masks,
-            counts.meters, counts.conjunctions);
-}
-
-static int
-cmd_compile(const struct cli_options *options)
-{
-    struct arena *arena = arena_create();
-    int status = EXIT_WRONG;
-    struct plan plan;
-
-    if (cli_load_plan(options, arena, &plan)) {
-        const char *reason = plan_write(&plan, options->output);
-
-        print_left_out(&plan);
-        if (options->verbose) {
-            print_counts(&plan);
-        }
-        if (reason) {
-            print_error(reason);
-        } else {
-            printf("%s: %zu endpoints, %zu flows, %zu"
-                   " meters in %s\n", plan.node, plan.ports.n, plan.flows.n,
-                   plan.meters.n, options->output);
-            status = EXIT_DONE;
-        }
-    }
-    arena_destroy(arena);
-    return status;
 }
 
 static void
@@ -250,9 +225,9 @@ run_push(const struct cli_options *options,
         struct push_diff diff;
         const char *reason = action(&target, &plan, &diff);
 
-        print_left_out(&plan);
+        cli_print_left_out(&plan);
         if (reason) {
-            print_error(reason);
+            cli_print_error(reason);
             status = EXIT_UNREACHABLE;
         } else {
             print_diff(&plan, options, &diff, action == push_apply);
@@ -278,9 +253,11 @@ cmd_status(const struct cli_options *options)
 const struct cli_command cli_commands[] = {
     { "check", 0, cmd_check,
       "INTENT", "say whether the intent is right, and if not, where" },
-    { "compile", OPTION_NODE | NODE_REQUIRED | OPTION_OUTPUT | OPTION_VERBOSE,
-      cmd_compile, "INTENT --node=NODE [-o DIR] [-v]",
-      "write flows.txt, meters.txt, ovs-vsctl.sh and manifest.json" },
+    { "compile", OPTION_NODE | NODE_REQUIRED | OPTION_OUTPUT | OPTION_VERBOSE
+      | OPTION_TARGET | OPTION_DUMP, cmd_compile,
+      "INTENT --node=NODE [--target=TARGET] [-o DIR] [-v] [--dump=STAGE]",
+      "write flows.txt, meters.txt, ovs-vsctl.sh and manifest.json; for the\n"
+      "      target text, policy.txt: who may reach whom" },
     { "apply", OPTION_NODE | NODE_REQUIRED | OPTION_BRIDGE | OPTION_SWITCH,
       cmd_apply,
       "INTENT --node=NODE --bridge=BRIDGE",

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/backend.h"
 #include "base/nearest.h"
 #include "fatal-signal.h"
 #include "openvswitch/vlog.h"
@@ -31,6 +32,8 @@ static const struct {
     { { "output", required_argument, NULL, 'o' }, OPTION_OUTPUT },
     { { "db", required_argument, NULL, 'd' }, OPTION_SWITCH },
     { { "timeout", required_argument, NULL, 't' }, OPTION_SWITCH },
+    { { "target", required_argument, NULL, 'T' }, OPTION_TARGET },
+    { { "dump", required_argument, NULL, 'D' }, OPTION_DUMP },
     { { "verbose", no_argument, NULL, 'v' }, OPTION_VERBOSE },
     { { "from", required_argument, NULL, 'e' }, OPTION_FROM },
     { { "state", required_argument, NULL, 's' }, OPTION_STATE },
@@ -57,6 +60,10 @@ print_help(void)
          "bound)\n"
          "  --bridge=BRIDGE       the bridge that holds its policy\n"
          "  -o, --output=DIR      where compile writes (default: .)\n"
+         "  --target=TARGET       what compile is for: userspace (the "
+         "default) or text\n"
+         "  --dump=STAGE          compile prints the intent, ir or plan and "
+         "writes nothing\n"
          "  -v, --verbose         compile also says how large the plan is; "
          "drops shows\n"
          "                        what has dropped nothing, too\n"
@@ -149,6 +156,32 @@ parse_format(const char *s)
     usage_error("--format takes table, json or csv, not '%s'", s);
 }
 
+static const struct backend *
+parse_target(const char *s)
+{
+    const struct backend *backend = backend_find(s);
+
+    if (!backend) {
+        usage_error("--target takes userspace or text, not '%s'", s);
+    }
+    return backend;
+}
+
+static enum cli_dump
+parse_dump(const char *s)
+{
+    static const char *const stages[] = {
+        [DUMP_INTENT] = "intent", [DUMP_IR] = "ir", [DUMP_PLAN] = "plan",
+    };
+
+    for (size_t i = DUMP_INTENT; i < ARRAY_SIZE(stages); i++) {
+        if (!strcmp(s, stages[i])) {
+            return i;
+        }
+    }
+    usage_error("--dump takes intent, ir or plan, not '%s'", s);
+}
+
 /* Returns the options that were given, as OPTION_*. */
 static unsigned int
 parse_options(int argc, char *argv[], struct cli_options *options)
@@ -172,6 +205,8 @@ parse_options(int argc, char *argv[], struct cli_options *options)
         case 'o': options->output = optarg; break;
         case 'd': options->db = optarg; break;
         case 't': options->timeout = parse_timeout(optarg); break;
+        case 'T': options->target = parse_target(optarg); break;
+        case 'D': options->dump = parse_dump(optarg); break;
         case 'v': options->verbose = true; break;
         case 'e': options->from = optarg; break;
         case 's': options->state = optarg; break;

@@ -174,6 +174,12 @@ network_to_json(const struct intent_network *network)
     put_addresses(object, "subnets", &network->subnets, true);
     put_addresses(object, "gateway", &network->gateways, false);
     put_mtu(object, &network->mtu);
+    if (network->dhcp_server.s) {
+        struct json *dhcp = json_object_create();
+
+        put_text(dhcp, "server", &network->dhcp_server);
+        json_object_put(object, "dhcp", dhcp);
+    }
     return object;
 }
 

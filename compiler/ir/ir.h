@@ -71,8 +71,9 @@ struct ir_tenant {
     struct ir_place place;
     uint32_t number;
     bool here;                  /* Has it endpoints on this node? */
-    uint16_t zone;              /* Connection tracking; 0 if it is not
-                                 * here. */
+    uint16_t zone;              /* Connection tracking; 0 if it is not here,
+                                 * or if none was free: a backend refuses
+                                 * that. */
     uint64_t rate_kbps;         /* Frame bytes without FCS. */
     uint64_t burst_bytes;
     uint32_t packet_rate;       /* A second; 0: no limit. */

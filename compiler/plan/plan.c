@@ -13,12 +13,13 @@
 #include <string.h>
 
 void
-plan_init(struct plan *plan, struct arena *arena, const char *node)
+plan_init(struct plan *plan, struct arena *arena, const char *node,
+          const char *target)
 {
     memset(plan, 0, sizeof *plan);
     plan->arena = arena;
     plan->node = node;
-    plan->target = "userspace";
+    plan->target = target;
 }
 
 void

@@ -83,7 +83,8 @@ VEC_TYPEDEF(plan_names, const char *);
 struct plan {
     struct arena *arena;        /* Not owned. */
     const char *node;
-    const char *target;         /* "userspace". */
+    const char *target;         /* The backend's name. */
+    const char *policy;         /* policy.txt, if that is all; or NULL. */
     VEC(struct plan_flow) flows;        /* Sorted by plan_finish(). */
     VEC(struct plan_meter) meters;
     VEC(struct plan_cookie) cookies;
@@ -96,7 +97,9 @@ struct plan {
     const char *conflict;       /* See plan_finish(); NULL if there is none. */
 };
 
-void plan_init(struct plan *, struct arena *, const char *node);
+/* The strings must live as long as the plan. */
+void plan_init(struct plan *, struct arena *, const char *node,
+               const char *target);
 
 /* Appends a flow; the strings must live as long as the plan. */
 void plan_add_flow(struct plan *, uint8_t table, uint16_t priority,
@@ -153,9 +156,10 @@ void plan_tunnel_options(const struct plan *,
  * "# NAME". */
 void plan_print(const struct plan *, struct ds *);
 
-/* Writes flows.txt, meters.txt, ovs-vsctl.sh and manifest.json to the folder
- * 'dir', which is made if it is not there.  Each file is replaced as a whole
- * or not at all.  Returns NULL, or a reason in 'plan->arena'. */
+/* Writes flows.txt, meters.txt, ovs-vsctl.sh and manifest.json, or policy.txt,
+ * to the folder 'dir', which is made if it is not there.  Each file is
+ * replaced as a whole or not at all.  Returns NULL, or a reason in
+ * 'plan->arena'. */
 const char *plan_write(const struct plan *, const char *dir);
 
 #endif /* plan/plan.h */

@@ -202,22 +202,32 @@ write_file(const struct plan *plan, const char *path,
     return NULL;
 }
 
+static void
+format_policy(const struct plan *plan, struct ds *ds)
+{
+    ds_put_cstr(ds, plan->policy);
+}
+
 static const struct {
     const char *name;
     void (*format)(const struct plan *, struct ds *);
+    bool policy;                /* Of plans that are a text for people. */
 } files[] = {
-    { "meters.txt", format_meters },
-    { "flows.txt", format_flows },
-    { "ovs-vsctl.sh", format_script },
-    { "manifest.json", format_manifest },
+    { "meters.txt", format_meters, false },
+    { "flows.txt", format_flows, false },
+    { "ovs-vsctl.sh", format_script, false },
+    { "manifest.json", format_manifest, false },
+    { "policy.txt", format_policy, true },
 };
 
 void
 plan_print(const struct plan *plan, struct ds *ds)
 {
     for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-        ds_put_format(ds, "# %s\n", files[i].name);
-        files[i].format(plan, ds);
+        if (files[i].policy == (plan->policy != NULL)) {
+            ds_put_format(ds, "# %s\n", files[i].name);
+            files[i].format(plan, ds);
+        }
     }
 }
 
@@ -233,6 +243,9 @@ plan_write(const struct plan *plan, const char *dir)
         struct ds ds = DS_EMPTY_INITIALIZER;
         const char *error;
 
+        if (files[i].policy != (plan->policy != NULL)) {
+            continue;
+        }
         files[i].format(plan, &ds);
         ds_cstr(&ds);
         error = write_file(plan, arena_printf(plan->arena, "%s/%s", dir,

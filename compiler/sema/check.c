@@ -25,7 +25,6 @@
 enum {
     MIN_BURST = ETH_HEADER_LEN + VLAN_HEADER_LEN + ETH_PAYLOAD_MAX,
     MAX_BURST = 1024 * 1024 * 1024,
-    MAX_TENANTS = 32768,
 
     /* Packets come in batches (NETDEV_MAX_BURST of lib/dp-packet.h), which a
      * meter takes to arrive at once. */
@@ -288,19 +287,6 @@ check_ids(const struct policy *policy, struct arena *arena,
     }
 }
 
-/* Conntrack zones and meters have 16 bits, and some are taken. */
-static void
-check_size(const struct policy *policy, struct diags *diags)
-{
-    if (policy->tenants.n > MAX_TENANTS) {
-        const struct value *at
-            = policy->tenants.v[MAX_TENANTS]->intent->name.at;
-        struct diag *d = value_key_error(diags, at, "there are more than %d "
-                                         "tenants", MAX_TENANTS);
-        diag_remedy(diags, d, "divide the fabric");
-    }
-}
-
 void
 policy_check(const struct policy *policy, struct arena *arena,
              struct diags *diags)
@@ -316,5 +302,4 @@ policy_check(const struct policy *policy, struct arena *arena,
     check_bandwidth(policy, diags);
     check_classes(policy, arena, diags);
     check_ids(policy, arena, diags);
-    check_size(policy, diags);
 }

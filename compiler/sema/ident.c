@@ -72,6 +72,9 @@ ident_take(struct ident_set *set, const char *kind, const char *name,
     uint32_t number = ident(kind, name, n_bits);
     uint32_t mask = n_bits == 32 ? UINT32_MAX : (1u << n_bits) - 1;
 
+    if (hmap_count(&set->numbers) > mask - IDENT_RESERVED) {
+        return 0;
+    }
     while (number < IDENT_RESERVED || is_taken(set, number)) {
         number = (number + 1) & mask;
     }

@@ -41,8 +41,8 @@ void ident_set_init(struct ident_set *, struct arena *);
 void ident_set_destroy(struct ident_set *);
 
 /* Takes a number of 'n_bits' (up to 32) for 'name': ident()'s, or if another
- * name has that, the next free one.  So the order of calls must be one that
- * repeats, as that of the names. */
+ * name has that, the next free one; 0 if all are taken.
+ * So the order of calls must be one that repeats, as that of the names. */
 uint32_t ident_take(struct ident_set *, const char *kind, const char *name,
                     int n_bits);
 

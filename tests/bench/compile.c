@@ -107,8 +107,11 @@ compile(const char *text)
         diags_format(&diags, &ds);
         fail(ds_cstr(&ds));
     }
-    plan_init(&run.plan, run.arena, "node");
-    openflow_emit(ir_build(policy, "node", run.arena), &run.plan);
+    if (!backend_compile(&openflow_backend,
+                         ir_build(policy, "node", run.arena), run.arena,
+                         &diags, &run.plan)) {
+        fail("the plan is too large for the target");
+    }
     run.compile_ms = now_ms() - start - run.check_ms;
     if (run.plan.conflict) {
         fail(run.plan.conflict);

@@ -214,18 +214,18 @@ world_init(struct world *w, uint64_t seed)
     leave_out_contradictions(w);
 }
 
-/* Parses and resolves; the policy is NULL if that fails. */
-static void
-resolve(struct compiled *c)
+/* Parses and resolves 'text'; NULL if that fails. */
+static const struct policy *
+resolve(struct arena *arena, const char *text)
 {
-    const struct source *source = source_create(c->arena, "intent.json",
-                                                c->text, strlen(c->text));
+    const struct source *source = source_create(arena, "intent.json", text,
+                                                strlen(text));
     const struct intent *intent;
     struct diags diags;
 
-    diags_init(&diags, c->arena);
-    intent = intent_parse(source, c->arena, &diags);
-    c->policy = intent ? policy_resolve(intent, c->arena, &diags) : NULL;
+    diags_init(&diags, arena);
+    intent = intent_parse(source, arena, &diags);
+    return intent ? policy_resolve(intent, arena, &diags) : NULL;
 }
 
 void
@@ -234,15 +234,17 @@ world_compile(const struct world *w, struct compiled *c)
     memset(c, 0, sizeof *c);
     c->arena = arena_create();
     c->text = world_text(w, c->arena);
-    resolve(c);
+    c->policy = resolve(c->arena, c->text);
 }
 
 void
 compiled_lower(struct compiled *c, const char *node)
 {
+    struct diags diags;
+
     c->prog = ir_build(c->policy, node, c->arena);
-    plan_init(&c->plan, c->arena, c->prog->node);
-    openflow_emit(c->prog, &c->plan);
+    diags_init(&diags, c->arena);
+    backend_compile(&openflow_backend, c->prog, c->arena, &diags, &c->plan);
 }
 
 /* All that a plan says, of 'prog'. */
@@ -250,10 +252,11 @@ static const char *
 lowered(struct compiled *c, const struct ir_prog *prog, struct plan *plan)
 {
     struct ds ds = DS_EMPTY_INITIALIZER;
+    struct diags diags;
     const char *text;
 
-    plan_init(plan, c->arena, prog->node);
-    openflow_emit(prog, plan);
+    diags_init(&diags, c->arena);
+    backend_compile(&openflow_backend, prog, c->arena, &diags, plan);
     plan_print(plan, &ds);
     text = arena_strdup(c->arena, ds_cstr(&ds));
     ds_destroy(&ds);
@@ -270,6 +273,28 @@ printed(struct compiled *c, const struct ir_prog *prog)
     text = arena_strdup(c->arena, ds_cstr(&ds));
     ds_destroy(&ds);
     return text;
+}
+
+/* Prints the intent and lowers what is printed, whose lines are others. */
+static const char *
+reprint_intent(struct compiled *c)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const struct policy *policy;
+    struct plan plan;
+    struct plan_diff diff;
+
+    intent_print(c->policy->intent, &ds);
+    policy = resolve(c->arena, arena_strdup(c->arena, ds_cstr(&ds)));
+    ds_destroy(&ds);
+    if (!policy) {
+        return "the intent is refused once it is printed";
+    }
+    lowered(c, ir_build(policy, WORLD_NODE, c->arena), &plan);
+    diff = plan_compare(&c->plan, &plan);
+    return (diff.added.n || diff.changed.n || diff.deleted.n
+            || diff.meters_added || diff.meters_deleted
+            ? "the intent has another plan once it is printed" : NULL);
 }
 
 const char *
@@ -291,7 +316,7 @@ compiled_reprint(struct compiled *c)
     } else if (strcmp(lowered(c, prog, &plan), lowered(c, c->prog, &plan))) {
         return "the program's text has another plan";
     }
-    return NULL;
+    return reprint_intent(c);
 }
 
 void

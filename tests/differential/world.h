@@ -104,8 +104,8 @@ void world_compile(const struct world *, struct compiled *);
 /* Fills 'prog' and 'plan' of what has a policy, for 'node'. */
 void compiled_lower(struct compiled *, const char *node);
 
-/* Prints the program, parses the text and lowers that.  Returns NULL, or what
- * is no longer the same. */
+/* Prints the intent and the program, parses the texts and lowers them.
+ * Returns NULL, or what is no longer the same. */
 const char *compiled_reprint(struct compiled *);
 void compiled_destroy(struct compiled *);
 

@@ -25,7 +25,7 @@ static void
 set_up(void)
 {
     unit_init(&u);
-    plan_init(&u.plan, u.arena, "n");
+    plan_init(&u.plan, u.arena, "n", "userspace");
     ofputil_port_map_init(&ports);
     switch_state_init(&state);
 }
@@ -109,7 +109,7 @@ START_TEST(test_bad_flows)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct plan plan;
 
-        plan_init(&plan, u.arena, "n");
+        plan_init(&plan, u.arena, "n", "userspace");
         plan_add_flow(&plan, 3, 1, 1, bad[i][0], bad[i][1]);
         plan_finish(&plan);
         const char *error = plan_to_flows(&plan, &ports, &state);
@@ -127,7 +127,7 @@ make_flow(struct switch_state *s, int table, int priority, uint64_t cookie,
     struct plan plan;
 
     switch_state_init(s);
-    plan_init(&plan, u.arena, "n");
+    plan_init(&plan, u.arena, "n", "userspace");
     plan_add_flow(&plan, table, priority, cookie, match, actions);
     plan_finish(&plan);
     const char *error = plan_to_flows(&plan, &ports, s);

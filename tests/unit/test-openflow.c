@@ -343,7 +343,7 @@ START_TEST(test_plan_sorts_and_merges)
 {
     struct plan plan;
 
-    plan_init(&plan, u.arena, "n");
+    plan_init(&plan, u.arena, "n", "userspace");
     plan_add_flow(&plan, 1, 5, 1, "ip", "drop");
     plan_add_flow(&plan, 0, 5, 2, "ipv6", "drop");
     plan_add_flow(&plan, 0, 9, 3, "udp", "drop");
@@ -357,7 +357,7 @@ START_TEST(test_plan_sorts_and_merges)
     ck_assert_uint_eq(plan.flows.v[3].cookie, 1);
     ck_assert_str_eq(plan_flow_string(&plan, &plan.flows.v[3]),
                      "cookie=0x1,table=1,priority=5,ip actions=drop");
-    plan_init(&plan, u.arena, "n");
+    plan_init(&plan, u.arena, "n", "userspace");
     plan_finish(&plan);
     ck_assert_uint_eq(plan.flows.n, 0);
 }
@@ -369,7 +369,7 @@ START_TEST(test_plan_counts)
     VEC(struct { uint8_t table; struct flow_wildcards wc; }) masks = VEC_INIT;
     struct plan plan;
 
-    plan_init(&plan, u.arena, "n");
+    plan_init(&plan, u.arena, "n", "userspace");
     for (size_t i = 0; i < u.plan.flows.n; i++) {
         const char *text = plan_flow_string(&u.plan, flow_at(i));
         enum ofputil_protocol usable;

@@ -79,8 +79,8 @@ unit_build(struct unit *u, const char *node)
 {
     u->prog = ir_build(u->policy, node, u->arena);
     ck_assert_ptr_nonnull(u->prog);
-    plan_init(&u->plan, u->arena, u->prog->node);
-    openflow_emit(u->prog, &u->plan);
+    ck_assert_msg(backend_compile(&openflow_backend, u->prog, u->arena,
+                                  &u->diags, &u->plan), "%s", unit_diags(u));
 }
 
 static void
@@ -187,6 +187,7 @@ main(void)
     srunner_add_suite(runner, conflict_suite());
     srunner_add_suite(runner, meaning_suite());
     srunner_add_suite(runner, ir_suite());
+    srunner_add_suite(runner, backend_suite());
     srunner_add_suite(runner, openflow_suite());
     srunner_add_suite(runner, conjunction_suite());
     srunner_add_suite(runner, plan_suite());

@@ -35,6 +35,7 @@ Suite *sema_suite(void);
 Suite *conflict_suite(void);
 Suite *meaning_suite(void);
 Suite *ir_suite(void);
+Suite *backend_suite(void);
 Suite *openflow_suite(void);
 Suite *conjunction_suite(void);
 Suite *plan_suite(void);

@@ -113,6 +113,7 @@ count_members(struct lowering *l, const struct product *product)
 static bool
 is_conjunction(const struct lowering *l, const struct product *product)
 {
+    size_t max = l->e->caps->action_bytes / CONJUNCTION_BYTES;
     double cost = 1;
 
     if (!is_candidate(product)) {
@@ -124,7 +125,7 @@ is_conjunction(const struct lowering *l, const struct product *product)
                 l, product->priority, member_match(product, i, j));
 
             cost += 1.0 / member->n_candidates;
-            if (member->conjunctions.n >= MAX_CONJUNCTIONS) {
+            if (member->conjunctions.n >= max) {
                 return false;
             }
         }
@@ -137,7 +138,7 @@ emit_pair(struct emitter *e, const struct product *p, const char *from,
           const char *to)
 {
     for (size_t i = 0; i < p->services.n; i++) {
-        emit_flow(e, TABLE_POLICY, p->priority, p->rule_id,
+        emit_flow(e, TABLE_POLICY, p->priority, p->rule->id,
                   FORMAT(e, "%s,%s,%s", from, to, p->services.v[i]),
                   p->actions);
     }
@@ -177,7 +178,7 @@ emit_conjunction(struct lowering *l, const struct product *product)
             member->conjunctions.v[n].dimension = i + 1;
         }
     }
-    emit_flow(l->e, TABLE_POLICY, product->priority, product->rule_id,
+    emit_flow(l->e, TABLE_POLICY, product->priority, product->rule->id,
               FORMAT(l->e, "conj_id=%"PRIu32, id), product->actions);
 }
 
@@ -216,10 +217,14 @@ emit_products(struct emitter *e, const product_vec *products)
         }
     }
     for (size_t i = 0; i < products->n; i++) {
-        if (is_conjunction(&l, &products->v[i])) {
-            emit_conjunction(&l, &products->v[i]);
-        } else {
-            emit_plain(e, &products->v[i]);
+        const struct product *p = &products->v[i];
+
+        if (is_conjunction(&l, p)) {
+            if (has_room_for_conjunction(e, p->rule)) {
+                emit_conjunction(&l, p);
+            }
+        } else if (has_room_for_flows(e, p->rule, n_plain(p))) {
+            emit_plain(e, p);
         }
     }
     emit_members(&l);

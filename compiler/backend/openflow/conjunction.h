@@ -36,7 +36,7 @@ VEC_TYPEDEF(side_match_vec, struct side_match);
 struct product {
     const char *name;           /* The conjunction's number follows from it. */
     enum of_priority priority;
-    uint64_t rule_id;
+    const struct ir_rule *rule;
     const char *actions;
     /* The sides and the services.  As members of a conjunction services name
      * the tenants of "from": without that, one flow would be all tenants',
@@ -45,9 +45,9 @@ struct product {
     match_vec services, tenant_services;
 };
 
-/* The action takes 16 bytes, and a flow_mod has less than 64 kB.  What comes
- * above that, in the order of rules, stays plain. */
-enum { MAX_CONJUNCTIONS = 4000 };
+/* What the action takes.  What a flow has no room for, in the order of rules,
+ * stays plain. */
+enum { CONJUNCTION_BYTES = 16 };
 
 VEC_TYPEDEF(product_vec, struct product);
 

@@ -103,7 +103,7 @@ add_product(struct emitter *e, const struct ir_rule *rule, const char *part,
     *vec_push(e->arena, products) = (struct product) {
         .name = FORMAT(e, "%s %s", rule->name, part),
         .priority = rule_priority(rule->kind),
-        .rule_id = rule->id,
+        .rule = rule,
         .actions = rule_actions(e, rule),
         .from = match_side(e, from, &from_fields),
         .to = match_side(e, to, &to_fields),

@@ -7,10 +7,11 @@
 #ifndef BACKEND_OPENFLOW_EMIT_H
 #define BACKEND_OPENFLOW_EMIT_H 1
 
-/* The rooms behind openflow_emit(): each emits the flows of some tables. */
+/* The rooms behind openflow_backend: each emits the flows of some tables. */
 
 #include <stdint.h>
 
+#include "backend/backend.h"
 #include "backend/openflow/pipeline.h"
 #include "ir/ir.h"
 #include "plan/plan.h"
@@ -25,7 +26,24 @@ struct emitter {
     const struct ir_prog *prog;
     struct plan *plan;
     struct arena *arena;
+    const struct backend_caps *caps;
+    struct diags *diags;
+    size_t n_policy_flows, n_conjunctions;      /* So far. */
+    bool full;                  /* Some limit is passed, and reported. */
 };
+
+/* Does the target hold the program, as far as it shows before it is lowered?
+ * Adds an error if not. */
+bool openflow_check(const struct ir_prog *, const struct backend_caps *,
+                    struct diags *);
+
+/* Is there room for 'n' more POLICY flows, or a conjunction, of the rule?
+ * Adds an error if not, the first time. */
+bool has_room_for_flows(struct emitter *, const struct ir_rule *, size_t n);
+bool has_room_for_conjunction(struct emitter *, const struct ir_rule *);
+
+/* Adds an error if a table of the finished plan has too many flows. */
+void check_tables(struct emitter *);
 
 /* ADMIT to NEIGHBOR_ADVERT. */
 void emit_ports(struct emitter *);

@@ -140,10 +140,14 @@ add_tunnel(struct emitter *e)
     }
 }
 
-void
-openflow_emit(const struct ir_prog *prog, struct plan *plan)
+static void
+openflow_emit(const struct ir_prog *prog, const struct backend_caps *caps,
+              struct plan *plan, struct diags *diags)
 {
-    struct emitter e = { prog, plan, plan->arena };
+    struct emitter e = {
+        .prog = prog, .plan = plan, .arena = plan->arena, .caps = caps,
+        .diags = diags,
+    };
 
     emit_misses(&e);
     emit_limits(&e);
@@ -160,4 +164,26 @@ openflow_emit(const struct ir_prog *prog, struct plan *plan)
     add_networks(&e);
     add_tunnel(&e);
     plan_finish(plan);
+    check_tables(&e);
 }
+
+/* Open vSwitch 3.1: OFPTT_MAX; max_entries and max_meter of its features'
+ * replies; OFPP_MAX.  Zones are 16 bits, less IDENT_RESERVED.  Changed meters
+ * stand beside the old ones for a while (PLAN_METER_OTHER()).  A message has
+ * less than 64 kB, and holds the match of a flow too. */
+static const struct backend_caps userspace_caps = {
+    .n_tables = 255,
+    .n_flows = 1000000,
+    .n_ports = 0xfeff,
+    .n_zones = UINT16_MAX + 1 - IDENT_RESERVED,
+    .n_meters = 262144 / 2,
+    .n_conjunctions = UINT32_MAX - IDENT_RESERVED,
+    .action_bytes = 64000,
+};
+
+const struct backend openflow_backend = {
+    .name = "userspace",
+    .caps = &userspace_caps,
+    .check = openflow_check,
+    .emit = openflow_emit,
+};

@@ -10,10 +10,8 @@
 /* Target "userspace": flows and drop meters for one bridge of Open vSwitch's
  * userspace datapath, OpenFlow 1.4. */
 
-struct ir_prog;
-struct plan;
+#include "backend/backend.h"
 
-/* Fills 'plan', which plan_init() made, from 'prog'. */
-void openflow_emit(const struct ir_prog *, struct plan *);
+extern const struct backend openflow_backend;
 
 #endif /* backend/openflow/openflow.h */

@@ -1,0 +1,135 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "backend/openflow/emit.h"
+
+#include <stdarg.h>
+
+#include "base/diag.h"
+#include "util.h"
+
+/* What a bridge cannot hold is refused here, where it is asked for, not by the
+ * switch. */
+
+/* Adds an error "more MANY than ..." at 'place'. */
+static void
+too_many(struct diags *diags, const struct ir_place *place, const char *many,
+         size_t limit, const char *remedy)
+{
+    struct diag *d = diag_error(diags, place->span, place->pointer,
+                                "with this, the node has more %s than the "
+                                "target has room for, %"PRIuSIZE, many, limit);
+
+    diag_remedy(diags, d, "%s", remedy);
+}
+
+static void
+check_tenants(const struct ir_prog *prog, const struct backend_caps *caps,
+              struct diags *diags)
+{
+    const char *remedy = "bind endpoints of fewer tenants to this node";
+    size_t n_zones = 0, n_meters = 0;
+
+    for (size_t i = 0; i < prog->tenants.n; i++) {
+        const struct ir_tenant *tenant = prog->tenants.v[i];
+
+        if (!tenant->here) {
+            continue;
+        }
+        n_meters += 1 + (tenant->packet_rate > 0);
+        if (n_zones++ >= caps->n_zones || !tenant->zone) {
+            too_many(diags, &tenant->place, "connection tracking zones (one a "
+                     "tenant)", n_zones - 1, remedy);
+            return;
+        } else if (n_meters > caps->n_meters) {
+            too_many(diags, &tenant->place, "meters (one for a tenant's "
+                     "bandwidth, one for its packets)", caps->n_meters,
+                     remedy);
+            return;
+        }
+    }
+}
+
+static void
+check_ports(const struct ir_prog *prog, const struct backend_caps *caps,
+            struct diags *diags)
+{
+    size_t n = prog->encapsulation != NULL;
+
+    for (size_t i = 0; i < prog->endpoints.n; i++) {
+        const struct ir_endpoint *e = prog->endpoints.v[i];
+
+        if (!e->node && n++ >= caps->n_ports) {
+            too_many(diags, &e->place, "ports (one an endpoint, and one for "
+                     "tunnels)", caps->n_ports, "bind fewer endpoints to this "
+                     "node");
+            return;
+        }
+    }
+}
+
+bool
+openflow_check(const struct ir_prog *prog, const struct backend_caps *caps,
+               struct diags *diags)
+{
+    size_t n_errors = diags->n_errors;
+
+    if (caps->n_tables < N_TABLES) {
+        too_many(diags, &prog->place, "flow tables", caps->n_tables,
+                 "choose another target");
+    }
+    check_ports(prog, caps, diags);
+    check_tenants(prog, caps, diags);
+    return diags->n_errors == n_errors;
+}
+
+bool
+has_room_for_flows(struct emitter *e, const struct ir_rule *rule, size_t n)
+{
+    if (e->n_policy_flows + n <= e->caps->n_flows) {
+        e->n_policy_flows += n;
+        return true;
+    } else if (!e->full) {
+        too_many(e->diags, &rule->place, "flows in a table", e->caps->n_flows,
+                 "select by labels or whole tenants, name fewer ranges of "
+                 "ports, or bind endpoints of fewer tenants to this node");
+        e->full = true;
+    }
+    return false;
+}
+
+bool
+has_room_for_conjunction(struct emitter *e, const struct ir_rule *rule)
+{
+    if (e->n_conjunctions++ < e->caps->n_conjunctions) {
+        return true;
+    } else if (!e->full) {
+        too_many(e->diags, &rule->place, "conjunctions",
+                 e->caps->n_conjunctions, "write fewer rules of many "
+                 "endpoints, or bind endpoints of fewer tenants to this node");
+        e->full = true;
+    }
+    return false;
+}
+
+void
+check_tables(struct emitter *e)
+{
+    size_t n[N_TABLES] = { 0 };
+
+    for (size_t i = 0; i < e->plan->flows.n; i++) {
+        n[e->plan->flows.v[i].table]++;
+    }
+    for (int table = 0; table < N_TABLES && !e->full; table++) {
+        if (n[table] > e->caps->n_flows) {
+            too_many(e->diags, &e->prog->place, "flows in a table",
+                     e->caps->n_flows, "bind fewer endpoints to this node");
+            e->full = true;
+        }
+    }
+}

@@ -1,0 +1,249 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "backend/text/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "intent/units.h"
+#include "ir/ir.h"
+#include "openvswitch/dynamic-string.h"
+#include "packets.h"
+#include "plan/plan.h"
+#include "util.h"
+
+/* "TENANT/NAME" as it is called in a tenant's section. */
+static const char *
+short_name(const char *name)
+{
+    const char *slash = strchr(name, '/');
+
+    return slash ? slash + 1 : name;
+}
+
+static void
+put_addresses(struct ds *ds, const ir_addresses *addresses)
+{
+    for (size_t i = 0; i < addresses->n; i++) {
+        ds_put_cstr(ds, i ? ", " : "");
+        ipv6_format_mapped(&addresses->v[i], ds);
+    }
+}
+
+/* "all endpoints", or their names.  In a tenant's section, 'within', its name
+ * goes without saying. */
+static void
+put_side(struct ds *ds, const struct ir_side *side, bool within)
+{
+    const struct ir_tenant *named = NULL;
+    bool first = true;
+
+    for (size_t i = 0; i < side->endpoints.n; i++) {
+        const struct ir_endpoint *e = side->endpoints.v[i];
+        bool whole = false;
+
+        for (size_t j = 0; j < side->tenants.n && !whole; j++) {
+            whole = side->tenants.v[j] == e->tenant;
+        }
+        if (whole && named == e->tenant) {
+            continue;
+        }
+        ds_put_cstr(ds, first ? "" : ", ");
+        first = false;
+        if (!whole) {
+            ds_put_cstr(ds, within ? short_name(e->name) : e->name);
+        } else if (within) {
+            ds_put_cstr(ds, "all endpoints");
+        } else {
+            ds_put_format(ds, "all of %s", e->tenant->name);
+        }
+        named = e->tenant;
+    }
+}
+
+static void
+put_match(struct ds *ds, const struct ir_match *m)
+{
+    const char *name = (m->protocol == IPPROTO_TCP ? "tcp"
+                        : m->protocol == IPPROTO_UDP ? "udp"
+                        : m->protocol == IPPROTO_ICMP ? "ICMP" : "ICMPv6");
+
+    ds_put_cstr(ds, name);
+    if (m->last) {
+        ds_put_format(ds, " %"PRIu16, m->first);
+    }
+    if (m->last > m->first) {
+        ds_put_format(ds, "-%"PRIu16, m->last);
+    }
+}
+
+static void
+put_service(struct ds *ds, const struct ir_service *service)
+{
+    if (!service) {
+        ds_put_cstr(ds, "any service");
+        return;
+    }
+    ds_put_format(ds, "%s (", service->name);
+    for (size_t i = 0; i < service->matches.n; i++) {
+        ds_put_cstr(ds, i ? ", " : "");
+        put_match(ds, &service->matches.v[i]);
+    }
+    ds_put_cstr(ds, service->symmetric ? ", both ways)" : ")");
+}
+
+static void
+put_rule(struct ds *ds, const struct ir_rule *rule)
+{
+    bool peering = rule->kind == RULE_PEERING;
+
+    ds_put_format(ds, "  %-10s", rule->kind == RULE_DENY ? "deny"
+                  : peering ? "peering" : "allow");
+    if (rule->kind != RULE_DEFAULT) {
+        ds_put_format(ds, "%s: ", (peering ? strchr(rule->name, ':') + 1
+                                   : short_name(rule->name)));
+    }
+    put_side(ds, &rule->from, !peering);
+    ds_put_cstr(ds, " -> ");
+    put_side(ds, &rule->to, !peering);
+    ds_put_cstr(ds, ", ");
+    put_service(ds, rule->service);
+    if (rule->class) {
+        ds_put_format(ds, ", class %s (DSCP %"PRIu8", queue %"PRIu16")",
+                      rule->class->name, rule->class->dscp,
+                      rule->class->queue);
+    } else if (rule->kind != RULE_DENY) {
+        ds_put_cstr(ds, ", best effort");
+    }
+    ds_put_format(ds, " [line %"PRIu32"]\n", rule->place.line);
+}
+
+/* The rules of 'kind' of 'tenant', which is NULL for peerings. */
+static size_t
+put_rules(struct ds *ds, const struct ir_prog *prog, enum rule_kind kind,
+          const struct ir_tenant *tenant)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < prog->rules.n; i++) {
+        const struct ir_rule *rule = prog->rules.v[i];
+
+        if (rule->kind == kind
+            && (!tenant || rule->from.endpoints.v[0]->tenant == tenant)) {
+            put_rule(ds, rule);
+            n++;
+        }
+    }
+    return n;
+}
+
+static void
+put_endpoint(struct ds *ds, const struct ir_endpoint *e)
+{
+    ds_put_format(ds, "  %-10s%s: %s %s, "ETH_ADDR_FMT", network %s, ",
+                  "endpoint", short_name(e->name),
+                  e->node ? "on node" : "interface",
+                  e->node ? e->node->name : e->interface,
+                  ETH_ADDR_ARGS(e->mac), short_name(e->network->name));
+    put_addresses(ds, &e->addresses);
+    ds_put_cstr(ds, e->dhcp_server ? ", DHCP server\n" : "\n");
+}
+
+static void
+put_network(struct ds *ds, const struct ir_network *network)
+{
+    ds_put_format(ds, "  %-10s%s: VNI %"PRIu32", MTU %"PRIu16", ", "network",
+                  short_name(network->name), network->vni, network->mtu);
+    ds_put_cstr(ds, network->gateways.n ? "gateway " : "no gateway");
+    put_addresses(ds, &network->gateways);
+    ds_put_char(ds, '\n');
+}
+
+static void
+put_tenant(struct ds *ds, const struct ir_prog *prog,
+           const struct ir_tenant *tenant)
+{
+    ds_put_format(ds, "\ntenant %s%s\n  %-10s", tenant->name,
+                  tenant->here ? "" : ", on other nodes only", "sends");
+    format_rate(tenant->rate_kbps * 1000, ds);
+    ds_put_cstr(ds, ", bursts of ");
+    format_bytes(tenant->burst_bytes, ds);
+    if (tenant->packet_rate) {
+        ds_put_cstr(ds, "; ");
+        format_packet_rate(tenant->packet_rate, ds);
+        ds_put_cstr(ds, ", bursts of ");
+        format_packets(tenant->packet_burst, ds);
+    }
+    ds_put_char(ds, '\n');
+    for (size_t i = 0; i < prog->networks.n; i++) {
+        if (prog->networks.v[i]->tenant == tenant) {
+            put_network(ds, prog->networks.v[i]);
+        }
+    }
+    for (size_t i = 0; i < prog->endpoints.n; i++) {
+        if (prog->endpoints.v[i]->tenant == tenant) {
+            put_endpoint(ds, prog->endpoints.v[i]);
+        }
+    }
+    put_rules(ds, prog, RULE_DENY, tenant);
+    put_rules(ds, prog, RULE_ALLOW, tenant);
+    if (!put_rules(ds, prog, RULE_DEFAULT, tenant)) {
+        ds_put_format(ds, "  %-10severything else\n", "deny");
+    }
+}
+
+static void
+put_names(struct ds *ds, const char *what, const ir_names *names)
+{
+    if (names->n) {
+        ds_put_format(ds, "\n%s:", what);
+        for (size_t i = 0; i < names->n; i++) {
+            ds_put_format(ds, " %s", names->v[i]);
+        }
+        ds_put_char(ds, '\n');
+    }
+}
+
+static bool
+text_check(const struct ir_prog *prog OVS_UNUSED,
+           const struct backend_caps *caps OVS_UNUSED,
+           struct diags *diags OVS_UNUSED)
+{
+    return true;
+}
+
+static void
+text_emit(const struct ir_prog *prog, const struct backend_caps *caps
+          OVS_UNUSED, struct plan *plan, struct diags *diags OVS_UNUSED)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    ds_put_format(&ds, "node %s and what it reaches: %"PRIuSIZE" endpoints of "
+                  "%"PRIuSIZE" tenants\n", prog->node, prog->endpoints.n,
+                  prog->tenants.n);
+    for (size_t i = 0; i < prog->tenants.n; i++) {
+        put_tenant(&ds, prog, prog->tenants.v[i]);
+    }
+    ds_put_cstr(&ds, "\nbetween tenants\n");
+    put_rules(&ds, prog, RULE_PEERING, NULL);
+    ds_put_format(&ds, "  %-10severything else\n", "deny");
+    put_names(&ds, "unbound, so they match nothing", &prog->unbound);
+    put_names(&ds, "on other nodes that no tunnel reaches", &prog->elsewhere);
+    plan->policy = arena_strdup(plan->arena, ds_cstr(&ds));
+    ds_destroy(&ds);
+}
+
+static const struct backend_caps no_caps = { .n_tables = 0 };
+
+const struct backend text_backend = {
+    .name = "text",
+    .caps = &no_caps,
+    .check = text_check,
+    .emit = text_emit,
+};
