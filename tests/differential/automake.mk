@@ -18,6 +18,8 @@ tests_differential_differential_SOURCES = \
 	tests/differential/relay.h \
 	tests/differential/tables.c \
 	tests/differential/tables.h \
+	tests/differential/tally.c \
+	tests/differential/tally.h \
 	tests/differential/world-text.c \
 	tests/differential/world.c \
 	tests/differential/world.h

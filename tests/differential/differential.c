@@ -25,6 +25,7 @@
 #include "sema/ident.h"
 #include "sema/meaning.h"
 #include "tables.h"
+#include "tally.h"
 #include "util.h"
 #include "world.h"
 
@@ -32,18 +33,10 @@ struct options {
     uint64_t seed;
     size_t packets, traces;     /* To ask about. */
     const char *db, *unixctl, *bridge;  /* Of the live switch. */
+    bool floor;                 /* What never occurs is a failure. */
 };
 
 enum { PACKETS_AN_INTENT = 200, TRACES_AN_INTENT = 50 };
-
-struct tally {
-    size_t intents, flows, packets, allowed, answered, dhcp, copied, copies;
-    size_t by_tunnel;           /* Allowed ones: */
-    size_t from_tunnel, to_tunnel;
-    size_t connections[N_CONNECTIONS];
-    size_t reasons[IDENT_RESERVED];
-    size_t kinds[4];
-};
 
 /* Compiles 'w' and loads it into a judge: the tables if 'live' is NULL, else
  * the switch.  Returns NULL, or what is wrong (in the arena of 'c'). */
@@ -156,31 +149,6 @@ report(struct world *w, struct live *live, const struct question *q)
     compiled_destroy(&c);
 }
 
-static void
-count(struct tally *tally, const struct compiled *c, const struct question *q)
-{
-    struct meaning m = outcome_meaning(c, q);
-
-    tally->packets++;
-    tally->by_tunnel += q->tunnel;
-    tally->from_tunnel += m.allow && q->tunnel;
-    tally->to_tunnel += m.allow && m.node;
-    tally->connections[q->connection]++;
-    if (m.answered) {
-        tally->answered++;
-    } else if (m.n_copies) {
-        tally->copied++;
-        tally->copies += m.n_copies;
-    } else if (m.allow && !m.rule) {
-        tally->dhcp++;
-    } else if (m.rule) {
-        tally->allowed += m.allow;
-        tally->kinds[m.rule->kind]++;
-    } else {
-        tally->reasons[m.reason]++;
-    }
-}
-
 /* Judges up to 'n' packets in the world of 'seed'.  Returns false after
  * reporting a difference. */
 static bool
@@ -211,7 +179,7 @@ try_world(uint64_t seed, size_t n, struct live *live, struct tally *tally)
         if (!ok) {
             report(&w, live, &q);
         }
-        count(tally, &c, &q);
+        tally_count(tally, &c, &q);
     }
     tally->intents++;
     tally->flows += c.plan.flows.n;
@@ -221,48 +189,23 @@ try_world(uint64_t seed, size_t n, struct live *live, struct tally *tally)
     return ok;
 }
 
-static void
-print_tally(const struct tally *tally, const char *judge)
-{
-    printf("ok - %zu packets, %zu intents, %zu flows: the meaning and %s "
-           "agree\n#", tally->packets, tally->intents, tally->flows, judge);
-    for (int i = 0; i < N_CONNECTIONS; i++) {
-        printf(" %s %zu", connection_name(i), tally->connections[i]);
-    }
-    printf("\n# by tunnel %zu, allowed from one %zu, into one %zu\n# allowed "
-           "%zu, answered %zu, DHCP %zu, copied %zu to %zu;",
-           tally->by_tunnel, tally->from_tunnel, tally->to_tunnel,
-           tally->allowed, tally->answered, tally->dhcp, tally->copied,
-           tally->copies);
-    for (int i = 0; i < 4; i++) {
-        printf(" %s %zu", rule_kind_name(i), tally->kinds[i]);
-    }
-    for (size_t i = 0; i < n_reason_infos; i++) {
-        const struct reason_info *info = &reason_infos[i];
-
-        if (tally->reasons[info->reason]) {
-            printf(" %s %zu", info->name, tally->reasons[info->reason]);
-        }
-    }
-    putchar('\n');
-}
-
 /* Judges 'n' packets in as many worlds as that takes. */
 static bool
 try_all(const struct options *options, size_t n, size_t n_each,
         struct live *live)
 {
-    struct tally tally = { .intents = 0 };
+    struct tally tally;
     const char *judge = live ? "ofproto/trace" : "tables";
 
     printf("# seed %"PRIu64", %s\n", options->seed, judge);
+    tally_init(&tally);
     for (uint64_t seed = options->seed; tally.packets < n; seed++) {
         if (!try_world(seed, MIN(n_each, n - tally.packets), live, &tally)) {
             return false;
         }
     }
-    print_tally(&tally, judge);
-    return true;
+    tally_print(&tally, judge);
+    return !options->floor || tally_is_complete(&tally, judge);
 }
 
 static void
@@ -275,6 +218,7 @@ parse_options(int argc, char *argv[], struct options *options)
         { "db", required_argument, NULL, 'd' },
         { "unixctl", required_argument, NULL, 'u' },
         { "bridge", required_argument, NULL, 'b' },
+        { "floor", no_argument, NULL, 'f' },
         { NULL, 0, NULL, 0 },
     };
 
@@ -287,9 +231,10 @@ parse_options(int argc, char *argv[], struct options *options)
         case 'd': options->db = optarg; break;
         case 'u': options->unixctl = optarg; break;
         case 'b': options->bridge = optarg; break;
+        case 'f': options->floor = true; break;
         default:
-            fputs("usage: differential [--seed=N] [--packets=N] [--traces=N "
-                  "--db=DB --unixctl=SOCKET --bridge=BRIDGE]\n", stderr);
+            fputs("usage: differential [--seed=N] [--floor] [--packets=N] "
+                  "[--traces=N --db=DB --unixctl=SOCKET --bridge=BRIDGE]\n", stderr);
             exit(2);
         }
     }

@@ -1,0 +1,221 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "tally.h"
+
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "outcome.h"
+#include "packets.h"
+#include "sema/meaning.h"
+#include "util.h"
+
+static void
+expect(struct tally *tally, const char *group, const char *name)
+{
+    const struct tally_item *last = &tally->items[tally->n_items - 1];
+
+    /* services.def names a service in several lines. */
+    if (!tally->n_items || strcmp(last->name, name)) {
+        ovs_assert(tally->n_items < MAX_TALLY_ITEMS);
+        tally->items[tally->n_items++] = (struct tally_item) { group, name };
+    }
+}
+
+/* The switch's own reasons; no packet has them by what a policy says. */
+static bool
+is_internal(enum reason reason)
+{
+    return (reason == REASON_PIPELINE || reason == REASON_NO_METER
+            || reason == REASON_NO_PORT);
+}
+
+void
+tally_init(struct tally *tally)
+{
+    static const char *const services[] = {
+#define SERVICE(NAME, PROTOCOL, FIRST, LAST, SYMMETRIC) NAME,
+#include "sema/services.def"
+#undef SERVICE
+        "any", "own-tcp", "own-udp",
+    };
+    static const char *const families[] = {
+        "ipv4-allowed", "ipv4-denied", "ipv6-allowed", "ipv6-denied",
+        "arp-answered", "arp-denied", "nd-answered", "nd-denied",
+        "other-denied",
+    };
+    static const char *const ways[] = {
+        "routed", "between-tenants", "zones-differ", "zones-disagree",
+        "fragment", "icmp-error", "to-tunnel", "from-tunnel", "counted",
+        "class", "best-effort", "dhcp", "copied",
+    };
+
+    memset(tally, 0, sizeof *tally);
+    for (int i = 0; i < N_CONNECTIONS; i++) {
+        expect(tally, "state", connection_name(i));
+    }
+    for (enum rule_kind kind = RULE_DENY; kind <= RULE_DEFAULT; kind++) {
+        expect(tally, "decided by", rule_kind_name(kind));
+    }
+    for (size_t i = 0; i < n_reason_infos; i++) {
+        if (!is_internal(reason_infos[i].reason)) {
+            expect(tally, "reason", reason_infos[i].name);
+        }
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(services); i++) {
+        expect(tally, "service", services[i]);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
+        expect(tally, "family", families[i]);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+        expect(tally, "allowed", ways[i]);
+    }
+}
+
+static void
+bump(struct tally *tally, const char *group, const char *name)
+{
+    for (size_t i = 0; i < tally->n_items; i++) {
+        struct tally_item *item = &tally->items[i];
+
+        if (item->group[0] == group[0] && !strcmp(item->group, group)
+            && !strcmp(item->name, name)) {
+            item->n++;
+            return;
+        }
+    }
+    ovs_assert(!"what is counted is expected");
+}
+
+static const char *
+service_kind(const struct policy_service *service)
+{
+    static const char *const builtin[] = {
+#define SERVICE(NAME, PROTOCOL, FIRST, LAST, SYMMETRIC) NAME,
+#include "sema/services.def"
+#undef SERVICE
+    };
+
+    if (!service) {
+        return "any";
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(builtin); i++) {
+        if (!strcmp(builtin[i], service->name)) {
+            return builtin[i];
+        }
+    }
+    return service->matches.v[0].protocol == IPPROTO_TCP ? "own-tcp"
+           : "own-udp";
+}
+
+static const char *
+family(const struct flow *packet, const struct meaning *m)
+{
+    if (packet->dl_type == htons(ETH_TYPE_ARP)) {
+        return m->answered ? "arp-answered" : "arp-denied";
+    } else if (is_nd(packet, NULL)) {
+        return m->answered ? "nd-answered" : "nd-denied";
+    } else if (packet->dl_type == htons(ETH_TYPE_IP)) {
+        return m->allow ? "ipv4-allowed" : "ipv4-denied";
+    } else if (packet->dl_type == htons(ETH_TYPE_IPV6)) {
+        return m->allow ? "ipv6-allowed" : "ipv6-denied";
+    }
+    return "other-denied";
+}
+
+static void
+count_allowed(struct tally *tally, const struct question *q,
+              const struct meaning *m)
+{
+    bool two_zones = m->from->tenant != m->to->tenant && !q->tunnel
+                     && !m->node;
+    const struct {
+        bool holds;
+        const char *name;
+    } ways[] = {
+        { m->routed, "routed" },
+        { m->from->tenant != m->to->tenant, "between-tenants" },
+        { two_zones && q->connection != q->beyond, "zones-differ" },
+        { q->packet.nw_frag, "fragment" },
+        { q->connection == CONNECTION_RELATED, "icmp-error" },
+        { m->node, "to-tunnel" },
+        { q->tunnel, "from-tunnel" },
+        { m->counted, "counted" },
+        { m->rule->class, "class" },
+        { !m->rule->class, "best-effort" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+        if (ways[i].holds) {
+            bump(tally, "allowed", ways[i].name);
+        }
+    }
+}
+
+void
+tally_count(struct tally *tally, const struct compiled *c,
+            const struct question *q)
+{
+    struct meaning m = outcome_meaning(c, q);
+
+    tally->packets++;
+    bump(tally, "state", connection_name(q->connection));
+    bump(tally, "family", family(&q->packet, &m));
+    if (m.rule) {
+        bump(tally, "decided by", rule_kind_name(m.rule->kind));
+        bump(tally, "service", service_kind(m.rule->service));
+    } else if (m.allow && !m.answered) {
+        bump(tally, "allowed", m.n_copies ? "copied" : "dhcp");
+    } else if (!m.answered) {
+        bump(tally, "reason", reason_info(m.reason)->name);
+    }
+    if (m.rule && m.allow) {
+        count_allowed(tally, q, &m);
+    } else if (!m.allow && m.reason == REASON_CT_INVALID && m.to) {
+        bump(tally, "allowed", "zones-disagree");
+    }
+}
+
+void
+tally_print(const struct tally *tally, const char *judge)
+{
+    const char *group = "";
+
+    printf("ok - %zu packets, %zu intents, %zu flows: the meaning and %s "
+           "agree", tally->packets, tally->intents, tally->flows, judge);
+    for (size_t i = 0; i < tally->n_items; i++) {
+        const struct tally_item *item = &tally->items[i];
+
+        if (strcmp(group, item->group)) {
+            printf("\n# %s:", item->group);
+        }
+        group = item->group;
+        printf(" %s %zu", item->name, item->n);
+    }
+    putchar('\n');
+}
+
+bool
+tally_is_complete(const struct tally *tally, const char *judge)
+{
+    bool complete = true;
+
+    for (size_t i = 0; i < tally->n_items; i++) {
+        const struct tally_item *item = &tally->items[i];
+
+        if (!item->n) {
+            printf("not ok - %s: never occurred, so nothing was tested: "
+                   "%s %s\n", judge, item->group, item->name);
+            complete = false;
+        }
+    }
+    return complete;
+}
