@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 
+#include <inttypes.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,9 @@
 #include "sema/packet.h"
 #include "sema/policy.h"
 #include "util.h"
+
+/* What --from begins with if it is not an endpoint. */
+#define TUNNEL "tunnel:"
 
 /* The endpoint that --from names; prints if there is none. */
 static const struct policy_endpoint *
@@ -45,7 +49,7 @@ find_endpoint(const struct policy *policy, const struct cli_options *options)
     if (nearest.best) {
         fprintf(stderr, ": did you mean '%s'?", nearest.best);
     } else if (!strchr(options->from, '/')) {
-        fputs("; --from takes TENANT/ENDPOINT", stderr);
+        fputs("; --from takes TENANT/ENDPOINT, or tunnel:NODE:VNI", stderr);
     }
     putc('\n', stderr);
     return NULL;
@@ -86,8 +90,8 @@ print_reason(const struct meaning *m)
     }
 }
 
-/* The packet without what no packet has, or says, in every case.  The caller
- * must free it. */
+/* The packet without its outer header and what no packet has, or says, in
+ * every case.  The caller must free it. */
 static char *
 packet_text(const struct flow *packet)
 {
@@ -95,7 +99,11 @@ packet_text(const struct flow *packet)
         ",in_port=ANY", "in_port=ANY,", ",vlan_tci=0x0000",
         "vlan_tci=0x0000,", ",nw_frag=no", ",tcp_flags=0",
     };
-    char *text = flow_to_string(packet, NULL);
+    struct flow inner = *packet;
+
+    memset(&inner.tunnel, 0, sizeof inner.tunnel);
+
+    char *text = flow_to_string(&inner, NULL);
 
     for (size_t i = 0; i < ARRAY_SIZE(noise); i++) {
         char *p = strstr(text, noise[i]);
@@ -146,10 +154,16 @@ print_decision(const struct meaning *m)
     if (m->allow) {
         printf("class        %s: DSCP %u, queue %u\n", class_name(m->rule),
                m->dscp, m->queue);
-        printf("charged      %s\n", m->charged->name);
+        printf("charged      %s\n", m->charged ? m->charged->name
+               : "nobody here, the sender on its own node");
     }
-    printf("destination  %s%s%s\n", m->allow ? "" : "none; it would have "
+    printf("destination  %s%s%s", m->allow ? "" : "none; it would have "
            "gone to ", m->to->name, m->routed ? ", through the gateway" : "");
+    if (m->node) {
+        printf(", by tunnel to %s with VNI %"PRIu32, m->node->name.s,
+               m->to->network->intent->vni);
+    }
+    putchar('\n');
 }
 
 static void
@@ -182,7 +196,7 @@ print_copies_json(const struct meaning *m)
 
 static void
 print_json(const struct meaning_question *q, const struct meaning *m,
-           const char *note)
+           const char *from, const char *note)
 {
     bool forwarded = m->allow && !m->answered;
     bool one = forwarded && !m->n_copies;
@@ -193,9 +207,10 @@ print_json(const struct meaning_question *q, const struct meaning *m,
                 : reason_info(m->reason)->name);
     show_member("rule", m->rule ? m->rule->name : NULL);
     show_member("class", one ? class_name(m->rule) : NULL);
-    show_member("tenant", forwarded ? m->charged->name : NULL);
+    show_member("tenant", forwarded && m->charged ? m->charged->name : NULL);
     show_member("destination", one ? m->to->name
                 : m->answered ? "answered here" : NULL);
+    show_member("node", one && m->node ? m->node->name.s : NULL);
     print_number("dscp", one, m->dscp);
     print_number("queue", one, m->queue);
     if (m->n_copies) {
@@ -207,7 +222,7 @@ print_json(const struct meaning_question *q, const struct meaning *m,
         show_member("place", NULL);
     }
     show_member("note", note);
-    show_member("from", q->from->name);
+    show_member("from", from);
     show_member("connection", connection_name(q->connection));
     show_member("packet", packet);
     puts("}");
@@ -216,13 +231,13 @@ print_json(const struct meaning_question *q, const struct meaning *m,
 
 static void
 print_table(const struct meaning_question *q, const struct meaning *m,
-            const char *note)
+            const char *from, const char *note)
 {
     char *packet = packet_text(q->packet);
 
     printf("packet       %s\n", packet);
     free(packet);
-    printf("from         %s, connection: %s\n", q->from->name,
+    printf("from         %s, connection: %s\n", from,
            connection_name(q->connection));
     printf("verdict      %s\n", m->allow ? "allow" : "deny");
     if (m->answered) {
@@ -248,10 +263,11 @@ find_note(const struct policy *policy, const struct meaning_question *q,
 {
     const struct policy_endpoint *unbound = NULL;
 
-    if (!q->from->bound) {
+    if (q->from && !q->from->bound) {
         return arena_printf(arena, "%s is unbound: it has no \"%s\"",
                             q->from->name, packet_missing_binding(q->from));
-    } else if (!m->allow && !m->rule && m->reason == REASON_UNREACHABLE) {
+    } else if (q->from && !m->allow && !m->rule
+               && m->reason == REASON_UNREACHABLE) {
         unbound = packet_find_unbound(policy, q->from, q->packet);
     }
     if (unbound) {
@@ -324,6 +340,58 @@ print_no_source(const struct policy_endpoint *from, const struct flow *packet)
             ? "arp_spa=10.1.0.10" : "nw_src=10.1.0.10");
 }
 
+/* Stores the sender that --from names and fills in the packet as it would;
+ * prints why that cannot be. */
+static bool
+find_sender(const struct policy *policy, const struct cli_options *options,
+            const struct flow_wildcards *given, struct flow *packet,
+            const struct policy_endpoint **from)
+{
+    *from = find_endpoint(policy, options);
+    if (*from && !packet_complete(*from, given, packet)) {
+        print_no_source(*from, packet);
+        return false;
+    }
+    return *from != NULL;
+}
+
+/* "tunnel:NODE:VNI": gives 'packet' the outer header.  Prints why not. */
+static bool
+enter_tunnel(const struct policy *policy, const struct cli_options *options,
+             const struct flow_wildcards *given, struct flow *packet)
+{
+    const char *name = options->from + strlen(TUNNEL);
+    const struct intent_node *from = NULL, *to = NULL;
+    int len = strcspn(name, ":"), n;
+    uint32_t vni;
+
+    for (size_t i = 0; i < policy->intent->nodes.n; i++) {
+        const struct intent_node *node = &policy->intent->nodes.v[i];
+
+        if (!strncmp(node->name.s, name, len) && !node->name.s[len]) {
+            from = node;
+        }
+        if (options->node && !strcmp(node->name.s, options->node)) {
+            to = node;
+        }
+    }
+    if (!from || !from->tunnel.at || !to || !to->tunnel.at
+        || !ovs_scan(name + len, ":%"SCNu32"%n", &vni, &n)
+        || name[len + n]) {
+        fprintf(stderr, "bulkhead: --from=tunnel:NODE:VNI and --node take "
+                "nodes of %s that have a \"tunnel_address\", as in "
+                "--from=tunnel:n2:5001 --node=n1\n", options->intent);
+        return false;
+    } else if (eth_addr_is_zero(given->masks.dl_src)
+               || eth_addr_is_zero(given->masks.dl_dst)) {
+        fputs("bulkhead: what comes by tunnel is judged as it stands: write "
+              "its dl_src and dl_dst too\n", stderr);
+        return false;
+    }
+    packet_encapsulate(packet, &from->tunnel.ip, &to->tunnel.ip, vni);
+    return true;
+}
+
 static int
 trace(const struct cli_options *options, struct arena *arena,
       struct flow *packet, const struct flow_wildcards *given,
@@ -340,20 +408,17 @@ trace(const struct cli_options *options, struct arena *arena,
     if (!policy || !check_node(policy, options)) {
         return EXIT_WRONG;
     }
-    q.from = find_endpoint(policy, options);
-    if (!q.from) {
-        return EXIT_WRONG;
-    }
-    if (!packet_complete(q.from, given, packet)) {
-        print_no_source(q.from, packet);
+    q.tunnel = !strncmp(options->from, TUNNEL, strlen(TUNNEL));
+    if (!(q.tunnel ? enter_tunnel(policy, options, given, packet)
+          : find_sender(policy, options, given, packet, &q.from))) {
         return EXIT_WRONG;
     }
     m = meaning_judge(policy, &q);
     note = find_note(policy, &q, &m, arena);
     if (options->format == FORMAT_JSON) {
-        print_json(&q, &m, note);
+        print_json(&q, &m, options->from, note);
     } else {
-        print_table(&q, &m, note);
+        print_table(&q, &m, options->from, note);
     }
     return EXIT_DONE;
 }

@@ -379,3 +379,19 @@ packet_missing_binding(const struct policy_endpoint *e)
             : !e->intent->interface.s ? "interface"
             : !e->intent->mac_text.s ? "mac" : "addresses");
 }
+
+void
+packet_encapsulate(struct flow *packet, const struct in6_addr *source,
+                   const struct in6_addr *destination, uint32_t vni)
+{
+    struct flow_tnl *outer = &packet->tunnel;
+
+    outer->tun_id = htonll(vni);
+    if (IN6_IS_ADDR_V4MAPPED(destination)) {
+        outer->ip_src = in6_addr_get_mapped_ipv4(source);
+        outer->ip_dst = in6_addr_get_mapped_ipv4(destination);
+    } else {
+        outer->ipv6_src = *source;
+        outer->ipv6_dst = *destination;
+    }
+}

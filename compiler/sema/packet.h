@@ -11,9 +11,11 @@
  * what the host that sends one would fill in. */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct flow;
 struct flow_wildcards;
+struct in6_addr;
 struct policy;
 struct policy_endpoint;
 
@@ -30,6 +32,11 @@ char *packet_parse(const char *text, struct flow *packet,
 bool packet_complete(const struct policy_endpoint *from,
                      const struct flow_wildcards *given,
                      struct flow *packet);
+
+/* Gives 'packet' the outer header of a tunnel from 'source'.  Both addresses
+ * are of one family. */
+void packet_encapsulate(struct flow *packet, const struct in6_addr *source,
+                        const struct in6_addr *destination, uint32_t vni);
 
 /* An unbound endpoint that has the packet's destination address, one of the
  * tenant of 'from' before others; NULL if there is none. */
