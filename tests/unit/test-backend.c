@@ -6,7 +6,9 @@
 
 #include <config.h>
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backend/openflow/openflow.h"
 #include "backend/openflow/pipeline.h"
@@ -189,6 +191,30 @@ START_TEST(test_registry)
 }
 END_TEST
 
+/* The text of "text" is a file, and the only one. */
+START_TEST(test_text_file)
+{
+    char dir[] = "/tmp/bulkhead-test.XXXXXX";
+    const char *policy, *flows;
+    const struct source *source;
+
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    policy = arena_printf(u.arena, "%s/policy.txt", dir);
+    flows = arena_printf(u.arena, "%s/flows.txt", dir);
+    ck_assert(backend_compile(backend_find("text"), u.prog, u.arena, &u.diags,
+                              &u.plan));
+    ck_assert_ptr_null(plan_write(&u.plan, dir));
+    ck_assert_ptr_null(source_read(u.arena, policy, &source));
+    ck_assert_str_eq(source->text, u.plan.policy);
+    ck_assert_ptr_nonnull(strstr(source->text, "allow     m: w, x -> y, z, "
+                                 "many (tcp 1, tcp 5, tcp 11), best effort "
+                                 "[line 3]\n"));
+    ck_assert_int_ne(access(flows, F_OK), 0);
+    ck_assert_int_eq(unlink(policy), 0);
+    ck_assert_int_eq(rmdir(dir), 0);
+}
+END_TEST
+
 Suite *
 backend_suite(void)
 {
@@ -207,5 +233,6 @@ backend_suite(void)
     tcase_add_test(tc, test_flows_of_node);
     tcase_add_test(tc, test_numbers_run_out);
     tcase_add_test(tc, test_registry);
+    tcase_add_test(tc, test_text_file);
     return suite;
 }

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "backend/openflow/openflow.h"
+#include "backend/openflow/pipeline.h"
 #include "openvswitch/dynamic-string.h"
 #include "random.h"
 #include "unit.h"
@@ -258,6 +259,53 @@ START_TEST(test_good)
 }
 END_TEST
 
+static size_t
+n_flows_with(struct unit *u, const char *match, const char *actions)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < u->plan.flows.n; i++) {
+        n += (strstr(u->plan.flows.v[i].match, match)
+              && strstr(u->plan.flows.v[i].actions, actions));
+    }
+    return n;
+}
+
+/* Symmetric services of several ports, which no built-in one is: each goes
+ * round conntrack, and a rule has those that its service holds. */
+START_TEST(test_symmetric_ports)
+{
+    struct unit u;
+    const char *text;
+
+    unit_init(&u);
+    text = arena_printf(
+        u.arena, "%s%s",
+        variant(u.arena, 3, "service rocev2 symmetric matches udp:4791,"
+                "udp:4444,udp:9000\nservice wide matches udp:4000-4800"),
+        "rule z/r kind peering id 0x3fff from a/x,a/y to b/x service wide "
+        "at 99:/peerings/z\n");
+    u.prog = parsed(&u, text);
+    ck_assert_msg(u.prog != NULL, "%s", unit_diags(&u));
+    ck_assert(backend_compile(&openflow_backend, u.prog, u.arena, &u.diags,
+                              &u.plan));
+    for (int i = 0; i < 3; i++) {
+        static const int ports[] = { 4791, 4444, 9000 };
+        const char *go_round = arena_printf(u.arena, "udp,tp_dst=%d",
+                                            ports[i]);
+        const char *policy = arena_printf(
+            u.arena, REG_SERVICE"=%#x/", SERVICE_STATELESS
+            | SERVICE_PROTOCOL(IPPROTO_UDP) | ports[i]);
+
+        ck_assert_uint_eq(n_flows_with(&u, go_round, REG_DIRECTION), 1);
+        /* There and back. */
+        ck_assert_uint_eq(n_flows_with(&u, policy, "goto_table"),
+                          ports[i] == 9000 ? 0 : 2);
+    }
+    unit_destroy(&u);
+}
+END_TEST
+
 START_TEST(test_bad_lines)
 {
     refused("class gold dscp 64 queue 5", "not a number from 0 to 63");
@@ -423,6 +471,7 @@ ir_suite(void)
     tcase_add_test(tc, test_files);
     tcase_add_test(tc, test_lots);
     tcase_add_test(tc, test_good);
+    tcase_add_test(tc, test_symmetric_ports);
     tcase_add_test(tc, test_bad_lines);
     tcase_add_test(tc, test_bad_programs);
     tcase_add_test(tc, test_lines_missing_or_twice);
