@@ -4,13 +4,19 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-/* All that two or three threads can do to each other in a GCRA.
+/* What two or three threads can do to each other in a GCRA.
  *
- * gcra.c is compiled with the atomic operations of model/, so that every
- * interleaving, and every value that a processor of weak memory order may
- * read, is gone through: in each corner of the stamp's age, with a queue that
- * is empty or full, with times that are out of order, and under a contract
- * that changes meanwhile. */
+ * gcra.c is compiled with the atomic operations of model/.  In a scenario, a
+ * few operations of each thread, every order of the atomic operations is gone
+ * through, and so is every value that a load may return on a processor of weak
+ * memory order (but see model.h), as long as no more than 'max_old' of the
+ * loads of an execution return old ones.
+ *
+ * The scenarios are drawn by --seed: of the corners of the stamp's age, with a
+ * queue that is empty or full, with times that are out of order, and under a
+ * contract that changes meanwhile.  Only two threads with one operation each
+ * go through all corners, and any number of old loads, and only with --long;
+ * without, it is a third of the corners and one old load. */
 
 #include <config.h>
 
