@@ -1,11 +1,13 @@
 # Proofs of the policing arithmetic: gcra.c, which the patches add to Open
-# vSwitch, compiled here by itself.  None of them needs a switch, or links
-# Open vSwitch's library.
+# vSwitch, compiled here by itself.  None of them needs a switch, and only
+# "meters", which is about what stands on it, links Open vSwitch's library.
 proof_programs = \
 	tests/proof/accuracy \
 	tests/proof/interleave \
+	tests/proof/meters \
 	tests/proof/threads
-check_PROGRAMS += $(proof_programs) tests/proof/threads-tsan
+check_PROGRAMS += \
+	$(proof_programs) tests/proof/meters-tsan tests/proof/threads-tsan
 
 gcra_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/ovs-patches/lib
 gcra_sources = \
@@ -44,17 +46,42 @@ tests_proof_threads_SOURCES = \
 tests_proof_threads_CPPFLAGS = $(gcra_CPPFLAGS)
 tests_proof_threads_LDADD = -lpthread
 
+tests_proof_meters_SOURCES = \
+	ovs-patches/lib/dp-meter-conf.c \
+	ovs-patches/lib/dp-meter-conf.h \
+	ovs-patches/lib/dp-meter.c \
+	ovs-patches/lib/dp-meter.h \
+	ovs-patches/lib/gcra.c \
+	ovs-patches/lib/gcra.h \
+	ovs-patches/lib/ip-remark.c \
+	ovs-patches/lib/ip-remark.h \
+	tests/proof/meters.c \
+	tests/proof/proof.c \
+	tests/proof/proof.h
+tests_proof_meters_CPPFLAGS = $(gcra_CPPFLAGS)
+tests_proof_meters_LDADD = $(OVS_LIBS)
+
 # The same for ThreadSanitizer, which goes with no other sanitizer.  With GCC
 # and with Clang, Open vSwitch's atomic operations are the compiler's own, so
 # it sees them all; GCC warns that it does not look at fences, but nothing here
 # is other than atomic, so no fence is needed for it to be free of data races.
-tests_proof_threads_tsan_SOURCES = $(tests_proof_threads_SOURCES)
-tests_proof_threads_tsan_CPPFLAGS = $(gcra_CPPFLAGS)
-tests_proof_threads_tsan_CFLAGS = \
+tsan_CFLAGS = \
 	-std=gnu11 $(WARNING_CFLAGS) -Wno-unknown-warning-option -Wno-tsan \
 	-fsanitize=thread $(OVS_CFLAGS)
+tests_proof_threads_tsan_SOURCES = $(tests_proof_threads_SOURCES)
+tests_proof_threads_tsan_CPPFLAGS = $(gcra_CPPFLAGS)
+tests_proof_threads_tsan_CFLAGS = $(tsan_CFLAGS)
 tests_proof_threads_tsan_LDFLAGS = -fsanitize=thread
 tests_proof_threads_tsan_LDADD = -lpthread
+tests_proof_meters_tsan_SOURCES = \
+	$(tests_proof_meters_SOURCES) \
+	tests/proof/tsan-cmap.c
+tests_proof_meters_tsan_CPPFLAGS = $(gcra_CPPFLAGS)
+tests_proof_meters_tsan_CFLAGS = $(tsan_CFLAGS)
+tests_proof_meters_tsan_LDFLAGS = \
+	-fsanitize=thread \
+	-Wl,--wrap=cmap_find,--wrap=cmap_insert,--wrap=cmap_replace
+tests_proof_meters_tsan_LDADD = $(OVS_LIBS)
 
 TESTS += $(proof_programs) tests/proof/tsan-test
 EXTRA_DIST += tests/proof/tsan-test
