@@ -10,6 +10,7 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/openflow/emit-conntrack.c \
 	compiler/backend/openflow/emit-dhcp.c \
 	compiler/backend/openflow/emit-limits.c \
+	compiler/backend/openflow/emit-multicast.c \
 	compiler/backend/openflow/emit-policy.c \
 	compiler/backend/openflow/emit-ports.c \
 	compiler/backend/openflow/emit-qos.c \
@@ -85,6 +86,8 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/meaning-dhcp.h \
 	compiler/sema/meaning-endpoint.c \
 	compiler/sema/meaning-endpoint.h \
+	compiler/sema/meaning-multicast.c \
+	compiler/sema/meaning-multicast.h \
 	compiler/sema/meaning-packet.c \
 	compiler/sema/meaning-packet.h \
 	compiler/sema/meaning-reach.c \

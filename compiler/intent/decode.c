@@ -408,7 +408,7 @@ decode_address(struct decoder *d, const struct value *v, bool prefixes,
     if (error) {
         decode_error(d, v, arena_printf(
             d->arena, "this is not %s: %s",
-            prefixes ? "a subnet" : "an address", error),
+            prefixes ? "a range of addresses" : "an address", error),
             prefixes ? "write it like \"10.1.0.0/16\" or \"fd00:1::/64\""
             : "write it like \"10.1.0.10\" or \"fd00:1::10\"");
     } else {

@@ -189,7 +189,8 @@ decode_network(struct decoder *d, const struct value *v,
 {
     static const struct member members[] = {
         { "vni", true }, { "subnets", true }, { "gateway", false },
-        { "mtu", false }, { "dhcp", false }, { NULL, false },
+        { "mtu", false }, { "dhcp", false },
+        { "multicast", false }, { NULL, false },
     };
 
     network->name = decode_key(v);
@@ -202,6 +203,8 @@ decode_network(struct decoder *d, const struct value *v,
                          &network->gateways);
         network->mtu = decode_mtu(d, v, MIN_MTU);
         decode_dhcp(d, value_member(v, "dhcp"), network);
+        decode_addresses(d, value_member(v, "multicast"), true,
+                         &network->groups);
     }
 }
 

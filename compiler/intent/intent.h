@@ -105,6 +105,7 @@ struct intent_network {
     address_vec subnets, gateways;
     struct mtu mtu;
     struct text dhcp_server;    /* The name of an endpoint. */
+    address_vec groups;         /* Multicast groups that it carries. */
 };
 
 struct intent_endpoint {

@@ -180,6 +180,7 @@ network_to_json(const struct intent_network *network)
         put_text(dhcp, "server", &network->dhcp_server);
         json_object_put(object, "dhcp", dhcp);
     }
+    put_addresses(object, "multicast", &network->groups, true);
     return object;
 }
 

@@ -146,6 +146,13 @@ get_network(struct builder *b, const struct ir_tenant *tenant,
     network->gateway_mac = policy->gateway_mac;
     add_addresses(b, &policy->intent->gateways, &network->gateways);
     network->dhcp = policy->dhcp_server != NULL;
+    for (size_t i = 0; i < policy->intent->groups.n; i++) {
+        const struct address *group = &policy->intent->groups.v[i];
+
+        *vec_push(b->arena, &network->groups) = (struct ir_prefix) {
+            group->ip, group->plen,
+        };
+    }
     *vec_push(b->arena, &b->prog->networks) = network;
     return network;
 }

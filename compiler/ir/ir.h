@@ -41,6 +41,14 @@ struct ir_place {
 
 VEC_TYPEDEF(ir_addresses, struct in6_addr);     /* IPv4 is IPv4-mapped. */
 
+/* The addresses that begin as 'ip' does; the other bits of that are zero. */
+struct ir_prefix {
+    struct in6_addr ip;
+    int plen;                   /* Of all 128 bits, for IPv4 too. */
+};
+
+VEC_TYPEDEF(ir_prefixes, struct ir_prefix);
+
 struct ir_class {
     const char *name;
     struct ir_place place;
@@ -91,6 +99,7 @@ struct ir_network {
     struct eth_addr gateway_mac;
     ir_addresses gateways;      /* Empty: nothing leaves or enters it. */
     bool dhcp;                  /* It names a DHCP server, here or not. */
+    ir_prefixes groups;         /* Multicast groups that it carries. */
 };
 
 /* Another node, behind a tunnel. */

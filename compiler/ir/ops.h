@@ -30,6 +30,7 @@ enum ir_type {
     IR_TYPE_MAC,                /* struct eth_addr. */
     IR_TYPE_ADDRESS,            /* struct in6_addr; :: is none. */
     IR_TYPE_ADDRESSES,          /* ir_addresses: ADDRESS,... */
+    IR_TYPE_PREFIXES,           /* ir_prefixes: ADDRESS/PLEN,... */
     IR_TYPE_MATCHES,            /* ir_matches: tcp:80,udp:1-9,icmp,... */
     IR_TYPE_NODE,               /* Pointers to records: their names. */
     IR_TYPE_TENANT,

@@ -142,6 +142,30 @@ parse_addresses(struct ir_parser *p, const struct ir_field *f, void *m,
 }
 
 static const char *
+parse_prefixes(struct ir_parser *p, const struct ir_field *f, void *m,
+               char *word)
+{
+    const char *reason = NULL;
+    char *s;
+
+    while (!reason && (s = strsep(&word, ","))) {
+        struct ir_prefix *prefix = vec_push(p->arena, (ir_prefixes *) m);
+        char *ip = strsep(&s, "/");
+        uint64_t plen;
+        int skip;
+
+        reason = parse_address(p, f, &prefix->ip, ip);
+        skip = !reason && IN6_IS_ADDR_V4MAPPED(&prefix->ip) ? 96 : 0;
+        if (!reason && (!s || !to_number(s, 10, 128 - skip, &plen))) {
+            reason = "this is not ADDRESS/PLEN, or a list of them";
+        } else if (!reason) {
+            prefix->plen = plen + skip;
+        }
+    }
+    return reason;
+}
+
+static const char *
 parse_match(char *word, struct ir_match *m)
 {
     const char *protocol = strsep(&word, ":");
@@ -266,6 +290,7 @@ static parse_function *const parsers[] = {
     [IR_TYPE_MAC] = parse_mac,
     [IR_TYPE_ADDRESS] = parse_address,
     [IR_TYPE_ADDRESSES] = parse_addresses,
+    [IR_TYPE_PREFIXES] = parse_prefixes,
     [IR_TYPE_MATCHES] = parse_matches,
     [IR_TYPE_NODE] = parse_node,
     [IR_TYPE_TENANT] = parse_tenant,

@@ -106,6 +106,22 @@ print_addresses(struct ds *ds, const struct ir_field *f OVS_UNUSED,
 }
 
 static void
+print_prefixes(struct ds *ds, const struct ir_field *f OVS_UNUSED,
+               const void *m)
+{
+    const ir_prefixes *prefixes = m;
+
+    for (size_t i = 0; i < prefixes->n; i++) {
+        const struct ir_prefix *p = &prefixes->v[i];
+
+        print_comma(ds, i);
+        ipv6_format_mapped(&p->ip, ds);
+        ds_put_format(ds, "/%d",
+                      p->plen - (IN6_IS_ADDR_V4MAPPED(&p->ip) ? 96 : 0));
+    }
+}
+
+static void
 print_match(struct ds *ds, const struct ir_match *m)
 {
     for (size_t i = 0; i < n_ir_protocols; i++) {
@@ -190,6 +206,7 @@ static print_function *const printers[] = {
     [IR_TYPE_MAC] = print_mac,
     [IR_TYPE_ADDRESS] = print_address,
     [IR_TYPE_ADDRESSES] = print_addresses,
+    [IR_TYPE_PREFIXES] = print_prefixes,
     [IR_TYPE_MATCHES] = print_matches,
     [IR_TYPE_NODE] = print_node,
     [IR_TYPE_TENANT] = print_tenant,

@@ -151,6 +151,22 @@ check_number(struct validator *v, const struct ir_field *f, uint64_t n)
     }
 }
 
+/* Nothing else would be copied. */
+static void
+check_groups(struct validator *v, const ir_prefixes *groups)
+{
+    for (size_t i = 0; i < groups->n; i++) {
+        const struct in6_addr *ip = &groups->v[i].ip;
+        int plen = groups->v[i].plen;
+
+        if (IN6_IS_ADDR_V4MAPPED(ip)
+            ? plen < 96 + 4 || !ip_is_multicast(in6_addr_get_mapped_ipv4(ip))
+            : plen < 8 || !ipv6_addr_is_multicast(ip)) {
+            fail(v, "it carries what is no multicast group");
+        }
+    }
+}
+
 static void
 check_value(struct validator *v, const struct ir_field *f, const void *m)
 {
@@ -206,6 +222,9 @@ check_value(struct validator *v, const struct ir_field *f, const void *m)
         if (!*(const struct ir_group *const *) m) {
             fail(v, "it has no group");
         }
+        break;
+    case IR_TYPE_PREFIXES:
+        check_groups(v, m);
         break;
     case IR_TYPE_FLAG:
     case IR_TYPE_KIND:

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "packets.h"
 #include "sema/policy.h"
 #include "simap.h"
 #include "util.h"
@@ -95,6 +96,47 @@ check_network(const struct policy_network *network, const struct value *at,
     simap_destroy(&on_node);
 }
 
+/* Is all of 'group' multicast, and none of it of a scope that ends at the link
+ * or has no meaning (RFC 5771 section 4, RFC 4291 section 2.7)? */
+static const char *
+check_group(const struct address *group)
+{
+    const struct in6_addr *ip = &group->ip;
+    int scope = ip->s6_addr[1] & 0xf;
+
+    if (IN6_IS_ADDR_V4MAPPED(ip)) {
+        ovs_be32 ip4 = in6_addr_get_mapped_ipv4(ip);
+        ovs_be32 mask = be32_prefix_mask(group->plen - 96);
+
+        return (!ip_is_multicast(ip4) || group->plen < 96 + 4
+                ? "these are not multicast groups"
+                : !((ip4 ^ htonl(0xe0000000)) & mask & htonl(0xffffff00))
+                ? "groups of 224.0.0.0/24 are the link's, and among these"
+                : NULL);
+    }
+    return (!ipv6_addr_is_multicast(ip) || group->plen < 8
+            ? "these are not multicast groups"
+            : group->plen < 16 ? "these are groups of several scopes"
+            : scope <= 2 || scope == 0xf
+            ? "groups of this scope do not leave a link" : NULL);
+}
+
+static void
+check_groups(const struct policy_network *network, struct diags *diags)
+{
+    for (size_t i = 0; i < network->intent->groups.n; i++) {
+        const struct address *group = &network->intent->groups.v[i];
+        const char *error = check_group(group);
+
+        if (error) {
+            struct diag *d = value_error(diags, group->at, "%s", error);
+
+            diag_remedy(diags, d, "write groups like \"239.1.0.0/16\", or "
+                        "like \"ff15::/16\" with a scope from 3 to e");
+        }
+    }
+}
+
 void
 check_receivers(const struct policy *policy, struct diags *diags)
 {
@@ -107,6 +149,11 @@ check_receivers(const struct policy *policy, struct diags *diags)
             if (network->dhcp_server) {
                 check_network(network, network->intent->dhcp_server.at,
                               diags);
+            }
+            if (network->intent->groups.n) {
+                check_network(network, network->intent->groups.v[0].at,
+                              diags);
+                check_groups(network, diags);
             }
         }
     }

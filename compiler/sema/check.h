@@ -36,7 +36,8 @@ void check_peerings(const struct policy *, struct arena *, struct diags *);
  * endpoints. */
 void resolve_dhcp(const struct policy_tenant *, struct diags *);
 
-/* Networks that copy packets to their endpoints. */
+/* Networks that copy packets to their endpoints, and their multicast
+ * groups. */
 void check_receivers(const struct policy *, struct diags *);
 
 /* Is 'ip' an address of 'subnet'? */

@@ -159,7 +159,8 @@ judge_answer(const struct meaning_question *q)
             m.to = to;
         }
     }
-    return (m.to || m.n_copies ? m
+    m.many = m.n_copies > 0;
+    return (m.to || m.many ? m
             : (struct meaning) { .reason = REASON_UNREACHABLE });
 }
 

@@ -16,6 +16,7 @@
 #include "packets.h"
 #include "sema/meaning-dhcp.h"
 #include "sema/meaning-endpoint.h"
+#include "sema/meaning-multicast.h"
 #include "sema/meaning-packet.h"
 #include "sema/meaning-reach.h"
 #include "util.h"
@@ -368,6 +369,51 @@ judge_connection(const struct policy *policy,
     return judge_route_and_policy(policy, q);
 }
 
+/* Adds a copy for 'to' if policy allows it.  'q' is about the packet as if it
+ * were for 'to' alone, and opened a connection. */
+static void
+add_copy(const struct policy *policy, const struct meaning_question *q,
+         const struct policy_endpoint *to, struct meaning *m)
+{
+    const struct policy_rule *rule = find_rule(policy, q, to);
+
+    if (rule && rule->kind != RULE_DENY) {
+        m->copies[m->n_copies++] = (struct meaning_copy) {
+            to, rule, rule->class ? rule->class->dscp : 0,
+            rule->class ? rule->class->queue : 0,
+        };
+    }
+}
+
+/* A packet for a group of the sender's network. */
+static struct meaning
+judge_multicast(const struct policy *policy, const struct meaning_question *q)
+{
+    const struct policy_tenant *tenant = q->from->tenant;
+    struct meaning_question untracked = *q;
+    struct meaning m = {
+        .many = true, .untracked = true, .from = q->from, .charged = tenant,
+    };
+
+    if (!multicast_has_right_mac(q->packet)) {
+        return deny(REASON_UNREACHABLE);
+    } else if (packet_is_fragment(q->packet)) {
+        return deny(REASON_FRAGMENT);
+    }
+    untracked.connection = CONNECTION_NONE;
+    untracked.opener = NULL;
+    for (size_t i = 0; i < tenant->endpoints.n; i++) {
+        const struct policy_endpoint *to = tenant->endpoints.v[i];
+
+        if (to->network == q->from->network && endpoint_is_here(q, to)) {
+            add_copy(policy, &untracked, to, &m);
+        }
+    }
+    m.allow = m.n_copies > 0;
+    m.reason = m.allow ? 0 : REASON_DEFAULT;
+    return m;
+}
+
 /* Questions 2 to 9 about an endpoint's packet. */
 static struct meaning
 judge_admitted(const struct policy *policy, const struct meaning_question *q)
@@ -380,6 +426,8 @@ judge_admitted(const struct policy *policy, const struct meaning_question *q)
         return judge_neighbor_message(policy, q);
     } else if (!has_true_source(q->from, q->packet)) {
         return deny(REASON_SPOOF);
+    } else if (multicast_is_carried(q->from->network, q->packet)) {
+        return judge_multicast(policy, q);
     }
     return judge_connection(policy, q);
 }

@@ -31,6 +31,10 @@
  *  4. Are its source MAC and IP address the endpoint's own, and is it IP at
  *     all?  Else "spoof".  From a tunnel: those of an endpoint on the node
  *     that it came from, or, routed by that node, the MAC of the gateway?
+ *     Is it for a multicast group that the sender's network carries?  Then,
+ *     unless its MAC is not the group's ("unreachable") or it is a fragment
+ *     ("fragment"), question 8 is asked for each other endpoint of the network
+ *     here, and who is allowed gets a copy; "default" if nobody is.
  *  5. Does it belong to a connection, or may it open one?  Packets to the port
  *     of a symmetric service need none.  Else "ct-invalid".
  *  6. If it is a fragment, is the whole packet from a DHCP server's port, or
@@ -135,8 +139,9 @@ struct meaning {
     const struct policy_tenant *charged;    /* Whose meter pays; NULL: the
                                              * sender's node made it pay. */
 
-    /* A packet for many, if it is allowed: those who get it, sorted by
-     * name.  'to' is NULL then, and 'rule'. */
+    /* A packet for many: those who get it, sorted by name.  It is allowed if
+     * somebody does.  'to' is NULL then, and 'rule'. */
+    bool many;
     size_t n_copies;
     struct meaning_copy copies[MAX_RECEIVERS];
 

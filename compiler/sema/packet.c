@@ -250,8 +250,12 @@ complete_ethernet(const struct policy_endpoint *from, struct flow *packet)
         packet->dl_dst = eth_addr_broadcast;
     } else if (ipv6_addr_is_multicast(&ip)) {
         ipv6_multicast_to_ethernet(&packet->dl_dst, &ip);
-    } else if (IN6_IS_ADDR_V4MAPPED(&ip)
-               && packet->nw_dst == htonl(INADDR_BROADCAST)) {
+    } else if (ip_is_multicast(packet->nw_dst)) {
+        /* RFC 1112 section 6.4. */
+        eth_addr_from_uint64(UINT64_C(0x01005e000000)
+                             | (ntohl(packet->nw_dst) & 0x7fffff),
+                             &packet->dl_dst);
+    } else if (packet->nw_dst == htonl(INADDR_BROADCAST)) {
         packet->dl_dst = eth_addr_broadcast;
     } else if (to) {
         packet->dl_dst = to->intent->mac;

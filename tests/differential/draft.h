@@ -38,6 +38,9 @@ struct in6_addr draft_address(struct rng *, const struct policy_endpoint *e,
 void draft_set_source(struct flow *, struct in6_addr);
 void draft_set_destination(struct flow *, struct in6_addr);
 
+/* An IP packet becomes one for a multicast group of the sender's network. */
+void draft_group(struct draft *);
+
 /* DHCP of the sender's network: a request, or the server's answer. */
 void draft_dhcp(struct draft *);
 

@@ -101,9 +101,14 @@ is_deciding_rule(const struct comparison *c, const struct policy_rule *decides,
                  const struct policy_endpoint *to, uint64_t cookie)
 {
     const struct policy_rule *rule = find_rule(c->compiled, cookie);
+    struct meaning_question q = *c->q;
 
+    if (c->m->untracked) {
+        q.connection = CONNECTION_NONE;
+        q.opener = NULL;
+    }
     return (rule && rule->kind == decides->kind
-            && meaning_rule_speaks(c->compiled->policy, rule, c->q, to));
+            && meaning_rule_speaks(c->compiled->policy, rule, &q, to));
 }
 
 /* The tenant's number of a zone on this node: its own and nobody else's. */
@@ -373,6 +378,8 @@ compare_denied(const struct comparison *c)
                             o->out[0].port, o->out[0].rule);
     } else if (o->committed.n) {
         return "its connection is committed";
+    } else if (c->m->many) {    /* Each copy was dropped by its own flow. */
+        return o->tracked.n ? "it is tracked" : NULL;
     } else if (c->m->rule ? !is_deciding_rule(c, c->m->rule, c->m->to,
                                               o->cookie)
                : o->cookie != (COOKIE_MARK | c->m->reason)) {

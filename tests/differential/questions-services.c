@@ -8,6 +8,8 @@
 
 #include "draft.h"
 
+#include <string.h>
+
 #include "packets.h"
 #include "util.h"
 
@@ -100,5 +102,47 @@ draft_dhcp(struct draft *d)
     } else if (!ip6 && rng_chance(d->rng, 60)) {
         packet->dl_dst = eth_addr_broadcast;
         packet->nw_dst = htonl(INADDR_BROADCAST);
+    }
+}
+
+/* Some address of 'group'. */
+static struct in6_addr
+pick_in(struct rng *rng, const struct address *group)
+{
+    struct in6_addr ip = group->ip;
+
+    for (int bit = group->plen; bit < 128; bit++) {
+        ip.s6_addr[bit / 8] |= rng_below(rng, 2) << (7 - bit % 8);
+    }
+    return ip;
+}
+
+void
+draft_group(struct draft *d)
+{
+    const address_vec *groups = &d->from->network->intent->groups;
+    const struct address *group = &groups->v[rng_below(d->rng, groups->n)];
+    struct flow *packet = &d->q->packet;
+    struct in6_addr ip = pick_in(d->rng, group);
+    uint8_t *mac = packet->dl_dst.ea;
+
+    if (!IN6_IS_ADDR_V4MAPPED(&ip) != (packet->dl_type
+                                       == htons(ETH_TYPE_IPV6))) {
+        return;
+    }
+    if (rng_chance(d->rng, 10)) {       /* Perhaps beside the group. */
+        ip.s6_addr[12 + rng_below(d->rng, 4)] ^= 1 << rng_below(d->rng, 8);
+    }
+    draft_set_destination(packet, ip);
+    memcpy(mac + 2, &ip.s6_addr[12], 4);
+    mac[0] = mac[1] = 0x33;
+    if (IN6_IS_ADDR_V4MAPPED(&ip)) {
+        mac[0] = 0x01;
+        mac[1] = 0x00;
+        mac[2] = 0x5e;
+        mac[3] &= 0x7f;
+    }
+    if (rng_chance(d->rng, 10)) {
+        mac[rng_below(d->rng, 6)] ^= 1 << rng_below(d->rng, 8);
     }
 }

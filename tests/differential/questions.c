@@ -411,6 +411,9 @@ question_init(struct question *q, const struct policy *policy,
         draft_dhcp(&d);
     } else {
         draft_ip(&d);
+        if (d.from->network->intent->groups.n && rng_chance(rng, 20)) {
+            draft_group(&d);
+        }
     }
     if (by_tunnel(&d)) {
         question_tunnel(q, policy, d.from, d.to, rng);

@@ -263,9 +263,13 @@ execute_output(struct run *run, const struct flow *packet, ofp_port_t port)
 {
     struct outcome *o = run->o;
 
-    if (port != packet->in_port.ofp_port) {     /* As OFPP_IN_PORT only. */
-        outcome_deliver(o, port, run->meter, run->queue)->packet = *packet;
+    /* A switch leaves that out, having metered it; only OFPP_IN_PORT sends
+     * back. */
+    if (port == packet->in_port.ofp_port) {
+        o->broken = "it goes to the port that it came from";
+        return;
     }
+    outcome_deliver(o, port, run->meter, run->queue)->packet = *packet;
 }
 
 static void

@@ -21,6 +21,11 @@ static const char *const service_names[] = {
 
 static const char *const node_names[MAX_NODES] = { WORLD_NODE, "n2", "n3" };
 
+static const char *const groups[N_GROUPS] = {
+    "239.1.0.0/16", "239.129.0.0/24", "232.7.7.7/32",
+    "ff15::/16", "ff0e:1::/32", "ff18::1:2/128",
+};
+
 static void
 put_comma(struct ds *ds)
 {
@@ -49,6 +54,14 @@ put_network(struct ds *ds, const struct world *w, int i)
         }
         ds_put_char(ds, ']');
     }
+    ds_put_cstr(ds, ", \"multicast\": [");
+    for (int j = 0; j < N_GROUPS; j++) {
+        if (n->groups & 1u << j) {
+            put_comma(ds);
+            ds_put_format(ds, "\"%s\"", groups[j]);
+        }
+    }
+    ds_put_char(ds, ']');
     if (n->dhcp_server >= 0 && !w->endpoints[n->dhcp_server].left_out) {
         ds_put_format(ds, ", \"dhcp\": {\"server\": \"e%d\"}",
                       n->dhcp_server);

@@ -116,12 +116,14 @@ init_endpoints(struct world *w, struct rng *rng)
     }
 }
 
-/* Some networks name one of their endpoints. */
+/* Some networks name one of their endpoints, some carry groups. */
 static void
-init_dhcp(struct world *w, struct rng *rng)
+init_copies(struct world *w, struct rng *rng)
 {
     for (int i = 0; i < w->n_networks; i++) {
         w->networks[i].dhcp_server = -1;
+        w->networks[i].groups = rng_chance(rng, 50) ? 0
+                                : rng_below(rng, 1u << N_GROUPS);
     }
     for (int i = 0; i < w->n_endpoints; i++) {
         if (rng_chance(rng, 15)) {
@@ -209,7 +211,7 @@ world_init(struct world *w, uint64_t seed)
     init_fabric(w, &rng);
     init_tenants(w, &rng);
     init_endpoints(w, &rng);
-    init_dhcp(w, &rng);
+    init_copies(w, &rng);
     init_rules(w, &rng);
     leave_out_contradictions(w);
 }

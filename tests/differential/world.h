@@ -30,7 +30,7 @@ enum { TUNNEL_PORT = 30 };
 enum {
     MAX_NODES = 3,
     MAX_TENANTS = 4, MAX_NETWORKS = 8, MAX_ENDPOINTS = 20, MAX_RULES = 24,
-    MAX_SERVICES = 4, MAX_CLASSES = 3, MAX_CHOICES = 2,
+    N_GROUPS = 6, MAX_SERVICES = 4, MAX_CLASSES = 3, MAX_CHOICES = 2,
 };
 
 struct world_tenant {
@@ -43,6 +43,7 @@ struct world_network {
     int tenant;
     int subnet;                 /* 10.SUBNET.0.0/16, fd00:SUBNET::/64. */
     int dhcp_server;            /* An endpoint, or -1. */
+    unsigned int groups;        /* 1-bits: multicast groups it carries. */
 };
 
 struct world_endpoint {

@@ -120,7 +120,7 @@ n_sent() {
 }
 
 test_drift() {
-    ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=16,priority=0'
+    ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=18,priority=0'
     check 'a deleted flow: 4' exits 4 bulkhead_on status br0
     ovs-ofctl -O OpenFlow14 add-flow br0 'cookie=0xb17d000000000bad,table=8,
         priority=500,actions=goto_table:9'
@@ -152,13 +152,13 @@ test_others() {
     check 'apply tells, and does not touch it' \
         unchanged br0 says 'cookie=0x78' 0 bulkhead_on apply br0
     ovs-ofctl del-flows br0 cookie=0x78/-1
-    ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=16,priority=0'
+    ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=18,priority=0'
     ovs-ofctl -O OpenFlow14 add-flow br0 \
-        'cookie=0x78,table=16,priority=0,actions=drop'
+        'cookie=0x78,table=18,priority=0,actions=drop'
     check "others' flow in our way: 3, nothing changed" \
         unchanged br0 says 'somebody else' 3 bulkhead_on apply br0
     check 'status then: 4' says 'somebody else' 4 bulkhead_on status br0
-    ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=16,priority=0'
+    ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=18,priority=0'
     check 'apply again' exits 0 bulkhead_on apply br0
     for meter in $(meters br0 | sed -n 's/^meter=\([0-9]*\) .*/\1/p'); do
         [ "$meter" = 1 ] || ovs-ofctl -O OpenFlow13 add-flow br0 \
@@ -222,7 +222,7 @@ test_unfit() {
 test_switch_refuses() {
     local id taken
     ovs-vsctl -- --id=@t create Flow_Table flow_limit=19 \
-        overflow_policy=refuse -- set bridge br0 flow_tables:12=@t >/dev/null
+        overflow_policy=refuse -- set bridge br0 flow_tables:14=@t >/dev/null
     check 'a full table: 3, nothing changed' unchanged br0 \
         says 'TABLE_FULL' 3 bulkhead_on apply br0 \
         "$(with 's/"8000-8100"/"8000-8999"/; s/"limit": "20G/"limit": "25G/')"
@@ -247,9 +247,9 @@ print("ready", flush=True); time.sleep(60)' "$switch_dir/.bulkhead-br0.~lock~" \
     done
     for id in 1 2 3 4 5 6; do wait "${taken[id]}" || true; done
     check 'six applies at once leave all of it' exits 0 bulkhead_on status br0
-    ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=16,priority=0'
+    ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=18,priority=0'
     ovs-ofctl -O OpenFlow14 add-flow br0 \
-        'cookie=0xb17d000000000009,table=16,priority=0,hard_timeout=60
+        'cookie=0xb17d000000000009,table=18,priority=0,hard_timeout=60
          actions=drop'
     check 'a flow of ours that will time out: 4' says '1 changed' 4 \
         bulkhead_on status br0
@@ -348,6 +348,43 @@ test_conjunctions() {
     ovs-vsctl --timeout=10 del-br br1
 }
 
+# As many receivers as the language takes: the switch copies to each.
+test_receivers() {
+    local intent=$switch_dir/crowd.json node=n1
+    crowd >"$intent"
+    make_dummy_bridge br2 "$intent" "$node"
+    check 'a network of 128 endpoints: 0' exits 0 bulkhead_on apply br2
+    check 'the switch copies to 127 of them' copies_to br2 127
+    ovs-vsctl --timeout=10 del-br br2
+}
+
+# crowd: an intent of one network, which carries groups.
+crowd() {
+    python3 - <<'EOF'
+import json
+uplink = {"interface": "p2", "rate": "10Gbps", "burst": "64KiB"}
+endpoints = {f"e{i}": {
+    "network": "net", "node": "n1", "interface": f"c{i}",
+    "mac": f"02:00:00:00:00:{i:02x}", "addresses": [f"10.1.0.{i + 1}"]}
+    for i in range(128)}
+print(json.dumps({
+    "version": 1, "fabric": {"nodes": {"n1": {"uplinks": {"up": uplink}}}},
+    "tenants": {"a": {
+        "default": "allow", "endpoints": endpoints,
+        "networks": {"net": {"vni": 1, "subnets": ["10.1.0.0/16"],
+                             "multicast": ["239.1.0.0/16"]}}}}}))
+EOF
+}
+
+# copies_to BRIDGE N: what the first endpoint sends to a group.
+copies_to() {
+    ovs-appctl ofproto/trace "$1" "in_port=c0,udp,dl_src=02:00:00:00:00:00,$(
+        )dl_dst=01:00:5e:01:02:03,nw_src=10.1.0.1,nw_dst=239.1.2.3" |
+        tee "$switch_dir/trace" | tail -n 5
+    [ "$(grep -c '^ *output:' "$switch_dir/trace")" = "$2" ] &&
+        ! grep 'resubmit actions\|Translation failed' "$switch_dir/trace"
+}
+
 # sets [OPTION...]: an intent; br0 has a port p0 already.
 sets() {
     python3 "$here/../bench/make-intent.py" 2 12 20 --scatter "$@" |
@@ -367,6 +404,7 @@ main() {
     test_update
     test_limits
     test_conjunctions
+    test_receivers
     test_drift
     test_others
     test_refusals

@@ -150,6 +150,14 @@ def solicited_node(target):
     return str(ipaddress.ip_address(group)), "33:33:ff:" + mac_text(last)
 
 
+def group_mac(group):
+    """The MAC of a multicast group (RFC 1112, 6.4; RFC 2464, 7)."""
+    raw = ip_bytes(group)
+    if is_v6(group):
+        return "33:33:" + mac_text(raw[-4:])
+    return "01:00:5e:" + mac_text(bytes([raw[1] & 0x7f]) + raw[2:])
+
+
 def lladdr_option(kind, mac):
     return struct.pack("!BB", kind, 1) + mac_bytes(mac)
 

@@ -111,6 +111,8 @@ class Packets:
         mac = self.liar(probe, "src-mac", sender.mac, sender, "mac")
         if probe.words[0] in ("arp", "ns", "garp", "na", "ra"):
             return self.resolution(probe, sender, receiver, mac)
+        if probe.words[0] == "group":
+            return self.group(probe, sender, mac)
         if probe.words[0].startswith("dhcp-"):
             return self.dhcp(probe, sender, receiver, mac)
         src = self.liar(probe, "src-ip", sender.address(probe.v6), sender,
@@ -142,6 +144,17 @@ class Packets:
         if kind == "na":
             return frames.advertisement(receiver.mac, target, mac, src, claim)
         return frames.router_advertisement(mac, src)
+
+    def group(self, probe, sender, mac):
+        """UDP to a multicast group: group ADDRESS PORT."""
+        group, port = probe.words[1], int(probe.words[2])
+        src = self.liar(probe, "src-ip", sender.address(":" in group), sender,
+                        "ip")
+        to = frames.group_mac(probe.option("mac-of") or group)
+        return frames.ether(to, mac, frames.IPV6 if ":" in group else
+                            frames.IPV4, frames.ip(
+                                src, group, frames.UDP, frames.udp(
+                                    src, group, 5000, port, b"bulkhead")))
 
     def dhcp(self, probe, sender, receiver, mac):
         """A request, or an answer: dhcp-offer or, for all, dhcp-nak."""

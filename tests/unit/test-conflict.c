@@ -10,6 +10,7 @@
 
 #include "openvswitch/dynamic-string.h"
 #include "unit.h"
+#include "util.h"
 
 /* Contradictions: each test changes one thing of an intent that is right,
  * and looks for the words and the place of the complaint. */
@@ -299,6 +300,41 @@ crowd(struct arena *arena, const char *member, int n)
     return s;
 }
 
+START_TEST(test_groups)
+{
+    static const struct {
+        const char *group, *words;      /* NULL: it is fine. */
+    } cases[] = {
+        { "224.0.1.0/24", NULL }, { "239.255.255.255/32", NULL },
+        { "225.0.0.0/8", NULL }, { "232.0.0.0/5", NULL },
+        { "ff03::/16", NULL }, { "ff1e::/16", NULL }, { "ff3e::1/128", NULL },
+        { "224.0.0.0/24", "the link's" }, { "224.0.0.251/32", "the link's" },
+        { "224.0.0.0/4", "the link's" }, { "224.0.0.0/23", "the link's" },
+        { "224.0.0.0/3", "not multicast" }, { "0.0.0.0/0", "not multicast" },
+        { "10.1.0.0/16", "not multicast" }, { "::/0", "not multicast" },
+        { "fd00::/8", "not multicast" }, { "fe00::/7", "not multicast" },
+        { "ff00::/8", "several scopes" }, { "ff14::/15", "several scopes" },
+        { "ff02::/16", "leave a link" }, { "ff11::1/128", "leave a link" },
+        { "ff30::/16", "leave a link" }, { "ff0f::/16", "leave a link" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct unit u;
+        const char *text;
+
+        unit_init(&u);
+        text = crowd(u.arena, arena_printf(u.arena, "'multicast': ['%s']",
+                                           cases[i].group), 2);
+        if (cases[i].words) {
+            wrong(text, cases[i].words, "/tenants/a/networks/net/multicast/0");
+        } else {
+            fine(text);
+        }
+        unit_destroy(&u);
+    }
+}
+END_TEST
+
 START_TEST(test_receivers)
 {
     static const char dhcp[] = "'dhcp': {'server': 'e7'}";
@@ -309,6 +345,9 @@ START_TEST(test_receivers)
     fine(crowd(u.arena, "'gateway': []", MAX_RECEIVERS + 1));
     wrong(crowd(u.arena, dhcp, MAX_RECEIVERS + 1),
           "129 endpoints on node 'n1'", "/tenants/a/networks/net/dhcp/server");
+    fine(crowd(u.arena, "'multicast': '239.0.0.0/8'", MAX_RECEIVERS));
+    wrong(crowd(u.arena, "'multicast': '239.0.0.0/8'", MAX_RECEIVERS + 1),
+          "129 endpoints on node 'n1'", "/tenants/a/networks/net/multicast");
     unit_destroy(&u);
 }
 END_TEST
@@ -329,5 +368,6 @@ conflict_suite(void)
     tcase_add_test(tc, test_addressing);
     tcase_add_test(tc, test_bandwidth);
     tcase_add_test(tc, test_receivers);
+    tcase_add_test(tc, test_groups);
     return suite;
 }

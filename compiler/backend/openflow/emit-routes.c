@@ -13,18 +13,23 @@
 #include "packets.h"
 #include "util.h"
 
+const char *
+note_receiver(struct emitter *e, const struct ir_endpoint *to)
+{
+    return FORMAT(e, "set_field:%#"PRIx32"->"REG_DEST","
+                  "set_field:%#"PRIx16"->"REG_DEST_ZONE","
+                  "set_field:%#"PRIx32"->"REG_TO_TENANT","
+                  "set_field:%#"PRIx32"->"REG_TO, to->number,
+                  to->tenant->zone, to->tenant->number, to->group->number);
+}
+
 /* Actions that note the receiver and go on to the policy. */
 static const char *
 deliver(struct emitter *e, const struct ir_endpoint *to, bool crossing)
 {
-    return FORMAT(e, "set_field:%#"PRIx32"->"REG_DEST","
-                  "set_field:%#"PRIx16"->"REG_DEST_ZONE",%s"
-                  "set_field:%#"PRIx32"->"REG_TO_TENANT","
-                  "set_field:%#"PRIx32"->"REG_TO",goto_table:%d",
-                  to->number, to->tenant->zone,
+    return FORMAT(e, "%s,%sgoto_table:%d", note_receiver(e, to),
                   crossing ? FORMAT(e, "set_field:%d->"REG_CROSSING",",
-                                    CROSSING_YES) : "",
-                  to->tenant->number, to->group->number, TABLE_SELF);
+                                    CROSSING_YES) : "", TABLE_SELF);
 }
 
 /* What came by tunnel is for this node. */

@@ -60,6 +60,12 @@ void emit_limits(struct emitter *);
 /* TRACK, STATE, COMMIT, PEER, PEER_STATE. */
 void emit_conntrack(struct emitter *);
 
+/* GROUP and COPY, and what of TRACK goes there. */
+void emit_multicast(struct emitter *);
+
+/* Actions that note the receiver. */
+const char *note_receiver(struct emitter *, const struct ir_endpoint *to);
+
 /* ROUTE, GATEWAY and OUTPUT. */
 void emit_routes(struct emitter *);
 

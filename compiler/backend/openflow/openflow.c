@@ -55,6 +55,8 @@ emit_misses(struct emitter *e)
         [TABLE_DHCP] = REASON_UNREACHABLE,
         [TABLE_TRACK] = REASON_CT_INVALID,
         [TABLE_STATE] = REASON_CT_INVALID,
+        [TABLE_GROUP] = REASON_UNREACHABLE,
+        [TABLE_COPY] = REASON_UNREACHABLE,
         [TABLE_ROUTE] = REASON_UNREACHABLE,
         [TABLE_GATEWAY] = REASON_UNREACHABLE,
         [TABLE_SELF] = REASON_DEFAULT,
@@ -154,6 +156,7 @@ openflow_emit(const struct ir_prog *prog, const struct backend_caps *caps,
     emit_ports(&e);
     emit_dhcp(&e);
     emit_conntrack(&e);
+    emit_multicast(&e);
     emit_routes(&e);
     emit_tunnels(&e);
     emit_sides(&e);

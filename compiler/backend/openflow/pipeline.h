@@ -24,6 +24,8 @@ enum of_table {
     TABLE_DHCP,         /* To the network's server, or to its clients. */
     TABLE_TRACK,        /* Into the tenant's conntrack zone, or stateless. */
     TABLE_STATE,        /* Connection state -> direction. */
+    TABLE_GROUP,        /* Multicast: right MAC; what it is judged by. */
+    TABLE_COPY,         /* Multicast: one for each of the network. */
     TABLE_ROUTE,        /* Destination MAC -> endpoint, or the gateway. */
     TABLE_GATEWAY,      /* Destination address -> endpoint; TTL. */
     TABLE_SELF,         /* The receiver is not the sender. */

@@ -162,6 +162,14 @@ put_network(struct ds *ds, const struct ir_network *network)
                   short_name(network->name), network->vni, network->mtu);
     ds_put_cstr(ds, network->gateways.n ? "gateway " : "no gateway");
     put_addresses(ds, &network->gateways);
+    for (size_t i = 0; i < network->groups.n; i++) {
+        const struct ir_prefix *group = &network->groups.v[i];
+
+        ds_put_cstr(ds, i ? ", " : ", groups ");
+        ipv6_format_mapped(&group->ip, ds);
+        ds_put_format(ds, "/%d", group->plen
+                      - (IN6_IS_ADDR_V4MAPPED(&group->ip) ? 96 : 0));
+    }
     ds_put_char(ds, '\n');
 }
 
