@@ -48,6 +48,7 @@ test_scripts = \
 	tests/schema-test.py \
 	tests/house-test \
 	tests/system/apply-test.sh \
+	tests/system/tunnels-test.sh \
 	tests/system/drops-test.sh \
 	tests/system/series-test.sh \
 	tests/system/sandbox-test.sh \
