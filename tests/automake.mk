@@ -31,6 +31,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-ports.c \
 	tests/unit/test-sema.c \
 	tests/unit/test-source.c \
+	tests/unit/test-tunnels.c \
 	tests/unit/test-units.c \
 	tests/unit/test-value.c \
 	tests/unit/unit-gcra.c \

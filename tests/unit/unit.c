@@ -193,6 +193,7 @@ main(void)
     srunner_add_suite(runner, plan_suite());
     srunner_add_suite(runner, ports_suite());
     srunner_add_suite(runner, flows_suite());
+    srunner_add_suite(runner, tunnels_suite());
     srunner_add_suite(runner, gcra_suite());
     srunner_add_suite(runner, gcra_time_suite());
     srunner_add_suite(runner, dp_meter_suite());

@@ -41,6 +41,7 @@ Suite *conjunction_suite(void);
 Suite *plan_suite(void);
 Suite *ports_suite(void);
 Suite *flows_suite(void);
+Suite *tunnels_suite(void);
 Suite *gcra_suite(void);
 Suite *gcra_time_suite(void);
 Suite *dp_meter_suite(void);
