@@ -16,6 +16,8 @@ tests_differential_differential_SOURCES = \
 	tests/differential/random.h \
 	tests/differential/relay.c \
 	tests/differential/relay.h \
+	tests/differential/sample.c \
+	tests/differential/sample.h \
 	tests/differential/tables.c \
 	tests/differential/tables.h \
 	tests/differential/tally.c \
@@ -25,10 +27,14 @@ tests_differential_differential_SOURCES = \
 	tests/differential/world.h
 tests_differential_differential_LDADD = $(BULKHEAD_LIBS)
 
-TESTS += tests/differential/differential-test.sh
+TESTS += \
+	tests/differential/differential-test.sh \
+	tests/differential/packets-test.sh
 EXTRA_DIST += \
 	tests/differential/bugs/run \
 	tests/differential/differential-test.sh \
+	tests/differential/packets-test.sh \
+	tests/differential/packets.py \
 	$(wildcard $(srcdir)/tests/differential/bugs/*.patch)
 
 # For bugs/run: the test with $(MUTANT).c in place of the library's file of

@@ -21,6 +21,7 @@
 #include "openvswitch/vlog.h"
 #include "outcome.h"
 #include "questions.h"
+#include "sample.h"
 #include "relay.h"
 #include "sema/ident.h"
 #include "sema/meaning.h"
@@ -33,6 +34,7 @@ struct options {
     uint64_t seed;
     size_t packets, traces;     /* To ask about. */
     const char *db, *unixctl, *bridge;  /* Of the live switch. */
+    size_t worlds;              /* Not 0: only print a sample of so many. */
     bool floor;                 /* What never occurs is a failure. */
 };
 
@@ -219,6 +221,7 @@ parse_options(int argc, char *argv[], struct options *options)
         { "unixctl", required_argument, NULL, 'u' },
         { "bridge", required_argument, NULL, 'b' },
         { "floor", no_argument, NULL, 'f' },
+        { "sample", required_argument, NULL, 'S' },
         { NULL, 0, NULL, 0 },
     };
 
@@ -232,9 +235,11 @@ parse_options(int argc, char *argv[], struct options *options)
         case 'u': options->unixctl = optarg; break;
         case 'b': options->bridge = optarg; break;
         case 'f': options->floor = true; break;
+        case 'S': options->worlds = strtoul(optarg, NULL, 10); break;
         default:
-            fputs("usage: differential [--seed=N] [--floor] [--packets=N] "
-                  "[--traces=N --db=DB --unixctl=SOCKET --bridge=BRIDGE]\n", stderr);
+            fputs("usage: differential [--seed=N] [--floor] [--sample=N] "
+                  "[--packets=N]\n    [--traces=N --db=DB --unixctl=SOCKET "
+                  "--bridge=BRIDGE]\n", stderr);
             exit(2);
         }
     }
@@ -250,6 +255,10 @@ main(int argc, char *argv[])
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
     setvbuf(stdout, NULL, _IOLBF, 0);
     parse_options(argc, argv, &options);
+    if (options.worlds) {
+        sample_print(options.seed, options.worlds, options.packets);
+        return 0;
+    }
     if (options.packets) {
         ok = try_all(&options, options.packets, PACKETS_AN_INTENT, NULL);
     }

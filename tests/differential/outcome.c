@@ -210,12 +210,10 @@ meter_owner(const struct comparison *c, uint32_t meter)
     return "";
 }
 
-/* The packet as it should arrive, of a class of 'dscp', or the answer. */
-static struct flow
-expected_packet(const struct comparison *c, uint8_t dscp)
+struct flow
+outcome_packet(const struct flow *sent, const struct meaning *m, uint8_t dscp)
 {
-    const struct meaning *m = c->m;
-    struct flow packet = *c->q->packet;
+    struct flow packet = *sent;
 
     if (m->answered) {
         packet.dl_dst = packet.dl_src;
@@ -271,7 +269,8 @@ static const char *
 compare_packets(const struct comparison *c, const struct delivery *out,
                 uint8_t dscp)
 {
-    struct flow expected = expected_packet(c, dscp), got = bare(&out->packet);
+    struct flow expected = outcome_packet(c->q->packet, c->m, dscp);
+    struct flow got = bare(&out->packet);
     bool ip = is_ip_any(&expected);
 
     expected = bare(&expected);

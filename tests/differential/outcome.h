@@ -60,6 +60,10 @@ void outcome_add_zone(struct outcome *, struct zones *, uint16_t zone);
 struct meaning outcome_meaning(const struct compiled *,
                                const struct question *);
 
+/* 'sent' as it should arrive, of a class of 'dscp', or the answer. */
+struct flow outcome_packet(const struct flow *sent, const struct meaning *,
+                           uint8_t dscp);
+
 /* Returns NULL if 'o' is what the policy means, else how it differs, in
  * 'arena'. */
 const char *outcome_compare(const struct compiled *, const struct question *,

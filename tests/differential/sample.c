@@ -1,0 +1,245 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "sample.h"
+
+#include <inttypes.h>
+#include <netinet/icmp6.h>
+#include <netinet/in.h>
+#include <stdio.h>
+
+#include "dp-packet.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "outcome.h"
+#include "packets.h"
+#include "questions.h"
+#include "sema/meaning.h"
+#include "util.h"
+#include "world.h"
+
+/* Half of the packets are wanted to pass, for which so many are drawn. */
+enum { MAX_DRAWS = 60 };
+
+struct sample {
+    const struct compiled *compiled;
+    uint64_t token;             /* Of the next frame. */
+    bool first;
+};
+
+static bool
+is_neighbor(const struct flow *packet)
+{
+    return packet->dl_type == htons(ETH_TYPE_ARP) || is_nd(packet, NULL);
+}
+
+/* Makes it the first of its connection, as a host sends it.  Returns false if
+ * one such packet is not enough to know its state. */
+static bool
+make_new(struct question *q)
+{
+    struct flow *packet = &q->packet;
+    bool ip6 = packet->dl_type == htons(ETH_TYPE_IPV6);
+
+    if (q->tunnel || packet->nw_frag) {
+        return false;
+    }
+    q->connection = q->beyond = CONNECTION_NEW;
+    q->opener.protocol = packet->nw_proto;
+    q->opener.source = packet->tp_src;
+    q->opener.destination = packet->tp_dst;
+    if (!is_ip_any(packet) || is_neighbor(packet)
+        || packet->nw_proto == IPPROTO_UDP) {
+        return true;
+    } else if (packet->nw_proto == IPPROTO_TCP) {
+        packet->tcp_flags = htons(TCP_SYN);
+        return true;
+    }
+    return (packet->nw_proto == (ip6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP)
+            && packet->tp_src == htons(ip6 ? ICMP6_ECHO_REQUEST : 8)
+            && !packet->tp_dst);
+}
+
+/* The answer to 'q', which is allowed. */
+static struct question
+make_reply(const struct question *q, const struct meaning *m)
+{
+    struct question reply = *q;
+    struct flow *packet = &reply.packet;
+    bool icmp = is_icmpv4(packet, NULL) || is_icmpv6(packet, NULL);
+
+    ovs_strlcpy(reply.from, m->to->name, sizeof reply.from);
+    reply.connection = reply.beyond = CONNECTION_REPLY;
+    packet->dl_src = m->to->intent->mac;
+    packet->dl_dst = (m->routed ? m->to->network->gateway_mac
+                      : q->packet.dl_src);
+    packet->nw_ttl = 64;
+    packet->nw_src = q->packet.nw_dst;
+    packet->nw_dst = q->packet.nw_src;
+    packet->ipv6_src = q->packet.ipv6_dst;
+    packet->ipv6_dst = q->packet.ipv6_src;
+    if (icmp) {
+        packet->tp_src = htons(is_icmpv4(packet, NULL) ? 0 : ICMP6_ECHO_REPLY);
+    } else {
+        packet->tp_src = q->packet.tp_dst;
+        packet->tp_dst = q->packet.tp_src;
+        packet->tcp_flags = packet->tcp_flags ? htons(TCP_SYN | TCP_ACK) : 0;
+    }
+    return reply;
+}
+
+static void
+put_frame(struct ds *ds, const struct flow *flow, uint64_t token)
+{
+    ovs_be64 payload[2] = { htonll(UINT64_C(0xb17d70616b657421)),
+                            htonll(token) };
+    struct dp_packet packet;
+
+    dp_packet_init(&packet, 0);
+    if (is_ip_any(flow) && !is_neighbor(flow)
+        && flow->nw_proto != IPPROTO_TCP) {
+        flow_compose(&packet, flow, payload, sizeof payload);
+    } else {
+        flow_compose(&packet, flow, NULL, 0);
+        dp_packet_put(&packet, payload, sizeof payload);    /* As padding. */
+    }
+    ds_put_char(ds, '"');
+    for (size_t i = 0; i < dp_packet_size(&packet); i++) {
+        ds_put_format(ds, "%02x",
+                      ((const uint8_t *) dp_packet_data(&packet))[i]);
+    }
+    ds_put_char(ds, '"');
+    dp_packet_uninit(&packet);
+}
+
+static void
+put_arrival(struct ds *ds, const struct sample *sample,
+            const struct question *q, const struct meaning *m,
+            const struct policy_endpoint *to, uint8_t dscp)
+{
+    struct flow packet = outcome_packet(&q->packet, m, dscp);
+
+    ds_put_format(ds, "[\"%s\", ", to->intent->interface.s);
+    put_frame(ds, &packet, sample->token);
+    ds_put_char(ds, ']');
+}
+
+static void
+put_arrivals(struct ds *ds, const struct sample *sample,
+             const struct question *q, const struct meaning *m)
+{
+    ds_put_cstr(ds, ", \"arrives\": [");
+    for (size_t i = 0; i < m->n_copies; i++) {
+        ds_put_cstr(ds, i ? ", " : "");
+        put_arrival(ds, sample, q, m, m->copies[i].to, m->copies[i].dscp);
+    }
+    if (m->allow && !m->answered && !m->n_copies) {
+        put_arrival(ds, sample, q, m, m->to, m->dscp);
+    }
+    ds_put_char(ds, ']');
+}
+
+static void
+put_packet(struct sample *sample, const struct question *q)
+{
+    const struct compiled *c = sample->compiled;
+    struct meaning m = outcome_meaning(c, q);
+    const struct policy_endpoint *from = compiled_endpoint(c, q->from);
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    ds_put_cstr(&ds, sample->first ? "\n  {" : ",\n  {");
+    ds_put_format(&ds, "\"what\": \"%s %s: %s\", \"state\": \"%s\", "
+                  "\"from\": \"%s\", \"frame\": ", q->from,
+                  question_text(q, c->arena), meaning_text(c, q, c->arena),
+                  connection_name(q->connection), from->intent->interface.s);
+    put_frame(&ds, &q->packet, sample->token);
+    put_arrivals(&ds, sample, q, &m);
+    if (m.answered) {
+        ds_put_format(&ds, ", \"answer\": \""ETH_ADDR_FMT"\"}",
+                      ETH_ADDR_ARGS(m.answer));
+    } else {
+        ds_put_cstr(&ds, ", \"answer\": null}");
+    }
+    fputs(ds_cstr(&ds), stdout);
+    ds_destroy(&ds);
+    sample->token++;
+    sample->first = false;
+}
+
+/* Draws a packet; one that passes if that is 'wanted' and not too rare. */
+static struct question
+draw(const struct compiled *c, struct rng *rng, bool wanted)
+{
+    struct question q;
+
+    for (int i = 0; ; ) {
+        question_init(&q, c->policy, rng);
+        if (make_new(&q) && compiled_endpoint(c, q.from)->node
+            && (!wanted || ++i >= MAX_DRAWS || outcome_meaning(c, &q).allow)) {
+            return q;
+        }
+    }
+}
+
+static void
+print_world(const struct compiled *c, uint64_t seed, size_t n_packets)
+{
+    struct sample sample = { c, seed << 16, true };
+    struct rng rng = { ~seed };
+    struct ds intent = DS_EMPTY_INITIALIZER;
+
+    json_string_escape(c->text, &intent);
+    printf("{\"seed\": %"PRIu64", \"node\": \""WORLD_NODE"\", \"intent\": %s,"
+           " \"packets\": [", seed, ds_cstr(&intent));
+    ds_destroy(&intent);
+    for (size_t i = 0; i < n_packets; i++) {
+        struct question q = draw(c, &rng, i % 2);
+        struct meaning m = outcome_meaning(c, &q);
+
+        put_packet(&sample, &q);
+        if (m.rule && m.allow && !m.n_copies && !m.untracked) {
+            struct question reply = make_reply(&q, &m);
+
+            put_packet(&sample, &reply);
+        }
+    }
+    puts("\n]}");
+}
+
+/* Without tunnels, which end at other nodes, and with a peering. */
+static bool
+is_fit(const struct compiled *c)
+{
+    bool peering = false;
+
+    for (size_t i = 0; i < c->policy->rules.n; i++) {
+        const struct policy_rule *rule = c->policy->rules.v[i];
+
+        peering |= (rule->kind == RULE_PEERING && rule->from.n && rule->to.n);
+    }
+    return peering && !c->policy->intent->encapsulation.s;
+}
+
+void
+sample_print(uint64_t seed, size_t n_worlds, size_t n_packets)
+{
+    while (n_worlds) {
+        struct world w;
+        struct compiled c;
+
+        world_init(&w, seed);
+        world_compile(&w, &c);
+        if (c.policy && is_fit(&c)) {
+            compiled_lower(&c, WORLD_NODE);
+            print_world(&c, seed, n_packets);
+            n_worlds--;
+        }
+        compiled_destroy(&c);
+        seed++;
+    }
+}
