@@ -16,7 +16,11 @@
 #         $(sed -n 's/^Libs.private: //p' $B/lib/libopenvswitch.pc) -lm
 #     ./fuzz-ofp-meter -dict=tests/fuzz/ofp-meter.dict -max_len=4096 \
 #         NEW-INPUTS tests/fuzz/corpus/ofp-meter
+#
+# fuzz-ir is also linked with the sources of compiler/ but cli/ and push/, and
+# with libjansson; -I_build -Icompiler.
 fuzz_targets = \
+	tests/fuzz/fuzz-ir \
 	tests/fuzz/fuzz-ofp-meter
 
 check_PROGRAMS += $(fuzz_targets)
@@ -24,6 +28,10 @@ tests_fuzz_fuzz_ofp_meter_SOURCES = \
 	tests/fuzz/fuzz-ofp-meter.c \
 	tests/fuzz/run-files.c
 tests_fuzz_fuzz_ofp_meter_LDADD = $(OVS_LIBS)
+tests_fuzz_fuzz_ir_SOURCES = \
+	tests/fuzz/fuzz-ir.c \
+	tests/fuzz/run-files.c
+tests_fuzz_fuzz_ir_LDADD = $(BULKHEAD_LIBS)
 
 fuzz_scripts = tests/fuzz/corpus-test
 TESTS += $(fuzz_scripts)
