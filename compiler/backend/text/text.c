@@ -174,11 +174,9 @@ put_network(struct ds *ds, const struct ir_network *network)
 }
 
 static void
-put_tenant(struct ds *ds, const struct ir_prog *prog,
-           const struct ir_tenant *tenant)
+put_rates(struct ds *ds, const struct ir_tenant *tenant)
 {
-    ds_put_format(ds, "\ntenant %s%s\n  %-10s", tenant->name,
-                  tenant->here ? "" : ", on other nodes only", "sends");
+    ds_put_format(ds, "  %-10s", "sends");
     format_rate(tenant->rate_kbps * 1000, ds);
     ds_put_cstr(ds, ", bursts of ");
     format_bytes(tenant->burst_bytes, ds);
@@ -189,6 +187,17 @@ put_tenant(struct ds *ds, const struct ir_prog *prog,
         format_packets(tenant->packet_burst, ds);
     }
     ds_put_char(ds, '\n');
+}
+
+static void
+put_tenant(struct ds *ds, const struct ir_prog *prog,
+           const struct ir_tenant *tenant)
+{
+    ds_put_format(ds, "\ntenant %s%s\n", tenant->name,
+                  tenant->here ? "" : ", on other nodes only");
+    if (tenant->here) {
+        put_rates(ds, tenant);
+    }
     for (size_t i = 0; i < prog->networks.n; i++) {
         if (prog->networks.v[i]->tenant == tenant) {
             put_network(ds, prog->networks.v[i]);
@@ -201,7 +210,7 @@ put_tenant(struct ds *ds, const struct ir_prog *prog,
     }
     put_rules(ds, prog, RULE_DENY, tenant);
     put_rules(ds, prog, RULE_ALLOW, tenant);
-    if (!put_rules(ds, prog, RULE_DEFAULT, tenant)) {
+    if (!put_rules(ds, prog, RULE_DEFAULT, tenant) && tenant->here) {
         ds_put_format(ds, "  %-10severything else\n", "deny");
     }
 }
