@@ -254,7 +254,7 @@ def cluster(score, world):
     cross_tenant(trial)
     for sender, mate, victim in (("job0", "job1", "model0"),
                                  ("gpu0", "gpu1", "target0"),
-                                 ("meta0", "target0", "frontend0")):
+                                 ("target0", "meta0", "frontend0")):
         spoofing(trial, *map(trial.find, (sender, mate, victim)))
     trial.settle(CLUSTER_SENTINELS)
     trial.no_leak("nothing forbidden arrives anywhere")
