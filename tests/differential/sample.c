@@ -53,12 +53,13 @@ make_new(struct question *q)
     q->opener.protocol = packet->nw_proto;
     q->opener.source = packet->tp_src;
     q->opener.destination = packet->tp_dst;
-    if (!is_ip_any(packet) || is_neighbor(packet)
-        || packet->nw_proto == IPPROTO_UDP) {
+    if (!is_ip_any(packet) || is_neighbor(packet)) {
         return true;
-    } else if (packet->nw_proto == IPPROTO_TCP) {
-        packet->tcp_flags = htons(TCP_SYN);
-        return true;
+    } else if (packet->nw_proto == IPPROTO_UDP
+               || packet->nw_proto == IPPROTO_TCP) {
+        packet->tcp_flags = htons(packet->nw_proto == IPPROTO_TCP ? TCP_SYN
+                                  : 0);
+        return packet->tp_src && packet->tp_dst;    /* Else it is invalid. */
     }
     return (packet->nw_proto == (ip6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP)
             && packet->tp_src == htons(ip6 ? ICMP6_ECHO_REQUEST : 8)
