@@ -42,6 +42,9 @@ init_services(struct world *w, struct rng *rng)
             int first = random_port(rng);
             int size = rng_chance(rng, 50) ? 0 : rng_below(rng, 2000);
 
+            if (rng_chance(rng, 15)) {
+                first = 4791 - rng_below(rng, 100);     /* About RoCEv2's. */
+            }
             w->services[i].first[j] = first;
             w->services[i].last[j] = MIN(first + size, 65535);
         }
