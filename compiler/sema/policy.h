@@ -60,8 +60,8 @@ struct policy_endpoint {
     bool bound;                 /* Node, interface, MAC, address: all known? */
 };
 
-/* So many endpoints of a network that copies packets to its endpoints may be on
- * one node: what the copies of a packet cost is bounded. */
+/* So many endpoints of a network that copies packets to its endpoints may be
+ * on one node: what the copies of a packet cost is bounded. */
 enum { MAX_RECEIVERS = 128 };
 
 struct policy_tenant {

@@ -206,8 +206,8 @@ print_line(int n_tenants)
             struct change cost = one_tenant(n_tenants, &run.plan);
 
             printf("%7d %8.1f %8zu %6zu %6zu %6zu %8.1f %8.1f %8.1f %8.1f "
-                   "%8.2f %8.2f\n", n_tenants, strlen(text) / 1e6, c.flows, c.masks,
-                   c.meters, c.conjunctions, check_ms, compile_ms,
+                   "%8.2f %8.2f\n", n_tenants, strlen(text) / 1e6, c.flows,
+                   c.masks, c.meters, c.conjunctions, check_ms, compile_ms,
                    check_ms + compile_ms, usage.ru_maxrss / 1e3,
                    cost.tenant_ms, cost.diff_ms);
         }

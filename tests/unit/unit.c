@@ -79,6 +79,7 @@ unit_build(struct unit *u, const char *node)
 {
     u->prog = ir_build(u->policy, node, u->arena);
     ck_assert_ptr_nonnull(u->prog);
+    ck_assert_msg(ir_validate(u->prog, &u->diags), "%s", unit_diags(u));
     ck_assert_msg(backend_compile(&openflow_backend, u->prog, u->arena,
                                   &u->diags, &u->plan), "%s", unit_diags(u));
 }

@@ -15,9 +15,9 @@
 #include "util.h"
 
 /* What is for a multicast group of the sender's network goes round connection
- * tracking: nothing answers to a group.  The GROUP table checks that the MAC is
- * the group's and notes what the packet is judged by; the COPY table makes a
- * copy for each endpoint of the network here, and each goes through SELF and
+ * tracking: nothing answers to a group.  The GROUP table checks that the MAC
+ * is the group's and notes what the packet is judged by; the COPY table makes
+ * a copy for each endpoint of the network here, and each goes through SELF and
  * POLICY as if it were for that one alone.
  *
  * Open vSwitch follows up to 4096 resubmits for a packet (MAX_RESUBMITS in
