@@ -20,10 +20,10 @@
 static void
 expect(struct tally *tally, const char *group, const char *name)
 {
-    const struct tally_item *last = &tally->items[tally->n_items - 1];
+    size_t n = tally->n_items;
 
     /* services.def names a service in several lines. */
-    if (!tally->n_items || strcmp(last->name, name)) {
+    if (!n || strcmp(tally->items[n - 1].name, name)) {
         ovs_assert(tally->n_items < MAX_TALLY_ITEMS);
         tally->items[tally->n_items++] = (struct tally_item) { group, name };
     }
