@@ -1,3 +1,5 @@
+dist_man8_MANS = docs/bulkhead.8
+
 EXTRA_DIST += \
 	docs/intents.md \
 	docs/meters.md \

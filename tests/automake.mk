@@ -46,6 +46,7 @@ tests_unit_unit_tests_LDADD = $(BULKHEAD_LIBS) $(CHECK_LIBS)
 # Those that need no switch first.
 test_scripts = \
 	tests/golden/run \
+	tests/man-test \
 	tests/schema-test.py \
 	tests/house-test \
 	tests/system/apply-test.sh \
