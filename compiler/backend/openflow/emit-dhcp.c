@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 
+#include "openvswitch/dynamic-string.h"
 #include "packets.h"
 #include "util.h"
 
@@ -140,7 +141,7 @@ static void
 emit_answers(struct emitter *e, const struct family *family,
              const struct ir_endpoint *server)
 {
-    const char *copies = "";
+    struct ds copies = DS_EMPTY_INITIALIZER;
 
     for (size_t i = 0; i < e->prog->endpoints.n; i++) {
         const struct ir_endpoint *to = e->prog->endpoints.v[i];
@@ -148,17 +149,19 @@ emit_answers(struct emitter *e, const struct family *family,
         if (to->network == server->network && !to->node && to != server) {
             emit_unicast(e, family, family->client, to);
             if (own_addresses(e, to, family).n) {
-                append_copy(e, &copies, deliver(e, to), TABLE_CLASS);
+                put_copy(&copies, deliver(e, to), TABLE_CLASS);
             }
         }
     }
-    if (copies[0] && !family->ip6) {
+    if (copies.length && !family->ip6) {
         emit_flow(e, TABLE_DHCP, PRIORITY_ALLOW, REASON_PIPELINE,
                   FORMAT(e, REG_NETWORK"=%#"PRIx32",dl_dst=%s,%s,%s_dst=%s,"
                          "tp_dst=%d", server->network->vni,
                          family->group_mac, family->udp, family->address,
-                         family->group, family->client), copies);
+                         family->group, family->client),
+                  arena_strdup(e->arena, ds_cstr(&copies)));
     }
+    ds_destroy(&copies);
 }
 
 void

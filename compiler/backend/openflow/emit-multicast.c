@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <netinet/in.h>
 
+#include "openvswitch/dynamic-string.h"
 #include "packets.h"
 #include "util.h"
 
@@ -147,17 +148,19 @@ emit_groups(struct emitter *e, const struct ir_network *network)
 static void
 emit_copies(struct emitter *e, const struct ir_network *network)
 {
-    const char *copies = "";
+    struct ds copies = DS_EMPTY_INITIALIZER;
 
     for (size_t i = 0; i < e->prog->endpoints.n; i++) {
         const struct ir_endpoint *to = e->prog->endpoints.v[i];
 
         if (to->network == network && !to->node) {
-            append_copy(e, &copies, note_receiver(e, to), TABLE_SELF);
+            put_copy(&copies, note_receiver(e, to), TABLE_SELF);
         }
     }
     emit_flow(e, TABLE_COPY, PRIORITY_ALLOW, REASON_PIPELINE,
-              FORMAT(e, REG_NETWORK"=%#"PRIx32, network->vni), copies);
+              FORMAT(e, REG_NETWORK"=%#"PRIx32, network->vni),
+              arena_strdup(e->arena, ds_cstr(&copies)));
+    ds_destroy(&copies);
 }
 
 void

@@ -22,6 +22,8 @@ enum {
     DHCPV6_CLIENT = 546, DHCPV6_SERVER = 547,
 };
 
+struct ds;
+
 struct emitter {
     const struct ir_prog *prog;
     struct plan *plan;
@@ -101,10 +103,9 @@ void emit_flow(struct emitter *, enum of_table, enum of_priority, uint64_t id,
 /* A string in the arena. */
 #define FORMAT(E, ...) arena_printf((E)->arena, __VA_ARGS__)
 
-/* Appends to '*list' the actions that make a copy of the packet, do 'actions'
+/* Appends to 'list' the actions that make a copy of the packet, do 'actions'
  * with it and send it to 'table'. */
-void append_copy(struct emitter *, const char **list, const char *actions,
-                 enum of_table);
+void put_copy(struct ds *list, const char *actions, enum of_table);
 
 /* "ip,nw_FIELD=ADDRESS" or "ipv6,ipv6_FIELD=ADDRESS"; 'field' is "src" or
  * "dst". */

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 
 #include "backend/openflow/emit.h"
+#include "openvswitch/dynamic-string.h"
 #include "packets.h"
 #include "sema/ident.h"
 #include "util.h"
@@ -34,12 +35,11 @@ match_address(struct emitter *e, const struct in6_addr *ip,
 }
 
 void
-append_copy(struct emitter *e, const char **list, const char *actions,
-            enum of_table table)
+put_copy(struct ds *list, const char *actions, enum of_table table)
 {
     /* clone() takes back what each copy does to packet and registers. */
-    *list = FORMAT(e, "%s%sclone(%s,resubmit(,%d))", *list,
-                   (*list)[0] ? "," : "", actions, table);
+    ds_put_format(list, "%sclone(%s,resubmit(,%d))", list->length ? "," : "",
+                  actions, table);
 }
 
 /* The drop that counts what no other flow of a table takes. */
