@@ -183,14 +183,16 @@ static const char *const good[] = {
     "tenant c number 0x1003 rate-kbps 1000 burst-bytes 2000",
     "network a/net tenant a vni 1 mtu 1450 gateway-mac 0a:b1:7d:00:00:01 "
         "gateways 10.0.0.1,fd00::1",
-    "network b/net tenant b vni 2 mtu 9000 gateway-mac 0a:b1:7d:00:00:02",
+    "network b/net tenant b vni 2 mtu 9000 gateway-mac 0a:b1:7d:00:00:02 "
+        "dhcp groups 239.1.0.0/16,ff15::/16",
     "network c/net tenant c vni 3 mtu 1450 gateway-mac 0a:b1:7d:00:00:03",
     "endpoint a/x number 0x2001 group 0x2001 network a/net interface i0 "
         "mac 02:00:00:00:00:01 addresses 10.0.0.2,fd00::2",
     "endpoint a/y number 0x2002 group 0x2001 network a/net interface i1 "
         "mac 02:00:00:00:00:02 addresses 10.0.0.3",
     "endpoint b/x number 0x2003 group 0x2003 network b/net interface i2 "
-        "mac 02:00:00:00:00:03 addresses 10.1.0.2 at 60:/tenants/b",
+        "mac 02:00:00:00:00:03 addresses 10.1.0.2 dhcp-server "
+        "at 60:/tenants/b",
     "endpoint c/x number 0x2004 group 0x2004 network c/net peer n2 "
         "mac 02:00:00:00:00:04 addresses 10.2.0.2",
     "rule a/r kind allow id 0x3001 from a/x,a/y to a/x,a/y service web "
@@ -296,7 +298,8 @@ START_TEST(test_symmetric_ports)
             u.arena, REG_SERVICE"=%#x/", SERVICE_STATELESS
             | SERVICE_PROTOCOL(IPPROTO_UDP) | ports[i]);
 
-        ck_assert_uint_eq(n_flows_with(&u, go_round, REG_DIRECTION), 1);
+        /* One for whatever comes, one for multicast. */
+        ck_assert_uint_eq(n_flows_with(&u, go_round, REG_DIRECTION), 2);
         /* There and back. */
         ck_assert_uint_eq(n_flows_with(&u, policy, "goto_table"),
                           ports[i] == 9000 ? 0 : 2);
@@ -328,6 +331,9 @@ START_TEST(test_bad_lines)
     refused("network a/net tenant a vni 1 mtu 1279",
             "not a number from 1280 to 65535");
     refused("node n1 tunnel-address 192.0.2", "not an address");
+    refused("network b/net groups 239.1.0.0", "not ADDRESS/PLEN");
+    refused("network b/net groups 239.1.0.0/33", "not ADDRESS/PLEN");
+    refused("network b/net groups ff15::/16,ff15::/129", "not ADDRESS/PLEN");
     refused("endpoint c/x number 0x2004 group 0x2004 network c/net peer n3",
             "no such node");
     refused("endpoint a/x number 0x1 group 0x1", "not a number from 0x100");
@@ -361,6 +367,15 @@ START_TEST(test_bad_programs)
             "gateway-mac 0a:b1:7d:00:00:01", "VNI 1 is there twice");
     refused("network b/net tenant a vni 2 mtu 1500 "
             "gateway-mac 0a:b1:7d:00:00:01", "it is not of tenant 'a'");
+    refused("network b/net tenant b vni 2 mtu 1500 "
+            "gateway-mac 0a:b1:7d:00:00:02 groups 10.1.0.0/16",
+            "it carries what is no multicast group");
+    refused("network b/net tenant b vni 2 mtu 1500 "
+            "gateway-mac 0a:b1:7d:00:00:02 groups ::/0",
+            "it carries what is no multicast group");
+    refused("endpoint a/x number 0x2001 group 0x2001 network a/net "
+            "interface i0 mac 02:00:00:00:00:01 addresses 10.0.0.2 "
+            "dhcp-server", "its network has no DHCP");
     refused("node n1 encapsulation gre tunnel-address 192.0.2.1",
             "there is no encapsulation 'gre'");
     refused("node n1 encapsulation vxlan",
