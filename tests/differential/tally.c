@@ -54,7 +54,7 @@ tally_init(struct tally *tally)
     static const char *const ways[] = {
         "routed", "between-tenants", "zones-differ", "zones-disagree",
         "fragment", "icmp-error", "to-tunnel", "from-tunnel", "counted",
-        "class", "best-effort", "dhcp", "copied",
+        "class", "best-effort", "dhcp", "dhcp-copied", "multicast",
     };
 
     memset(tally, 0, sizeof *tally);
@@ -173,7 +173,8 @@ tally_count(struct tally *tally, const struct compiled *c,
         bump(tally, "decided by", rule_kind_name(m.rule->kind));
         bump(tally, "service", service_kind(m.rule->service));
     } else if (m.allow && !m.answered) {
-        bump(tally, "allowed", m.n_copies ? "copied" : "dhcp");
+        bump(tally, "allowed", !m.n_copies ? "dhcp"
+             : m.copies[0].rule ? "multicast" : "dhcp-copied");
     } else if (!m.answered) {
         bump(tally, "reason", reason_info(m.reason)->name);
     }
