@@ -45,7 +45,6 @@ libbulkhead_a_SOURCES = \
 	compiler/intent/value.h \
 	compiler/ir/build.c \
 	compiler/ir/concern.c \
-	compiler/ir/group.c \
 	compiler/ir/ir.h \
 	compiler/ir/ops.c \
 	compiler/ir/ops.def \
@@ -54,7 +53,10 @@ libbulkhead_a_SOURCES = \
 	compiler/ir/parse.c \
 	compiler/ir/parse.h \
 	compiler/ir/print.c \
+	compiler/ir/side.c \
 	compiler/ir/validate.c \
+	compiler/pass/group.c \
+	compiler/pass/pass.h \
 	compiler/plan/count.c \
 	compiler/plan/diff.c \
 	compiler/plan/plan.c \

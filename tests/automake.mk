@@ -27,6 +27,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-ir.c \
 	tests/unit/test-meaning.c \
 	tests/unit/test-openflow.c \
+	tests/unit/test-pass.c \
 	tests/unit/test-plan.c \
 	tests/unit/test-ports.c \
 	tests/unit/test-sema.c \

@@ -35,13 +35,16 @@ backend_find(const char *name)
 }
 
 bool
-backend_compile(const struct backend *backend, const struct ir_prog *prog,
+backend_compile(const struct backend *backend, struct ir_prog *prog,
                 struct arena *arena, struct diags *diags, struct plan *plan)
 {
     size_t n_errors = diags->n_errors;
 
     plan_init(plan, arena, prog->node, backend->name);
     if (backend->check(prog, backend->caps, diags)) {
+        if (backend->lower) {
+            backend->lower(prog, arena);
+        }
         backend->emit(prog, backend->caps, plan, diags);
     }
     return diags->n_errors == n_errors;

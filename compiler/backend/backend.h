@@ -41,8 +41,13 @@ struct backend {
     bool (*check)(const struct ir_prog *, const struct backend_caps *,
                   struct diags *);
 
+    /* Rewrites the program, which means the same then, to what is best for
+     * the target.  NULL: it is taken as it is. */
+    void (*lower)(struct ir_prog *, struct arena *);
+
     /* Fills 'plan'; adds an error for what turns out to be too much only in
-     * the target's own terms.  The program has passed 'check'. */
+     * the target's own terms.  The program has passed 'check', and
+     * 'lower' has rewritten it. */
     void (*emit)(const struct ir_prog *, const struct backend_caps *,
                  struct plan *, struct diags *);
 };
@@ -53,9 +58,10 @@ extern const size_t n_backends;
 /* The backend of this name, or NULL. */
 const struct backend *backend_find(const char *name);
 
-/* Makes 'plan', in the arena, of a valid program.  Returns false after adding
- * at least one error to 'diags' if the target cannot hold it. */
-bool backend_compile(const struct backend *, const struct ir_prog *,
-                     struct arena *, struct diags *, struct plan *);
+/* Makes 'plan', in the arena, of a valid program, which is then as the target
+ * lowers it.  Returns false after adding at least one error to 'diags' if the
+ * target cannot hold it. */
+bool backend_compile(const struct backend *, struct ir_prog *, struct arena *,
+                     struct diags *, struct plan *);
 
 #endif /* backend/backend.h */

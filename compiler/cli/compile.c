@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 
+#include "backend/backend.h"
 #include "intent/intent.h"
 #include "ir/ir.h"
 #include "openvswitch/dynamic-string.h"
@@ -65,9 +66,14 @@ static bool
 dump_ir(const struct cli_options *options, struct arena *arena,
         struct ds *ds)
 {
-    const struct ir_prog *prog = cli_load_prog(options, arena);
+    const struct backend *target = options->target ? options->target
+                                                   : backends[0];
+    struct ir_prog *prog = cli_load_prog(options, arena);
 
     if (prog) {
+        if (target->lower) {
+            target->lower(prog, arena);
+        }
         ir_print(prog, ds);
     }
     return prog != NULL;

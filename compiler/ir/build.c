@@ -182,6 +182,7 @@ add_endpoint(struct builder *b, struct ir_tenant *tenant,
     const struct intent_endpoint *intent = policy->intent;
     struct ir_endpoint *e = arena_zalloc(b->arena, sizeof *e);
     struct ir_network *network = get_network(b, tenant, policy->network);
+    struct ir_group *group = arena_zalloc(b->arena, sizeof *group);
 
     tenant->n_endpoints++;
     if (!node) {
@@ -193,6 +194,9 @@ add_endpoint(struct builder *b, struct ir_tenant *tenant,
     e->index = b->prog->endpoints.n;
     e->number = ident_take(&b->endpoint_numbers, "endpoint", policy->name,
                            32);
+    group->number = e->number;
+    group->n_endpoints = 1;
+    e->group = group;
     e->tenant = tenant;
     e->network = network;
     e->node = node;
@@ -330,7 +334,6 @@ ir_build(const struct policy *policy, const char *node, struct arena *arena)
     for (size_t i = 0; i < policy->rules.n; i++) {
         add_rule(&b, policy->rules.v[i]);
     }
-    ir_group(prog, arena);
     ir_name_sides(prog, arena);
     ident_set_destroy(&b.tenant_numbers);
     ident_set_destroy(&b.zones);

@@ -111,8 +111,9 @@ struct ir_node {
 };
 
 /* Endpoints of a tenant that every rule of the node treats alike, so that
- * rules match groups and not each endpoint by itself.  The number is that of
- * the first endpoint by name, and changes only with that one. */
+ * rules match groups and not each endpoint by itself: each endpoint by itself
+ * until pass_group() merges them.  The number is that of the first endpoint by
+ * name, and changes only with that one. */
 struct ir_group {
     uint32_t number;
     size_t n_endpoints;
@@ -198,9 +199,20 @@ bool ir_validate(const struct ir_prog *, struct diags *);
  * 'node': an element an endpoint, by its index in the policy. */
 bool *ir_concerned(const struct policy *, const char *node, struct arena *);
 
-/* The rooms behind ir_build() and ir_parse(): the first gives endpoints their
- * groups, the second gives sides of rules their tenants and groups. */
-void ir_group(struct ir_prog *, struct arena *);
+/* Endpoints of one tenant that stand together on a side. */
+struct ir_run {
+    const struct ir_endpoint *const *v;
+    size_t n;
+};
+
+/* The run of 'endpoints' that begins at 'i'. */
+struct ir_run ir_run_at(const ir_endpoint_vec *endpoints, size_t i);
+
+/* Is the run all of a tenant?  One endpoint is a group like any other. */
+bool ir_run_is_whole(const struct ir_run *);
+
+/* Gives the sides of rules their tenants and groups, which follow from their
+ * endpoints' groups. */
 void ir_name_sides(struct ir_prog *, struct arena *);
 
 #endif /* ir/ir.h */

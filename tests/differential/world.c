@@ -254,7 +254,7 @@ compiled_lower(struct compiled *c, const char *node)
 
 /* All that a plan says, of 'prog'. */
 static const char *
-lowered(struct compiled *c, const struct ir_prog *prog, struct plan *plan)
+lowered(struct compiled *c, struct ir_prog *prog, struct plan *plan)
 {
     struct ds ds = DS_EMPTY_INITIALIZER;
     struct diags diags;
@@ -306,7 +306,7 @@ const char *
 compiled_reprint(struct compiled *c)
 {
     const char *text = printed(c, c->prog);
-    const struct ir_prog *prog;
+    struct ir_prog *prog;
     struct diags diags;
     struct plan plan;
 

@@ -31,7 +31,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 }
 
 static void
-check_program(const struct ir_prog *prog, struct arena *arena)
+check_program(struct ir_prog *prog, struct arena *arena)
 {
     struct ds first = DS_EMPTY_INITIALIZER, second = DS_EMPTY_INITIALIZER;
     const struct ir_prog *again;
@@ -50,6 +50,7 @@ check_program(const struct ir_prog *prog, struct arena *arena)
         diags_init(&diags, arena);
         bool ok = backend_compile(backends[i], prog, arena, &diags, &plan);
         ovs_assert(ok == !diags.n_errors);
+        ovs_assert(ir_validate(prog, &diags));
     }
     ds_destroy(&first);
     ds_destroy(&second);
@@ -60,7 +61,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct arena *arena = arena_create();
     const char *text = arena_strndup(arena, (const char *) data, size);
-    const struct ir_prog *prog;
+    struct ir_prog *prog;
     struct diags diags;
 
     diags_init(&diags, arena);

@@ -22,19 +22,7 @@
  * nothing but a program is parsed. */
 
 static const char *
-printed(struct arena *arena, const struct ir_prog *prog)
-{
-    struct ds ds = DS_EMPTY_INITIALIZER;
-    const char *text;
-
-    ir_print(prog, &ds);
-    text = arena_strdup(arena, ds_cstr(&ds));
-    ds_destroy(&ds);
-    return text;
-}
-
-static const char *
-planned(struct arena *arena, const struct ir_prog *prog)
+planned(struct arena *arena, struct ir_prog *prog)
 {
     struct ds ds = DS_EMPTY_INITIALIZER;
     struct diags diags;
@@ -49,22 +37,15 @@ planned(struct arena *arena, const struct ir_prog *prog)
     return text;
 }
 
-static struct ir_prog *
-parsed(struct unit *u, const char *text)
-{
-    return ir_parse(source_create(u->arena, "prog.ir", text, strlen(text)),
-                    u->arena, &u->diags);
-}
-
 /* What 'u' was compiled to survives its text. */
 static void
 assert_round_trip(struct unit *u)
 {
-    const char *text = printed(u->arena, u->prog);
-    const struct ir_prog *prog = parsed(u, text);
+    const char *text = unit_prog_text(u->arena, u->prog);
+    struct ir_prog *prog = unit_parse_prog(u, text);
 
     ck_assert_msg(prog != NULL, "%s", unit_diags(u));
-    ck_assert_str_eq(printed(u->arena, prog), text);
+    ck_assert_str_eq(unit_prog_text(u->arena, prog), text);
     ck_assert_str_eq(planned(u->arena, prog), planned(u->arena, u->prog));
 }
 
@@ -238,7 +219,7 @@ refused(const char *line, const char *cause)
         i++;
     }
     ck_assert_msg(i < ARRAY_SIZE(good), "%s", line);
-    ck_assert_msg(!parsed(&u, variant(u.arena, i, line)), "%s", line);
+    ck_assert_msg(!unit_parse_prog(&u, variant(u.arena, i, line)), "%s", line);
     unit_complains(&u, cause);
     unit_complains(&u, arena_printf(u.arena, "prog.ir:%"PRIuSIZE":", i + 1));
     unit_destroy(&u);
@@ -249,11 +230,12 @@ START_TEST(test_good)
     struct unit u;
 
     unit_init(&u);
-    u.prog = parsed(&u, variant(u.arena, 1, NULL));
+    u.prog = unit_parse_prog(&u, variant(u.arena, 1, NULL));
     ck_assert_msg(u.prog != NULL, "%s", unit_diags(&u));
     assert_round_trip(&u);
-    ck_assert_str_eq(printed(u.arena, u.prog), variant(u.arena, 1, NULL));
-    ck_assert_ptr_nonnull(parsed(&u, variant(u.arena, 1, "")));
+    ck_assert_str_eq(unit_prog_text(u.arena, u.prog),
+                     variant(u.arena, 1, NULL));
+    ck_assert_ptr_nonnull(unit_parse_prog(&u, variant(u.arena, 1, "")));
     ck_assert_uint_eq(u.prog->rules.v[2]->from.groups.n, 0);
     ck_assert_uint_eq(u.prog->rules.v[2]->from.tenants.n, 1);
     unit_destroy(&u);
@@ -286,7 +268,7 @@ START_TEST(test_symmetric_ports)
                 "udp:4444,udp:9000\nservice wide matches udp:4000-4800"),
         "rule z/r kind peering id 0x3fff from a/x,a/y to b/x service wide "
         "at 99:/peerings/z\n");
-    u.prog = parsed(&u, text);
+    u.prog = unit_parse_prog(&u, text);
     ck_assert_msg(u.prog != NULL, "%s", unit_diags(&u));
     ck_assert(backend_compile(&openflow_backend, u.prog, u.arena, &u.diags,
                               &u.plan));
@@ -422,10 +404,10 @@ START_TEST(test_lines_missing_or_twice)
         const char *twice;
 
         unit_init(&u);
-        ck_assert_msg(!parsed(&u, variant(u.arena, i, NULL)) == needed, "%s",
-                      good[i]);
+        ck_assert_msg(!unit_parse_prog(&u, variant(u.arena, i, NULL))
+                      == needed, "%s", good[i]);
         twice = arena_printf(u.arena, "%s\n%s", good[i], good[i]);
-        ck_assert_msg(!parsed(&u, variant(u.arena, i, twice))
+        ck_assert_msg(!unit_parse_prog(&u, variant(u.arena, i, twice))
                       == (good[i][0] != '#'), "%s", good[i]);
         unit_destroy(&u);
     }
@@ -442,7 +424,7 @@ START_TEST(test_hostile)
         struct unit u;
         char *text;
         size_t len;
-        const struct ir_prog *prog;
+        struct ir_prog *prog;
 
         unit_init(&u);
         text = arena_strdup(u.arena, variant(u.arena, 1, NULL));

@@ -147,6 +147,25 @@ unit_plan_text(struct unit *u)
     return text;
 }
 
+const char *
+unit_prog_text(struct arena *arena, const struct ir_prog *prog)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const char *text;
+
+    ir_print(prog, &ds);
+    text = arena_strdup(arena, ds_cstr(&ds));
+    ds_destroy(&ds);
+    return text;
+}
+
+struct ir_prog *
+unit_parse_prog(struct unit *u, const char *text)
+{
+    return ir_parse(source_create(u->arena, "prog.ir", text, strlen(text)),
+                    u->arena, &u->diags);
+}
+
 const struct policy_rule *
 unit_rule(const struct unit *u, const char *name)
 {
@@ -188,6 +207,7 @@ main(void)
     srunner_add_suite(runner, conflict_suite());
     srunner_add_suite(runner, meaning_suite());
     srunner_add_suite(runner, ir_suite());
+    srunner_add_suite(runner, pass_suite());
     srunner_add_suite(runner, backend_suite());
     srunner_add_suite(runner, openflow_suite());
     srunner_add_suite(runner, conjunction_suite());

@@ -35,6 +35,7 @@ Suite *sema_suite(void);
 Suite *conflict_suite(void);
 Suite *meaning_suite(void);
 Suite *ir_suite(void);
+Suite *pass_suite(void);
 Suite *backend_suite(void);
 Suite *openflow_suite(void);
 Suite *conjunction_suite(void);
@@ -87,6 +88,11 @@ void unit_complains(struct unit *, const char *needle);
 
 /* All flows and meters as text, a line each. */
 const char *unit_plan_text(struct unit *);
+
+/* The text of a program, and the program of a text, "prog.ir"; NULL with
+ * diagnostics if it is refused. */
+const char *unit_prog_text(struct arena *, const struct ir_prog *);
+struct ir_prog *unit_parse_prog(struct unit *, const char *text);
 
 /* The text of 'value' with the members of every object and the elements of
  * every list in another order, which 'seed' decides. */

@@ -13,6 +13,7 @@
 #include "backend/openflow/emit.h"
 #include "openvswitch/dynamic-string.h"
 #include "packets.h"
+#include "pass/pass.h"
 #include "sema/ident.h"
 #include "util.h"
 
@@ -188,5 +189,6 @@ const struct backend openflow_backend = {
     .name = "userspace",
     .caps = &userspace_caps,
     .check = openflow_check,
+    .lower = pass_group,
     .emit = openflow_emit,
 };

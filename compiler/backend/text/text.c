@@ -262,5 +262,6 @@ const struct backend text_backend = {
     .name = "text",
     .caps = &no_caps,
     .check = text_check,
+    .lower = NULL,
     .emit = text_emit,
 };

@@ -6,8 +6,9 @@
 
 #include <config.h>
 
-#include "ir/ir.h"
+#include "pass/pass.h"
 
+#include "ir/ir.h"
 #include "util.h"
 
 /* Groups are found by partition refinement (Paige and Tarjan, "Three Partition
@@ -25,34 +26,8 @@ struct grouper {
     size_t *touched, n_touched; /* Groups on the side at hand. */
 };
 
-/* Endpoints of one tenant on one side. */
-struct run {
-    const struct ir_endpoint *const *v;
-    size_t n;
-};
-
-/* The run of 'endpoints' that begins at 'i'. */
-static struct run
-run_at(const ir_endpoint_vec *endpoints, size_t i)
-{
-    struct run run = { &endpoints->v[i], 1 };
-
-    while (i + run.n < endpoints->n
-           && run.v[run.n]->tenant == run.v[0]->tenant) {
-        run.n++;
-    }
-    return run;
-}
-
-/* Is 'run' all of a tenant?  One endpoint is a group like any other. */
-static bool
-run_is_whole(const struct run *run)
-{
-    return run->n > 1 && run->n == run->v[0]->tenant->n_endpoints;
-}
-
 static void
-refine(struct grouper *g, const struct run *run)
+refine(struct grouper *g, const struct ir_run *run)
 {
     for (size_t i = 0; i < run->n; i++) {
         size_t group = g->group[run->v[i]->index];
@@ -86,30 +61,10 @@ static void
 refine_side(struct grouper *g, const struct ir_side *side)
 {
     for (size_t i = 0; i < side->endpoints.n; ) {
-        struct run run = run_at(&side->endpoints, i);
+        struct ir_run run = ir_run_at(&side->endpoints, i);
 
-        if (!run_is_whole(&run)) {
+        if (!ir_run_is_whole(&run)) {
             refine(g, &run);
-        }
-        i += run.n;
-    }
-}
-
-/* Divides 'side', whose endpoints have their groups. */
-static void
-name_side(struct ir_side *side, struct arena *arena)
-{
-    for (size_t i = 0; i < side->endpoints.n; ) {
-        struct run run = run_at(&side->endpoints, i);
-
-        if (run_is_whole(&run)) {
-            *vec_push(arena, &side->tenants) = run.v[0]->tenant;
-        } else {
-            for (size_t j = 0; j < run.n; j++) {
-                if (run.v[j]->group->number == run.v[j]->number) {
-                    *vec_push(arena, &side->groups) = run.v[j]->group;
-                }
-            }
         }
         i += run.n;
     }
@@ -146,16 +101,7 @@ number_groups(struct grouper *g)
 }
 
 void
-ir_name_sides(struct ir_prog *prog, struct arena *arena)
-{
-    for (size_t i = 0; i < prog->rules.n; i++) {
-        name_side(&prog->rules.v[i]->from, arena);
-        name_side(&prog->rules.v[i]->to, arena);
-    }
-}
-
-void
-ir_group(struct ir_prog *prog, struct arena *arena)
+pass_group(struct ir_prog *prog, struct arena *arena)
 {
     size_t size = (prog->endpoints.n + 1) * sizeof(size_t);
     struct grouper g = {
@@ -171,4 +117,5 @@ ir_group(struct ir_prog *prog, struct arena *arena)
         refine_side(&g, &prog->rules.v[i]->to);
     }
     number_groups(&g);
+    ir_name_sides(prog, arena);
 }
