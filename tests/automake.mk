@@ -2,16 +2,23 @@
 # patches add to Open vSwitch, compiled here by themselves.
 check_PROGRAMS += tests/unit/unit-tests
 tests_unit_unit_tests_SOURCES = \
+	ovs-patches/lib/dp-counter.h \
 	ovs-patches/lib/dp-meter-conf.c \
 	ovs-patches/lib/dp-meter-conf.h \
+	ovs-patches/lib/dp-meter-private.h \
+	ovs-patches/lib/dp-meter-run.c \
 	ovs-patches/lib/dp-meter.c \
 	ovs-patches/lib/dp-meter.h \
 	ovs-patches/lib/gcra.c \
 	ovs-patches/lib/gcra.h \
 	ovs-patches/lib/ip-remark.c \
 	ovs-patches/lib/ip-remark.h \
+	ovs-patches/lib/phantom.c \
+	ovs-patches/lib/phantom.h \
 	tests/proof/oracle.c \
 	tests/proof/oracle.h \
+	tests/proof/queue.c \
+	tests/proof/queue.h \
 	tests/unit/lot.c \
 	tests/unit/shuffle.c \
 	tests/unit/test-backend.c \

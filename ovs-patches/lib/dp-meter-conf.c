@@ -36,6 +36,10 @@ static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(20, 60);
 #define SUPPORTED_FLAGS \
     (OFPMF13_STATS | OFPMF13_PKTPS | OFPMF13_KBPS | OFPMF13_BURST)
 
+#define PHANTOM_MEMBERS                                         \
+    (OFPUTIL_MICROBURST_M_PEAK_RATE | OFPUTIL_MICROBURST_M_MARK \
+     | OFPUTIL_MICROBURST_M_DEPTH | OFPUTIL_MICROBURST_M_LIMIT)
+
 void
 dp_meter_conf_features(enum dp_meter_types types,
                        struct ofputil_meter_features *features)
@@ -55,6 +59,7 @@ dp_meter_conf_features(enum dp_meter_types types,
                        | 1u << OFPUTIL_MICROBURST_ECN
                        | 1u << OFPUTIL_MICROBURST_PASS),
             .members = (OFPUTIL_MICROBURST_M_BURST_BYTES
+                        | (types & DP_METER_PHANTOM ? PHANTOM_MEMBERS : 0)
                         | OFPUTIL_MICROBURST_M_TAG),
             .resolution_ns = 1,
             .min_rate = 1,
@@ -88,24 +93,27 @@ parse_gcra(enum gcra_unit unit, uint64_t rate, uint64_t burst,
             : 0);
 }
 
-/* Returns 0, or an error if 'mb' has members that are not supported. */
+/* Returns 0, or an error if 'mb' has members that 'types' do not have. */
 static int
-check_members(const struct ofputil_microburst *mb, struct ds *why)
+check_members(const struct ofputil_microburst *mb, enum dp_meter_types types,
+              struct ds *why)
 {
+    bool phantom = types & DP_METER_PHANTOM;
     const struct {
         const char *name;
         uint32_t value;
+        bool supported;
     } members[] = {
-        { "peak_rate", mb->peak_rate },
-        { "mark", mb->mark },
-        { "depth", mb->depth },
-        { "limit", mb->limit },
-        { "parent", mb->parent },
-        { "weight", mb->weight },
+        { "peak_rate", mb->peak_rate, phantom },
+        { "mark", mb->mark, phantom },
+        { "depth", mb->depth, phantom },
+        { "limit", mb->limit, phantom },
+        { "parent", mb->parent, false },
+        { "weight", mb->weight, false },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
-        if (members[i].value) {
+        if (members[i].value && !members[i].supported) {
             ds_put_format(why, "%s%s", why->length ? ", " : "",
                           members[i].name);
         }
@@ -114,8 +122,29 @@ check_members(const struct ofputil_microburst *mb, struct ds *why)
 }
 
 static int
+parse_phantom(const struct ofputil_meter_band *band, struct dp_band_conf *bc,
+              struct ds *why)
+{
+    const struct ofputil_microburst *mb = &band->microburst;
+    int error;
+
+    bc->has_phantom = mb->peak_rate || mb->mark || mb->depth || mb->limit;
+    if (!bc->has_phantom) {
+        return 0;
+    }
+    error = phantom_conf_init(&bc->phantom, band->rate, mb->peak_rate,
+                              mb->mark, mb->depth, mb->limit, mb->tag);
+    return (error
+            ? refuse(error, why, "%s",
+                     error == EDOM ? "peak_rate is below rate"
+                     : "mark or depth is above limit")
+            : 0);
+}
+
+static int
 parse_microburst(const struct ofputil_meter_band *band, uint16_t flags,
-                 struct dp_band_conf *bc, struct ds *why)
+                 enum dp_meter_types types, struct dp_band_conf *bc,
+                 struct ds *why)
 {
     const struct ofputil_microburst *mb = &band->microburst;
     static const enum dp_band_verb verbs[] = {
@@ -132,13 +161,17 @@ parse_microburst(const struct ofputil_meter_band *band, uint16_t flags,
     if (flags & OFPMF13_PKTPS) {
         return refuse(EBADF, why, "type microburst needs kbps");
     }
-    error = check_members(mb, why);
+    error = check_members(mb, types, why);
     if (error) {
         return error;
     }
     if (mb->exceed >= ARRAY_SIZE(verbs)) {
         return refuse(ENODEV, why, "exceed %"PRIu8" not supported",
                       mb->exceed);
+    }
+    error = parse_phantom(band, bc, why);
+    if (error) {
+        return error;
     }
     bc->action.verb = verbs[mb->exceed];
     bc->action.arg = mb->dscp;
@@ -168,7 +201,7 @@ parse_band(const struct ofputil_meter_band *band, uint16_t flags,
         bc->action.arg = band->prec_level;
     } else if (band->type == OFPMBT13_EXPERIMENTER
                && types & DP_METER_MICROBURST) {
-        return parse_microburst(band, flags, bc, why);
+        return parse_microburst(band, flags, types, bc, why);
     } else {
         return refuse(ENODEV, why, "type %"PRIu16" not supported", band->type);
     }

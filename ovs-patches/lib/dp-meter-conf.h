@@ -20,9 +20,11 @@
 /* What the meters of a userspace datapath can be: the configuration of a meter
  * in the terms of dp-meter.c, and the features that say what is accepted. */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "gcra.h"
+#include "phantom.h"
 
 struct ofputil_meter_config;
 struct ofputil_meter_features;
@@ -39,6 +41,7 @@ enum dp_meter_types {
     DP_METER_DROP = 1 << 0,
     DP_METER_DSCP_REMARK = 1 << 1,
     DP_METER_MICROBURST = 1 << 2,
+    DP_METER_PHANTOM = 1 << 3,  /* Microburst bands with 'peak_rate'. */
 };
 
 /* What a band does with a packet that exceeds it. */
@@ -60,6 +63,8 @@ struct dp_band_action {
 struct dp_band_conf {
     struct gcra_conf gcra;
     struct dp_band_action action;
+    bool has_phantom;
+    struct phantom_conf phantom;
 };
 
 /* Translates '*config' to 'bands', one for each of its bands.  Returns 0, or a

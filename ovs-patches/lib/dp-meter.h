@@ -40,6 +40,10 @@
  * that drop keep what passes within their rate and burst, and they only if no
  * band of a higher rate admits what exceeds both.
  *
+ * A microburst band may have a phantom queue: see phantom.h, which also has
+ * the table of all decisions in order.  A packet is offered to these queues
+ * first, band after band; what one of them drops, nothing else is offered.
+ *
  * Packets may come from several threads at a time, and none ever waits: see
  * gcra.h.  All packets of a batch are taken to arrive at the time of the
  * batch.  That time may be older than what another thread has seen, so the
@@ -74,6 +78,8 @@ extern "C" {
 struct dp_meter_clock {
     uint64_t now_ns;            /* A reading of time_nsec(). */
     bool reread;                /* By a meter, since the batch came? */
+    uint64_t since_ns;          /* No packet of the batch came before this;
+                                 * 0: all of them came at 'now_ns'. */
 };
 
 struct dp_meters {

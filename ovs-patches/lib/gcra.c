@@ -24,7 +24,6 @@
 
 /* Tokens in a bit, a byte and a packet. */
 #define TOKENS_PER_BIT    UINT64_C(1000000)
-#define TOKENS_PER_BYTE   (8 * TOKENS_PER_BIT)
 #define TOKENS_PER_PACKET UINT64_C(1000000000)
 
 /* TATs are kept modulo 2**63. */
@@ -222,7 +221,7 @@ cost(const struct gcra_conf *conf, uint32_t n_packets, uint32_t n_bytes)
 {
     return (conf->unit == GCRA_PKTPS
             ? n_packets * TOKENS_PER_PACKET
-            : n_bytes * TOKENS_PER_BYTE);
+            : n_bytes * GCRA_BYTE);
 }
 
 bool
@@ -272,6 +271,69 @@ gcra_admit_batch(struct gcra *g, uint64_t now_ns,
             return refused;
         }
     }
+}
+
+/* Computes what '*o' comes to, from the depth at 'since_ns' in '*s' and what
+ * drains until 'now_ns'.  Returns the depth at 'since_ns' that is left. */
+static uint64_t
+pass_through(const struct snapshot *s, uint64_t drained, struct gcra_offer *o)
+{
+    uint64_t packet = cost(&s->conf, 1, 0);
+    uint64_t byte = cost(&s->conf, 0, 1);
+    uint64_t depth = s->depth;
+
+    o->refused = 0;
+    o->max_depth = 0;
+    for (uint32_t i = 0; i < o->n; i++) {
+        uint64_t next = depth + packet + o->sizes[i] * byte;
+
+        if (next - MIN(next, drained) > s->conf.burst) {
+            o->refused |= UINT32_C(1) << i;
+        } else {
+            depth = next;
+            o->max_depth = MAX(o->max_depth, depth - MIN(depth, drained));
+        }
+        o->depths[i] = depth - MIN(depth, drained);
+    }
+    return depth;
+}
+
+bool
+gcra_offer(struct gcra *g, struct gcra_offer *o)
+{
+    uint64_t gap_ns = o->now_ns - o->since_ns;
+
+    for (;;) {
+        struct snapshot s;
+        uint64_t depth;
+        bool stop;
+
+        take_fresh(g, o->since_ns, true, &s);
+        depth = pass_through(&s, gap_ns * s.conf.rate, o);
+        stop = o->tentative && (o->refused || o->max_depth > o->watch);
+        if (stop || depth == s.depth) {
+            if (still_valid(g, &s)) {
+                return !stop;
+            }
+        } else if (replace(g, &s, depth)) {
+            return true;
+        }
+    }
+}
+
+/* However long ago the stamp is, the TAT is less than TAT_HALF after it. */
+bool
+gcra_get_end(const struct gcra *g, uint64_t now_ns, struct gcra_end *end)
+{
+    struct snapshot s;
+
+    do {
+        take_snapshot(g, now_ns, &s);
+    } while (!still_valid(g, &s));
+    end->stamp_ns = s.stamp;
+    end->work = ((s.word >> 1) - s.stamp * s.conf.rate) & TAT_MASK;
+    end->rate = s.conf.rate;
+    return !s.depth;
 }
 
 void

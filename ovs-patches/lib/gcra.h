@@ -70,6 +70,21 @@
  * gcra_reconfigure() take for granted, then the clock has stepped back, and
  * the bucket starts empty.
  *
+ * Arrivals within a time
+ * ----------------------
+ *
+ * Of packets that were received together, it is only known that they came
+ * after one time, 'since_ns', and until another, 'now_ns'.  gcra_offer() finds
+ * the depth that the queue has at 'now_ns' for certain: it takes them to have
+ * come as early as they can have.  With each packet at its own time, the depth
+ * would be at least that, but for the skew between threads, and at most that
+ * and what drains in twice the longest gap between two such times.  So what
+ * conforms when each packet comes at its own time, is not refused here either.
+ *
+ * What is admitted in any interval, by the times 'now_ns' that were passed in,
+ * is at most the burst plus the rate times the sum of the interval and of the
+ * largest 'now_ns' - 'since_ns'.
+ *
  * Thread-safety
  * -------------
  *
@@ -145,6 +160,46 @@ bool gcra_admit(struct gcra *g, uint64_t now_ns,
  * packet i was refused. */
 uint32_t gcra_admit_batch(struct gcra *g, uint64_t now_ns,
                           const uint32_t sizes[], uint32_t n);
+
+/* What gcra_offer() is to do, and what it found. */
+struct gcra_offer {
+    uint64_t since_ns;          /* The packets came after this time... */
+    uint64_t now_ns;            /* ...until this. */
+    const uint32_t *sizes;      /* Their bytes. */
+    uint32_t n;                 /* At most 32. */
+    bool tentative;             /* Do nothing if any packet is refused, or a
+                                 * depth is above 'watch'? */
+    uint64_t watch;
+
+    uint32_t refused;           /* Bit i is set if packet i was. */
+    uint64_t depths[32];        /* At 'now_ns', with the packet if it was not
+                                 * refused.  At an old time, one that was
+                                 * may have found more than the burst. */
+    uint64_t max_depth;         /* With one that was not refused, at most. */
+};
+
+/* The same as gcra_admit_batch(), for packets that came between two times,
+ * 'now_ns' - 'since_ns' being from 0 to GCRA_MAX_SPREAD_NS.  Returns false,
+ * and has not changed '*g', if that is what 'tentative' asks for. */
+bool gcra_offer(struct gcra *g, struct gcra_offer *);
+
+#define GCRA_MAX_SPREAD_NS (UINT64_C(100) * 1000 * 1000)
+
+/* When a queue is or was empty: 'work' tokens, at 'rate', after 'stamp_ns'. */
+struct gcra_end {
+    uint64_t stamp_ns;
+    uint64_t work;
+    uint32_t rate;
+};
+
+/* Sets '*end' to when the queue is empty, if nothing is added to it.  Returns
+ * true if it is at 'now_ns'; then '*end' is when it became so, unless it was
+ * reconfigured or offered a packet since. */
+bool gcra_get_end(const struct gcra *g, uint64_t now_ns,
+                  struct gcra_end *end);
+
+/* Tokens in a byte. */
+#define GCRA_BYTE UINT64_C(8000000)
 
 /* Returns true if the depth shows that another thread has admitted packets at
  * a time after 'now_ns'. */

@@ -1,13 +1,18 @@
-# Proofs of the policing arithmetic: gcra.c, which the patches add to Open
-# vSwitch, compiled here by itself.  None of them needs a switch, and only
+# Proofs of the policing arithmetic: gcra.c and phantom.c, which the patches add
+# to Open vSwitch, compiled here by themselves.  None of them needs a switch, and only
 # "meters", which is about what stands on it, links Open vSwitch's library.
 proof_programs = \
 	tests/proof/accuracy \
 	tests/proof/interleave \
 	tests/proof/meters \
+	tests/proof/phantom \
+	tests/proof/phantom-threads \
 	tests/proof/threads
-check_PROGRAMS += \
-	$(proof_programs) tests/proof/meters-tsan tests/proof/threads-tsan
+tsan_programs = \
+	tests/proof/meters-tsan \
+	tests/proof/phantom-threads-tsan \
+	tests/proof/threads-tsan
+check_PROGRAMS += $(proof_programs) $(tsan_programs)
 
 gcra_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/ovs-patches/lib
 gcra_sources = \
@@ -46,15 +51,43 @@ tests_proof_threads_SOURCES = \
 tests_proof_threads_CPPFLAGS = $(gcra_CPPFLAGS)
 tests_proof_threads_LDADD = -lpthread
 
+phantom_sources = \
+	ovs-patches/lib/dp-counter.h \
+	ovs-patches/lib/phantom.c \
+	ovs-patches/lib/phantom.h \
+	tests/proof/queue.c \
+	tests/proof/queue.h
+
+tests_proof_phantom_SOURCES = \
+	$(gcra_sources) \
+	$(phantom_sources) \
+	tests/proof/phantom.c \
+	tests/proof/traffic.c \
+	tests/proof/traffic.h
+tests_proof_phantom_CPPFLAGS = $(gcra_CPPFLAGS)
+tests_proof_phantom_LDADD = -lm
+
+tests_proof_phantom_threads_SOURCES = \
+	$(gcra_sources) \
+	$(phantom_sources) \
+	tests/proof/phantom-threads.c
+tests_proof_phantom_threads_CPPFLAGS = $(gcra_CPPFLAGS)
+tests_proof_phantom_threads_LDADD = -lpthread
+
 tests_proof_meters_SOURCES = \
+	ovs-patches/lib/dp-counter.h \
 	ovs-patches/lib/dp-meter-conf.c \
 	ovs-patches/lib/dp-meter-conf.h \
+	ovs-patches/lib/dp-meter-private.h \
+	ovs-patches/lib/dp-meter-run.c \
 	ovs-patches/lib/dp-meter.c \
 	ovs-patches/lib/dp-meter.h \
 	ovs-patches/lib/gcra.c \
 	ovs-patches/lib/gcra.h \
 	ovs-patches/lib/ip-remark.c \
 	ovs-patches/lib/ip-remark.h \
+	ovs-patches/lib/phantom.c \
+	ovs-patches/lib/phantom.h \
 	tests/proof/meters.c \
 	tests/proof/proof.c \
 	tests/proof/proof.h
@@ -82,6 +115,12 @@ tests_proof_meters_tsan_LDFLAGS = \
 	-fsanitize=thread \
 	-Wl,--wrap=cmap_find,--wrap=cmap_insert,--wrap=cmap_replace
 tests_proof_meters_tsan_LDADD = $(OVS_LIBS)
+tests_proof_phantom_threads_tsan_SOURCES = \
+	$(tests_proof_phantom_threads_SOURCES)
+tests_proof_phantom_threads_tsan_CPPFLAGS = $(gcra_CPPFLAGS)
+tests_proof_phantom_threads_tsan_CFLAGS = $(tsan_CFLAGS)
+tests_proof_phantom_threads_tsan_LDFLAGS = -fsanitize=thread
+tests_proof_phantom_threads_tsan_LDADD = -lpthread
 
 TESTS += $(proof_programs) tests/proof/tsan-test
 EXTRA_DIST += tests/proof/tsan-test

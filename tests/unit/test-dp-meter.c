@@ -5,7 +5,8 @@
  */
 
 /* Meters of several bands, batch by batch, beside a model that takes each
- * packet by itself and has a token bucket of tests/proof/ for each band. */
+ * packet by itself and has a token bucket of tests/proof/ for each band, and a
+ * queue for each phantom queue. */
 
 #include <config.h>
 
@@ -18,6 +19,7 @@
 #include "openvswitch/ofp-meter.h"
 #include "packets.h"
 #include "proof/oracle.h"
+#include "proof/queue.h"
 #include "random.h"
 #include "timeval.h"
 #include "unit-gcra.h"
@@ -34,6 +36,9 @@ enum {
 struct model_band {
     struct ofputil_meter_band conf;
     struct oracle bucket;
+    struct queue queue;
+    bool marks;                 /* The packet, if it is admitted? */
+    bool marked;                /* The packet, already? */
     struct ofputil_meter_band_stats stats;
 };
 
@@ -49,6 +54,19 @@ struct expected {
     struct dp_packet *packet;   /* NULL: dropped. */
     int tos;                    /* -1: not IP. */
 };
+
+static void
+draw_phantom(struct ofputil_meter_band *band)
+{
+    struct ofputil_microburst *mb = &band->microburst;
+
+    if (random_range(2)) {
+        mb->peak_rate = band->rate * (1 + random_range(3));
+        mb->limit = random_range(3) ? 1518 + random_range(20000) : 0;
+        mb->mark = 1 + random_range(mb->limit ? mb->limit : 10000);
+        mb->depth = 1 + random_range(mb->limit ? mb->limit : 10000);
+    }
+}
 
 static void
 draw_band(struct ofputil_meter_band *band, bool pktps)
@@ -68,6 +86,7 @@ draw_band(struct ofputil_meter_band *band, bool pktps)
         band->type = OFPMBT13_EXPERIMENTER;
         band->microburst.exceed = random_range(4);
         band->microburst.dscp = random_range(64);
+        draw_phantom(band);
         break;
     }
 }
@@ -94,6 +113,9 @@ draw_meter(struct model *m, struct dp_meters *ms)
         m->bands[i].conf = bands[i];
         oracle_init(&m->bands[i].bucket, pktps, bands[i].rate,
                     bands[i].burst_size * (pktps ? 1 : 1000), 0);
+        queue_init(&m->bands[i].queue, bands[i].microburst.peak_rate,
+                   bands[i].microburst.mark, bands[i].microburst.depth,
+                   bands[i].microburst.limit, 0);
     }
     ck_assert_int_eq(dp_meters_set(ms, METER, &config), 0);
 }
@@ -141,10 +163,51 @@ model_exceed(struct model_band *band, uint32_t size, int *tos)
         *tos |= pass ? 3 : 0;
         mb->marked.packets += pass;
         mb->marked.bytes += pass ? size : 0;
+        band->marked = pass;
     }
     mb->exceeded.packets += pass;
     mb->exceeded.bytes += pass ? size : 0;
     return pass;
+}
+
+/* Returns true if a phantom queue drops the packet. */
+static bool
+model_cap(struct model *m, uint64_t now, uint32_t size)
+{
+    for (uint16_t i = 0; i < m->n_bands; i++) {
+        struct model_band *band = &m->bands[i];
+        enum queue_verdict v = QUEUE_PASS;
+
+        if (band->conf.microburst.peak_rate) {
+            queue_advance(&band->queue, now);
+            v = queue_put(&band->queue, size);
+        }
+        band->marks = v == QUEUE_MARK;
+        band->marked = false;
+        if (v == QUEUE_DROP) {
+            band->stats.packet_count++;
+            band->stats.byte_count += size;
+            band->stats.microburst.capped.packets++;
+            band->stats.microburst.capped.bytes += size;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Marks a packet that is admitted. */
+static void
+model_mark(struct model *m, uint32_t size, int *tos)
+{
+    for (uint16_t i = 0; i < m->n_bands; i++) {
+        struct model_band *band = &m->bands[i];
+
+        if (band->marks && !band->marked && *tos >= 0 && *tos & 3) {
+            *tos |= 3;
+            band->stats.microburst.marked.packets++;
+            band->stats.microburst.marked.bytes += size;
+        }
+    }
 }
 
 static bool
@@ -154,6 +217,9 @@ model_packet(struct model *m, uint64_t now, uint32_t size, int *tos)
 
     m->packets++;
     m->bytes += size;
+    if (model_cap(m, now, size)) {
+        return false;
+    }
     for (uint16_t i = 0; i < m->n_bands; i++) {
         struct model_band *band = &m->bands[i];
 
@@ -164,7 +230,11 @@ model_packet(struct model *m, uint64_t now, uint32_t size, int *tos)
             acting = band;
         }
     }
-    return !acting || model_exceed(acting, size, tos);
+    if (acting && !model_exceed(acting, size, tos)) {
+        return false;
+    }
+    model_mark(m, size, tos);
+    return true;
 }
 
 static void
@@ -234,9 +304,11 @@ compare_stats(const struct model *m, const struct dp_meters *ms)
         COMPARE(bands[i].microburst.green, should->microburst.green);
         COMPARE(bands[i].microburst.exceeded, should->microburst.exceeded);
         COMPARE(bands[i].microburst.marked, should->microburst.marked);
+        COMPARE(bands[i].microburst.capped, should->microburst.capped);
         ck_assert_uint_eq(bands[i].microburst.dropped.packets,
                           should->packet_count
-                          - should->microburst.exceeded.packets);
+                          - should->microburst.exceeded.packets
+                          - should->microburst.capped.packets);
     }
 }
 
@@ -246,7 +318,7 @@ START_TEST(test_batches)
 
     random_set_seed(unit_gcra_seed() + 1);
     dp_meters_init(&ms, DP_METER_DROP | DP_METER_DSCP_REMARK
-                        | DP_METER_MICROBURST);
+                        | DP_METER_MICROBURST | DP_METER_PHANTOM);
     for (int i = 0; i < N_METERS; i++) {
         uint64_t now = 0, base;
         struct model m;

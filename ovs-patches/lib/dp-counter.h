@@ -1,0 +1,78 @@
+/*
+ * Copyright (c) 2026 Bulkhead developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#ifndef DP_COUNTER_H
+#define DP_COUNTER_H 1
+
+/* Counters of packets and bytes that several threads write.  A packet's two
+ * additions are not one: a reader may see the first without the second. */
+
+#include <stdint.h>
+
+#include "ovs-atomic.h"
+#include "util.h"
+
+struct dp_counter {
+    atomic_uint64_t packets;
+    atomic_uint64_t bytes;
+};
+
+static inline void
+count(struct dp_counter *c, uint64_t packets, uint64_t bytes)
+{
+    uint64_t orig;
+
+    atomic_add_relaxed(&c->packets, packets, &orig);
+    atomic_add_relaxed(&c->bytes, bytes, &orig);
+}
+
+static inline void
+read_counter(const struct dp_counter *c_, uint64_t *packets, uint64_t *bytes)
+{
+    struct dp_counter *c = CONST_CAST(struct dp_counter *, c_);
+
+    atomic_read_relaxed(&c->packets, packets);
+    atomic_read_relaxed(&c->bytes, bytes);
+}
+
+static inline void
+init_counter(struct dp_counter *c, const struct dp_counter *from)
+{
+    uint64_t packets = 0, bytes = 0;
+
+    if (from) {
+        read_counter(from, &packets, &bytes);
+    }
+    atomic_init(&c->packets, packets);
+    atomic_init(&c->bytes, bytes);
+}
+
+/* Counts the packets in bitmap 'map', of 'sizes[]' bytes. */
+static inline void
+count_map(struct dp_counter *c, uint32_t map, const uint32_t sizes[])
+{
+    uint32_t packets = 0, bytes = 0;
+
+    if (map) {
+        for (uint32_t left = map; left; left = zero_rightmost_1bit(left)) {
+            packets++;
+            bytes += sizes[raw_ctz(left)];
+        }
+        count(c, packets, bytes);
+    }
+}
+
+#endif /* dp-counter.h */

@@ -1,0 +1,70 @@
+/*
+ * Copyright (c) 2026 Bulkhead developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#ifndef DP_METER_PRIVATE_H
+#define DP_METER_PRIVATE_H 1
+
+/* What a meter is, for the files dp-meter*.c alone. */
+
+#include <stdint.h>
+
+#include "cmap.h"
+#include "dp-counter.h"
+#include "dp-meter.h"
+#include "gcra.h"
+#include "phantom.h"
+
+OVS_ALIGNED_STRUCT(CACHE_LINE_SIZE, dp_meter_band) {
+    struct gcra gcra;
+    atomic_uint64_t action;     /* A packed 'struct dp_band_action'. */
+    struct dp_counter before;   /* Passed the meter before it had this band. */
+    struct dp_counter acted_on; /* Did not conform. */
+    struct dp_counter admitted; /* Of these, those not dropped. */
+    struct dp_counter marked;   /* Marked CE, not only of these. */
+    struct dp_counter elsewhere; /* Nor these, but another band acted. */
+    struct phantom *phantom;    /* NULL if the band has no peak rate. */
+};
+
+struct dp_meter {
+    struct cmap_node node;      /* In struct dp_meters's 'table'. */
+    uint32_t id;
+    uint32_t n_bands;
+    struct dp_counter in;       /* All packets. */
+    uint32_t phantoms;          /* Bitmap of the bands that have a phantom. */
+    struct dp_meter_band bands[];
+};
+
+/* Provider ids are small and consecutive: no hash spreads better. */
+static inline uint32_t
+dp_meter_hash(uint32_t id)
+{
+    return id;
+}
+
+static inline struct dp_meter *
+dp_meter_lookup(const struct dp_meters *ms, uint32_t id)
+{
+    struct dp_meter *m;
+
+    CMAP_FOR_EACH_WITH_HASH (m, node, dp_meter_hash(id), &ms->table) {
+        if (m->id == id) {
+            return m;
+        }
+    }
+    return NULL;
+}
+
+#endif /* dp-meter-private.h */

@@ -1,0 +1,309 @@
+/*
+ * Copyright (c) 2026 Bulkhead developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#include <config.h>
+#include "dp-meter.h"
+
+#include "coverage.h"
+#include "dp-meter-private.h"
+#include "dp-packet.h"
+#include "ip-remark.h"
+#include "timeval.h"
+#include "util.h"
+
+/* What a meter does with packets.
+ *
+ * The packets of a batch are bits of a bitmap, and 'sizes[]' are theirs. */
+
+COVERAGE_DEFINE(datapath_drop_meter);
+COVERAGE_DEFINE(datapath_drop_invalid_meter);
+
+/* For gcra_admit_batch() and gcra_offer(). */
+BUILD_ASSERT_DECL(NETDEV_MAX_BURST <= 32);
+
+static struct dp_band_action
+get_action(struct dp_meter_band *band)
+{
+    struct dp_band_action action;
+    uint64_t word;
+
+    atomic_read_relaxed(&band->action, &word);
+    action.rate = word >> 32;
+    action.verb = word >> 8 & 0xff;
+    action.arg = word;
+    return action;
+}
+
+/* Reads the clock again, if no meter has yet, or if 'gcra' has been used at a
+ * later time.  Returns true if it did. */
+static bool
+read_clock_again(const struct gcra *gcra, struct dp_meter_clock *clock)
+{
+    if (clock->reread && !gcra_is_behind(gcra, clock->now_ns)) {
+        return false;
+    }
+    clock->now_ns = time_nsec();
+    clock->reread = true;
+    return true;
+}
+
+/* Decides about 'n' packets that do not conform to 'band' together.  Returns
+ * those that do not conform each by itself. */
+static uint32_t
+refuse(struct dp_meter_band *band, const uint32_t sizes[], uint32_t n,
+       struct dp_meter_clock *clock)
+{
+    if (!read_clock_again(&band->gcra, clock) && n == 1) {
+        return 1;
+    }
+    return gcra_admit_batch(&band->gcra, clock->now_ns, sizes, n);
+}
+
+/* Does to 'packet' what 'action' says.  Returns true if it is admitted
+ * nevertheless. */
+static bool
+act_on_packet(const struct dp_band_action *action, struct dp_packet *packet)
+{
+    switch (action->verb) {
+    case DP_BAND_DROP:
+        return false;
+    case DP_BAND_RAISE_DROP_PRECEDENCE:
+        ip_remark_drop_precedence(packet, action->arg);
+        return true;
+    case DP_BAND_SET_DSCP:
+        ip_remark_dscp(packet, action->arg);
+        return true;
+    case DP_BAND_MARK_CE:
+        return ip_remark_ce(packet);
+    case DP_BAND_PASS:
+        return true;
+    }
+    OVS_NOT_REACHED();
+}
+
+/* Lets 'band' act on the packets in 'map', which it refused.  Returns those
+ * that are to be dropped; adds those that it marked CE to '*marked'. */
+static uint32_t
+act(struct dp_meter_band *band, const struct dp_band_action *action,
+    struct dp_packet_batch *batch, uint32_t map, const uint32_t sizes[],
+    uint32_t *marked)
+{
+    uint32_t dropped = map;
+
+    if (action->verb != DP_BAND_DROP) {
+        for (uint32_t left = map; left; left = zero_rightmost_1bit(left)) {
+            uint32_t i = raw_ctz(left);
+
+            if (act_on_packet(action, batch->packets[i])) {
+                dropped &= ~(UINT32_C(1) << i);
+            }
+        }
+        count_map(&band->admitted, map & ~dropped, sizes);
+        if (action->verb == DP_BAND_MARK_CE) {
+            *marked |= map & ~dropped;
+        }
+    }
+    count_map(&band->acted_on, map, sizes);
+    COVERAGE_ADD(datapath_drop_meter, count_1bits(dropped));
+    return dropped;
+}
+
+/* Lets the bands of 'm' act on what they refused, 'refused[i]' each.  Returns
+ * the packets that are to be dropped; adds those marked CE to 'marked[i]'. */
+static uint32_t
+act_on_refused(struct dp_meter *m, struct dp_packet_batch *batch,
+               const uint32_t refused[], const uint32_t sizes[],
+               uint32_t marked[])
+{
+    struct dp_band_action actions[DP_METER_MAX_BANDS];
+    uint32_t mine[DP_METER_MAX_BANDS];  /* What each one acts on. */
+    uint32_t dropped = 0;
+
+    for (uint32_t i = 0; i < m->n_bands; i++) {
+        mine[i] = refused[i];
+        actions[i] = get_action(&m->bands[i]);
+        for (uint32_t j = 0; j < i; j++) {
+            if (actions[i].rate > actions[j].rate) {
+                mine[j] &= ~mine[i];
+            } else {
+                mine[i] &= ~mine[j];
+            }
+        }
+    }
+    for (uint32_t i = 0; i < m->n_bands; i++) {
+        if (mine[i]) {
+            dropped |= act(&m->bands[i], &actions[i], batch, mine[i], sizes,
+                           &marked[i]);
+        }
+        count_map(&m->bands[i].elsewhere, refused[i] & ~mine[i], sizes);
+    }
+    return dropped;
+}
+
+static void
+drop(struct dp_packet_batch *batch, size_t n, uint32_t map)
+{
+    struct dp_packet *packet;
+    size_t i;
+
+    DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, batch) {
+        if (map & UINT32_C(1) << i) {
+            dp_packet_delete(packet);
+        } else {
+            dp_packet_batch_refill(batch, packet, i);
+        }
+    }
+}
+
+/* Marks the packets in 'map' CE, or those of them that are ECN-capable. */
+static void
+mark(struct dp_meter_band *band, struct dp_packet_batch *batch, uint32_t map,
+     const uint32_t sizes[])
+{
+    for (uint32_t left = map; left; left = zero_rightmost_1bit(left)) {
+        uint32_t i = raw_ctz(left);
+
+        if (!ip_remark_ce(batch->packets[i])) {
+            map &= ~(UINT32_C(1) << i);
+        }
+    }
+    count_map(&band->marked, map, sizes);
+}
+
+/* Removes the bits in 'out', and moves the others down. */
+static uint32_t
+squeeze(uint32_t map, uint32_t out)
+{
+    uint32_t result = 0, n = 0;
+
+    for (uint32_t left = ~out; left; left = zero_rightmost_1bit(left)) {
+        result |= (map >> raw_ctz(left) & 1) << n++;
+    }
+    return result;
+}
+
+static uint32_t
+sum(const uint32_t sizes[], uint32_t n)
+{
+    uint32_t bytes = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        bytes += sizes[i];
+    }
+    return bytes;
+}
+
+static void
+offer_to_phantom(struct phantom *phantom, struct phantom_batch *b,
+                 const uint32_t sizes[], uint32_t n,
+                 struct dp_meter_clock *clock)
+{
+    b->now_ns = clock->now_ns;
+    b->since_ns = clock->since_ns ? clock->since_ns : clock->now_ns;
+    b->final = false;
+    if (!phantom_offer(phantom, b, sizes, n)) {
+        read_clock_again(&phantom->queue, clock);
+        b->now_ns = clock->now_ns;
+        b->final = true;
+        phantom_offer(phantom, b, sizes, n);
+    }
+}
+
+/* Offers 'batch' to the phantoms of 'm', one after the other, and drops what
+ * they cap.  Sets 'marked[i]' to what is to be marked for band i, if it is
+ * admitted.  Returns true if there is any. */
+static bool
+run_phantoms(struct dp_meter *m, struct dp_packet_batch *batch,
+             uint32_t sizes[], uint32_t marked[], struct dp_meter_clock *clock)
+{
+    uint32_t any = 0;
+
+    for (uint32_t map = m->phantoms; map; map = zero_rightmost_1bit(map)) {
+        uint32_t i = raw_ctz(map);
+        uint32_t n = dp_packet_batch_size(batch), n_left = 0;
+        struct phantom_batch b;
+
+        offer_to_phantom(m->bands[i].phantom, &b, sizes, n, clock);
+        marked[i] = b.marked;
+        any |= b.marked;
+        if (!b.capped) {
+            continue;
+        }
+
+        for (uint32_t j = 0; j < m->n_bands; j++) {
+            count_map(j == i ? &m->bands[j].acted_on : &m->bands[j].elsewhere,
+                      b.capped, sizes);
+            marked[j] = squeeze(marked[j], b.capped);
+        }
+        COVERAGE_ADD(datapath_drop_meter, count_1bits(b.capped));
+        drop(batch, n, b.capped);
+        for (uint32_t j = 0; j < n; j++) {
+            if (!(b.capped & UINT32_C(1) << j)) {
+                sizes[n_left++] = sizes[j];
+            }
+        }
+        if (!n_left) {
+            return false;
+        }
+    }
+    return any;
+}
+
+void
+dp_meters_run(struct dp_meters *ms, uint32_t id,
+              struct dp_packet_batch *batch, struct dp_meter_clock *clock)
+{
+    size_t n = dp_packet_batch_size(batch);
+    struct dp_meter *m = dp_meter_lookup(ms, id);
+    uint32_t refused[DP_METER_MAX_BANDS];
+    uint32_t marked[DP_METER_MAX_BANDS] = { 0 };
+    uint32_t sizes[NETDEV_MAX_BURST];
+    uint32_t any = 0, bytes = 0;
+    bool any_marked = false;
+    struct dp_packet *packet;
+
+    if (OVS_UNLIKELY(!m)) {
+        COVERAGE_ADD(datapath_drop_invalid_meter, n);
+        dp_packet_delete_batch(batch, true);
+        return;
+    }
+
+    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
+        sizes[i] = dp_packet_size(packet);
+        bytes += sizes[i];
+    }
+    count(&m->in, n, bytes);
+    if (OVS_UNLIKELY(m->phantoms)) {
+        any_marked = run_phantoms(m, batch, sizes, marked, clock);
+        n = dp_packet_batch_size(batch);
+        bytes = sum(sizes, n);
+    }
+    for (uint32_t i = 0; i < m->n_bands; i++) {
+        struct dp_meter_band *band = &m->bands[i];
+
+        refused[i] = (gcra_admit(&band->gcra, clock->now_ns, n, bytes)
+                      ? 0 : refuse(band, sizes, n, clock));
+        any |= refused[i];
+    }
+    if (OVS_UNLIKELY(any || any_marked)) {
+        uint32_t dropped = act_on_refused(m, batch, refused, sizes, marked);
+
+        for (uint32_t i = 0; i < m->n_bands; i++) {
+            mark(&m->bands[i], batch, marked[i] & ~dropped, sizes);
+        }
+        drop(batch, n, dropped);
+    }
+}
