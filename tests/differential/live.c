@@ -242,7 +242,7 @@ live_run(struct live *live, const struct question *q, bool tracked,
 
     memset(o, 0, sizeof *o);
     if (unixctl_client_transact(live->rpc, "ofproto/trace", ARRAY_SIZE(args),
-                                CONST_CAST(char **, args), &result, &error)) {
+                                (char **) args, &result, &error)) {
         o->broken = "the switch does not answer";
     } else if (error) {
         o->broken = arena_printf(arena, "ofproto/trace refuses: %s", error);
