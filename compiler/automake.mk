@@ -54,7 +54,9 @@ libbulkhead_a_SOURCES = \
 	compiler/ir/parse.h \
 	compiler/ir/print.c \
 	compiler/ir/side.c \
+	compiler/ir/validate-value.c \
 	compiler/ir/validate.c \
+	compiler/ir/validate.h \
 	compiler/pass/group.c \
 	compiler/pass/pass.h \
 	compiler/plan/count.c \

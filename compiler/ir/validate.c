@@ -6,34 +6,19 @@
 
 #include <config.h>
 
-#include "ir/ops.h"
+#include "ir/validate.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "base/diag.h"
-#include "hmapx.h"
 #include "packets.h"
 #include "sema/ident.h"
-#include "sset.h"
 #include "util.h"
 
-struct validator {
-    const struct ir_prog *prog;
-    struct diags *diags;
-    struct hmapx records;       /* That came before. */
-    struct sset taken;          /* What may be there once. */
-    const char *what, *name;    /* Of the record at hand. */
-    const struct ir_place *place;       /* Its, or NULL. */
-    size_t n;                   /* Records of its op before it. */
-    enum ir_op op;
-    bool failed;
-};
-
-/* Adds an error about the record at hand. */
-static void OVS_PRINTF_FORMAT(2, 3)
-fail(struct validator *v, const char *format, ...)
+void
+ir_invalid(struct ir_validator *v, const char *format, ...)
 {
     static const struct ir_place nowhere = { .line = 0 };
     const struct ir_place *place = v->place ? v->place : &nowhere;
@@ -49,7 +34,7 @@ fail(struct validator *v, const char *format, ...)
 
 /* The formatted thing may be there once in a program. */
 static void OVS_PRINTF_FORMAT(2, 3)
-once(struct validator *v, const char *format, ...)
+once(struct ir_validator *v, const char *format, ...)
 {
     va_list args;
     char *thing;
@@ -58,195 +43,24 @@ once(struct validator *v, const char *format, ...)
     thing = arena_vprintf(v->diags->arena, format, args);
     va_end(args);
     if (!sset_add(&v->taken, thing)) {
-        fail(v, "%s is there twice", thing);
+        ir_invalid(v, "%s is there twice", thing);
     }
 }
 
 static void
-check_words(struct validator *v, const struct ir_field *f,
-            const char *const *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (words[i] ? !ir_is_word(words[i])
-            : f->presence == IR_REQUIRED) {
-            fail(v, "'%s' is not a name", f->keyword);
-        }
-    }
-}
-
-static void
-check_matches(struct validator *v, const ir_matches *matches)
-{
-    for (size_t i = 0; i < matches->n; i++) {
-        const struct ir_match *m = &matches->v[i];
-        bool known = false;
-
-        for (size_t j = 0; j < n_ir_protocols; j++) {
-            known |= ir_protocols[j].number == m->protocol;
-        }
-        if (!known || m->first > m->last || !m->first != !m->last
-            || (m->last && m->protocol != IPPROTO_TCP
-                && m->protocol != IPPROTO_UDP)) {
-            fail(v, "it matches no protocol, or no ports of one");
-        }
-    }
-    if (!matches->n) {
-        fail(v, "it matches nothing");
-    }
-}
-
-/* Endpoints in order, none twice, that are the side's tenants and groups and
- * nobody else. */
-static void
-check_side(struct validator *v, const struct ir_field *f,
-           const struct ir_side *side)
-{
-    const ir_endpoint_vec *endpoints = &side->endpoints;
-    bool whole = endpoints->n > 0;
-    size_t n = 0;
-
-    for (size_t i = 0; i < side->tenants.n; i++) {
-        n += side->tenants.v[i]->n_endpoints;
-    }
-    for (size_t i = 0; i < side->groups.n; i++) {
-        n += side->groups.v[i]->n_endpoints;
-    }
-    for (size_t i = 0; i < endpoints->n; i++) {
-        const struct ir_endpoint *e = endpoints->v[i];
-        bool found = false;
-
-        if (i && e->index <= endpoints->v[i - 1]->index) {
-            fail(v, "'%s' is not sorted", f->keyword);
-            return;
-        }
-        for (size_t j = 0; j < side->tenants.n && !found; j++) {
-            found = side->tenants.v[j] == e->tenant;
-        }
-        for (size_t j = 0; j < side->groups.n && !found; j++) {
-            found = side->groups.v[j] == e->group;
-        }
-        whole &= found && hmapx_contains(&v->records, e);
-    }
-    if (!whole || n != endpoints->n) {
-        fail(v, "'%s' is not made of whole groups", f->keyword);
-    }
-}
-
-static void
-check_reference(struct validator *v, const struct ir_field *f,
-                const void *record)
-{
-    if (record ? !hmapx_contains(&v->records, record)
-        : f->presence == IR_REQUIRED) {
-        fail(v, "'%s' is not of this program", f->keyword);
-    }
-}
-
-static void
-check_number(struct validator *v, const struct ir_field *f, uint64_t n)
-{
-    if (n < f->min || n > f->max) {
-        fail(v, "'%s' is %"PRIu64", not from %"PRIu64" to %"PRIu64,
-             f->keyword, n, f->min, f->max);
-    }
-}
-
-/* Nothing else would be copied. */
-static void
-check_groups(struct validator *v, const ir_prefixes *groups)
-{
-    for (size_t i = 0; i < groups->n; i++) {
-        const struct in6_addr *ip = &groups->v[i].ip;
-        int plen = groups->v[i].plen;
-
-        if (IN6_IS_ADDR_V4MAPPED(ip)
-            ? plen < 96 + 4 || !ip_is_multicast(in6_addr_get_mapped_ipv4(ip))
-            : plen < 8 || !ipv6_addr_is_multicast(ip)) {
-            fail(v, "it carries what is no multicast group");
-        }
-    }
-}
-
-static void
-check_value(struct validator *v, const struct ir_field *f, const void *m)
-{
-    switch (f->type) {
-    case IR_TYPE_WORD:
-        check_words(v, f, m, 1);
-        break;
-    case IR_TYPE_WORDS:
-        check_words(v, f, ((const ir_names *) m)->v,
-                    ((const ir_names *) m)->n);
-        break;
-    case IR_TYPE_DECIMAL:
-    case IR_TYPE_HEX:
-        check_number(v, f, ir_number(f, m));
-        break;
-    case IR_TYPE_ADDRESS:
-        if (f->presence == IR_REQUIRED && ipv6_is_zero(m)) {
-            fail(v, "it has no address");
-        }
-        break;
-    case IR_TYPE_ADDRESSES:
-        if (!((const ir_addresses *) m)->n && f->presence == IR_REQUIRED) {
-            fail(v, "it has no address");
-        }
-        break;
-    case IR_TYPE_MATCHES:
-        check_matches(v, m);
-        break;
-    case IR_TYPE_NODE:
-        check_reference(v, f, *(const struct ir_node *const *) m);
-        break;
-    case IR_TYPE_TENANT:
-        check_reference(v, f, *(const struct ir_tenant *const *) m);
-        break;
-    case IR_TYPE_NETWORK:
-        check_reference(v, f, *(const struct ir_network *const *) m);
-        break;
-    case IR_TYPE_SERVICE:
-        check_reference(v, f, *(const struct ir_service *const *) m);
-        break;
-    case IR_TYPE_CLASS:
-        check_reference(v, f, *(const struct ir_class *const *) m);
-        break;
-    case IR_TYPE_SIDE:
-        check_side(v, f, m);
-        break;
-    case IR_TYPE_PLACE:
-        if (f->presence == IR_REQUIRED && !v->place->line) {
-            fail(v, "it has no place");
-        }
-        break;
-    case IR_TYPE_GROUP:
-        if (!*(const struct ir_group *const *) m) {
-            fail(v, "it has no group");
-        }
-        break;
-    case IR_TYPE_PREFIXES:
-        check_groups(v, m);
-        break;
-    case IR_TYPE_FLAG:
-    case IR_TYPE_KIND:
-    case IR_TYPE_MAC:
-        break;
-    }
-}
-
-static void
-check_prog(struct validator *v, const struct ir_prog *prog)
+check_prog(struct ir_validator *v, const struct ir_prog *prog)
 {
     const char *type = prog->encapsulation;
 
     if (type && strcmp(type, "geneve") && strcmp(type, "vxlan")) {
-        fail(v, "there is no encapsulation '%s'", type);
+        ir_invalid(v, "there is no encapsulation '%s'", type);
     } else if (!type != ipv6_is_zero(&prog->tunnel_address)) {
-        fail(v, "a tunnel address goes with an encapsulation");
+        ir_invalid(v, "a tunnel address goes with an encapsulation");
     }
 }
 
 static void
-check_peer(struct validator *v, const struct ir_node *peer)
+check_peer(struct ir_validator *v, const struct ir_node *peer)
 {
     char s[INET6_ADDRSTRLEN + 1];
 
@@ -254,30 +68,30 @@ check_peer(struct validator *v, const struct ir_node *peer)
     once(v, "node's number %#"PRIx32, peer->number);
     once(v, "tunnel address %s", s);
     if (!v->prog->encapsulation) {
-        fail(v, "there are no tunnels");
+        ir_invalid(v, "there are no tunnels");
     }
 }
 
 static void
-check_service(struct validator *v, const struct ir_service *s)
+check_service(struct ir_validator *v, const struct ir_service *s)
 {
     for (size_t i = 0; s->symmetric && i < s->matches.n; i++) {
         const struct ir_match *m = &s->matches.v[i];
 
         if (m->protocol != IPPROTO_UDP || !m->last || m->first != m->last) {
-            fail(v, "a symmetric service is UDP ports, each by itself");
+            ir_invalid(v, "a symmetric service is UDP ports, each by itself");
         }
     }
 }
 
 static void
-check_tenant(struct validator *v, const struct ir_tenant *tenant)
+check_tenant(struct ir_validator *v, const struct ir_tenant *tenant)
 {
     const struct ir_tenant *previous = v->n ? v->prog->tenants.v[v->n - 1]
                                             : NULL;
 
     if (previous && strcmp(previous->name, tenant->name) > 0) {
-        fail(v, "it comes after '%s'", previous->name);
+        ir_invalid(v, "it comes after '%s'", previous->name);
     }
     once(v, "tenant's number %#"PRIx32, tenant->number);
     if (tenant->zone) {
@@ -287,19 +101,19 @@ check_tenant(struct validator *v, const struct ir_tenant *tenant)
 
 /* Is 'name' "TENANT/..."? */
 static void
-check_prefix(struct validator *v, const struct ir_tenant *tenant,
+check_prefix(struct ir_validator *v, const struct ir_tenant *tenant,
              const char *name)
 {
     size_t len = strlen(tenant->name);
 
     if (strncmp(name, tenant->name, len) || name[len] != '/') {
-        fail(v, "it is not of tenant '%s'", tenant->name);
+        ir_invalid(v, "it is not of tenant '%s'", tenant->name);
     }
 }
 
 /* An address is one thing's in all of a tenant. */
 static void
-check_addresses(struct validator *v, const struct ir_tenant *tenant,
+check_addresses(struct ir_validator *v, const struct ir_tenant *tenant,
                 const ir_addresses *addresses)
 {
     for (size_t i = 0; i < addresses->n; i++) {
@@ -311,7 +125,7 @@ check_addresses(struct validator *v, const struct ir_tenant *tenant,
 }
 
 static void
-check_network(struct validator *v, const struct ir_network *network)
+check_network(struct ir_validator *v, const struct ir_network *network)
 {
     check_prefix(v, network->tenant, network->name);
     check_addresses(v, network->tenant, &network->gateways);
@@ -321,7 +135,7 @@ check_network(struct validator *v, const struct ir_network *network)
 /* A group is called after the first of its endpoints, which are all of one
  * tenant. */
 static void
-check_group(struct validator *v, const struct ir_endpoint *e)
+check_group(struct ir_validator *v, const struct ir_endpoint *e)
 {
     char *key = arena_printf(v->diags->arena, "group %p of '%s'",
                              (const void *) e->group, e->tenant->name);
@@ -329,13 +143,13 @@ check_group(struct validator *v, const struct ir_endpoint *e)
     if (e->group->number == e->number) {
         sset_add(&v->taken, key);
     } else if (!sset_contains(&v->taken, key)) {
-        fail(v, "its group %#"PRIx32" is not that of an endpoint above of "
-             "its tenant", e->group->number);
+        ir_invalid(v, "its group %#"PRIx32" is not that of an endpoint above "
+                   "of its tenant", e->group->number);
     }
 }
 
 static void
-check_endpoint(struct validator *v, const struct ir_endpoint *e)
+check_endpoint(struct ir_validator *v, const struct ir_endpoint *e)
 {
     const struct ir_endpoint *previous = v->n ? v->prog->endpoints.v[v->n - 1]
                                               : NULL;
@@ -343,24 +157,25 @@ check_endpoint(struct validator *v, const struct ir_endpoint *e)
                : strcmp(previous->tenant->name, e->tenant->name));
 
     if (e->tenant != e->network->tenant || e->index != v->n) {
-        fail(v, "it is not of its network's tenant, or not in its place");
+        ir_invalid(v, "it is not of its network's tenant, or not in its "
+                   "place");
         return;
     }
     if (cmp > 0 || (!cmp && strcmp(previous->name, e->name) > 0)) {
-        fail(v, "it comes after '%s'", previous->name);
+        ir_invalid(v, "it comes after '%s'", previous->name);
     }
     check_prefix(v, e->tenant, e->name);
     check_group(v, e);
     check_addresses(v, e->tenant, &e->addresses);
     once(v, "endpoint's number %#"PRIx32, e->number);
     if (e->dhcp_server && !e->network->dhcp) {
-        fail(v, "its network has no DHCP");
+        ir_invalid(v, "its network has no DHCP");
     } else if (e->dhcp_server) {
         once(v, "DHCP server of network '%s'", e->network->name);
     }
     if (!e->node == !e->interface
         || (!e->node && !(e->tenant->here && e->network->here))) {
-        fail(v, "it is here on an interface, or on another node");
+        ir_invalid(v, "it is here on an interface, or on another node");
     } else if (e->interface) {
         once(v, "interface %s", e->interface);
     }
@@ -382,21 +197,22 @@ has_one_tenant(const struct ir_rule *rule)
 }
 
 static void
-check_rule(struct validator *v, const struct ir_rule *rule)
+check_rule(struct ir_validator *v, const struct ir_rule *rule)
 {
     if (rule->kind == RULE_DENY && rule->class) {
-        fail(v, "it denies, and has a class");
+        ir_invalid(v, "it denies, and has a class");
     }
     if (rule->kind != RULE_PEERING && rule->from.endpoints.n
         && rule->to.endpoints.n && !has_one_tenant(rule)) {
-        fail(v, "it is not a peering, and has endpoints of several tenants");
+        ir_invalid(v, "it is not a peering, and has endpoints of several "
+                   "tenants");
     }
     once(v, "id %#"PRIx64, rule->id);
 }
 
 /* What no field by itself shows.  The fields are all right. */
 static void
-check_whole(struct validator *v, enum ir_op op, const void *record)
+check_whole(struct ir_validator *v, enum ir_op op, const void *record)
 {
     switch (op) {
     case IR_OP_prog: check_prog(v, record); return;
@@ -415,7 +231,7 @@ check_whole(struct validator *v, enum ir_op op, const void *record)
 static void
 check_record(enum ir_op op, const void *record, void *v_)
 {
-    struct validator *v = v_;
+    struct ir_validator *v = v_;
     size_t n_errors = v->diags->n_errors;
     const char *const *name = NULL;
 
@@ -440,8 +256,9 @@ check_record(enum ir_op op, const void *record, void *v_)
     v->op = op;
     for (size_t i = 0; i < n_ir_fields; i++) {
         if (ir_fields[i].op == op) {
-            check_value(v, &ir_fields[i],
-                        (const char *) record + ir_fields[i].offset);
+            ir_validate_value(v, &ir_fields[i],
+                              (const char *) record
+                              + ir_fields[i].offset);
         }
     }
     if (v->diags->n_errors == n_errors) {
@@ -455,7 +272,7 @@ check_record(enum ir_op op, const void *record, void *v_)
 /* The endpoints of each tenant stand together, in the tenants' order, and it
  * has a zone if one of them is here. */
 static void
-check_runs(struct validator *v)
+check_runs(struct ir_validator *v)
 {
     size_t i = 0;
 
@@ -471,10 +288,12 @@ check_runs(struct validator *v)
         v->name = tenant->name;
         v->place = &tenant->place;
         if (i != end || !tenant->n_endpoints) {
-            fail(v, "it has no endpoints, or they do not stand together");
+            ir_invalid(v, "it has no endpoints, or they do not stand "
+                       "together");
             return;
         } else if (tenant->here != (tenant->zone >= IDENT_RESERVED)) {
-            fail(v, "it has a zone without endpoints here, or none with");
+            ir_invalid(v, "it has a zone without endpoints here, or none "
+                       "with");
             return;
         }
     }
@@ -484,7 +303,7 @@ bool
 ir_validate(const struct ir_prog *prog, struct diags *diags)
 {
     size_t n_errors = diags->n_errors;
-    struct validator v = {
+    struct ir_validator v = {
         .prog = prog, .diags = diags, .op = N_IR_OPS,
         .records = HMAPX_INITIALIZER(&v.records),
         .taken = SSET_INITIALIZER(&v.taken),

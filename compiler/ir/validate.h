@@ -1,0 +1,37 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef IR_VALIDATE_H
+#define IR_VALIDATE_H 1
+
+/* What validate.c, which looks at records, and validate-value.c share. */
+
+#include "hmapx.h"
+#include "ir/ops.h"
+#include "openvswitch/compiler.h"
+#include "sset.h"
+
+struct ir_validator {
+    const struct ir_prog *prog;
+    struct diags *diags;
+    struct hmapx records;       /* That came before. */
+    struct sset taken;          /* What may be there once. */
+    const char *what, *name;    /* Of the record at hand. */
+    const struct ir_place *place;       /* Its, or NULL. */
+    size_t n;                   /* Records of its op before it. */
+    enum ir_op op;
+    bool failed;
+};
+
+/* Adds an error about the record at hand. */
+void ir_invalid(struct ir_validator *, const char *format, ...)
+    OVS_PRINTF_FORMAT(2, 3);
+
+/* Checks the member at 'm' that 'field' is, by itself. */
+void ir_validate_value(struct ir_validator *, const struct ir_field *,
+                       const void *m);
+
+#endif /* ir/validate.h */
