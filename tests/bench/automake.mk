@@ -1,6 +1,27 @@
 # Run by hand: how fast something is decides no test.
-EXTRA_PROGRAMS = tests/bench/compile tests/bench/meters
-CLEANFILES += tests/bench/compile tests/bench/meters
+EXTRA_PROGRAMS = tests/bench/bursts tests/bench/compile tests/bench/meters
+CLEANFILES += tests/bench/bursts tests/bench/compile tests/bench/meters
+tests_bench_bursts_SOURCES = \
+	ovs-patches/lib/dp-counter.h \
+	ovs-patches/lib/gcra.c \
+	ovs-patches/lib/gcra.h \
+	ovs-patches/lib/phantom.c \
+	ovs-patches/lib/phantom.h \
+	tests/bench/burst-detectors.c \
+	tests/bench/burst-detectors.h \
+	tests/bench/burst-loop.c \
+	tests/bench/burst-loop.h \
+	tests/bench/bursts.c \
+	tests/bench/meter-models.c \
+	tests/bench/meter-models.h \
+	tests/proof/bursts.c \
+	tests/proof/bursts.h \
+	tests/proof/proof.c \
+	tests/proof/proof.h \
+	tests/proof/queue.c \
+	tests/proof/queue.h
+tests_bench_bursts_CPPFLAGS = $(tests_bench_meters_CPPFLAGS)
+tests_bench_bursts_LDADD = $(OVS_LIBS) -lm
 tests_bench_compile_SOURCES = tests/bench/compile.c
 tests_bench_compile_LDADD = $(BULKHEAD_LIBS)
 tests_bench_meters_SOURCES = \
@@ -19,6 +40,9 @@ tests_bench_meters_LDADD = -lpthread -lm
 bench-compile: tests/bench/compile
 	tests/bench/compile $(srcdir)/tests/bench/make-intent.py
 .PHONY: bench-compile
+bench-bursts: tests/bench/bursts
+	tests/bench/bursts
+.PHONY: bench-bursts
 bench-meters: tests/bench/meters
 	tests/bench/meters
 .PHONY: bench-meters

@@ -3,6 +3,7 @@
 # "meters", which is about what stands on it, links Open vSwitch's library.
 proof_programs = \
 	tests/proof/accuracy \
+	tests/proof/detection \
 	tests/proof/interleave \
 	tests/proof/meters \
 	tests/proof/phantom \
@@ -66,6 +67,15 @@ tests_proof_phantom_SOURCES = \
 	tests/proof/traffic.h
 tests_proof_phantom_CPPFLAGS = $(gcra_CPPFLAGS)
 tests_proof_phantom_LDADD = -lm
+
+tests_proof_detection_SOURCES = \
+	$(gcra_sources) \
+	$(phantom_sources) \
+	tests/proof/bursts.c \
+	tests/proof/bursts.h \
+	tests/proof/detection.c
+tests_proof_detection_CPPFLAGS = $(gcra_CPPFLAGS)
+tests_proof_detection_LDADD = -lm
 
 tests_proof_phantom_threads_SOURCES = \
 	$(gcra_sources) \

@@ -1,0 +1,71 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef BURSTS_H
+#define BURSTS_H 1
+
+/* Traffic of a tenant in which bursts hide, and where they are.
+ *
+ * Bursts of 2 to 100 us, each at 0.6 to 1.0 of a line of 100 Gbps, in a
+ * background that stays below 0.4 of it.  What happened is known because it
+ * was made, not because it was measured. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proof.h"
+
+#define LINE_KBPS UINT64_C(100000000)
+
+enum background {
+    BG_POISSON,                 /* At 0.15 of the line. */
+    BG_ON_OFF,                  /* At 0.3, half the time. */
+    BG_ALL_REDUCE,              /* At 0.35, 12 of every 80 us. */
+    N_BACKGROUNDS
+};
+
+extern const char *background_names[N_BACKGROUNDS];
+
+/* A burst, from its first packet to its last. */
+struct true_burst {
+    uint64_t start, end;
+};
+
+struct packet {
+    uint64_t when;              /* In ns. */
+    uint32_t size;
+};
+
+struct burst_traffic {
+    enum background background;
+    struct proof_random *random;
+
+    struct true_burst burst;    /* The present or next one. */
+    double burst_now, burst_step;
+    double background_now, on_end;
+};
+
+#define BURST_FRAME 1518u
+
+void burst_traffic_init(struct burst_traffic *, enum background,
+                        uint64_t start, struct proof_random *);
+
+/* Makes the next packet.  If it is the last one of a burst, returns true, and
+ * sets '*burst' to that. */
+bool burst_traffic_next(struct burst_traffic *, struct packet *,
+                        struct true_burst *burst);
+
+/* Counts of a detector. */
+struct detection {
+    uint64_t n_true, n_found;   /* Bursts of at least 10 us. */
+    uint64_t n_events, n_right; /* Detections, of bursts of any length. */
+};
+
+/* The meter that is to find these bursts. */
+#define BURST_PEAK_KBPS (LINE_KBPS * 4 / 10)
+#define BURST_DEPTH 16000u
+
+#endif /* bursts.h */
