@@ -99,7 +99,34 @@ struct bkh_counter {
 };
 OFP_ASSERT(sizeof(struct bkh_counter) == 16);
 
-/* Statistics of a band.
+/* What the phantom queue of a band has seen: struct ofputil_microburst_bursts,
+ * which says what the members mean.  'n_events' struct bkh_burst_event
+ * follow. */
+struct bkh_bursts {
+    ovs_be64 now_ns;            /* Not zero. */
+    ovs_be64 depth;
+    ovs_be64 max_depth;
+    ovs_be64 max_gap_ns;
+    ovs_be64 n_bursts;
+    ovs_be64 n_bytes;
+    ovs_be64 lengths[32];
+    ovs_be64 depths[32];
+    ovs_be64 n_events;          /* At most 16. */
+};
+OFP_ASSERT(sizeof(struct bkh_bursts) == 568);
+
+struct bkh_burst_event {
+    ovs_be64 start_ns;
+    ovs_be64 length_ns;
+    ovs_be64 rise_ns;
+    ovs_be64 max_depth;
+    ovs_be64 bytes;
+    ovs_be64 max_gap_ns;
+    ovs_be64 tag;
+};
+OFP_ASSERT(sizeof(struct bkh_burst_event) == 56);
+
+/* Statistics of a band.  If it has a phantom queue, struct bkh_bursts follows.
  *
  * For a band that is not Bulkhead's, 'subtype' is BKHMBT_NONE and the
  * structure ends before 'green'.  Receivers take 'len' for where the next band

@@ -47,6 +47,7 @@ dp_meters_init(struct dp_meters *ms, enum dp_meter_types types)
 {
     cmap_init(&ms->table);
     ovs_mutex_init(&ms->mutex);
+    atomic_count_init(&ms->n_phantoms, 0);
     ms->types = types;
 }
 
@@ -176,6 +177,11 @@ dp_meters_set(struct dp_meters *ms, uint32_t id,
             phantom_reconfigure(m->bands[i].phantom, &bcs[i].phantom, now_ns);
         }
     }
+    if (m->phantoms && !(old && old->phantoms)) {
+        atomic_count_inc(&ms->n_phantoms);
+    } else if (!m->phantoms && old && old->phantoms) {
+        atomic_count_dec(&ms->n_phantoms);
+    }
     if (!old) {
         cmap_insert(&ms->table, &m->node, dp_meter_hash(id));
     } else if (m != old) {
@@ -185,6 +191,41 @@ dp_meters_set(struct dp_meters *ms, uint32_t id,
     ovs_mutex_unlock(&ms->mutex);
 
     return 0;
+}
+
+/* Reads what 'phantom' has seen, after closing a burst that has ended. */
+static void
+read_bursts(struct phantom *phantom, struct ofputil_microburst_bursts *bursts)
+{
+    uint64_t now_ns = time_nsec();
+    struct phantom_stats stats;
+
+    BUILD_ASSERT(sizeof bursts->lengths == sizeof stats.lengths);
+    BUILD_ASSERT(sizeof bursts->events == sizeof stats.events);
+    phantom_observe(phantom, now_ns);
+    phantom_read(phantom, now_ns, &stats);
+    bursts->now_ns = now_ns;
+    bursts->depth = stats.depth;
+    bursts->max_depth = stats.watermark;
+    bursts->max_gap_ns = stats.gap_ns;
+    bursts->n_bursts = stats.n_bursts;
+    bursts->n_bytes = stats.burst_bytes;
+    memcpy(bursts->lengths, stats.lengths, sizeof stats.lengths);
+    memcpy(bursts->depths, stats.depths, sizeof stats.depths);
+    bursts->n_events = stats.n_events;
+    for (uint32_t i = 0; i < stats.n_events; i++) {
+        const struct phantom_event *e = &stats.events[i];
+
+        bursts->events[i] = (struct ofputil_microburst_event) {
+            .start_ns = e->start_ns,
+            .length_ns = e->length_ns,
+            .rise_ns = e->rise_ns,
+            .max_depth = e->peak_depth,
+            .bytes = e->bytes,
+            .max_gap_ns = e->gap_ns,
+            .tag = e->tag,
+        };
+    }
 }
 
 static void
@@ -201,6 +242,7 @@ read_band(const struct dp_meter *m, const struct dp_meter_band *band,
     if (band->phantom) {
         read_counter(&band->phantom->capped,
                      &mb->capped.packets, &mb->capped.bytes);
+        read_bursts(band->phantom, &mb->bursts);
     }
     read_rest(&band->acted_on, mb->exceeded.packets + mb->capped.packets,
               mb->exceeded.bytes + mb->capped.bytes, &mb->dropped);
@@ -247,6 +289,9 @@ dp_meters_del(struct dp_meters *ms, uint32_t id,
         struct dp_meter *m = dp_meter_lookup(ms, id);
 
         cmap_remove(&ms->table, &m->node, dp_meter_hash(id));
+        if (m->phantoms) {
+            atomic_count_dec(&ms->n_phantoms);
+        }
         free_meter(m, NULL);
     }
     ovs_mutex_unlock(&ms->mutex);

@@ -63,7 +63,9 @@
 
 #include "cmap.h"
 #include "dp-meter-conf.h"
+#include "ovs-atomic.h"
 #include "ovs-thread.h"
+#include "util.h"
 
 struct dp_packet_batch;
 struct ofputil_meter_config;
@@ -85,6 +87,7 @@ struct dp_meter_clock {
 struct dp_meters {
     struct cmap table;          /* Contains 'struct dp_meter's. */
     struct ovs_mutex mutex;     /* Serializes changes of 'table'. */
+    atomic_count n_phantoms;    /* Number of meters with a phantom queue. */
     enum dp_meter_types types;  /* Accepted ones. */
 };
 
@@ -93,6 +96,13 @@ void dp_meters_init(struct dp_meters *, enum dp_meter_types);
 /* The caller ensures that no other thread uses '*ms' anymore, apart from
  * packets within the current RCU grace period. */
 void dp_meters_destroy(struct dp_meters *ms);
+
+/* Returns true if any meter needs to know when packets were polled. */
+static inline bool
+dp_meters_need_polls(const struct dp_meters *ms)
+{
+    return atomic_count_get(CONST_CAST(atomic_count *, &ms->n_phantoms)) != 0;
+}
 
 void dp_meters_get_features(const struct dp_meters *,
                             struct ofputil_meter_features *);

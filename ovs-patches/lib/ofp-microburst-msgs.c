@@ -23,6 +23,7 @@
 #include "openvswitch/ofp-meter.h"
 #include "bulkhead-ext.h"
 #include "byte-order.h"
+#include "ofp-microburst.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/ofp-errors.h"
 #include "openvswitch/ofp-msgs.h"
@@ -151,7 +152,8 @@ static size_t
 band_stats_len(const struct ofputil_microburst_band_stats *mbs)
 {
     return (mbs->subtype == BKHMBT_MICROBURST
-            ? sizeof(struct bkh_meter_band_stats)
+            ? (sizeof(struct bkh_meter_band_stats)
+               + ofputil_bursts_len(&mbs->stats.bursts))
             : offsetof(struct bkh_meter_band_stats, green));
 }
 
@@ -178,6 +180,7 @@ put_band_stats(const struct ofputil_microburst_band_stats *mbs, char *p)
         dst->packets = htonll(src->packets);
         dst->bytes = htonll(src->bytes);
     }
+    ofputil_put_bursts(&mbs->stats.bursts, bmbs + 1);
 }
 
 void
@@ -242,7 +245,9 @@ pull_band_stats(struct ofpbuf *b, struct ofputil_microburst_band_stats *mbs)
         dst->packets = ntohll(src->packets);
         dst->bytes = ntohll(src->bytes);
     }
-    return 0;
+    return (ofputil_get_bursts(bmbs + 1, len - sizeof *bmbs,
+                               &mbs->stats.bursts)
+            ? 0 : OFPERR_OFPBRC_BAD_LEN);
 }
 
 /* Pulls the statistics of a meter, of which there is at least a byte, from
@@ -336,5 +341,6 @@ ofputil_format_microburst_stats(
                           " byte_count:%"PRIu64"\n",
                           counters[j].name, c->packets, c->bytes);
         }
+        ofputil_format_bursts(s, &mbs->stats.bursts);
     }
 }

@@ -30,6 +30,9 @@
  * of them.  A band that passed it survives a trip over the wire, or through
  * text, unchanged. */
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "openflow/openflow.h"
 #include "openvswitch/compiler.h"
 #include "openvswitch/ofp-errors.h"
@@ -37,6 +40,7 @@
 struct ds;
 struct ofpbuf;
 struct ofputil_meter_band;
+struct ofputil_microburst_bursts;
 
 /* Decodes the experimenter band of 'len' bytes at 'ombe', in a meter with
  * 'flags', into '*mb'.  'len' is at least the length of the structure, and
@@ -74,5 +78,21 @@ void ofputil_format_microburst(struct ds *s,
 char *ofputil_parse_microburst_member(struct ofputil_meter_band *mb,
                                       const char *name, const char *value)
     OVS_WARN_UNUSED_RESULT;
+
+/* Length of '*bursts' on the wire, a multiple of 8; 0 if it is not there. */
+size_t ofputil_bursts_len(const struct ofputil_microburst_bursts *);
+
+/* Writes that many bytes to 'p', which has the alignment of an uint64_t. */
+void ofputil_put_bursts(const struct ofputil_microburst_bursts *, void *p);
+
+/* Reads '*bursts', which the caller has zeroed, from what follows the counters
+ * of a band: 'len' bytes at 'p', which has the alignment of an uint64_t.
+ * Leaves it alone if it is not there.  Returns false if 'len' is wrong. */
+bool ofputil_get_bursts(const void *p, size_t len,
+                        struct ofputil_microburst_bursts *bursts);
+
+/* Appends lines about '*bursts' to 's', if it is there. */
+void ofputil_format_bursts(struct ds *s,
+                           const struct ofputil_microburst_bursts *);
 
 #endif /* ofp-microburst.h */

@@ -135,7 +135,8 @@ configure(const struct ofputil_meter_config *config)
     struct dp_band_conf bands[DP_METER_MAX_BANDS];
     int error = dp_meter_conf_parse(config,
                                     DP_METER_DROP | DP_METER_DSCP_REMARK
-                                    | DP_METER_MICROBURST, bands);
+                                    | DP_METER_MICROBURST | DP_METER_PHANTOM,
+                                    bands);
 
     ovs_assert(!error || error == EBADF || error == EINVAL || error == ENODEV
                || error == EDOM || error == ERANGE || error == EOPNOTSUPP);

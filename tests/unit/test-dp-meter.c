@@ -336,6 +336,60 @@ START_TEST(test_batches)
 }
 END_TEST
 
+/* Two packets that came during a poll gap are not both there at its end. */
+START_TEST(test_gap)
+{
+    struct ofputil_meter_band band = {
+        .type = OFPMBT13_EXPERIMENTER,
+        .rate = 1000000,
+        .microburst = {
+            .burst_bytes = 65536, .peak_rate = 12112000, .mark = 2000,
+        },
+    };
+    struct ofputil_meter_config config = {
+        .flags = OFPMF13_KBPS | OFPMF13_BURST, .n_bands = 1, .bands = &band,
+    };
+    struct ofputil_meter_stats stats = {
+        .bands = &(struct ofputil_meter_band_stats) { .packet_count = 0 },
+    };
+    struct dp_meter_clock clock = { .reread = true };
+    struct dp_meters ms;
+
+    dp_meters_init(&ms, DP_METER_MICROBURST | DP_METER_PHANTOM);
+    ck_assert(!dp_meters_need_polls(&ms));
+    ck_assert_int_eq(dp_meters_set(&ms, METER, &config), 0);
+    ck_assert(dp_meters_need_polls(&ms));
+    clock.now_ns = time_nsec();
+    for (int i = 0; i < 2; i++) {
+        struct dp_packet_batch batch;
+
+        dp_packet_batch_init(&batch);
+        for (int j = 0; j < 2; j++) {
+            struct dp_packet *packet = dp_packet_new(1514);
+            struct eth_header *eth = dp_packet_put_zeros(packet, 1514);
+            struct ip_header *ip = (struct ip_header *) (eth + 1);
+
+            eth->eth_type = htons(ETH_TYPE_IP);
+            dp_packet_set_l3(packet, ip);
+            ip->ip_ihl_ver = IP_IHL_VER(5, 4);
+            ip->ip_tos = TOS_ECT;
+            dp_packet_batch_add(&batch, packet);
+        }
+        clock.now_ns += 10000;
+        clock.since_ns = i ? 0 : clock.now_ns - 1000;   /* 1514 bytes ago. */
+        dp_meters_run(&ms, METER, &batch, &clock);
+        ck_assert_uint_eq(dp_packet_batch_size(&batch), 2);
+        dp_packet_delete_batch(&batch, true);
+        ck_assert_int_eq(dp_meters_get(&ms, METER, &stats, 1), 0);
+        ck_assert_uint_eq(stats.bands[0].microburst.marked.packets, i);
+        ck_assert_uint_eq(stats.bands[0].microburst.bursts.max_gap_ns, 1000);
+    }
+    ck_assert_int_eq(dp_meters_del(&ms, METER, NULL, 0), 0);
+    ck_assert(!dp_meters_need_polls(&ms));
+    dp_meters_destroy(&ms);
+}
+END_TEST
+
 START_TEST(test_missing_meter)
 {
     struct dp_meter_clock clock = { .now_ns = 1 };
@@ -358,6 +412,7 @@ dp_meter_suite(void)
     TCase *tc = unit_case(suite, "batches");
 
     tcase_add_test(tc, test_batches);
+    tcase_add_test(tc, test_gap);
     tcase_add_test(tc, test_missing_meter);
     return suite;
 }
