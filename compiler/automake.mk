@@ -86,6 +86,8 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/check.h \
 	compiler/sema/ident.c \
 	compiler/sema/ident.h \
+	compiler/sema/interface.c \
+	compiler/sema/interface.h \
 	compiler/sema/meaning-dhcp.c \
 	compiler/sema/meaning-dhcp.h \
 	compiler/sema/meaning-endpoint.c \

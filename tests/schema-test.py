@@ -57,6 +57,7 @@ NEEDS_RESOLVING = {
     "dangling-tenant-in-peering": NAME,
     "dhcp-of-other-network": NAME,
     "gateway-outside-subnet": ADDRESS,
+    "interface-of-openflow": "those names have no case",
     "interface-of-uplink": ONCE,
     "interface-twice": ONCE,
     "limit-above-uplink": UNIT,

@@ -15,6 +15,7 @@
 #include "base/diag.h"
 #include "packets.h"
 #include "sema/ident.h"
+#include "sema/interface.h"
 #include "util.h"
 
 void
@@ -176,6 +177,9 @@ check_endpoint(struct ir_validator *v, const struct ir_endpoint *e)
     if (!e->node == !e->interface
         || (!e->node && !(e->tenant->here && e->network->here))) {
         ir_invalid(v, "it is here on an interface, or on another node");
+    } else if (e->interface && interface_reserved(e->interface)) {
+        ir_invalid(v, "interface %s: %s", e->interface,
+                   interface_reserved(e->interface));
     } else if (e->interface) {
         once(v, "interface %s", e->interface);
     }

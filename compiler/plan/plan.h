@@ -19,6 +19,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
+#include "sema/interface.h"
 
 struct ds;
 
@@ -72,7 +73,7 @@ struct plan_network {
 
 /* The port for all tunnels that the bridge must have, a flow-based one
  * ("options:remote_ip=flow" in ovs-vswitchd.conf.db(5)). */
-#define PLAN_TUNNEL "bulkhead-tun0"
+#define PLAN_TUNNEL INTERFACE_TUNNEL
 struct plan_tunnel {
     const char *type;           /* "geneve" or "vxlan"; NULL: no such port. */
     const char *local_ip;

@@ -84,6 +84,12 @@ check_bridge(struct push *push)
     for (size_t i = 0; i < push->plan->ports.n; i++) {
         const char *name = push->plan->ports.v[i];
 
+        if (!strcmp(name, bridge)) {
+            return arena_printf(arena, "bridge %s is itself an interface that "
+                                "the intent binds, which has the node's own "
+                                "traffic; bind the endpoint to another",
+                                bridge);
+        }
         if (ofputil_port_map_get_number(&push->info.ports, name)
             == OFPP_NONE) {
             missing = arena_printf(arena, "%s %s", missing, name);

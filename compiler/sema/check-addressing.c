@@ -14,6 +14,7 @@
 #include "hash.h"
 #include "openvswitch/hmap.h"
 #include "packets.h"
+#include "sema/interface.h"
 #include "sema/policy.h"
 #include "util.h"
 
@@ -190,6 +191,26 @@ check_overlap(struct checker *c, const struct policy_tenant *tenant)
     }
 }
 
+/* An interface of 'node', which has it once; of an unknown node if that is
+ * NULL. */
+static void
+check_interface(struct checker *c, const struct policy *policy,
+                const char *node, const struct text *interface,
+                const char *remedy)
+{
+    const char *reserved = interface_reserved(interface->s);
+
+    if (reserved) {
+        struct diag *d = value_error(c->diags, interface->at, "%s", reserved);
+        diag_remedy(c->diags, d, "name another interface, or give this one "
+                    "another name");
+    } else if (node) {
+        once(c, "interface", policy,
+             arena_printf(c->arena, "%s on node %s", interface->s, node),
+             interface->at, remedy);
+    }
+}
+
 static void
 check_endpoint(struct checker *c, const struct policy *policy,
                const struct policy_endpoint *e)
@@ -218,11 +239,9 @@ check_endpoint(struct checker *c, const struct policy *policy,
                         "Bulkhead's");
         }
     }
-    if (intent->node.s && intent->interface.s) {
-        once(c, "interface", policy,
-             arena_printf(c->arena, "%s on node %s", intent->interface.s,
-                          intent->node.s),
-             intent->interface.at, "bind each endpoint to its own interface");
+    if (intent->interface.s) {
+        check_interface(c, policy, intent->node.s, &intent->interface,
+                        "bind each endpoint to its own interface");
     }
 }
 
@@ -233,11 +252,9 @@ check_node(struct checker *c, const struct policy *policy,
     const struct address *tunnel = &node->tunnel;
 
     for (size_t i = 0; i < node->uplinks.n; i++) {
-        once(c, "interface", policy,
-             arena_printf(c->arena, "%s on node %s",
-                          node->uplinks.v[i].interface.s, node->name.s),
-             node->uplinks.v[i].interface.at,
-             "an uplink is nobody else's interface");
+        check_interface(c, policy, node->name.s,
+                        &node->uplinks.v[i].interface,
+                        "an uplink is nobody else's interface");
     }
     if (tunnel->at && !is_station(&tunnel->ip)) {
         struct diag *d = value_error(c->diags, tunnel->at,

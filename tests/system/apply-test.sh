@@ -177,6 +177,10 @@ test_refusals() {
         says 'lacks interfaces that the intent binds: not-there' 3 \
         bulkhead_on apply br0 "$changed"
     check 'status then: 4' says 'not-there' 4 bulkhead_on status br0 "$changed"
+    changed=$(with 's/"pf0vf5"/"br0"/')
+    check 'the interface of the bridge itself: 3, nothing changed' \
+        unchanged br0 says 'bridge br0 is itself' 3 \
+        bulkhead_on apply br0 "$changed"
     changed=$(with 's/"class": "realtime"/"class": "realtme"/')
     check 'a wrong intent: 1, nothing changed' unchanged br0 \
         exits 1 bulkhead_on apply br0 "$changed"

@@ -372,6 +372,12 @@ START_TEST(test_bad_programs)
             "is not that of an endpoint above of its tenant");
     refused(ENDPOINT_X("0x2003", "0x2003", "i1", MAC_X, "10.1.0.2"),
             "interface i1 is there twice");
+    refused(ENDPOINT_X("0x2003", "0x2003", "bulkhead-tun0", MAC_X,
+                       "10.1.0.2"), "port for tunnels");
+    refused(ENDPOINT_X("0x2003", "0x2003", "Local", MAC_X, "10.1.0.2"),
+            "a reserved port of OpenFlow");
+    refused(ENDPOINT_X("0x2003", "0x2003", "70000", MAC_X, "10.1.0.2"),
+            "for the number of a port");
     refused(ENDPOINT_X("0x2003", "0x2003", "i2", MAC_X, "10.1.0.2,10.1.0.2"),
             "address 10.1.0.2 in tenant 'b' is there twice");
     refused("endpoint a/y number 0x2002 group 0x2001 network a/net "
