@@ -54,7 +54,13 @@ tally_init(struct tally *tally)
     static const char *const ways[] = {
         "routed", "between-tenants", "zones-differ", "zones-disagree",
         "fragment", "icmp-error", "to-tunnel", "from-tunnel", "counted",
-        "class", "best-effort", "dhcp", "dhcp-copied", "multicast",
+        "class", "best-effort",
+    };
+    static const char *const untracked[] = {
+        "multicast-ipv4", "multicast-ipv6", "multicast-to-one",
+        "multicast-to-several", "multicast-class", "dhcp-request-ipv4",
+        "dhcp-request-ipv6", "dhcp-answer-ipv4", "dhcp-answer-ipv6",
+        "dhcp-broadcast",
     };
 
     memset(tally, 0, sizeof *tally);
@@ -77,6 +83,9 @@ tally_init(struct tally *tally)
     }
     for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
         expect(tally, "allowed", ways[i]);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(untracked); i++) {
+        expect(tally, "untracked", untracked[i]);
     }
 }
 
@@ -160,6 +169,31 @@ count_allowed(struct tally *tally, const struct question *q,
     }
 }
 
+/* DHCP and multicast. */
+static void
+count_untracked(struct tally *tally, const struct flow *packet,
+                const struct meaning *m)
+{
+    bool ip6 = packet->dl_type == htons(ETH_TYPE_IPV6);
+    bool request = m->to && m->to == m->to->network->dhcp_server;
+
+    if (!m->n_copies) {
+        bump(tally, "untracked",
+             request ? ip6 ? "dhcp-request-ipv6" : "dhcp-request-ipv4"
+             : ip6 ? "dhcp-answer-ipv6" : "dhcp-answer-ipv4");
+        return;
+    } else if (!m->copies[0].rule) {
+        bump(tally, "untracked", "dhcp-broadcast");
+        return;
+    }
+    bump(tally, "untracked", ip6 ? "multicast-ipv6" : "multicast-ipv4");
+    bump(tally, "untracked", m->n_copies > 1 ? "multicast-to-several"
+         : "multicast-to-one");
+    if (m->copies[0].rule->class) {
+        bump(tally, "untracked", "multicast-class");
+    }
+}
+
 void
 tally_count(struct tally *tally, const struct compiled *c,
             const struct question *q)
@@ -173,8 +207,7 @@ tally_count(struct tally *tally, const struct compiled *c,
         bump(tally, "decided by", rule_kind_name(m.rule->kind));
         bump(tally, "service", service_kind(m.rule->service));
     } else if (m.allow && !m.answered) {
-        bump(tally, "allowed", !m.n_copies ? "dhcp"
-             : m.copies[0].rule ? "multicast" : "dhcp-copied");
+        count_untracked(tally, &q->packet, &m);
     } else if (!m.answered) {
         bump(tally, "reason", reason_info(m.reason)->name);
     }
