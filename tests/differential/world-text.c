@@ -14,8 +14,10 @@
 /* Worlds as intents.  A comma goes before every element but the first of a
  * list, which follows its bracket. */
 
-static const char *const service_names[] = {
-    "dns", "http", "https", "icmp", "nvme-tcp", "rocev2", "ssh",
+static const char *const service_names[N_BUILTIN_LINES + MAX_SERVICES] = {
+#define SERVICE(NAME, PROTOCOL, FIRST, LAST, SYMMETRIC) NAME,
+#include "sema/services.def"
+#undef SERVICE
     "s0", "s1", "s2", "s3",
 };
 

@@ -17,9 +17,6 @@
 #include "openvswitch/dynamic-string.h"
 #include "util.h"
 
-/* Their names are in world-text.c. */
-enum { N_BUILTIN_SERVICES = 7 };
-
 /* RoCEv2's port and what lies about it decide much. */
 static int
 random_port(struct rng *rng)
@@ -174,7 +171,7 @@ init_rules(struct world *w, struct rng *rng)
         rule->tenant = (rng_chance(rng, 30) ? -1
                         : (int) rng_below(rng, w->n_tenants));
         rule->deny = rule->tenant >= 0 && rng_chance(rng, 25);
-        rule->service = (int) rng_below(rng, N_BUILTIN_SERVICES
+        rule->service = (int) rng_below(rng, N_BUILTIN_LINES
                                         + MAX_SERVICES + 2) - 2;
         rule->service = MAX(rule->service, -1);
         /* Mostly one class, or most would contradict one another. */

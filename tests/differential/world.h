@@ -33,6 +33,15 @@ enum {
     N_GROUPS = 6, MAX_SERVICES = 4, MAX_CLASSES = 3, MAX_CHOICES = 2,
 };
 
+/* How many lines services.def has: rules name the services of lines, then
+ * those of the world. */
+enum {
+    N_BUILTIN_LINES = 0
+#define SERVICE(NAME, PROTOCOL, FIRST, LAST, SYMMETRIC) + 1
+#include "sema/services.def"
+#undef SERVICE
+};
+
 struct world_tenant {
     bool left_out, allow, limited, counted;
     unsigned int peers;         /* 1-bits: tenants. */
