@@ -22,6 +22,7 @@ tests_differential_differential_SOURCES = \
 	tests/differential/tables.h \
 	tests/differential/tally.c \
 	tests/differential/tally.h \
+	tests/differential/world-check.c \
 	tests/differential/world-text.c \
 	tests/differential/world.c \
 	tests/differential/world.h

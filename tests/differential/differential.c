@@ -54,8 +54,9 @@ load(const struct world *w, struct live *live, struct compiled *c,
         return "the intent contradicts itself";
     }
     compiled_lower(c, WORLD_NODE);
-    if (live) {
-        return live_load(live, &c->plan);
+    reason = world_check(w, c);
+    if (reason || live) {
+        return reason ? reason : live_load(live, &c->plan);
     }
     *tables = tables_create(&c->plan, &reason);
     return reason ? reason : compiled_reprint(c);

@@ -28,6 +28,18 @@ static const char *const groups[N_GROUPS] = {
     "ff15::/16", "ff0e:1::/32", "ff18::1:2/128",
 };
 
+const char *
+world_service_name(int service)
+{
+    return service_names[service];
+}
+
+const char *
+world_node_name(int node)
+{
+    return node_names[node];
+}
+
 static void
 put_comma(struct ds *ds)
 {
@@ -43,7 +55,7 @@ put_network(struct ds *ds, const struct world *w, int i)
 
     put_comma(ds);
     ds_put_format(ds, "\n    \"n%d\": {\"vni\": %d, \"subnets\": "
-                  "[\"10.%d.0.0/16\", \"fd00:%d::/64\"]", i, 100 + i,
+                  "[\"10.%d.0.0/16\", \"fd00:%d::/64\"]", i, WORLD_VNI(i),
                   n->subnet, n->subnet);
     if (n->gateway4 || n->gateway6) {
         ds_put_cstr(ds, ", \"gateway\": [");
@@ -184,12 +196,13 @@ put_tenant(struct ds *ds, const struct world *w, int i)
     }
     ds_put_cstr(ds, "]");
     if (t->limited) {
-        ds_put_format(ds, ", \"bandwidth\": {\"limit\": \"%dGbps\", "
-                      "\"burst\": \"64KiB\"}", i + 1);
+        ds_put_format(ds, ", \"bandwidth\": {\"limit\": \"%dMbps\", "
+                      "\"burst\": \"%dKiB\"}", t->mbps, t->burst_kib);
     }
     if (t->counted) {
         ds_put_format(ds, ", \"limits\": {\"packets\": {\"rate\": "
-                      "\"%dMpps\", \"burst\": \"1kpkt\"}}", i + 1);
+                      "\"%dkpps\", \"burst\": \"%dpkt\"}}", t->kpps,
+                      t->burst_packets);
     }
     ds_put_cstr(ds, ",\n   \"networks\": {");
     for (int j = 0; j < w->n_networks; j++) {
@@ -246,8 +259,9 @@ put_fabric(struct ds *ds, const struct world *w)
                           w->underlay6 ? "2001:db8::" : "192.0.2.", i + 1);
         }
         put_comma(ds);
-        ds_put_cstr(ds, "\"uplinks\": {\"u\": {\"interface\": \"p0\", "
-                    "\"rate\": \"100Gbps\", \"burst\": \"256KiB\"}}}");
+        ds_put_format(ds, "\"uplinks\": {\"u\": {\"interface\": \"p0\", "
+                      "\"rate\": \"%dMbps\", \"burst\": \"%dKiB\"}}}",
+                      UPLINK_MBPS, UPLINK_BURST_KIB);
     }
     ds_put_cstr(ds, "}}");
 }

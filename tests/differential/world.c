@@ -63,14 +63,26 @@ init_fabric(struct world *w, struct rng *rng)
     }
 }
 
+/* High enough for a test that sends real packets, and odd enough to show a
+ * wrong unit. */
+static void
+init_meters(struct world_tenant *t, struct rng *rng)
+{
+    t->limited = rng_chance(rng, 50);
+    t->counted = rng_chance(rng, 40);
+    t->mbps = 1000 + rng_below(rng, UPLINK_MBPS - 999);
+    t->burst_kib = 64 + rng_below(rng, 1000);
+    t->kpps = 1000 + rng_below(rng, 10000);
+    t->burst_packets = 1000 + rng_below(rng, 100000);
+}
+
 static void
 init_tenants(struct world *w, struct rng *rng)
 {
     w->n_tenants = 1 + rng_below(rng, MAX_TENANTS);
     for (int i = 0; i < w->n_tenants; i++) {
         w->tenants[i].allow = rng_chance(rng, 30);
-        w->tenants[i].limited = rng_chance(rng, 50);
-        w->tenants[i].counted = rng_chance(rng, 40);
+        init_meters(&w->tenants[i], rng);
         for (int j = 0; j < w->n_tenants; j++) {
             w->tenants[i].peers |= (j != i && rng_chance(rng, 80)) << j;
         }

@@ -25,6 +25,12 @@
 /* The node that is compiled for.  Some endpoints are on others. */
 #define WORLD_NODE "n1"
 
+/* What tenants without a limit have. */
+enum { UPLINK_MBPS = 100000, UPLINK_BURST_KIB = 256 };
+
+/* Of network "nN"; less than 256. */
+#define WORLD_VNI(N) (100 + (N))
+
 /* Endpoint "eN" has interface "iN", whose OpenFlow port is N + 1. */
 enum { TUNNEL_PORT = 30 };
 enum {
@@ -43,7 +49,9 @@ enum {
 };
 
 struct world_tenant {
-    bool left_out, allow, limited, counted;
+    bool left_out, allow;
+    bool limited, counted;      /* It has "bandwidth", "limits". */
+    int mbps, burst_kib, kpps, burst_packets;
     unsigned int peers;         /* 1-bits: tenants. */
 };
 
@@ -109,10 +117,19 @@ void world_init(struct world *, uint64_t seed);
 /* The intent, in the arena. */
 const char *world_text(const struct world *, struct arena *);
 
+/* The names of a rule's 'service' and of an endpoint's 'node'. */
+const char *world_service_name(int service);
+const char *world_node_name(int node);
+
 void world_compile(const struct world *, struct compiled *);
 
 /* Fills 'prog' and 'plan' of what has a policy, for 'node'. */
 void compiled_lower(struct compiled *, const char *node);
+
+/* Returns NULL, or what the policy or the plan for WORLD_NODE say otherwise
+ * than the world: endpoints, sets of rules, consent, classes, services,
+ * meters.  Of the built-in services only the names are compared. */
+const char *world_check(const struct world *, const struct compiled *);
 
 /* Prints the intent and the program, parses the texts and lowers them.
  * Returns NULL, or what is no longer the same. */

@@ -1,0 +1,346 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "world.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util.h"
+
+/* All judges of packets stand on the same policy, and no packet shows a
+ * meter's rate.  So these are held against what the world knows it wrote, by
+ * computations of its own. */
+
+struct check {
+    const struct world *w;
+    const struct compiled *c;
+};
+
+/* The number N of what is named "eN", "nN", "tN" or "sN". */
+static int
+number_of(const char *name)
+{
+    return atoi(name + 1);
+}
+
+static bool
+is_there(const struct world *w, const struct world_endpoint *e)
+{
+    return (!e->left_out
+            && !w->tenants[w->networks[e->network].tenant].left_out);
+}
+
+static bool
+choice_fits(const struct world *w, const struct world_rule *rule,
+            const struct world_selector *s, int choice, int endpoint)
+{
+    const struct world_endpoint *e = &w->endpoints[endpoint];
+    int tenant = rule->tenant >= 0 ? rule->tenant : s->choices[choice].tenant;
+    int network = s->choices[choice].network;
+    int only = s->choices[choice].endpoint;
+    int role = s->choices[choice].role, tier = s->choices[choice].tier;
+
+    return (w->networks[e->network].tenant == tenant
+            && (network < 0 || network == e->network)
+            && (only < 0 || only == endpoint)
+            && (role < 0 || role == e->role)
+            && (tier < 0 || tier == e->tier));
+}
+
+/* 1-bits: the endpoints that a side of 'rule' selects. */
+static unsigned int
+selected(const struct world *w, const struct world_rule *rule,
+         const struct world_selector *s)
+{
+    unsigned int set = 0;
+
+    for (int i = 0; i < w->n_endpoints; i++) {
+        for (int j = 0; j < s->n && is_there(w, &w->endpoints[i]); j++) {
+            set |= (unsigned int) choice_fits(w, rule, s, j, i) << i;
+        }
+    }
+    return set;
+}
+
+/* 1-bits: the endpoints of a tenant. */
+static unsigned int
+all_of(const struct world *w, int tenant)
+{
+    unsigned int set = 0;
+
+    for (int i = 0; i < w->n_endpoints; i++) {
+        const struct world_endpoint *e = &w->endpoints[i];
+
+        set |= (unsigned int) (is_there(w, e) && w->networks[e->network].tenant
+                               == tenant) << i;
+    }
+    return set;
+}
+
+static bool
+is_set(const endpoint_vec *endpoints, unsigned int set)
+{
+    for (size_t i = 0; i < endpoints->n; i++) {
+        unsigned int bit = 1u << number_of(endpoints->v[i]->intent->name.s);
+
+        if (!(set & bit)) {
+            return false;       /* Or it is there twice. */
+        }
+        set &= ~bit;
+    }
+    return !set;
+}
+
+static const struct policy_rule *
+find_rule(const struct compiled *c, const char *name)
+{
+    for (size_t i = 0; i < c->policy->rules.n; i++) {
+        if (!strcmp(c->policy->rules.v[i]->name, name)) {
+            return c->policy->rules.v[i];
+        }
+    }
+    return NULL;
+}
+
+/* Does each tenant that a side of the peering names list each of the other
+ * side's? */
+static bool
+is_consented(const struct world *w, const struct world_rule *rule)
+{
+    for (int i = 0; rule->tenant < 0 && i < rule->from.n; i++) {
+        for (int j = 0; j < rule->to.n; j++) {
+            int from = rule->from.choices[i].tenant;
+            int to = rule->to.choices[j].tenant;
+
+            if (!(w->tenants[from].peers & 1u << to)
+                || !(w->tenants[to].peers & 1u << from)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool
+class_fits(const struct world *w, const struct world_rule *rule,
+           const struct policy_class *class)
+{
+    return (rule->class < 0 ? !class
+            : class && class->dscp == w->classes[rule->class].dscp
+              && class->queue == w->classes[rule->class].queue);
+}
+
+/* Of the world's own services; the built-in ones are by name. */
+static bool
+service_fits(const struct world *w, const struct world_rule *rule,
+             const struct policy_service *service)
+{
+    if (rule->service < 0 || !service) {
+        return rule->service < 0 && !service;
+    } else if (strcmp(service->name, world_service_name(rule->service))) {
+        return false;
+    }
+    for (int i = 0; i < 2 && rule->service >= N_BUILTIN_LINES; i++) {
+        int own = rule->service - N_BUILTIN_LINES;
+        const struct service_match *m = &service->matches.v[i];
+
+        if (service->matches.n != 2
+            || m->protocol != (w->services[own].udp ? IPPROTO_UDP
+                               : IPPROTO_TCP)
+            || m->ports.first != w->services[own].first[i]
+            || m->ports.last != (i ? w->services[own].last[i]
+                                 : w->services[own].first[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const char *
+check_rule(const struct check *check, int number)
+{
+    const struct world *w = check->w;
+    const struct world_rule *rule = &w->rules[number];
+    const char *name = (rule->tenant < 0
+                        ? arena_printf(check->c->arena, "peering:r%d", number)
+                        : arena_printf(check->c->arena, "t%d/r%d",
+                                       rule->tenant, number));
+    const struct policy_rule *policy = find_rule(check->c, name);
+    const char *wrong
+        = (!policy ? "is not there"
+           : policy->kind != (rule->tenant < 0 ? RULE_PEERING
+                              : rule->deny ? RULE_DENY : RULE_ALLOW)
+           ? "is of another kind"
+           : !is_set(&policy->from, selected(w, rule, &rule->from))
+           ? "is from other endpoints"
+           : !is_set(&policy->to, selected(w, rule, &rule->to))
+           ? "is to other endpoints"
+           : !is_consented(w, rule) ? "has not everybody's consent"
+           : !class_fits(w, rule, policy->class) ? "has another class"
+           : !service_fits(w, rule, policy->service) ? "has another service"
+           : NULL);
+
+    return wrong ? arena_printf(check->c->arena, "rule %s %s", name, wrong)
+           : NULL;
+}
+
+static const char *
+check_rules(const struct check *check)
+{
+    const struct world *w = check->w;
+    const char *wrong = NULL;
+    size_t n = 0;
+
+    for (int i = 0; i < w->n_rules && !wrong; i++) {
+        if (!w->rules[i].left_out
+            && !(w->rules[i].tenant >= 0
+                 && w->tenants[w->rules[i].tenant].left_out)) {
+            wrong = check_rule(check, i);
+            n++;
+        }
+    }
+    for (int i = 0; i < w->n_tenants && !wrong; i++) {
+        if (w->tenants[i].allow && !w->tenants[i].left_out) {
+            const struct policy_rule *rule
+                = find_rule(check->c, arena_printf(check->c->arena,
+                                                   "t%d/(default)", i));
+
+            wrong = (rule && rule->kind == RULE_DEFAULT
+                     && is_set(&rule->from, all_of(w, i))
+                     && is_set(&rule->to, all_of(w, i)) ? NULL
+                     : "a tenant's default is not what it says");
+            n++;
+        }
+    }
+    return (wrong ? wrong : n != check->c->policy->rules.n
+            ? "there are rules that nobody wrote" : NULL);
+}
+
+static const char *
+check_endpoint(const struct check *check, const struct policy_endpoint *e)
+{
+    int number = number_of(e->intent->name.s);
+    int network = check->w->endpoints[number].network;
+    const struct world_network *n = &check->w->networks[network];
+    struct eth_addr gateway = ETH_ADDR_C(0a,b1,7d,00,00,00);
+    int server = (n->dhcp_server < 0
+                  || check->w->endpoints[n->dhcp_server].left_out ? -1
+                  : n->dhcp_server);
+
+    gateway.ea[5] = WORLD_VNI(network);
+    return (e->bound != check->w->endpoints[number].bound
+            ? "an endpoint is bound, or not, against the intent"
+            : e->bound && strcmp(e->node->name.s, world_node_name(
+                check->w->endpoints[number].node))
+            ? "an endpoint is on another node"
+            : number_of(e->network->intent->name.s) != network
+              || number_of(e->tenant->name) != n->tenant
+            ? "an endpoint is in another network or tenant"
+            : memcmp(&e->network->gateway_mac, &gateway, sizeof gateway)
+            ? "a gateway has another MAC"
+            : (e->network->dhcp_server
+               ? number_of(e->network->dhcp_server->intent->name.s) : -1)
+              != server
+            ? "a network has another DHCP server" : NULL);
+}
+
+static const char *
+check_endpoints(const struct check *check)
+{
+    const struct policy *policy = check->c->policy;
+    const char *wrong = NULL;
+
+    for (size_t i = 0; i < policy->tenants.n; i++) {
+        const struct policy_tenant *tenant = policy->tenants.v[i];
+        unsigned int missing = all_of(check->w, number_of(tenant->name));
+
+        for (size_t j = 0; j < tenant->endpoints.n && !wrong; j++) {
+            const struct policy_endpoint *e = tenant->endpoints.v[j];
+
+            missing ^= 1u << number_of(e->intent->name.s);
+            wrong = check_endpoint(check, e);
+        }
+        wrong = (wrong ? wrong : missing ? "a tenant has other endpoints"
+                 : NULL);
+    }
+    return wrong;
+}
+
+static bool
+is_here(const struct world *w, int tenant)
+{
+    for (int i = 0; i < w->n_endpoints; i++) {
+        const struct world_endpoint *e = &w->endpoints[i];
+
+        if (is_there(w, e) && e->bound && !e->node
+            && w->networks[e->network].tenant == tenant) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Is there one such meter, or none if that is not 'wanted'? */
+static bool
+has_meter(const struct plan *plan, int tenant, bool wanted, bool packets,
+          uint64_t rate, uint32_t burst)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < plan->meters.n; i++) {
+        const struct plan_meter *m = &plan->meters.v[i];
+        bool counts_packets = m->id >= PLAN_METER_ID(true, 0);
+
+        if (number_of(m->name) != tenant || counts_packets != packets) {
+            continue;
+        }
+        if (m->packets != packets || m->rate != rate || m->burst != burst) {
+            return false;
+        }
+        n++;
+    }
+    return n == wanted;
+}
+
+/* Meters of bits are in kbps and whole kbit of 1000 bits. */
+static const char *
+check_meters(const struct check *check)
+{
+    const struct world *w = check->w;
+    const struct plan *plan = &check->c->plan;
+
+    for (int i = 0; i < w->n_tenants; i++) {
+        const struct world_tenant *t = &w->tenants[i];
+        bool here = !t->left_out && is_here(w, i);
+        uint64_t mbps = t->limited ? t->mbps : UPLINK_MBPS;
+        uint64_t kib = t->limited ? t->burst_kib : UPLINK_BURST_KIB;
+
+        if (!has_meter(plan, i, here, false, mbps * 1000,
+                       (kib * 1024 * 8 + 999) / 1000)) {
+            return arena_printf(plan->arena, "tenant t%d has another "
+                                "bandwidth", i);
+        } else if (!has_meter(plan, i, here && t->counted, true,
+                              t->kpps * 1000, t->burst_packets)) {
+            return arena_printf(plan->arena, "tenant t%d has another limit of "
+                                "packets", i);
+        }
+    }
+    return NULL;
+}
+
+const char *
+world_check(const struct world *w, const struct compiled *c)
+{
+    const struct check check = { w, c };
+    const char *wrong = check_endpoints(&check);
+
+    wrong = wrong ? wrong : check_rules(&check);
+    return wrong ? wrong : check_meters(&check);
+}
