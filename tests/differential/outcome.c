@@ -51,6 +51,8 @@ outcome_call_meter(struct outcome *o, uint32_t id, uint32_t *meter)
         *meter = id;
     } else if (o->counter) {
         o->broken = "it is counted twice";
+    } else if (o->tracked.n || o->committed.n || o->n_out) {
+        o->broken = "it is counted after it was tracked or answered";
     } else {
         o->counter = id;
     }

@@ -50,7 +50,8 @@ struct outcome {
 struct delivery *outcome_deliver(struct outcome *, ofp_port_t port,
                                  uint32_t meter, uint32_t queue);
 
-/* Notes that meter 'id' is called: 'meter' or 'o->counter' is it then. */
+/* Notes that meter 'id' is called: 'meter' or 'o->counter' is it then.  'o' is
+ * broken if a packet is counted twice, or late. */
 void outcome_call_meter(struct outcome *, uint32_t id, uint32_t *meter);
 
 /* Adds 'zone'; 'o' is broken if there are too many. */
