@@ -419,6 +419,22 @@ outcome_compare(const struct compiled *compiled, const struct question *q,
             : m.allow ? compare_allowed(&c) : compare_denied(&c));
 }
 
+const char *
+outcome_compare_relayed(const struct compiled *compiled,
+                        const struct question *q, const struct outcome *there,
+                        struct arena *arena)
+{
+    struct meaning_question mq = ask(compiled, q);
+    struct meaning m = meaning_judge(compiled->policy, &mq);
+    struct comparison c = { compiled, q, &mq, &m, there, arena };
+
+    return (there->n_out != 1 ? "it is dropped"
+            : there->out[0].port != u16_to_ofp(endpoint_port(m.to))
+            ? arena_printf(arena, "it goes to port %u, not to %s",
+                           there->out[0].port, m.to->name)
+            : compare_packets(&c, &there->out[0], m.dscp));
+}
+
 bool
 question_is_tracked(const struct compiled *compiled, const struct question *q)
 {

@@ -70,6 +70,14 @@ struct flow outcome_packet(const struct flow *sent, const struct meaning *,
 const char *outcome_compare(const struct compiled *, const struct question *,
                             const struct outcome *, struct arena *);
 
+/* As outcome_compare(), of what the question's packet, which leaves for
+ * another node, meets 'there': its receiver gets what the sender's node means
+ * it to get. */
+const char *outcome_compare_relayed(const struct compiled *,
+                                    const struct question *,
+                                    const struct outcome *there,
+                                    struct arena *);
+
 /* Does the packet go through connection tracking? */
 bool question_is_tracked(const struct compiled *, const struct question *);
 

@@ -102,11 +102,12 @@ compare_delivery(struct relay *r, const struct compiled *c,
     tables_run(r->nodes[i].tables, &there, &outcome);
     difference = outcome_compare(&r->nodes[i].compiled, &there, &outcome,
                                  c->arena);
+    if (!difference) {
+        difference = outcome_compare_relayed(c, q, &outcome, c->arena);
+    }
     return (difference
             ? arena_printf(c->arena, "on the other node: %s", difference)
-            : !outcome.n_out ? "the other node drops it"
-            : outcome.out[0].packet.nw_tos != packet->nw_tos
-            ? "the other node gives it another DSCP" : NULL);
+            : NULL);
 }
 
 const char *

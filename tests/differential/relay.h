@@ -30,7 +30,7 @@ void relay_destroy(struct relay *);
 
 /* If 'o', which became of 'q' on the node of 'c', left by tunnel: asks the
  * node that it went to.  Returns NULL if that delivers it as the policy says,
- * with the same DSCP. */
+ * to the receiver and with the headers that the sender's node means. */
 const char *relay_compare(struct relay *, const struct compiled *,
                           const struct question *, const struct outcome *);
 
