@@ -68,6 +68,7 @@ libbulkhead_a_SOURCES = \
 	compiler/push/changes.c \
 	compiler/push/drops.c \
 	compiler/push/drops.h \
+	compiler/push/fit.c \
 	compiler/push/flows.c \
 	compiler/push/flows.h \
 	compiler/push/ovsdb.c \

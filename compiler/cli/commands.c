@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backend/backend.h"
 #include "base/diag.h"
@@ -28,7 +29,12 @@ enum { DEFAULT_TIMEOUT = 10 };  /* Seconds. */
 void
 cli_print_error(const char *reason)
 {
-    fprintf(stderr, "bulkhead: %s\n", reason);
+    for (const char *line = reason; *line; line += *line == '\n') {
+        int n = strcspn(line, "\n");
+
+        fprintf(stderr, "bulkhead: %.*s\n", n, line);
+        line += n;
+    }
 }
 
 static void
@@ -169,25 +175,35 @@ cmd_check(const struct cli_options *options)
 }
 
 static void
-print_diff(const struct plan *plan, const struct cli_options *options,
-           const struct push_diff *diff, bool applied)
+print_counts(const struct push_diff *diff, bool applied)
 {
-    printf("%s on %s: ", plan->node, options->bridge);
-    if (diff->unfit) {
-        printf("not as intended: %s\n", diff->unfit);
-    } else if (!(diff->flows_added + diff->flows_changed
-                 + diff->flows_deleted + diff->meters_added
-                 + diff->meters_deleted)) {
-        printf("%s, %zu flows, %zu meters\n",
-               diff->foreign_flows ? "as intended but for flows of others"
-               : "as intended", diff->flows_same, diff->meters_same);
-    } else {
+    if (diff->flows_added || diff->flows_changed || diff->flows_deleted
+        || diff->meters_added || diff->meters_deleted) {
         printf("flows %s%zu added, %zu changed, %zu"
                " deleted, %zu kept; meters %zu added, %zu"
                " deleted, %zu kept\n",
                applied ? "" : "to be ", diff->flows_added,
                diff->flows_changed, diff->flows_deleted, diff->flows_same,
                diff->meters_added, diff->meters_deleted, diff->meters_same);
+    } else {
+        printf("%s, %zu flows, %zu meters\n",
+               diff->unfit.n ? "flows and meters as intended"
+               : diff->foreign_flows ? "as intended but for flows of others"
+               : "as intended", diff->flows_same, diff->meters_same);
+    }
+}
+
+static void
+print_diff(const struct plan *plan, const struct cli_options *options,
+           const struct push_diff *diff, bool applied)
+{
+    for (size_t i = 0; i < diff->unfit.n; i++) {
+        printf("%s on %s: not as intended: %s\n", plan->node,
+               options->bridge, diff->unfit.v[i]);
+    }
+    if (diff->compared) {
+        printf("%s on %s: ", plan->node, options->bridge);
+        print_counts(diff, applied);
     }
     if (diff->foreign_flows) {
         fprintf(stderr, "bulkhead: warning: bridge %s holds flows of others "

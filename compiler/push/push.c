@@ -15,7 +15,6 @@
 
 #include "dirs.h"
 #include "lockfile.h"
-#include "openvswitch/ofp-meter.h"
 #include "openvswitch/ofpbuf.h"
 #include "openvswitch/vconn.h"
 #include "push/run.h"
@@ -24,9 +23,6 @@
 #include "util.h"
 
 enum { MAX_FOREIGN_SHOWN = 3 };
-
-/* A frame of 64 bytes takes 512 ns at 1 Gbps. */
-enum { MAX_METER_RESOLUTION_NS = 1000 };
 
 /* Is there nothing that push_apply() could mend? */
 static bool
@@ -39,7 +35,7 @@ nothing_to_do(const struct push_diff *diff)
 bool
 push_diff_is_empty(const struct push_diff *diff)
 {
-    return nothing_to_do(diff) && !diff->unfit && !diff->foreign_flows;
+    return nothing_to_do(diff) && !diff->unfit.n && !diff->foreign_flows;
 }
 
 const char *
@@ -49,91 +45,6 @@ push_errno(struct push *push, const char *what, int error)
                         push->target->bridge, what,
                         ofperr_is_valid(error) ? ofperr_to_string(error)
                         : ovs_retval_to_string(error));
-}
-
-/* Returns why the bridge is not one that the plan can go onto, or NULL. */
-static const char *
-check_bridge(struct push *push)
-{
-    struct arena *arena = push->arena;
-    const char *bridge = push->target->bridge;
-    const char *type = push->info.datapath_type;
-    const char *missing = "";
-
-    if (strcmp(type, "netdev") && strcmp(type, "dummy")) {
-        return arena_printf(arena, "bridge %s is not of the userspace "
-                            "datapath; ovs-vsctl set bridge %s "
-                            "datapath_type=netdev", bridge, bridge);
-    } else if (!push->info.has_openflow14) {
-        return arena_printf(arena, "bridge %s does not speak OpenFlow 1.4; "
-                            "ovs-vsctl add bridge %s protocols OpenFlow14",
-                            bridge, bridge);
-    } else if (push->info.may_be_in_band) {
-        /* connmgr's in-band flows stand above all others, let anyone talk to
-         * the controller's or manager's address with NORMAL, and are hidden
-         * from OpenFlow. */
-        return arena_printf(arena, "bridge %s has a controller or manager "
-                            "that may be in-band, past all tables; ovs-vsctl "
-                            "set bridge %s other_config:disable-in-band=true",
-                            bridge, bridge);
-    } else if (strcmp(push->info.fail_mode, "secure")) {
-        return arena_printf(arena, "bridge %s forwards by itself when it has "
-                            "no flows; ovs-vsctl set-fail-mode %s secure",
-                            bridge, bridge);
-    }
-    for (size_t i = 0; i < push->plan->ports.n; i++) {
-        const char *name = push->plan->ports.v[i];
-
-        if (!strcmp(name, bridge)) {
-            return arena_printf(arena, "bridge %s is itself an interface that "
-                                "the intent binds, which has the node's own "
-                                "traffic; bind the endpoint to another",
-                                bridge);
-        }
-        if (ofputil_port_map_get_number(&push->info.ports, name)
-            == OFPP_NONE) {
-            missing = arena_printf(arena, "%s %s", missing, name);
-        }
-    }
-    return (!missing[0] ? push_check_tunnel(push)
-            : arena_printf(arena, "bridge %s lacks interfaces that the "
-                           "intent binds:%s; ovs-vsctl add-port them, or "
-                           "take \"interface\" off their endpoints", bridge,
-                           missing));
-}
-
-/* Meters of the switch must keep a burst of a few frames.  Those of Open
- * vSwitch without our patches pass nothing if the burst is less than what the
- * rate delivers in a millisecond.  Sets 'unfit' if they are of that kind;
- * returns why it is not known, or NULL. */
-static const char *
-check_meters(struct push *push)
-{
-    struct ofputil_microburst_features features = { .resolution_ns = 0 };
-    struct ovs_list replies;
-    int error = session_multipart(
-        push->vconn, ofputil_encode_meter_request(
-            SESSION_VERSION, OFPUTIL_MICROBURST_FEATURES, 0),
-        OFPTYPE_MICROBURST_FEATURES_STATS_REPLY, push->deadline, &replies);
-    struct ofpbuf *reply;
-
-    if (error && !ofperr_is_valid(error)) {
-        return push_errno(push, "asking what its meters can do", error);
-    }
-    LIST_FOR_EACH (reply, list_node, &replies) {
-        ofputil_decode_microburst_features(reply->data, &features);
-    }
-    ofpbuf_list_delete(&replies);
-    if (!features.resolution_ns
-        || features.resolution_ns > MAX_METER_RESOLUTION_NS) {
-        push->diff->unfit = arena_printf(
-            push->arena, "bridge %s is on an Open vSwitch whose meters "
-            "cannot keep bursts below a millisecond (\"ovs-ofctl -O "
-            "OpenFlow14 microburst-features %s\"); run the ovs-vswitchd with "
-            "Bulkhead's patches there", push->target->bridge,
-            push->target->bridge);
-    }
-    return NULL;
 }
 
 /* Decides under which id each meter of the plan is, or will be, on the
@@ -163,12 +74,11 @@ place_meters(struct push *push)
             /* An unused one there is a leftover that goes first. */
             chosen = held[0] && held[0]->used ? 1 : 0;
             if (held[chosen] && held[chosen]->used) {
-                push->diff->unfit = arena_printf(
-                    plan->arena, "bridge %s has flows with Bulkhead's mark "
-                    "that call both meters of tenant %s, %"PRIu32" and %"
-                    PRIu32"; ovs-ofctl del-meter one of them",
-                    push->target->bridge, m->name, candidates[0],
-                    candidates[1]);
+                push_unfit(push, "bridge %s has flows with Bulkhead's mark "
+                           "that call both meters of tenant %s, %"PRIu32
+                           " and %"PRIu32"; ovs-ofctl del-meter one of them",
+                           push->target->bridge, m->name, candidates[0],
+                           candidates[1]);
             }
         }
         push->ids[i] = candidates[chosen];
@@ -202,16 +112,20 @@ push_prepare(struct push *push)
                                           &push->info);
     int error;
 
-    if (!reason) {
-        push->diff->unfit = check_bridge(push);
-        if (push->diff->unfit) {
-            return NULL;
-        }
-        reason = plan_to_flows(push->plan, &push->info.ports, &push->wanted);
+    if (reason) {
+        return reason;
     }
-    reason = reason ? reason : push_connect(push);
-    reason = reason ? reason : check_meters(push);
-    if (reason || push->diff->unfit) {
+    push_check_bridge(push);
+    if (!push->info.has_openflow14) {
+        return NULL;
+    }
+    reason = push_connect(push);
+    reason = reason ? reason : push_check_switch(push);
+    if (reason || !push->comparable) {
+        return reason;
+    }
+    reason = plan_to_flows(push->plan, &push->info.ports, &push->wanted);
+    if (reason) {
         return reason;
     }
     error = switch_to_flows(push->vconn, push->deadline, &push->live);
@@ -219,6 +133,7 @@ push_prepare(struct push *push)
         return push_errno(push, "reading flows and meters", error);
     }
     place_meters(push);
+    push->diff->compared = true;
     return NULL;
 }
 
@@ -254,12 +169,10 @@ compare_flows(struct push *push, struct ovs_list *changes,
         struct flow_entry *live = flow_find(&push->live, flow);
 
         if (live && !flow_is_ours(live)) {
-            diff->unfit = arena_printf(
-                push->arena, "bridge %s has a flow of somebody else "
-                "(cookie %#"PRIx64") where this must go: %s; ovs-ofctl "
-                "del-flows it, or change its match", push->target->bridge,
-                live->cookie, flow->text);
-            return;
+            push_unfit(push, "bridge %s has a flow of somebody else "
+                       "(cookie %#"PRIx64") where this must go: %s; "
+                       "ovs-ofctl del-flows it, or change its match",
+                       push->target->bridge, live->cookie, flow->text);
         } else if (live && flow_same(live, flow)) {
             diff->flows_same++;
         } else {
@@ -306,11 +219,10 @@ compare_meters(struct push *push)
     HMAP_FOR_EACH (meter, node, &push->live.meters) {
         /* Deleting a meter deletes the flows that call it. */
         if (meter->used_by_others && !push_keeps_meter(push, meter)) {
-            push->diff->unfit = arena_printf(
-                push->arena, "bridge %s has a flow of somebody else "
-                "that calls meter %"PRIu32", which is Bulkhead's and must "
-                "go; ovs-ofctl del-flows it, or let it call another meter",
-                push->target->bridge, meter->id);
+            push_unfit(push, "bridge %s has a flow of somebody else "
+                       "that calls meter %"PRIu32", which is Bulkhead's and "
+                       "must go; ovs-ofctl del-flows it, or let it call "
+                       "another meter", push->target->bridge, meter->id);
         }
     }
 }
@@ -325,6 +237,19 @@ push_lock(const struct push_target *target, struct lockfile **lock)
 
     free(name);
     return error;
+}
+
+/* All that makes the bridge unfit, a line each. */
+static const char *
+join_unfit(const struct push *push)
+{
+    const plan_names *unfit = &push->diff->unfit;
+    const char *lines = unfit->v[0];
+
+    for (size_t i = 1; i < unfit->n; i++) {
+        lines = arena_printf(push->arena, "%s\n%s", lines, unfit->v[i]);
+    }
+    return lines;
 }
 
 static const char *
@@ -347,14 +272,14 @@ push_run(const struct push_target *target, const struct plan *plan,
     switch_state_init(&push.wanted);
     switch_state_init(&push.live);
     reason = push_prepare(&push);
-    if (!reason && !diff->unfit) {
+    if (!reason && diff->compared) {
         about = xcalloc(1 + hmap_count(&push.wanted.flows)
                         + hmap_count(&push.live.flows), sizeof *about);
         compare_flows(&push, &changes, about);
         compare_meters(&push);
     }
-    if (!reason && apply && diff->unfit) {
-        reason = diff->unfit;
+    if (!reason && apply && diff->unfit.n) {
+        reason = join_unfit(&push);
     } else if (!reason && apply && !nothing_to_do(diff)) {
         reason = push_changes(&push, &changes, about);
     }

@@ -30,6 +30,11 @@ struct push_target {
 
 /* What the bridge lacks, or has too much, against the plan. */
 struct push_diff {
+    /* Why the plan cannot go onto the bridge as it is, each with the remedy.
+     */
+    plan_names unfit;
+
+    bool compared;              /* Else all that follows is 0. */
     size_t flows_added, flows_changed, flows_deleted, flows_same;
     size_t meters_added, meters_deleted, meters_same;
 
@@ -37,10 +42,6 @@ struct push_diff {
      * may pass what the plan does not. */
     size_t foreign_flows;
     const char *foreign;        /* The first few, or NULL. */
-
-    /* Why the plan cannot go onto the bridge as it is, with the remedy, or
-     * NULL.  The numbers above are then 0. */
-    const char *unfit;
 };
 
 /* Does the bridge hold the plan, and nobody else's flows in its tables? */
@@ -48,8 +49,8 @@ bool push_diff_is_empty(const struct push_diff *);
 
 /* Each fills '*diff' and returns NULL, or returns the reason why the switch
  * or database could not be reached or refused; then nothing has changed.  An
- * unfit bridge is a refusal to push_apply() and a difference to
- * push_status().  Texts are in 'plan->arena'. */
+ * unfit bridge is a refusal to push_apply(), with a line for each cause, and a
+ * difference to push_status().  Texts are in 'plan->arena'. */
 const char *push_apply(const struct push_target *, const struct plan *,
                        struct push_diff *);
 const char *push_status(const struct push_target *, const struct plan *,

@@ -7,8 +7,8 @@
 #ifndef PUSH_RUN_H
 #define PUSH_RUN_H 1
 
-/* Between push.c, which compares, changes.c, which changes, and drops.c, which
- * counts. */
+/* Between push.c, which compares, fit.c, which looks whether the bridge is one
+ * for a plan, changes.c, which changes, and drops.c, which counts. */
 
 #include "push/flows.h"
 #include "push/ovsdb.h"
@@ -24,6 +24,7 @@ struct push {
     struct bridge_info info;
     struct vconn *vconn;
     struct switch_state wanted, live;
+    bool comparable;            /* Has the bridge what flows refer to? */
 
     /* For each meter of the plan: the id in the plan, the id on the switch,
      * and whether it is there already. */
@@ -36,6 +37,18 @@ bool push_keeps_meter(const struct push *, const struct meter_entry *);
 
 /* Opens 'vconn'.  Returns NULL, or why not. */
 const char *push_connect(struct push *);
+
+/* Notes the formatted text in 'diff->unfit'. */
+void push_unfit(struct push *, const char *format, ...)
+    OVS_PRINTF_FORMAT(2, 3);
+
+/* Notes what of the database makes the bridge unfit, and sets 'comparable'.
+ */
+void push_check_bridge(struct push *);
+
+/* Notes what of the switch, which is connected, makes it unfit.  Returns why
+ * that is not known, or NULL. */
+const char *push_check_switch(struct push *);
 
 /* Returns why the bridge's tunnel port is not the plan's, or NULL. */
 const char *push_check_tunnel(const struct push *);

@@ -211,6 +211,9 @@ test_unfit() {
         set-manager tcp:127.0.0.1:1
     check 'a manager that may be in-band: 3' says 'disable-in-band=true' 3 \
         bulkhead_on apply br0
+    ovs-vsctl set-fail-mode br0 standalone -- set bridge br0 protocols=[]
+    check 'all that makes it unfit is listed: 4' lists_all
+    ovs-vsctl set-fail-mode br0 secure
     ovs-vsctl del-manager -- set bridge br0 protocols=[] -- \
         set-controller br0 tcp:127.0.0.1:1
     check 'a controller that may be in-band: 3' says 'disable-in-band' 3 \
@@ -220,6 +223,19 @@ test_unfit() {
     ovs-vsctl del-controller br0 -- remove bridge br0 other_config \
         disable-in-band
     check 'apply after the refusals' exits 0 bulkhead_on apply br0
+}
+
+# Two settings and a port are wrong at once; apply refuses for each.
+lists_all() {
+    local changed
+    changed=$(with 's/"pf0vf5"/"not-there"/')
+    bulkhead_on apply br0 "$changed" 2>"$switch_dir/refusals" && return 1
+    cat "$switch_dir/refusals"
+    [ "$(grep -c '^bulkhead: bridge br0 ' "$switch_dir/refusals")" = 3 ] &&
+        says 'secure, then apply' 4 bulkhead_on status br0 "$changed" &&
+        says 'disable-in-band=true' 4 bulkhead_on status br0 "$changed" &&
+        says 'not-there' 4 bulkhead_on status br0 "$changed" &&
+        says 'to be ' 4 bulkhead_on status br0
 }
 
 # What the switch refuses in the end takes nothing with it.

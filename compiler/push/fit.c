@@ -1,0 +1,140 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "push/run.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "openvswitch/ofp-meter.h"
+#include "openvswitch/ofpbuf.h"
+#include "push/session.h"
+#include "util.h"
+
+/* A frame of 64 bytes takes 512 ns at 1 Gbps. */
+enum { MAX_METER_RESOLUTION_NS = 1000 };
+
+void
+push_unfit(struct push *push, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    *vec_push(push->arena, &push->diff->unfit) = arena_vprintf(push->arena,
+                                                               format, args);
+    va_end(args);
+}
+
+/* Settings of the bridge that let packets past the tables.  Open vSwitch
+ * forgets all flows when the datapath or the fail mode changes. */
+static void
+check_settings(struct push *push)
+{
+    const char *bridge = push->target->bridge;
+    const char *type = push->info.datapath_type;
+
+    if (strcmp(type, "netdev") && strcmp(type, "dummy")) {
+        push_unfit(push, "bridge %s is not of the userspace datapath; "
+                   "ovs-vsctl set bridge %s datapath_type=netdev, then apply",
+                   bridge, bridge);
+    }
+    if (!push->info.has_openflow14) {
+        push_unfit(push, "bridge %s does not speak OpenFlow 1.4; ovs-vsctl "
+                   "add bridge %s protocols OpenFlow14", bridge, bridge);
+    }
+    if (push->info.may_be_in_band) {
+        /* connmgr's in-band flows stand above all others, let anyone talk to
+         * the controller's or manager's address with NORMAL, and are hidden
+         * from OpenFlow. */
+        push_unfit(push, "bridge %s has a controller or manager that may be "
+                   "in-band, past all tables; ovs-vsctl set bridge %s "
+                   "other_config:disable-in-band=true", bridge, bridge);
+    }
+    if (strcmp(push->info.fail_mode, "secure")) {
+        push_unfit(push, "bridge %s forwards by itself when it has no flows; "
+                   "ovs-vsctl set-fail-mode %s secure, then apply", bridge,
+                   bridge);
+    }
+}
+
+/* Appends 'name' to '*missing' if the bridge does not have it. */
+static void
+check_port(struct push *push, const char *name, const char **missing)
+{
+    if (!strcmp(name, push->target->bridge)) {
+        push_unfit(push, "bridge %s is itself an interface that the intent "
+                   "binds, which has the node's own traffic; bind the "
+                   "endpoint to another", name);
+        push->comparable = false;
+    } else if (ofputil_port_map_get_number(&push->info.ports, name)
+               == OFPP_NONE) {
+        *missing = arena_printf(push->arena, "%s %s", *missing, name);
+    }
+}
+
+void
+push_check_bridge(struct push *push)
+{
+    const char *missing = "", *reason;
+
+    push->comparable = push->info.has_openflow14;
+    check_settings(push);
+    for (size_t i = 0; i < push->plan->ports.n; i++) {
+        check_port(push, push->plan->ports.v[i], &missing);
+    }
+    if (missing[0]) {
+        push_unfit(push, "bridge %s lacks interfaces that the intent binds:%s;"
+                   " ovs-vsctl add-port them, or take \"interface\" off their "
+                   "endpoints", push->target->bridge, missing);
+        push->comparable = false;
+    }
+    reason = push_check_tunnel(push);
+    if (reason) {
+        push_unfit(push, "%s", reason);
+        push->comparable = false;
+    }
+}
+
+/* Meters of the switch must keep a burst of a few frames.  Those of Open
+ * vSwitch without our patches pass nothing if the burst is less than what the
+ * rate delivers in a millisecond. */
+static const char *
+check_meters(struct push *push)
+{
+    struct ofputil_microburst_features features = { .resolution_ns = 0 };
+    struct ovs_list replies;
+    int error = session_multipart(
+        push->vconn, ofputil_encode_meter_request(
+            SESSION_VERSION, OFPUTIL_MICROBURST_FEATURES, 0),
+        OFPTYPE_MICROBURST_FEATURES_STATS_REPLY, push->deadline, &replies);
+    struct ofpbuf *reply;
+
+    if (error && !ofperr_is_valid(error)) {
+        return push_errno(push, "asking what its meters can do", error);
+    }
+    LIST_FOR_EACH (reply, list_node, &replies) {
+        ofputil_decode_microburst_features(reply->data, &features);
+    }
+    ofpbuf_list_delete(&replies);
+    if (!features.resolution_ns
+        || features.resolution_ns > MAX_METER_RESOLUTION_NS) {
+        push_unfit(push, "bridge %s is on an Open vSwitch whose meters "
+                   "cannot keep bursts below a millisecond (\"ovs-ofctl -O "
+                   "OpenFlow14 microburst-features %s\"); run the "
+                   "ovs-vswitchd with Bulkhead's patches there, then apply",
+                   push->target->bridge, push->target->bridge);
+        push->comparable = false;
+    }
+    return NULL;
+}
+
+const char *
+push_check_switch(struct push *push)
+{
+    return check_meters(push);
+}
