@@ -67,6 +67,8 @@ NEEDS_RESOLVING = {
     "mac-of-gateway": "that address follows from the VNI",
     "mac-twice": ONCE,
     "many-errors": NAME,
+    "microburst-mark-over-limit": UNIT,
+    "microburst-under-frame": UNIT,
     "multicast-of-link": ADDRESS,
     "multicast-scope": ADDRESS,
     "multicast-unicast": ADDRESS,

@@ -324,6 +324,24 @@ decode_bandwidth(struct decoder *d, const struct value *v,
     }
 }
 
+static void
+decode_microburst(struct decoder *d, const struct value *v,
+                  struct intent_microburst *microburst)
+{
+    static const struct member members[] = {
+        { "depth", false }, { "mark", false }, { "limit", false },
+        { "exceed", false }, { NULL, false },
+    };
+
+    if (v && decode_object(d, v, "microburst", members)) {
+        microburst->depth = decode_bytes(d, v, "depth");
+        microburst->mark = decode_bytes(d, v, "mark");
+        microburst->limit = decode_bytes(d, v, "limit");
+        microburst->ecn = decode_choice(d, v, "exceed", "drop", "ecn");
+        microburst->at = v;
+    }
+}
+
 /* What a tenant may have of what is limited without being sold. */
 static void
 decode_limits(struct decoder *d, const struct value *v,
@@ -369,8 +387,8 @@ decode_tenant(struct decoder *d, const struct value *v,
 {
     static const struct member members[] = {
         { "default", false }, { "peers", false }, { "bandwidth", false },
-        { "limits", false }, { "networks", true }, { "endpoints", false },
-        { "rules", false }, { NULL, false },
+        { "microburst", false }, { "limits", false }, { "networks", true },
+        { "endpoints", false }, { "rules", false }, { NULL, false },
     };
 
     tenant->name = decode_key(v);
@@ -380,6 +398,7 @@ decode_tenant(struct decoder *d, const struct value *v,
     tenant->default_allow = decode_choice(d, v, "default", "deny", "allow");
     decode_text_list(d, value_member(v, "peers"), &tenant->peers);
     decode_bandwidth(d, value_member(v, "bandwidth"), tenant);
+    decode_microburst(d, value_member(v, "microburst"), &tenant->microburst);
     decode_limits(d, value_member(v, "limits"), tenant);
 
     DECODE_EACH(d, value_member(v, "networks"), decode_map,

@@ -115,11 +115,19 @@ struct intent_endpoint {
     address_vec addresses;
 };
 
+/* What becomes of bursts; see "microburst" in docs/intents.md. */
+struct intent_microburst {
+    struct quantity depth, mark, limit;
+    bool ecn;                   /* What exceeds the bandwidth is marked? */
+    const struct value *at;     /* NULL if there is none. */
+};
+
 struct intent_tenant {
     struct text name;
     bool default_allow;
     text_vec peers;
     struct quantity limit, burst;
+    struct intent_microburst microburst;
     struct quantity packet_rate, packet_burst;
     VEC(struct intent_network) networks;
     VEC(struct intent_endpoint) endpoints;

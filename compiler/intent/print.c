@@ -257,6 +257,27 @@ put_bandwidth(struct json *object, const struct intent_tenant *tenant)
 }
 
 static void
+put_microburst(struct json *object, const struct intent_microburst *microburst)
+{
+    if (microburst->at) {
+        struct json *json = json_object_create();
+
+        if (microburst->depth.at) {
+            put_quantity(json, "depth", &microburst->depth, format_bytes);
+        }
+        if (microburst->mark.at) {
+            put_quantity(json, "mark", &microburst->mark, format_bytes);
+        }
+        if (microburst->limit.at) {
+            put_quantity(json, "limit", &microburst->limit, format_bytes);
+        }
+        json_object_put_string(json, "exceed",
+                               microburst->ecn ? "ecn" : "drop");
+        json_object_put(object, "microburst", json);
+    }
+}
+
+static void
 put_limits(struct json *object, const struct intent_tenant *tenant)
 {
     if (tenant->packet_rate.at) {
@@ -281,6 +302,7 @@ tenant_to_json(const struct intent_tenant *tenant)
                            tenant->default_allow ? "allow" : "deny");
     put_texts(object, "peers", &tenant->peers);
     put_bandwidth(object, tenant);
+    put_microburst(object, &tenant->microburst);
     put_limits(object, tenant);
     json_object_put(object, "networks",
                     NAMES_TO_JSON(&tenant->networks, network_to_json));

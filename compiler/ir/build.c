@@ -118,6 +118,11 @@ add_tenant(struct builder *b, const struct policy_tenant *policy)
                          : uplink->rate.n) / 1000;
     tenant->burst_bytes = (intent->limit.at ? intent->burst.n
                            : uplink->burst.n);
+    tenant->microburst = intent->microburst.at != NULL;
+    tenant->mark_bytes = intent->microburst.mark.n;
+    tenant->depth_bytes = intent->microburst.depth.n;
+    tenant->limit_bytes = intent->microburst.limit.n;
+    tenant->exceed_ecn = intent->microburst.ecn;
     tenant->packet_rate = intent->packet_rate.n;
     tenant->packet_burst = intent->packet_burst.n;
     *vec_push(b->arena, &b->prog->tenants) = tenant;

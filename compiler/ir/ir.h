@@ -84,6 +84,9 @@ struct ir_tenant {
                                  * that. */
     uint64_t rate_kbps;         /* Frame bytes without FCS. */
     uint64_t burst_bytes;
+    bool microburst;            /* Has it a phantom queue?  If so: */
+    uint32_t mark_bytes, depth_bytes, limit_bytes; /* 0: none. */
+    bool exceed_ecn;            /* Mark what exceeds the rate, not drop? */
     uint32_t packet_rate;       /* A second; 0: no limit. */
     uint32_t packet_burst;
     size_t n_endpoints;         /* In the program, at least 1. */

@@ -91,9 +91,33 @@ plan_flow_string(const struct plan *plan, const struct plan_flow *flow)
                         flow->match, flow->actions);
 }
 
+/* " NAME=BYTES", or nothing. */
+static const char *
+depth_string(const struct plan *plan, const char *name, uint32_t bytes)
+{
+    return bytes ? arena_printf(plan->arena, " %s=%"PRIu32, name, bytes) : "";
+}
+
+static const char *
+microburst_string(const struct plan *plan, const struct plan_meter *meter)
+{
+    return arena_printf(plan->arena, "meter=%"PRIu32",kbps,burst,stats,"
+                        "bands=type=microburst rate=%"PRIu64
+                        " burst_bytes=%"PRIu32" peak_rate=%"PRIu64
+                        "%s%s%s%s tag=%"PRIu32, meter->id, meter->rate,
+                        meter->burst, meter->rate,
+                        depth_string(plan, "mark", meter->mark),
+                        depth_string(plan, "depth", meter->depth),
+                        depth_string(plan, "limit", meter->limit),
+                        meter->ecn ? " exceed=ecn" : "", meter->tag);
+}
+
 const char *
 plan_meter_string(const struct plan *plan, const struct plan_meter *meter)
 {
+    if (meter->microburst) {
+        return microburst_string(plan, meter);
+    }
     return arena_printf(plan->arena, "meter=%"PRIu32",%s,burst,stats,"
                         "bands=type=drop,rate=%"PRIu64",burst_size=%"PRIu32,
                         meter->id, meter->packets ? "pktps" : "kbps",
@@ -104,5 +128,7 @@ bool
 plan_meter_same(const struct plan_meter *a, const struct plan_meter *b)
 {
     return (a->packets == b->packets && a->rate == b->rate
-            && a->burst == b->burst);
+            && a->burst == b->burst && a->microburst == b->microburst
+            && a->ecn == b->ecn && a->mark == b->mark && a->depth == b->depth
+            && a->limit == b->limit && a->tag == b->tag);
 }

@@ -31,14 +31,19 @@ struct plan_flow {
     const char *actions;        /* "drop"; empty is not allowed. */
 };
 
-/* A meter with one drop band, of bits or of packets.  Bits are those of the
+/* A meter with one band, of bits or of packets: a drop band, or a microburst
+ * band (docs/meters.md), whose peak rate is its rate.  Bits are those of the
  * frame without FCS. */
 struct plan_meter {
     uint32_t id;                /* See PLAN_METER_ID(). */
     const char *name;           /* The tenant. */
     bool packets;
     uint64_t rate;              /* In kbps, or packets a second. */
-    uint32_t burst;             /* In kbit, or packets. */
+    uint32_t burst;             /* In kbit, or packets; in bytes if... */
+    bool microburst;            /* ...this; then also: */
+    bool ecn;                   /* Exceed ecn, else drop. */
+    uint32_t mark, depth, limit;        /* In bytes, 0: none. */
+    uint32_t tag;               /* The tenant's number. */
 };
 
 /* Meter ids that are Bulkhead's on a bridge; all others are somebody else's.

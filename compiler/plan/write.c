@@ -107,8 +107,12 @@ meters_to_json(const struct plan *plan)
         json_object_put_string(object, "tenant", m->name);
         json_object_put(object, m->packets ? "rate_pps" : "rate_kbps",
                         json_integer_create(m->rate));
-        json_object_put(object, m->packets ? "burst_packets" : "burst_kbit",
+        json_object_put(object, m->packets ? "burst_packets"
+                        : m->microburst ? "burst_bytes" : "burst_kbit",
                         json_integer_create(m->burst));
+        if (m->microburst) {
+            json_object_put(object, "tag", json_integer_create(m->tag));
+        }
         json_array_add(array, object);
     }
     return array;

@@ -109,6 +109,57 @@ add_meters(struct push *push, push_drops_vec *drops)
     return error;
 }
 
+/* Corrects what is in '*drops' for a microburst meter: not all packets that
+ * exceed it are dropped. */
+static void
+correct_meter(push_drops_vec *drops,
+              const struct ofputil_microburst_meter_stats *stats)
+{
+    for (size_t i = 0; i < drops->n; i++) {
+        struct push_drop *drop = &drops->v[i];
+
+        if (drop->meter == stats->meter_id) {
+            drop->packets = drop->bytes = 0;
+            for (size_t j = 0; j < stats->n_bands; j++) {
+                const struct ofputil_microburst_stats *s
+                    = &stats->bands[j].stats;
+
+                drop->packets += s->dropped.packets + s->capped.packets;
+                drop->bytes += s->dropped.bytes + s->capped.bytes;
+            }
+        }
+    }
+}
+
+/* A switch that has no microburst meters may not know the request. */
+static int
+correct_meters(struct push *push, push_drops_vec *drops)
+{
+    struct ovs_list replies;
+    struct ofpbuf bands, *msg;
+    int error = session_multipart(
+        push->vconn, ofputil_encode_meter_request(
+            SESSION_VERSION, OFPUTIL_MICROBURST_STATS, OFPM13_ALL),
+        OFPTYPE_MICROBURST_STATS_REPLY, push->deadline, &replies);
+
+    ofpbuf_init(&bands, 0);
+    LIST_FOR_EACH_POP (msg, list_node, &replies) {
+        struct ofputil_microburst_meter_stats stats;
+        int retval = 0;
+
+        while (!error && !retval) {
+            retval = ofputil_decode_microburst_stats(msg, &stats, &bands);
+            if (!retval) {
+                correct_meter(drops, &stats);
+            }
+        }
+        error = error ? error : retval == EOF ? 0 : EPROTO;
+        ofpbuf_delete(msg);
+    }
+    ofpbuf_uninit(&bands);
+    return ofperr_is_valid(error) ? 0 : error;
+}
+
 static const char *
 read_drops(struct push *push, push_drops_vec *drops)
 {
@@ -128,6 +179,7 @@ read_drops(struct push *push, push_drops_vec *drops)
     }
     add_flows(push, drops);
     error = add_meters(push, drops);
+    error = error ? error : correct_meters(push, drops);
     return error ? push_errno(push, "reading meters", error) : NULL;
 }
 

@@ -100,6 +100,27 @@ push_check_bridge(struct push *push)
     }
 }
 
+/* Returns true if the switch has all that the microburst meters of 'plan'
+ * say. */
+static bool
+keeps_microbursts(const struct plan *plan,
+                  const struct ofputil_microburst_features *features)
+{
+    const uint32_t members = OFPUTIL_MICROBURST_M_BURST_BYTES
+                             | OFPUTIL_MICROBURST_M_PEAK_RATE
+                             | OFPUTIL_MICROBURST_M_MARK
+                             | OFPUTIL_MICROBURST_M_DEPTH
+                             | OFPUTIL_MICROBURST_M_LIMIT
+                             | OFPUTIL_MICROBURST_M_TAG;
+
+    for (size_t i = 0; i < plan->meters.n; i++) {
+        if (plan->meters.v[i].microburst) {
+            return (features->members & members) == members;
+        }
+    }
+    return true;
+}
+
 /* Meters of the switch must keep a burst of a few frames.  Those of Open
  * vSwitch without our patches pass nothing if the burst is less than what the
  * rate delivers in a millisecond. */
@@ -129,6 +150,12 @@ check_meters(struct push *push)
                    "ovs-vswitchd with Bulkhead's patches there, then apply",
                    push->target->bridge, push->target->bridge);
         push->comparable = false;
+    } else if (!keeps_microbursts(push->plan, &features)) {
+        push_unfit(push, "bridge %s is on an Open vSwitch whose meters have "
+                   "no phantom queue, which a tenant's \"microburst\" needs "
+                   "(\"ovs-ofctl -O OpenFlow14 microburst-features %s\"); run "
+                   "the ovs-vswitchd with Bulkhead's patches there, then "
+                   "apply", push->target->bridge, push->target->bridge);
     }
     return NULL;
 }

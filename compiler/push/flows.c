@@ -227,6 +227,33 @@ meter_flags(const struct plan_meter *meter)
             | OFPMF13_BURST | OFPMF13_STATS);
 }
 
+/* If a meter of the switch is a microburst meter that 'limit' can say, puts it
+ * there and returns true. */
+static bool
+read_microburst(const struct ofputil_meter_config *mc,
+                struct plan_meter *limit)
+{
+    const struct ofputil_meter_band *band = &mc->bands[0];
+    const struct ofputil_microburst *mb = &band->microburst;
+
+    if (mc->n_bands != 1 || band->type != OFPMBT13_EXPERIMENTER
+        || mc->flags != meter_flags(limit) || !mb->burst_bytes
+        || mb->peak_rate != band->rate || mb->parent || mb->weight
+        || (mb->exceed != OFPUTIL_MICROBURST_DROP
+            && mb->exceed != OFPUTIL_MICROBURST_ECN)) {
+        return false;
+    }
+    limit->microburst = true;
+    limit->rate = band->rate;
+    limit->burst = mb->burst_bytes;
+    limit->ecn = mb->exceed == OFPUTIL_MICROBURST_ECN;
+    limit->mark = mb->mark;
+    limit->depth = mb->depth;
+    limit->limit = mb->limit;
+    limit->tag = mb->tag;
+    return true;
+}
+
 static void
 add_switch_meter(struct switch_state *state,
                  const struct ofputil_meter_config *mc)
@@ -240,6 +267,8 @@ add_switch_meter(struct switch_state *state,
     if (meter->simple) {
         meter->limit.rate = mc->bands[0].rate;
         meter->limit.burst = mc->bands[0].burst_size;
+    } else {
+        meter->simple = read_microburst(mc, &meter->limit);
     }
     hmap_insert(&state->meters, &meter->node, hash_int(meter->id, 0));
 }
@@ -387,9 +416,19 @@ flow_delete_message(const struct flow_entry *flow)
 struct ofpbuf *
 meter_add_message(uint32_t id, const struct plan_meter *meter)
 {
-    struct ofputil_meter_band band = {
+    struct ofputil_meter_band drop = {
         .type = OFPMBT13_DROP, .rate = meter->rate,
         .burst_size = meter->burst,
+    };
+    struct ofputil_meter_band microburst = {
+        .type = OFPMBT13_EXPERIMENTER, .rate = meter->rate,
+        .microburst = {
+            .exceed = (meter->ecn ? OFPUTIL_MICROBURST_ECN
+                       : OFPUTIL_MICROBURST_DROP),
+            .burst_bytes = meter->burst, .peak_rate = meter->rate,
+            .mark = meter->mark, .depth = meter->depth,
+            .limit = meter->limit, .tag = meter->tag,
+        },
     };
     struct ofputil_meter_mod mm = {
         .command = OFPMC13_ADD,
@@ -397,7 +436,7 @@ meter_add_message(uint32_t id, const struct plan_meter *meter)
             .meter_id = id,
             .flags = meter_flags(meter),
             .n_bands = 1,
-            .bands = &band,
+            .bands = meter->microburst ? &microburst : &drop,
         },
     };
 

@@ -60,6 +60,42 @@ check_burst(struct diags *diags, const struct quantity *burst)
     }
 }
 
+/* A depth of a queue, at most 'limit', if there is one. */
+static void
+check_depth(struct diags *diags, const struct quantity *depth,
+            const struct quantity *limit)
+{
+    if (depth->at && (depth->n < MIN_BURST || depth->n > MAX_BURST)) {
+        struct diag *d = value_error(
+            diags, depth->at,
+            depth->n < MIN_BURST ? "a full frame of %d bytes is deeper by "
+            "itself" : "this is more than any buffer holds (%d bytes)",
+            depth->n < MIN_BURST ? MIN_BURST : MAX_BURST);
+        diag_remedy(diags, d, "choose a depth from %d bytes to 1GiB",
+                    MIN_BURST);
+    } else if (depth->at && limit->at && depth->n > limit->n) {
+        struct diag *d = value_error(diags, depth->at,
+                                     "a queue is never that deep: what is "
+                                     "above \"limit\" drops");
+        diag_remedy(diags, d, "lower it to the limit, or raise the limit");
+        diag_see(diags, d, limit->at->span, "the limit");
+    }
+}
+
+static void
+check_microburst(struct diags *diags, const struct intent_microburst *m)
+{
+    check_depth(diags, &m->depth, &m->limit);
+    check_depth(diags, &m->mark, &m->limit);
+    check_depth(diags, &m->limit, &m->limit);
+    if (m->ecn && !m->limit.at) {
+        struct diag *d = value_error(diags, m->at,
+                                     "with \"exceed\": \"ecn\", nothing here "
+                                     "keeps the tenant within its bandwidth");
+        diag_remedy(diags, d, "give a \"limit\", above which packets drop");
+    }
+}
+
 static void
 check_packets(struct diags *diags, const struct intent_tenant *tenant)
 {
@@ -124,6 +160,7 @@ check_bandwidth(const struct policy *policy, struct diags *diags)
     for (size_t i = 0; i < policy->tenants.n; i++) {
         check_rate(diags, &policy->tenants.v[i]->intent->limit);
         check_burst(diags, &policy->tenants.v[i]->intent->burst);
+        check_microburst(diags, &policy->tenants.v[i]->intent->microburst);
         check_packets(diags, policy->tenants.v[i]->intent);
     }
 }

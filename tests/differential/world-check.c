@@ -309,7 +309,23 @@ has_meter(const struct plan *plan, int tenant, bool wanted, bool packets,
     return n == wanted;
 }
 
-/* Meters of bits are in kbps and whole kbit of 1000 bits. */
+/* Is what it says of bursts what the world wrote? */
+static bool
+has_microburst(const struct plan *plan, int tenant, uint32_t mark)
+{
+    for (size_t i = 0; i < plan->meters.n; i++) {
+        const struct plan_meter *m = &plan->meters.v[i];
+
+        if (number_of(m->name) == tenant && !m->packets
+            && (m->microburst != (mark != 0) || m->ecn != (mark != 0)
+                || m->mark != mark || m->limit != 2 * mark || m->depth)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Meters of bits are in kbps and whole kbit of 1000 bits, or bytes. */
 static const char *
 check_meters(const struct check *check)
 {
@@ -323,9 +339,13 @@ check_meters(const struct check *check)
         uint64_t kib = t->limited ? t->burst_kib : UPLINK_BURST_KIB;
 
         if (!has_meter(plan, i, here, false, mbps * 1000,
-                       (kib * 1024 * 8 + 999) / 1000)) {
+                       t->mark_kib ? kib * 1024
+                       : (kib * 1024 * 8 + 999) / 1000)) {
             return arena_printf(plan->arena, "tenant t%d has another "
                                 "bandwidth", i);
+        } else if (!has_microburst(plan, i, t->mark_kib * 1024)) {
+            return arena_printf(plan->arena, "tenant t%d has other bursts",
+                                i);
         } else if (!has_meter(plan, i, here && t->counted, true,
                               t->kpps * 1000, t->burst_packets)) {
             return arena_printf(plan->arena, "tenant t%d has another limit of "

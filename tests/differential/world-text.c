@@ -199,6 +199,11 @@ put_tenant(struct ds *ds, const struct world *w, int i)
         ds_put_format(ds, ", \"bandwidth\": {\"limit\": \"%dMbps\", "
                       "\"burst\": \"%dKiB\"}", t->mbps, t->burst_kib);
     }
+    if (t->mark_kib) {
+        ds_put_format(ds, ", \"microburst\": {\"mark\": \"%dKiB\", "
+                      "\"limit\": \"%dKiB\", \"exceed\": \"ecn\"}",
+                      t->mark_kib, 2 * t->mark_kib);
+    }
     if (t->counted) {
         ds_put_format(ds, ", \"limits\": {\"packets\": {\"rate\": "
                       "\"%dkpps\", \"burst\": \"%dpkt\"}}", t->kpps,

@@ -74,6 +74,7 @@ init_meters(struct world_tenant *t, struct rng *rng)
     t->burst_kib = 64 + rng_below(rng, 1000);
     t->kpps = 1000 + rng_below(rng, 10000);
     t->burst_packets = 1000 + rng_below(rng, 100000);
+    t->mark_kib = t->burst_kib % 2 ? t->burst_kib / 2 : 0;
 }
 
 static void

@@ -52,6 +52,7 @@ struct world_tenant {
     bool left_out, allow;
     bool limited, counted;      /* It has "bandwidth", "limits". */
     int mbps, burst_kib, kpps, burst_packets;
+    int mark_kib;               /* Of "microburst", 0 if it has none. */
     unsigned int peers;         /* 1-bits: tenants. */
 };
 

@@ -50,8 +50,18 @@ emit_meter(struct emitter *e, const struct ir_tenant *tenant)
     meter->id = PLAN_METER_ID(false, tenant->zone);
     meter->name = tenant->name;
     meter->rate = tenant->rate_kbps;
-    /* A kbit is 1000 bits.  Rounded up: less than 125 bytes too many. */
-    meter->burst = DIV_ROUND_UP(tenant->burst_bytes * 8, 1000);
+    if (tenant->microburst) {
+        meter->microburst = true;
+        meter->burst = MIN(tenant->burst_bytes, UINT32_MAX);
+        meter->mark = tenant->mark_bytes;
+        meter->depth = tenant->depth_bytes;
+        meter->limit = tenant->limit_bytes;
+        meter->ecn = tenant->exceed_ecn;
+        meter->tag = tenant->number;
+    } else {
+        /* A kbit is 1000 bits.  Rounded up: less than 125 bytes too many. */
+        meter->burst = DIV_ROUND_UP(tenant->burst_bytes * 8, 1000);
+    }
     emit_flow(e, TABLE_METER, PRIORITY_ALLOW, REASON_PIPELINE,
               FORMAT(e, REG_TENANT"=%#"PRIx32, tenant->number),
               FORMAT(e, "meter:%"PRIu32",goto_table:%d", meter->id,

@@ -190,6 +190,28 @@ put_rates(struct ds *ds, const struct ir_tenant *tenant)
 }
 
 static void
+put_depth(struct ds *ds, const char *what, uint32_t bytes)
+{
+    if (bytes) {
+        ds_put_format(ds, ", %s above ", what);
+        format_bytes(bytes, ds);
+    }
+}
+
+static void
+put_microburst(struct ds *ds, const struct ir_tenant *tenant)
+{
+    if (tenant->microburst) {
+        ds_put_format(ds, "  %-10s%s what exceeds that", "bursts",
+                      tenant->exceed_ecn ? "mark" : "drop");
+        put_depth(ds, "mark", tenant->mark_bytes);
+        put_depth(ds, "record", tenant->depth_bytes);
+        put_depth(ds, "drop", tenant->limit_bytes);
+        ds_put_char(ds, '\n');
+    }
+}
+
+static void
 put_tenant(struct ds *ds, const struct ir_prog *prog,
            const struct ir_tenant *tenant)
 {
@@ -197,6 +219,7 @@ put_tenant(struct ds *ds, const struct ir_prog *prog,
                   tenant->here ? "" : ", on other nodes only");
     if (tenant->here) {
         put_rates(ds, tenant);
+        put_microburst(ds, tenant);
     }
     for (size_t i = 0; i < prog->networks.n; i++) {
         if (prog->networks.v[i]->tenant == tenant) {
