@@ -111,6 +111,7 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/rule-kind.c \
 	compiler/sema/rule-kind.h \
 	compiler/sema/rule-kinds.def \
+	compiler/sema/selector.c \
 	compiler/sema/services.def
 
 BULKHEAD_LIBS = libbulkhead.a $(JANSSON_LIBS) $(OVS_LIBS)

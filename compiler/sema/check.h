@@ -17,7 +17,9 @@ struct address;
 struct arena;
 struct diags;
 struct in6_addr;
+struct intent_selector;
 struct policy;
+struct policy_endpoint;
 struct policy_tenant;
 
 void policy_check(const struct policy *, struct arena *, struct diags *);
@@ -39,6 +41,10 @@ void resolve_dhcp(const struct policy_tenant *, struct diags *);
 /* Networks that copy packets to their endpoints, and their multicast
  * groups. */
 void check_receivers(const struct policy *, struct diags *);
+
+/* Does the selector, whose names are known to be right, select 'e'? */
+bool selector_matches(const struct intent_selector *,
+                      const struct policy_endpoint *e);
 
 /* Is 'ip' an address of 'subnet'? */
 bool subnet_holds(const struct address *subnet, const struct in6_addr *ip);

@@ -260,39 +260,6 @@ add_tenant(struct resolver *r, const struct intent_tenant *intent)
     *vec_push(r->arena, &r->policy->tenants) = tenant;
 }
 
-/* Is every label of 's' on the endpoint? */
-static bool
-labels_match(const struct intent_selector *s,
-             const struct intent_endpoint *endpoint)
-{
-    for (size_t i = 0; i < s->label_names.n; i++) {
-        bool found = false;
-
-        for (size_t j = 0; j < endpoint->label_names.n && !found; j++) {
-            found = (!strcmp(s->label_names.v[i].s,
-                             endpoint->label_names.v[j].s)
-                     && !strcmp(s->label_values.v[i].s,
-                                endpoint->label_values.v[j].s));
-        }
-        if (!found) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool
-selector_matches(const struct intent_selector *s,
-                 const struct policy_endpoint *e)
-{
-    return ((!s->tenant.s || !strcmp(s->tenant.s, e->tenant->name))
-            && (!s->network.s
-                || !strcmp(s->network.s, e->network->intent->name.s))
-            && (!s->endpoint.s
-                || !strcmp(s->endpoint.s, e->intent->name.s))
-            && labels_match(s, e->intent));
-}
-
 /* Reports names in 's' that 'tenant' does not have; returns true if there are
  * none. */
 static bool
