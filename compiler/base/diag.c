@@ -243,4 +243,8 @@ diags_format(const struct diags *diags, struct ds *ds)
     if (n_all > n) {
         ds_put_format(ds, "... and %"PRIuSIZE" more\n", n_all - n);
     }
+    if (diags->unchecked) {
+        ds_put_format(ds, "%s are checked when these errors are mended\n",
+                      diags->unchecked);
+    }
 }

@@ -52,6 +52,8 @@ struct diags {
     struct arena *arena;
     VEC(struct diag) list;
     size_t n_errors, n_warnings;    /* Kept or not. */
+    const char *unchecked;      /* What errors kept from being checked, such
+                                 * as "conflicts"; NULL: nothing. */
 };
 
 void diags_init(struct diags *, struct arena *);
@@ -73,7 +75,8 @@ void diag_remedy(struct diags *, struct diag *, const char *, ...)
 void diag_see(struct diags *, struct diag *, struct span, const char *, ...)
     OVS_PRINTF_FORMAT(4, 5);
 
-/* Appends all records to 'ds' as text, in the order of their places. */
+/* Appends all records to 'ds' as text, in the order of their places, and what
+ * is unchecked. */
 void diags_format(const struct diags *, struct ds *);
 
 /* Appends "file:line:column", nothing for no place. */

@@ -334,6 +334,8 @@ policy_check(const struct policy *policy, struct arena *arena,
     if (diags->n_errors == n_errors) {
         check_peerings(policy, arena, diags);
         check_overlay(policy, diags);
+    } else {
+        diags->unchecked = "peerings and tunnels";
     }
     check_receivers(policy, diags);
     check_bandwidth(policy, diags);

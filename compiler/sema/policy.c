@@ -462,6 +462,8 @@ policy_resolve(const struct intent *intent, struct arena *arena,
     resolve_all(&r, intent);
     if (diags->n_errors == n_errors) {
         policy_check(policy, arena, diags);
+    } else {
+        diags->unchecked = "conflicts";
     }
     return diags->n_errors == n_errors ? policy : NULL;
 }
