@@ -18,10 +18,13 @@ enum {
     EXIT_DONE = 0,
     EXIT_WRONG = 1,             /* The intent is wrong, or its plan could
                                  * not be written. */
-    EXIT_USAGE = 2,
+    EXIT_USAGE = 2,             /* Or a name or cookie that is not in the
+                                 * intent. */
     EXIT_UNREACHABLE = 3,       /* Switch or database not reached, or it
-                                 * refused; nothing changed. */
-    EXIT_DIFFERENT = 4,         /* status: the switch differs. */
+                                 * refused; nothing changed, or the message
+                                 * names a doubt. */
+    EXIT_DIFFERENT = 4,         /* status: the bridge differs, or is not
+                                 * fit. */
 };
 
 enum cli_format {
@@ -82,7 +85,7 @@ struct ir_prog;
 struct policy;
 
 /* Reads and resolves the intent.  Returns NULL after printing what is
- * wrong. */
+ * wrong.  Exits with EXIT_USAGE if it has no node that --node names. */
 const struct policy *cli_load_policy(const struct cli_options *,
                                      struct arena *);
 
@@ -93,8 +96,6 @@ struct ir_prog *cli_load_prog(const struct cli_options *, struct arena *);
 bool cli_load_plan(const struct cli_options *, struct arena *, struct plan *);
 
 struct push_target cli_target(const struct cli_options *, struct arena *);
-void cli_print_unknown_node(const struct policy *,
-                            const struct cli_options *);
 
 void cli_print_error(const char *reason);
 

@@ -47,6 +47,24 @@ print_diags(const struct diags *diags)
     ds_destroy(&ds);
 }
 
+/* Exits if the intent has no node of the name that --node says. */
+static void
+check_node(const struct policy *policy, const struct cli_options *options)
+{
+    for (size_t i = 0; i < policy->intent->nodes.n; i++) {
+        if (!strcmp(policy->intent->nodes.v[i].name.s, options->node)) {
+            return;
+        }
+    }
+    fprintf(stderr, "bulkhead: %s knows no node '%s', only:", options->intent,
+            options->node);
+    for (size_t i = 0; i < policy->intent->nodes.n; i++) {
+        fprintf(stderr, " %s", policy->intent->nodes.v[i].name.s);
+    }
+    putc('\n', stderr);
+    exit(EXIT_USAGE);
+}
+
 const struct policy *
 cli_load_policy(const struct cli_options *options, struct arena *arena)
 {
@@ -68,39 +86,22 @@ cli_load_policy(const struct cli_options *options, struct arena *arena)
     if (intent) {
         policy = policy_resolve(intent, arena, &diags);
     }
+    if (!intent) {
+        diags.unchecked = "names and conflicts";
+    }
     print_diags(&diags);
-    if (!intent && diags.n_errors) {
-        fputs("names and conflicts are checked when these errors are mended\n",
-              stderr);
+    if (policy && options->node) {
+        check_node(policy, options);
     }
     return policy;
-}
-
-void
-cli_print_unknown_node(const struct policy *policy,
-                       const struct cli_options *options)
-{
-    fprintf(stderr, "bulkhead: %s knows no node '%s', only:", options->intent,
-            options->node);
-    for (size_t i = 0; i < policy->intent->nodes.n; i++) {
-        fprintf(stderr, " %s", policy->intent->nodes.v[i].name.s);
-    }
-    putc('\n', stderr);
 }
 
 struct ir_prog *
 cli_load_prog(const struct cli_options *options, struct arena *arena)
 {
     const struct policy *policy = cli_load_policy(options, arena);
-    struct ir_prog *prog = NULL;
 
-    if (policy) {
-        prog = ir_build(policy, options->node, arena);
-        if (!prog) {
-            cli_print_unknown_node(policy, options);
-        }
-    }
-    return prog;
+    return policy ? ir_build(policy, options->node, arena) : NULL;
 }
 
 bool

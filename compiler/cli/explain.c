@@ -106,7 +106,7 @@ explain_rule(const struct cli_options *options, uint64_t cookie)
                 "the bridge holds this one\n", options->intent, cookie);
     }
     arena_destroy(arena);
-    return found ? EXIT_DONE : EXIT_WRONG;
+    return found ? EXIT_DONE : policy ? EXIT_USAGE : EXIT_WRONG;
 }
 
 int
@@ -122,7 +122,7 @@ cmd_explain(const struct cli_options *options)
         fprintf(stderr, "bulkhead: %#"PRIx64" is not a cookie of Bulkhead's, "
                 "which begin with 0xb17d; ask whoever put that flow there\n",
                 cookie);
-        return EXIT_WRONG;
+        return EXIT_USAGE;
     }
     for (size_t i = 0; i < n_reason_infos; i++) {
         if (reason_infos[i].reason == id) {
@@ -135,7 +135,7 @@ cmd_explain(const struct cli_options *options)
         fprintf(stderr, "bulkhead: %#"PRIx64" is reserved, and this version "
                 "gives it no meaning; ask the version that wrote the flow\n",
                 cookie);
-        return EXIT_WRONG;
+        return EXIT_USAGE;
     } else if (!options->intent) {
         fprintf(stderr, "bulkhead: %#"PRIx64" is the cookie of a rule; name "
                 "the intent: bulkhead explain INTENT %s\n", cookie,

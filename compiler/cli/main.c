@@ -94,8 +94,11 @@ print_help(void)
          "  -h, --help            display this help message\n"
          "  -V, --version         display version information\n\n"
          "Exit status: 0 done; 1 the intent is wrong, or its plan could not "
-         "be written;\n2 usage; 3 the switch or database could not be reached "
-         "or refused, and nothing\nchanged; 4 status: it differs.");
+         "be written;\n2 usage, or a node, an endpoint or a cookie that the "
+         "intent does not have;\n3 the switch or database could not be "
+         "reached or refused, and nothing changed,\nor a doubt about that, "
+         "which the message names; 4 status: the bridge differs, or is\nnot "
+         "fit for the intent.");
 }
 
 static void OVS_PRINTF_FORMAT(1, 2) OVS_NO_RETURN

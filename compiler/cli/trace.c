@@ -283,20 +283,6 @@ find_note(const struct policy *policy, const struct meaning_question *q,
     return NULL;
 }
 
-/* Is 'node' in the intent, or not asked for? */
-static bool
-check_node(const struct policy *policy, const struct cli_options *options)
-{
-    for (size_t i = 0; i < policy->intent->nodes.n; i++) {
-        if (!options->node
-            || !strcmp(policy->intent->nodes.v[i].name.s, options->node)) {
-            return true;
-        }
-    }
-    cli_print_unknown_node(policy, options);
-    return false;
-}
-
 /* Parses a packet of the command line; prints what is wrong with it. */
 static bool
 parse_packet(const char *text, struct flow *packet,
@@ -405,13 +391,13 @@ trace(const struct cli_options *options, struct arena *arena,
     const char *note;
     struct meaning m;
 
-    if (!policy || !check_node(policy, options)) {
+    if (!policy) {
         return EXIT_WRONG;
     }
     q.tunnel = !strncmp(options->from, TUNNEL, strlen(TUNNEL));
     if (!(q.tunnel ? enter_tunnel(policy, options, given, packet)
           : find_sender(policy, options, given, packet, &q.from))) {
-        return EXIT_WRONG;
+        return EXIT_USAGE;
     }
     m = meaning_judge(policy, &q);
     note = find_note(policy, &q, &m, arena);
