@@ -33,7 +33,7 @@ write_plan(const struct cli_options *options, const struct plan *plan)
     const char *reason = plan_write(plan, options->output);
 
     cli_print_left_out(plan);
-    if (options->verbose) {
+    if (options->verbose && !plan->policy) {
         print_counts(plan);
     }
     if (reason) {
