@@ -126,5 +126,7 @@ bulkhead_SOURCES = \
 	compiler/cli/main.c \
 	compiler/cli/show.c \
 	compiler/cli/show.h \
-	compiler/cli/trace.c
+	compiler/cli/trace-print.c \
+	compiler/cli/trace.c \
+	compiler/cli/trace.h
 bulkhead_LDADD = $(BULKHEAD_LIBS)

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
-#include "cli/show.h"
+#include "cli/trace.h"
 #include "flow.h"
 #include "packets.h"
 #include "sema/meaning.h"
@@ -71,189 +71,6 @@ parse_state(const char *name, enum connection *connection)
     }
     fprintf(stderr, ", not '%s'\n", name);
     return false;
-}
-
-static const char *
-class_name(const struct policy_rule *rule)
-{
-    return rule && rule->class ? rule->class->name : POLICY_BEST_EFFORT;
-}
-
-static void
-print_reason(const struct meaning *m)
-{
-    const struct reason_info *info = reason_info(m->reason);
-
-    printf("reason       %s: %s\n", info->name, info->text);
-    if (m->to) {
-        printf("destination  none; it would have gone to %s\n", m->to->name);
-    }
-}
-
-/* The packet without its outer header and what no packet has, or says, in
- * every case.  The caller must free it. */
-static char *
-packet_text(const struct flow *packet)
-{
-    static const char *const noise[] = {
-        ",in_port=ANY", "in_port=ANY,", ",vlan_tci=0x0000",
-        "vlan_tci=0x0000,", ",nw_frag=no", ",tcp_flags=0",
-    };
-    struct flow inner = *packet;
-
-    memset(&inner.tunnel, 0, sizeof inner.tunnel);
-
-    char *text = flow_to_string(&inner, NULL);
-
-    for (size_t i = 0; i < ARRAY_SIZE(noise); i++) {
-        char *p = strstr(text, noise[i]);
-
-        if (p) {
-            size_t length = strlen(noise[i]);
-
-            memmove(p, p + length, strlen(p + length) + 1);
-        }
-    }
-    return text;
-}
-
-/* "rule 'a/web', intent.json:12:9". */
-static void
-print_rule(const struct policy_rule *rule)
-{
-    if (rule) {
-        show_rule(rule);
-        printf(", ");
-        show_rule_place(rule);
-    } else {
-        printf("DHCP, which the network's \"dhcp\" allows");
-    }
-}
-
-static void
-print_copies(const struct meaning *m)
-{
-    for (size_t i = 0; i < m->n_copies; i++) {
-        const struct meaning_copy *copy = &m->copies[i];
-
-        printf("copy         to %s, class %s: DSCP %u, queue %u; decided by ",
-               copy->to->name, class_name(copy->rule), copy->dscp,
-               copy->queue);
-        print_rule(copy->rule);
-        putchar('\n');
-    }
-    printf("charged      %s, for each copy\n", m->charged->name);
-}
-
-static void
-print_decision(const struct meaning *m)
-{
-    printf("decided by   ");
-    print_rule(m->rule);
-    putchar('\n');
-    if (m->allow) {
-        printf("class        %s: DSCP %u, queue %u\n", class_name(m->rule),
-               m->dscp, m->queue);
-        printf("charged      %s\n", m->charged ? m->charged->name
-               : "nobody here, the sender on its own node");
-    }
-    printf("destination  %s%s%s", m->allow ? "" : "none; it would have "
-           "gone to ", m->to->name, m->routed ? ", through the gateway" : "");
-    if (m->node) {
-        printf(", by tunnel to %s with VNI %"PRIu32, m->node->name.s,
-               m->to->network->intent->vni);
-    }
-    putchar('\n');
-}
-
-static void
-print_number(const char *key, bool known, unsigned int value)
-{
-    if (known) {
-        printf(", \"%s\": %u", key, value);
-    } else {
-        show_member(key, NULL);
-    }
-}
-
-static void
-print_copies_json(const struct meaning *m)
-{
-    printf(", \"copies\": [");
-    for (size_t i = 0; i < m->n_copies; i++) {
-        const struct meaning_copy *copy = &m->copies[i];
-
-        printf("%s{\"destination\": \"%s\"", i ? ", " : "",
-               copy->to->name);
-        show_member("rule", copy->rule ? copy->rule->name : NULL);
-        show_member("class", class_name(copy->rule));
-        print_number("dscp", true, copy->dscp);
-        print_number("queue", true, copy->queue);
-        putchar('}');
-    }
-    putchar(']');
-}
-
-static void
-print_json(const struct meaning_question *q, const struct meaning *m,
-           const char *from, const char *note)
-{
-    bool forwarded = m->allow && !m->answered;
-    bool one = forwarded && !m->n_copies;
-    char *packet = packet_text(q->packet);
-
-    printf("{\"verdict\": \"%s\"", m->allow ? "allow" : "deny");
-    show_member("reason", m->allow || m->rule ? NULL
-                : reason_info(m->reason)->name);
-    show_member("rule", m->rule ? m->rule->name : NULL);
-    show_member("class", one ? class_name(m->rule) : NULL);
-    show_member("tenant", forwarded && m->charged ? m->charged->name : NULL);
-    show_member("destination", one ? m->to->name
-                : m->answered ? "answered here" : NULL);
-    show_member("node", one && m->node ? m->node->name.s : NULL);
-    print_number("dscp", one, m->dscp);
-    print_number("queue", one, m->queue);
-    if (m->n_copies) {
-        print_copies_json(m);
-    }
-    if (m->rule) {
-        show_rule_place_member(m->rule);
-    } else {
-        show_member("place", NULL);
-    }
-    show_member("note", note);
-    show_member("from", from);
-    show_member("connection", connection_name(q->connection));
-    show_member("packet", packet);
-    puts("}");
-    free(packet);
-}
-
-static void
-print_table(const struct meaning_question *q, const struct meaning *m,
-            const char *from, const char *note)
-{
-    char *packet = packet_text(q->packet);
-
-    printf("packet       %s\n", packet);
-    free(packet);
-    printf("from         %s, connection: %s\n", from,
-           connection_name(q->connection));
-    printf("verdict      %s\n", m->allow ? "allow" : "deny");
-    if (m->answered) {
-        printf("destination  answered here, for %s "ETH_ADDR_FMT"\n",
-               m->answer_router ? "the gateway" : "the endpoint",
-               ETH_ADDR_ARGS(m->answer));
-    } else if (m->n_copies) {
-        print_copies(m);
-    } else if (m->allow || m->rule) {
-        print_decision(m);
-    } else {
-        print_reason(m);
-    }
-    if (note) {
-        printf("note         %s\n", note);
-    }
 }
 
 /* What a reader would look for in vain, in 'arena', or NULL. */
@@ -402,9 +219,9 @@ trace(const struct cli_options *options, struct arena *arena,
     m = meaning_judge(policy, &q);
     note = find_note(policy, &q, &m, arena);
     if (options->format == FORMAT_JSON) {
-        print_json(&q, &m, options->from, note);
+        trace_print_json(&q, &m, options->from, note);
     } else {
-        print_table(&q, &m, options->from, note);
+        trace_print_table(&q, &m, options->from, note);
     }
     return EXIT_DONE;
 }

@@ -176,6 +176,42 @@ packet_parse(const char *text, struct flow *packet,
     return error;
 }
 
+/* Is it what every packet says, or none can? */
+static bool
+is_noise(const char *key, const char *value)
+{
+    static const char *const noise[][2] = {
+        { "in_port", "ANY" }, { "vlan_tci", "0x0000" }, { "nw_frag", "no" },
+        { "tcp_flags", "0" }, { "nd_sll", "00:00:00:00:00:00" },
+        { "nd_tll", "00:00:00:00:00:00" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(noise); i++) {
+        if (!strcmp(key, noise[i][0]) && !strcmp(value, noise[i][1])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+char *
+packet_format(const struct flow *packet)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    struct flow inner = *packet;
+    char *text, *pos, *key, *value;
+
+    memset(&inner.tunnel, 0, sizeof inner.tunnel);
+    pos = text = flow_to_string(&inner, NULL);
+    while (ofputil_parse_key_value(&pos, &key, &value)) {
+        if (!is_noise(key, value)) {
+            put_field(&ds, packet->nw_proto, key, value);
+        }
+    }
+    free(text);
+    return ds_steal_cstr(&ds);
+}
+
 /* Does network 'n' have 'ip' in a subnet of its own? */
 static bool
 is_on_link(const struct intent_network *n, const struct in6_addr *ip)

@@ -25,6 +25,11 @@ struct policy_endpoint;
 char *packet_parse(const char *text, struct flow *packet,
                    struct flow_wildcards *given);
 
+/* The text of a packet, as packet_parse() and ofproto/trace take it: without
+ * its outer header, and without what no packet has.  The caller must free
+ * it. */
+char *packet_format(const struct flow *);
+
 /* Fills in what was not given as 'from' would: its own addresses, a TTL, and
  * as destination MAC the receiver's in its own subnets, else the gateway's.
  * What a host cannot know stays zero.  Returns false if 'from' has no address

@@ -88,6 +88,33 @@ test_terminal() {
     report 'on a terminal, a shell in the root of the tree' "$status"
 }
 
+# A switch takes the packets that "trace" prints.
+test_trace() {
+    local status=0 packets
+    packets='tcp,nw_dst=10.1.0.11,tcp_flags=+syn-ack icmp6,ipv6_dst=fd00:1::11
+             udp,nw_dst=10.1.0.11,tp_dst=53 tcp6,ipv6_dst=fd00:1::11,tp_dst=1
+             udp6,ipv6_dst=fd00:1::11,tp_dst=4791 icmp,nw_dst=10.1.0.11
+             icmp6,icmp_type=135,nd_target=fd00:1::1 sctp,nw_dst=10.1.0.11
+             sctp6,ipv6_dst=fd00:1::11,tp_dst=1 arp,arp_tpa=10.1.0.11
+             ipv6,ipv6_dst=fd00:1::11,nw_proto=50 ip,nw_dst=10.1.0.11
+             udp,nw_dst=10.1.0.11,nw_frag=first'
+
+    # shellcheck disable=SC2016 # For the sandbox's shell.
+    {
+        echo "packets='$packets'"
+        echo 'for p in $packets; do
+            t=$(bulkhead trace $INTENT --from llm-training/gpu0 $p |
+                sed -n "s/^packet *//p")
+            ovs-appctl ofproto/trace br-int "in_port=pf0vf0,$t"
+        done
+        exit'
+    } | TERM=dumb script -qec "$here/sandbox" /dev/null >"$scratch/out" 2>&1 ||
+        status=$?
+    [ "$(grep '^Flow: ' "$scratch/out" | grep -vc recirc)" = \
+        "$(wc -w <<<"$packets")" ] || status=1
+    report 'ofproto/trace takes each packet that trace prints' "$status"
+}
+
 # What the node does beyond forwarding.
 test_services() {
     local status=0
@@ -120,6 +147,7 @@ main() {
     export TMPDIR=$scratch/tmp
     test_table
     test_terminal
+    test_trace
     test_without_root
     test_corners
     test_services
