@@ -6,9 +6,11 @@ what arrives against what the meaning says.
 usage: packets.py SAMPLE
 """
 
+import collections
 import contextlib
 import json
 import os
+import re
 import sys
 import tempfile
 import time
@@ -16,10 +18,11 @@ import time
 import frames
 import intent as intents
 import netlab
-from switch import SwitchError, Unixctl, await_true, received
+from switch import SwitchError, Unixctl, await_true, received, run
 from trial import BRIDGE, BULKHEAD
 
 N_PORTS = 20            # MAX_ENDPOINTS of world.h
+PACKET_METERS = 0x30000 # Meters of packets have ids from here on (plan.h).
 TOKEN = bytes.fromhex("b17d70616b657421")
 TOKEN_SIZE = 16
 SETTLE = 0.02           # From the switch's port into a capture, in seconds.
@@ -87,15 +90,41 @@ def check_arrival(packet, seen):
     return None
 
 
+def counted():
+    """What meters of packets have counted, by the low 16 bits of their ids."""
+    stats = run("ovs-ofctl", "-O", "OpenFlow13", "meter-stats", BRIDGE)
+    counts = collections.Counter()
+    for meter, packets in re.findall(
+            r"^meter:(\d+) .*packet_in_count:(\d+)", stats, re.MULTILINE):
+        if int(meter) >= PACKET_METERS:
+            counts[int(meter) & 0xffff] += int(packets)
+    return counts
+
+
+def check_meters(world, before):
+    """Have the limits counted at least what was sent?  They count what the
+    namespaces' kernels send by themselves too."""
+    after = counted()
+    sent = collections.Counter(packet["meter"] for packet in world["packets"])
+    del sent[None]
+    for meter, packets in sent.items():
+        if after[meter] - before[meter] < packets:
+            raise SwitchError(f"seed {world['seed']}: limit {meter} counted "
+                              f"{after[meter] - before[meter]} packets of "
+                              f"{packets}")
+
+
 def try_world(world, lab, port):
     """The packets that went otherwise than the meaning says, with how."""
     apply(world, port)
+    before = counted()
     wrong = []
     for packet in world["packets"]:
         if packet["state"] == "reply":
             settle(lab)         # What it answers has been delivered.
         lab.taps[packet["from"]].send(bytes.fromhex(packet["frame"]))
     settle(lab)
+    check_meters(world, before)
     seen = {}
     for where, tap in lab.taps.items():
         for frame in tap.frames:
@@ -130,6 +159,15 @@ def count(worlds):
         "are answered": sum(bool(p["answer"]) for p in packets),
         "go nowhere": sum(not p["arrives"] and not p["answer"]
                           for p in packets),
+        "are multicast to several": sum(
+            p["kind"] == "multicast" and len(p["arrives"]) > 1
+            for p in packets),
+        "are DHCP to one": sum(
+            p["kind"] == "dhcp" and len(p["arrives"]) == 1 for p in packets),
+        "are DHCP to several": sum(
+            p["kind"] == "dhcp" and len(p["arrives"]) > 1 for p in packets),
+        "are counted against a limit": sum(p["meter"] is not None
+                                           for p in packets),
     }
     if not all(counts.values()):
         raise SwitchError(f"the sample lacks something: {counts}")

@@ -12,6 +12,7 @@
 #include <netinet/icmp6.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "dp-packet.h"
 #include "openvswitch/dynamic-string.h"
@@ -23,8 +24,10 @@
 #include "util.h"
 #include "world.h"
 
-/* Half of the packets are wanted to pass, for which so many are drawn. */
-enum { MAX_DRAWS = 60 };
+/* What a packet is wanted for, half of them for nothing in particular.  So
+ * many are drawn at most. */
+enum wish { ANYTHING, TO_PASS, TO_SEVERAL, TO_ASK_DHCP, N_WISHES };
+enum { MAX_DRAWS = 1000 };
 
 struct sample {
     const struct compiled *compiled;
@@ -145,6 +148,33 @@ put_arrivals(struct ds *ds, const struct sample *sample,
     ds_put_char(ds, ']');
 }
 
+static bool
+is_multicast(const struct meaning *m)
+{
+    return m->n_copies > 0 && m->copies[0].rule;
+}
+
+/* A request, or an answer. */
+static bool
+is_dhcp(const struct meaning *m)
+{
+    return m->allow && !m->answered && !m->rule && !is_multicast(m);
+}
+
+/* What the ids of the meter of packets that counts it end with, or "null". */
+static const char *
+meter_text(const struct compiled *c, const struct meaning *m)
+{
+    for (size_t i = 0; i < c->plan.meters.n && m->counted; i++) {
+        const struct plan_meter *meter = &c->plan.meters.v[i];
+
+        if (meter->packets && !strcmp(meter->name, m->counted->name)) {
+            return arena_printf(c->arena, "%"PRIu32, meter->id & 0xffff);
+        }
+    }
+    return "null";
+}
+
 static void
 put_packet(struct sample *sample, const struct question *q)
 {
@@ -155,9 +185,12 @@ put_packet(struct sample *sample, const struct question *q)
 
     ds_put_cstr(&ds, sample->first ? "\n  {" : ",\n  {");
     ds_put_format(&ds, "\"what\": \"%s %s: %s\", \"state\": \"%s\", "
-                  "\"from\": \"%s\", \"frame\": ", q->from,
-                  question_text(q, c->arena), meaning_text(c, q, c->arena),
-                  connection_name(q->connection), from->intent->interface.s);
+                  "\"kind\": \"%s\", \"meter\": %s, \"from\": \"%s\", "
+                  "\"frame\": ", q->from, question_text(q, c->arena),
+                  meaning_text(c, q, c->arena),
+                  connection_name(q->connection),
+                  is_multicast(&m) ? "multicast" : is_dhcp(&m) ? "dhcp"
+                  : "other", meter_text(c, &m), from->intent->interface.s);
     put_frame(&ds, &q->packet, sample->token);
     put_arrivals(&ds, sample, q, &m);
     if (m.answered) {
@@ -172,17 +205,33 @@ put_packet(struct sample *sample, const struct question *q)
     sample->first = false;
 }
 
-/* Draws a packet; one that passes if that is 'wanted' and not too rare. */
+static bool
+is_as_wished(const struct meaning *m, enum wish wish)
+{
+    switch (wish) {
+    case TO_PASS: return m->allow;
+    case TO_SEVERAL: return is_multicast(m) && m->n_copies > 1;
+    case TO_ASK_DHCP: return is_dhcp(m);
+    case ANYTHING:
+    case N_WISHES: break;
+    }
+    return true;
+}
+
+/* Draws a packet, as wished if that is not too rare. */
 static struct question
-draw(const struct compiled *c, struct rng *rng, bool wanted)
+draw(const struct compiled *c, struct rng *rng, enum wish wish)
 {
     struct question q;
 
     for (int i = 0; ; ) {
         question_init(&q, c->policy, rng);
-        if (make_new(&q) && compiled_endpoint(c, q.from)->node
-            && (!wanted || ++i >= MAX_DRAWS || outcome_meaning(c, &q).allow)) {
-            return q;
+        if (make_new(&q) && compiled_endpoint(c, q.from)->node) {
+            struct meaning m = outcome_meaning(c, &q);
+
+            if (++i >= MAX_DRAWS || is_as_wished(&m, wish)) {
+                return q;
+            }
         }
     }
 }
@@ -199,7 +248,7 @@ print_world(const struct compiled *c, uint64_t seed, size_t n_packets)
            " \"packets\": [", seed, ds_cstr(&intent));
     ds_destroy(&intent);
     for (size_t i = 0; i < n_packets; i++) {
-        struct question q = draw(c, &rng, i % 2);
+        struct question q = draw(c, &rng, i % 2 ? i / 2 % N_WISHES : ANYTHING);
         struct meaning m = outcome_meaning(c, &q);
 
         put_packet(&sample, &q);
@@ -212,18 +261,29 @@ print_world(const struct compiled *c, uint64_t seed, size_t n_packets)
     puts("\n]}");
 }
 
-/* Without tunnels, which end at other nodes, and with a peering. */
+/* Without tunnels, which end at other nodes; with a peering, groups, DHCP and
+ * a limit of packets. */
 static bool
 is_fit(const struct compiled *c)
 {
-    bool peering = false;
+    bool peering = false, groups = false, dhcp = false, limit = false;
 
     for (size_t i = 0; i < c->policy->rules.n; i++) {
         const struct policy_rule *rule = c->policy->rules.v[i];
 
         peering |= (rule->kind == RULE_PEERING && rule->from.n && rule->to.n);
     }
-    return peering && !c->policy->intent->encapsulation.s;
+    for (size_t i = 0; i < c->policy->tenants.n; i++) {
+        const struct policy_tenant *tenant = c->policy->tenants.v[i];
+
+        limit |= tenant->intent->packet_rate.at != NULL;
+        for (size_t j = 0; j < tenant->networks.n; j++) {
+            groups |= tenant->networks.v[j]->intent->groups.n > 0;
+            dhcp |= tenant->networks.v[j]->dhcp_server != NULL;
+        }
+    }
+    return (peering && groups && dhcp && limit
+            && !c->policy->intent->encapsulation.s);
 }
 
 void

@@ -23,6 +23,9 @@
  *   "packets": a list of objects with
  *     "what"     for a reader
  *     "state"    "new", or "reply" to the packet before it
+ *     "kind"     "dhcp" or "multicast" if it is allowed as such, or "other"
+ *     "meter"    the low 16 bits of the ids that the meter of packets which
+ *                counts it may have (plan/plan.h), or null
  *     "from"     interface
  *     "frame"    in hex; at its end a token that no other frame has, as
  *                payload or padding
