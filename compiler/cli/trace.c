@@ -73,31 +73,90 @@ parse_state(const char *name, enum connection *connection)
     return false;
 }
 
+/* Is nobody of the sender's network on the node but the sender? */
+static bool
+is_alone(const struct policy_endpoint *from)
+{
+    for (size_t i = 0; i < from->tenant->endpoints.n; i++) {
+        const struct policy_endpoint *e = from->tenant->endpoints.v[i];
+
+        if (e != from && e->network == from->network && e->bound
+            && e->node == from->node) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The DHCP server that a request does not reach because it is on another
+ * node; NULL if that is not so. */
+static const struct policy_endpoint *
+find_far_server(const struct meaning_question *q)
+{
+    const struct policy_endpoint *server = q->from->network->dhcp_server;
+    const struct flow *packet = q->packet;
+    bool ip6 = packet->dl_type == htons(ETH_TYPE_IPV6);
+
+    return (server && server->bound && server->node != q->from->node
+            && is_ip_any(packet) && packet->nw_proto == IPPROTO_UDP
+            && !packet->nw_frag
+            && packet->tp_src == htons(ip6 ? 546 : 68)
+            && packet->tp_dst == htons(ip6 ? 547 : 67) ? server : NULL);
+}
+
+/* Why a bound sender's packet was denied without a rule, if there is more to
+ * say than the reason does. */
+static const char *
+explain_denial(const struct policy *policy, const struct meaning_question *q,
+               const struct meaning *m, struct arena *arena)
+{
+    const struct policy_endpoint *from = q->from, *other;
+
+    if (q->node && strcmp(q->node, from->node->name.s)) {
+        return arena_printf(arena, "%s is on %s, and no port of %s is its own",
+                            from->name, from->node->name.s, q->node);
+    } else if (m->many && is_alone(from)) {
+        return arena_printf(arena, "no receiver on this node: %s is the only "
+                            "endpoint of its network on %s, and groups never "
+                            "leave a node", from->name, from->node->name.s);
+    } else if (m->reason != REASON_UNREACHABLE) {
+        return NULL;
+    }
+    other = find_far_server(q);
+    if (other) {
+        return arena_printf(arena, "the network's DHCP server, %s, is on %s, "
+                            "and DHCP never leaves a node", other->name,
+                            other->node->name.s);
+    }
+    other = packet_find_unbound(policy, from, q->packet);
+    return other ? arena_printf(arena, "%s, which has the destination's "
+                                "address, is unbound: it has no \"%s\"",
+                                other->name, packet_missing_binding(other))
+                 : NULL;
+}
+
 /* What a reader would look for in vain, in 'arena', or NULL. */
 static const char *
 find_note(const struct policy *policy, const struct meaning_question *q,
           const struct meaning *m, struct arena *arena)
 {
-    const struct policy_endpoint *unbound = NULL;
-
     if (q->from && !q->from->bound) {
         return arena_printf(arena, "%s is unbound: it has no \"%s\"",
                             q->from->name, packet_missing_binding(q->from));
-    } else if (q->from && !m->allow && !m->rule
-               && m->reason == REASON_UNREACHABLE) {
-        unbound = packet_find_unbound(policy, q->from, q->packet);
     }
-    if (unbound) {
-        return arena_printf(arena, "%s, which has the destination's address, "
-                            "is unbound: it has no \"%s\"", unbound->name,
-                            packet_missing_binding(unbound));
-    } else if (!q->opener && is_ip_any(q->packet)
-               && (q->connection == CONNECTION_RELATED
-                   || q->packet->nw_frag)) {
-        return "the packet does not tell what opened its connection; "
-               "--opener does";
-    }
-    return NULL;
+    return (q->from && !m->allow && !m->rule
+            ? explain_denial(policy, q, m, arena) : NULL);
+}
+
+/* Has the verdict been asked of the rules, although the packet does not tell
+ * what opened its connection?  The first fragment does, its ports are there.
+ */
+static bool
+is_undecided(const struct meaning_question *q, const struct meaning *m)
+{
+    return (m->to && !m->untracked && !q->opener
+            && (q->connection == CONNECTION_RELATED
+                || q->packet->nw_frag & FLOW_NW_FRAG_LATER));
 }
 
 /* Parses a packet of the command line; prints what is wrong with it. */
@@ -217,6 +276,12 @@ trace(const struct cli_options *options, struct arena *arena,
         return EXIT_USAGE;
     }
     m = meaning_judge(policy, &q);
+    if (is_undecided(&q, &m)) {
+        fputs("bulkhead: the packet does not tell what opened its connection, "
+              "which decides about it: say that too, as in --opener="
+              "'tcp,tp_src=5000,tp_dst=443'\n", stderr);
+        return EXIT_USAGE;
+    }
     note = find_note(policy, &q, &m, arena);
     if (options->format == FORMAT_JSON) {
         trace_print_json(&q, &m, options->from, note);

@@ -34,7 +34,8 @@
  *     Is it for a multicast group that the sender's network carries?  Then,
  *     unless its MAC is not the group's ("unreachable") or it is a fragment
  *     ("fragment"), question 8 is asked for each other endpoint of the network
- *     here, and who is allowed gets a copy; "default" if nobody is.
+ *     here, and who is allowed gets a copy; "default" if nobody is, or
+ *     nobody is here.
  *  5. Does it belong to a connection, or may it open one?  Packets to the port
  *     of a symmetric service need none.  Else "ct-invalid".
  *  6. If it is a fragment, is the whole packet from a DHCP server's port, or
