@@ -69,6 +69,15 @@ struct plan_cookie {
     const char *text;           /* Place in the intent, or an explanation. */
 };
 
+/* The number of a tenant or an endpoint, as registers of flows hold it, for
+ * manifest.json. */
+struct plan_number {
+    const char *name;           /* "TENANT" or "TENANT/ENDPOINT". */
+    uint32_t number;
+    uint16_t zone;              /* A tenant's for connection tracking; 0 if it
+                                 * is not on the node. */
+};
+
 /* A network that has endpoints on the node, for manifest.json. */
 struct plan_network {
     const char *name;           /* "TENANT/NETWORK". */
@@ -96,6 +105,7 @@ struct plan {
     VEC(struct plan_cookie) cookies;
     plan_names ports;           /* Interfaces that must be on the bridge. */
     struct plan_tunnel tunnel;
+    VEC(struct plan_number) tenants, endpoints;
     VEC(struct plan_network) networks;
     plan_names by_tunnel;       /* Endpoints on other nodes, ... */
     plan_names elsewhere;       /* ... and those that no tunnel reaches. */

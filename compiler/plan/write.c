@@ -118,6 +118,27 @@ meters_to_json(const struct plan *plan)
     return array;
 }
 
+/* 'numbers' are 'n' tenants or endpoints, as 'what' says. */
+static struct json *
+numbers_to_json(const struct plan_number *numbers, size_t n, const char *what)
+{
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; i < n; i++) {
+        struct json *object = json_object_create();
+
+        json_object_put_string(object, what, numbers[i].name);
+        json_object_put_format(object, "number", "%#"PRIx32,
+                               numbers[i].number);
+        if (numbers[i].zone) {
+            json_object_put(object, "zone",
+                            json_integer_create(numbers[i].zone));
+        }
+        json_array_add(array, object);
+    }
+    return array;
+}
+
 static struct json *
 networks_to_json(const struct plan *plan)
 {
@@ -163,6 +184,12 @@ format_manifest(const struct plan *plan, struct ds *ds)
     json_object_put(manifest, "unbound", names_to_json(&plan->unbound));
     json_object_put(manifest, "elsewhere", names_to_json(&plan->elsewhere));
     json_object_put(manifest, "by_tunnel", names_to_json(&plan->by_tunnel));
+    json_object_put(manifest, "tenants",
+                    numbers_to_json(plan->tenants.v, plan->tenants.n,
+                                    "tenant"));
+    json_object_put(manifest, "endpoints",
+                    numbers_to_json(plan->endpoints.v, plan->endpoints.n,
+                                    "endpoint"));
     json_object_put(manifest, "networks", networks_to_json(plan));
     json_object_put(manifest, "tunnel", (plan->tunnel.type
                                          ? tunnel_to_json(plan)

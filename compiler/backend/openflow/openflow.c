@@ -118,6 +118,23 @@ add_names(struct emitter *e)
 }
 
 static void
+add_numbers(struct emitter *e)
+{
+    for (size_t i = 0; i < e->prog->tenants.n; i++) {
+        const struct ir_tenant *t = e->prog->tenants.v[i];
+
+        *vec_push(e->arena, &e->plan->tenants)
+            = (struct plan_number) { t->name, t->number, t->zone };
+    }
+    for (size_t i = 0; i < e->prog->endpoints.n; i++) {
+        const struct ir_endpoint *ep = e->prog->endpoints.v[i];
+
+        *vec_push(e->arena, &e->plan->endpoints)
+            = (struct plan_number) { ep->name, ep->number, 0 };
+    }
+}
+
+static void
 add_networks(struct emitter *e)
 {
     for (size_t i = 0; i < e->prog->networks.n; i++) {
@@ -165,6 +182,7 @@ openflow_emit(const struct ir_prog *prog, const struct backend_caps *caps,
     emit_qos(&e);
     add_cookies(&e);
     add_names(&e);
+    add_numbers(&e);
     add_networks(&e);
     add_tunnel(&e);
     plan_finish(plan);
