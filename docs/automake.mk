@@ -2,5 +2,6 @@ dist_man8_MANS = docs/bulkhead.8
 
 EXTRA_DIST += \
 	docs/intents.md \
+	docs/json.md \
 	docs/meters.md \
 	docs/pipeline.md

@@ -95,6 +95,32 @@ print_number(const char *key, bool known, unsigned int value)
     }
 }
 
+/* In whose name the node answers; NULL if in the gateway's. */
+static const struct policy_endpoint *
+find_answerer(const struct meaning_question *q, const struct meaning *m)
+{
+    const struct policy_tenant *tenant = q->from->tenant;
+
+    for (size_t i = 0; i < tenant->endpoints.n && !m->answer_router; i++) {
+        const struct policy_endpoint *e = tenant->endpoints.v[i];
+
+        if (e->network == q->from->network && e->bound
+            && eth_addr_equals(e->intent->mac, m->answer)) {
+            return e;
+        }
+    }
+    return NULL;
+}
+
+static const char *
+destination(const struct meaning_question *q, const struct meaning *m)
+{
+    const struct policy_endpoint *to = m->answered ? find_answerer(q, m)
+                                       : m->allow ? m->to : NULL;
+
+    return to ? to->name : NULL;
+}
+
 static void
 print_copies_json(const struct meaning *m)
 {
@@ -127,9 +153,13 @@ trace_print_json(const struct meaning_question *q, const struct meaning *m,
     show_member("rule", m->rule ? m->rule->name : NULL);
     show_member("class", one ? class_name(m->rule) : NULL);
     show_member("tenant", forwarded && m->charged ? m->charged->name : NULL);
-    show_member("destination", one ? m->to->name
-                : m->answered ? "answered here" : NULL);
+    show_member("destination", destination(q, m));
+    show_member("answered_for", !m->answered ? NULL
+                : m->answer_router ? "gateway" : "endpoint");
+    printf(", \"through_gateway\": %s", one && m->routed ? "true" : "false");
     show_member("node", one && m->node ? m->node->name.s : NULL);
+    print_number("vni", one && m->node,
+                 one && m->node ? m->to->network->intent->vni : 0);
     print_number("dscp", one, m->dscp);
     print_number("queue", one, m->queue);
     if (m->n_copies) {
