@@ -302,7 +302,9 @@ dp_meters_run(struct dp_meters *ms, uint32_t id,
         uint32_t dropped = act_on_refused(m, batch, refused, sizes, marked);
 
         for (uint32_t i = 0; i < m->n_bands; i++) {
-            mark(&m->bands[i], batch, marked[i] & ~dropped, sizes);
+            if (OVS_UNLIKELY(marked[i] & ~dropped)) {
+                mark(&m->bands[i], batch, marked[i] & ~dropped, sizes);
+            }
         }
         drop(batch, n, dropped);
     }
