@@ -288,8 +288,10 @@ dp_meters_run(struct dp_meters *ms, uint32_t id,
     count(&m->in, n, bytes);
     if (OVS_UNLIKELY(m->phantoms)) {
         any_marked = run_phantoms(m, batch, sizes, marked, clock);
-        n = dp_packet_batch_size(batch);
-        bytes = sum(sizes, n);
+        if (dp_packet_batch_size(batch) < n) {
+            n = dp_packet_batch_size(batch);
+            bytes = sum(sizes, n);
+        }
     }
     for (uint32_t i = 0; i < m->n_bands; i++) {
         struct dp_meter_band *band = &m->bands[i];

@@ -281,8 +281,17 @@ pass_through(const struct snapshot *s, uint64_t drained, struct gcra_offer *o)
     uint64_t packet = cost(&s->conf, 1, 0);
     uint64_t byte = cost(&s->conf, 0, 1);
     uint64_t depth = s->depth;
+    uint64_t end = depth + o->n * packet;
 
+    for (uint32_t i = 0; i < o->n; i++) {
+        end += o->sizes[i] * byte;
+    }
     o->refused = 0;
+    o->max_depth = end - MIN(end, drained);
+    if (o->max_depth <= MIN(o->watch, s->conf.burst)) {
+        return end;             /* The last packet finds it deepest. */
+    }
+
     o->max_depth = 0;
     for (uint32_t i = 0; i < o->n; i++) {
         uint64_t next = depth + packet + o->sizes[i] * byte;

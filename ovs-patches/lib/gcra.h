@@ -167,14 +167,16 @@ struct gcra_offer {
     uint64_t now_ns;            /* ...until this. */
     const uint32_t *sizes;      /* Their bytes. */
     uint32_t n;                 /* At most 32. */
+    uint64_t watch;             /* A depth of interest. */
     bool tentative;             /* Do nothing if any packet is refused, or a
                                  * depth is above 'watch'? */
-    uint64_t watch;
 
     uint32_t refused;           /* Bit i is set if packet i was. */
     uint64_t depths[32];        /* At 'now_ns', with the packet if it was not
                                  * refused.  At an old time, one that was
-                                 * may have found more than the burst. */
+                                 * may have found more than the burst.  Only
+                                 * set if any was refused or a depth is above
+                                 * 'watch'. */
     uint64_t max_depth;         /* With one that was not refused, at most. */
 };
 

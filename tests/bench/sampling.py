@@ -83,11 +83,13 @@ def say(words):
     print(f"meters-dpdk: {words}", file=sys.stderr, flush=True)
 
 
-def meter_text(band, kbps, burst):
-    """For ovs-ofctl; 'burst' in bytes, or None for the switch's default."""
+def meter_text(band, kbps, burst, members):
+    """For ovs-ofctl; 'burst' in bytes, or None for the switch's default;
+    'members' are more of a microburst band."""
     if band == "microburst":
         return (f"meter=1,kbps,burst,stats,bands=type=microburst rate={kbps} "
-                f"burst_bytes={burst or IDLE_BURST} exceed=drop tag=1")
+                f"burst_bytes={burst or IDLE_BURST} exceed=drop tag=1 "
+                f"{members}")
     if burst is None:
         return f"meter=1,kbps,stats,bands=type=drop rate={kbps}"
     return (f"meter=1,kbps,burst,stats,bands=type=drop rate={kbps} "
@@ -151,7 +153,7 @@ class Bench:
         stack.callback(shutil.rmtree, switch.rundir, True)
         stack.callback(switch.close)
         if self.tables != {NO_METER}:
-            text = meter_text(band, IDLE_KBPS, None)
+            text = meter_text(band, IDLE_KBPS, None, self.options.members)
             try:
                 switch.write_meters("add-meter", text, self.n_meters)
             except NotSupported as error:
@@ -184,7 +186,8 @@ class Bench:
         with self.running(variant) as switch:
             switch.revalidate(True)
             if variant.band:
-                self.write(switch, meter_text(variant.band, IDLE_KBPS, None))
+                self.write(switch, meter_text(variant.band, IDLE_KBPS, None,
+                                              self.options.members))
             switch.add_flow(self.workload.dispatch(case.table))
             switch.unixctl("revalidator/wait")
             self.settle(switch)
@@ -232,7 +235,8 @@ class Bench:
         # Whole kbit for both bands, and some frames at least.
         kbit = math.ceil(max(kbps * HALF_BURST_MS / 1000,
                              8 * self.workload.size * 8 / 1000))
-        self.write(switch, meter_text(variant.band, kbps, kbit * 125))
+        self.write(switch, meter_text(variant.band, kbps, kbit * 125,
+                                      self.options.members))
 
     @staticmethod
     def measure(switch, seconds):
@@ -299,7 +303,8 @@ class Bench:
         with self.running(variant) as switch:
             switch.add_flow(self.workload.dispatch(ONE_METER))
             self.write(switch, meter_text(variant.band, kbps,
-                                          BURSTS[variant.band]))
+                                          BURSTS[variant.band],
+                                          self.options.members))
             switch.unixctl("revalidator/wait")
             self.settle(switch)
             result = self.measure(switch, seconds)
