@@ -94,18 +94,49 @@ ct_next(enum connection connection)
     OVS_NOT_REACHED();
 }
 
+/* A trace being read: first the flows that a packet met, then what the
+ * datapath is told to do, which decides; and so on for each recirculation. */
+struct reader {
+    struct outcome *o;
+    uint32_t queue, meter;
+    bool copy;                  /* It is in a clone(), ... */
+    size_t n_before;            /* ... before which there were as many. */
+    struct flow packet;         /* As the datapath has it. */
+    size_t n_out;               /* Of the datapath. */
+};
+
 static const char *
 strip(const char *s)
 {
     return s + strspn(s, " ");
 }
 
+static void
+end_copy(struct reader *r)
+{
+    if (r->copy) {
+        outcome_end_copy(r->o, r->n_before);
+    }
+    r->copy = false;
+}
+
+/* What a copy meets is its own. */
+static void
+begin_copy(struct reader *r)
+{
+    end_copy(r);
+    r->copy = true;
+    r->n_before = r->o->n_out;
+    r->o->rule = 0;
+    r->queue = r->meter = 0;
+}
+
 /* A line of an executed flow or action. */
 static void
-read_line(const char *line, struct outcome *o, uint32_t *queue,
-          uint32_t *meter)
+read_line(struct reader *r, const char *line)
 {
     const char *cookie = strstr(line, ", cookie 0x");
+    struct outcome *o = r->o;
     unsigned int n;
 
     if (cookie) {
@@ -116,29 +147,27 @@ read_line(const char *line, struct outcome *o, uint32_t *queue,
     } else if (strstr(line, "No match.")) {
         o->broken = "it matches no flow of a table";
     } else if (sscanf(line, " set_queue:%u", &n) == 1) {
-        *queue = n;
+        r->queue = n;
     } else if (sscanf(line, " meter:%u", &n) == 1) {
-        outcome_call_meter(o, n, meter);
+        outcome_call_meter(o, n, &r->meter);
     } else if (sscanf(line, " output:%u", &n) == 1) {
-        outcome_deliver(o, u16_to_ofp(n), *meter, *queue);
+        outcome_deliver(o, u16_to_ofp(n), r->meter, r->queue);
     } else if (!strcmp(line, "    IN_PORT")) {
-        outcome_deliver(o, OFPP_IN_PORT, *meter, *queue);
+        outcome_deliver(o, OFPP_IN_PORT, r->meter, r->queue);
     } else if (!strncmp(strip(line), "clone(", strlen("clone("))) {
-        o->rule = 0;            /* What the copy meets is its own. */
-        *queue = *meter = 0;
+        begin_copy(r);
     }
 }
 
-/* "set(tunnel(tun_id=0x5,src=192.0.2.1,dst=192.0.2.2,...". */
+/* "tun_id=0x5,src=192.0.2.1,dst=192.0.2.2,...". */
 static void
-read_outer(const char *actions, struct flow_tnl *outer)
+read_outer(const char *set, struct flow_tnl *outer)
 {
-    const char *set = strstr(actions, "set(tunnel(");
-    const char *dst = set ? strstr(set, "dst=") : NULL;
+    const char *dst = strstr(set, "dst=");
     char s[INET6_ADDRSTRLEN + 1];
     unsigned int vni;
 
-    if (dst && ovs_scan(set, "set(tunnel(tun_id=%x,", &vni)
+    if (dst && ovs_scan(set, "tun_id=%x,", &vni)
         && ovs_scan(dst, "dst=%46[0-9a-f.:]", s)) {
         outer->tun_id = htonll(vni);
         if (!ip_parse(s, &outer->ip_dst)) {
@@ -147,86 +176,144 @@ read_outer(const char *actions, struct flow_tnl *outer)
     }
 }
 
-/* "Datapath actions: ct(commit,zone=5),...": the last ones decide whether the
- * packet leaves at all. */
-static void
-read_datapath_actions(const char *actions, struct outcome *o, bool *drops)
+/* The value of "KEY=VALUE" or "KEY=VALUE/MASK" in 'set', else 'old'. */
+static uint8_t
+read_byte(const char *set, const char *key, uint8_t old)
 {
-    const char *ct = actions;
+    const char *at = strstr(set, key);
+    unsigned int value, mask = 0xff;
+    char *end;
 
-    while ((ct = strstr(ct, "ct(")) != NULL) {
-        const char *zone = strstr(ct, "zone=");
-        bool commit = !strncmp(ct, "ct(commit", strlen("ct(commit"));
-
-        outcome_add_zone(o, commit ? &o->committed : &o->tracked,
-                         zone ? atoi(zone + strlen("zone=")) : 0);
-        ct += strlen("ct(");
+    if (!at) {
+        return old;
     }
-    read_outer(actions, &o->out[0].packet.tunnel);
-    /* A packet that is dropped may have been counted before. */
-    *drops = (!strcmp(actions, "drop")
-              || (!strncmp(actions, "meter(", strlen("meter("))
-                  && !strchr(actions, ',')));
+    value = strtoul(at + strlen(key), &end, 0);
+    if (*end == '/') {
+        mask = strtoul(end + 1, NULL, 0);
+    }
+    return (old & ~mask) | (value & mask);
 }
 
-/* The value after "KEY=" in a flow's text, or "". */
-static const char *
-find_value(const char *flow, const char *key)
-{
-    const char *p = strstr(flow, key);
-
-    return p ? p + strlen(key) : "";
-}
-
-/* "Final flow: tcp,reg0=...,dl_src=...": what is known of the packet. */
 static void
-read_final_flow(const char *flow, struct flow *packet)
+read_mac(const char *set, const char *key, struct eth_addr *mac)
 {
-    int n;
+    const char *at = strstr(set, key);
 
-    if (!strcmp(flow, "unchanged")) {
+    if (at) {
+        ovs_scan(at + strlen(key), ETH_ADDR_SCAN_FMT,
+                 ETH_ADDR_SCAN_ARGS(*mac));
+    }
+}
+
+/* "set(ipv4(tos=0x24/0xfc))": of the packet only MACs, TTL and DSCP are
+ * noted. */
+static void
+read_set(const char *set, struct flow *packet)
+{
+    if (!strncmp(set, "tunnel(", strlen("tunnel("))) {
+        read_outer(set + strlen("tunnel("), &packet->tunnel);
+    } else if (!strncmp(set, "eth(", strlen("eth("))) {
+        read_mac(set, "src=", &packet->dl_src);
+        read_mac(set, "dst=", &packet->dl_dst);
+    } else if (!strncmp(set, "ipv4(", strlen("ipv4("))) {
+        packet->nw_tos = read_byte(set, "tos=", packet->nw_tos);
+        packet->nw_ttl = read_byte(set, "ttl=", packet->nw_ttl);
+    } else if (!strncmp(set, "ipv6(", strlen("ipv6("))) {
+        packet->nw_tos = read_byte(set, "tclass=", packet->nw_tos);
+        packet->nw_ttl = read_byte(set, "hlimit=", packet->nw_ttl);
+    }
+}
+
+static void
+read_ct(const char *ct, struct outcome *o)
+{
+    const char *zone = strstr(ct, "zone=");
+    bool commit = !strncmp(ct, "commit", strlen("commit"));
+
+    outcome_add_zone(o, commit ? &o->committed : &o->tracked,
+                     zone ? atoi(zone + strlen("zone=")) : 0);
+}
+
+static void
+read_output(struct reader *r)
+{
+    if (r->n_out >= r->o->n_out) {
+        r->o->broken = "the datapath sends it to more ports";
         return;
     }
-    ovs_scan(find_value(flow, "dl_src="), ETH_ADDR_SCAN_FMT,
-             ETH_ADDR_SCAN_ARGS(packet->dl_src));
-    ovs_scan(find_value(flow, "dl_dst="), ETH_ADDR_SCAN_FMT,
-             ETH_ADDR_SCAN_ARGS(packet->dl_dst));
-    if (sscanf(find_value(flow, "nw_tos="), "%d", &n) == 1) {
-        packet->nw_tos = n;
+    r->o->out[r->n_out++].packet = r->packet;
+}
+
+/* The name of an action and what is in its brackets, which are cut off. */
+static char *
+next_action(char **actions, const char **arguments)
+{
+    char *name = *actions, *p = name + strcspn(name, ",()");
+    int depth = 0;
+
+    *arguments = "";
+    if (*p == '(') {
+        *arguments = p + 1;
+        *p++ = '\0';
+        for (depth = 1; *p && depth; p++) {
+            depth += (*p == '(') - (*p == ')');
+        }
+        if (!depth) {
+            p[-1] = '\0';
+        }
     }
-    if (sscanf(find_value(flow, "nw_ttl="), "%d", &n) == 1) {
-        packet->nw_ttl = n;
+    if (*p) {
+        *p++ = '\0';
+    }
+    *actions = p;
+    return name;
+}
+
+/* "ct(commit,zone=5),set(eth(...)),meter(0),3": changes 'actions'. */
+static void
+read_datapath_actions(struct reader *r, char *actions)
+{
+    while (*actions && !r->o->broken) {
+        const char *arguments;
+        const char *name = next_action(&actions, &arguments);
+
+        if (!strcmp(name, "clone")) {
+            struct flow packet = r->packet;
+
+            read_datapath_actions(r, CONST_CAST(char *, arguments));
+            r->packet = packet;
+        } else if (!strcmp(name, "set")) {
+            read_set(arguments, &r->packet);
+        } else if (!strcmp(name, "ct")) {
+            read_ct(arguments, r->o);
+        } else if (*name >= '0' && *name <= '9') {
+            read_output(r);
+        }
     }
 }
 
 static void
 read_trace(char *trace, const struct question *q, struct outcome *o)
 {
-    static const char final[] = "Final flow: ";
     static const char datapath[] = "Datapath actions: ";
-    struct flow packet = q->packet;
-    uint32_t queue = 0, meter = 0;
-    bool drops = true;
+    struct reader r = { .o = o, .packet = q->packet };
     char *save = NULL;
 
+    memset(&r.packet.tunnel, 0, sizeof r.packet.tunnel);
     o->headers_only = true;
     for (char *line = strtok_r(trace, "\n", &save); line && !o->broken;
          line = strtok_r(NULL, "\n", &save)) {
-        if (!strncmp(line, final, strlen(final))) {
-            read_final_flow(line + strlen(final), &packet);
-        } else if (!strncmp(line, datapath, strlen(datapath))) {
-            read_datapath_actions(line + strlen(datapath), o, &drops);
+        if (!strncmp(line, datapath, strlen(datapath))) {
+            end_copy(&r);
+            read_datapath_actions(&r, line + strlen(datapath));
         } else if (strstr(line, "Translation failed")) {
             o->broken = "its translation failed";
         } else {
-            read_line(line, o, &queue, &meter);
+            read_line(&r, line);
         }
     }
-    packet.tunnel = o->out[0].packet.tunnel;
-    o->out[0].packet = packet;
-    if (!o->n_out != drops && !o->broken) {
-        o->broken = (drops ? "it has an output but is dropped"
-                     : "it has no output but datapath actions");
+    if (r.n_out != o->n_out && !o->broken) {
+        o->broken = "the datapath sends it to fewer ports";
     }
 }
 

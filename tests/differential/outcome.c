@@ -9,7 +9,6 @@
 #include "outcome.h"
 
 #include <inttypes.h>
-#include <netinet/icmp6.h>
 #include <string.h>
 
 #include "packets.h"
@@ -42,6 +41,18 @@ outcome_deliver(struct outcome *o, ofp_port_t port, uint32_t meter,
     out->meter = meter;
     out->queue = queue;
     return out;
+}
+
+void
+outcome_end_copy(struct outcome *o, size_t n_before)
+{
+    if (o->n_out > n_before) {
+        return;
+    } else if (o->n_dropped >= MAX_ENDPOINTS) {
+        o->broken = "it has too many copies";
+    } else {
+        o->dropped[o->n_dropped++] = o->cookie;
+    }
 }
 
 void
@@ -97,20 +108,27 @@ find_rule(const struct compiled *c, uint64_t cookie)
     return NULL;
 }
 
-/* Is the flow's cookie that of the deciding rule, or of one as strong? */
 static bool
-is_deciding_rule(const struct comparison *c, const struct policy_rule *decides,
-                 const struct policy_endpoint *to, uint64_t cookie)
+rule_speaks(const struct comparison *c, const struct policy_rule *rule,
+            const struct policy_endpoint *to)
 {
-    const struct policy_rule *rule = find_rule(c->compiled, cookie);
     struct meaning_question q = *c->q;
 
     if (c->m->untracked) {
         q.connection = CONNECTION_NONE;
         q.opener = NULL;
     }
-    return (rule && rule->kind == decides->kind
-            && meaning_rule_speaks(c->compiled->policy, rule, &q, to));
+    return meaning_rule_speaks(c->compiled->policy, rule, &q, to);
+}
+
+/* Is the flow's cookie that of the deciding rule, or of one as strong? */
+static bool
+is_deciding_rule(const struct comparison *c, const struct policy_rule *decides,
+                 const struct policy_endpoint *to, uint64_t cookie)
+{
+    const struct policy_rule *rule = find_rule(c->compiled, cookie);
+
+    return rule && rule->kind == decides->kind && rule_speaks(c, rule, to);
 }
 
 /* The tenant's number of a zone on this node: its own and nobody else's. */
@@ -212,81 +230,13 @@ meter_owner(const struct comparison *c, uint32_t meter)
     return "";
 }
 
-struct flow
-outcome_packet(const struct flow *sent, const struct meaning *m, uint8_t dscp)
-{
-    struct flow packet = *sent;
-
-    if (m->answered) {
-        packet.dl_dst = packet.dl_src;
-        packet.dl_src = m->answer;
-    }
-    if (m->answered && packet.dl_type == htons(ETH_TYPE_ARP)) {
-        ovs_be32 asked = packet.nw_dst;
-
-        packet.nw_proto = ARP_OP_REPLY;
-        packet.arp_tha = packet.arp_sha;
-        packet.nw_dst = packet.nw_src;
-        packet.arp_sha = m->answer;
-        packet.nw_src = asked;
-    } else if (m->answered) {
-        packet.ipv6_dst = packet.ipv6_src;
-        packet.ipv6_src = packet.nd_target;
-        packet.nw_ttl = 255;
-        packet.tp_src = htons(ND_NEIGHBOR_ADVERT);
-        packet.arp_sha = eth_addr_zero;         /* Not in an advertisement. */
-        packet.arp_tha = m->answer;
-        packet.igmp_group_ip4 = htonl(m->answer_router ? 0xe0000000
-                                      : 0x60000000);
-        packet.tcp_flags = htons(2);    /* The option's type. */
-    } else {
-        packet.nw_tos = dscp << 2 | (packet.nw_tos & IP_ECN_MASK);
-        if (m->routed) {
-            packet.dl_src = m->to->network->gateway_mac;
-            packet.dl_dst = m->to->intent->mac;
-            packet.nw_ttl--;
-        }
-    }
-    return packet;
-}
-
-/* What is in the packet, without what the switch notes about it. */
-static struct flow
-bare(const struct flow *packet)
-{
-    struct flow b = *packet;
-
-    memset(&b, 0, offsetof(struct flow, dl_dst));
-    b.ct_nw_proto = 0;
-    b.ct_nw_src = b.ct_nw_dst = 0;
-    b.ct_ipv6_src = b.ct_ipv6_dst = in6addr_any;
-    b.ct_tp_src = b.ct_tp_dst = 0;
-    if (is_icmpv6(&b, NULL) && b.tp_src == htons(ND_NEIGHBOR_ADVERT)) {
-        b.arp_sha = eth_addr_zero;
-    }
-    return b;
-}
-
 static const char *
 compare_packets(const struct comparison *c, const struct delivery *out,
                 uint8_t dscp)
 {
     struct flow expected = outcome_packet(c->q->packet, c->m, dscp);
-    struct flow got = bare(&out->packet);
-    bool ip = is_ip_any(&expected);
 
-    expected = bare(&expected);
-    if (!eth_addr_equals(expected.dl_src, got.dl_src)
-        || !eth_addr_equals(expected.dl_dst, got.dl_dst)) {
-        return "it arrives with other MACs";
-    } else if (ip && expected.nw_ttl != got.nw_ttl) {
-        return "it arrives with another TTL";
-    } else if (ip && (expected.nw_tos ^ got.nw_tos) & IP_DSCP_MASK) {
-        return "it arrives with another DSCP";
-    } else if (!c->o->headers_only && memcmp(&expected, &got, sizeof got)) {
-        return "it arrives changed";
-    }
-    return NULL;
+    return packets_differ(&expected, &out->packet, c->o->headers_only);
 }
 
 /* Of what leaves by tunnel. */
@@ -325,8 +275,61 @@ compare_delivery(const struct comparison *c, const struct delivery *out,
         return arena_printf(c->arena, "it pays with meter %u of '%s'",
                             out->meter, meter_owner(c, out->meter));
     }
-    return (m->n_copies && c->o->headers_only ? NULL
-            : compare_packets(c, out, copy->dscp));
+    return compare_packets(c, out, copy->dscp);
+}
+
+static bool
+has_copy(const struct meaning *m, const struct policy_endpoint *e)
+{
+    for (size_t i = 0; i < m->n_copies; i++) {
+        if (m->copies[i].to == e) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of the copy for 'to', which nobody gets. */
+static bool
+is_denying(const struct comparison *c, const struct policy_endpoint *to,
+           uint64_t cookie)
+{
+    const struct policy *policy = c->compiled->policy;
+
+    for (size_t i = 0; i < policy->rules.n; i++) {
+        const struct policy_rule *rule = policy->rules.v[i];
+
+        if (rule->kind == RULE_DENY && rule_speaks(c, rule, to)) {
+            return is_deciding_rule(c, rule, to, cookie);
+        }
+    }
+    return cookie == (COOKIE_MARK | REASON_DEFAULT);
+}
+
+/* The copies of a multicast packet that are dropped: one for each endpoint of
+ * the network here that does not get it, the sender among them. */
+static const char *
+compare_dropped(const struct comparison *c)
+{
+    const struct policy_endpoint *from = c->m->from;
+    bool multicast = c->m->many && (!c->m->n_copies || c->m->copies[0].rule);
+    size_t n = 0;
+
+    for (size_t i = 0; multicast && i < from->tenant->endpoints.n; i++) {
+        const struct policy_endpoint *to = from->tenant->endpoints.v[i];
+
+        if (to->network != from->network || !to->bound
+            || strcmp(to->node->name.s, c->q->node)
+            || has_copy(c->m, to)) {
+            continue;
+        } else if (n >= c->o->n_dropped
+                   || !is_denying(c, to, c->o->dropped[n])) {
+            return arena_printf(c->arena, "the copy for %s is dropped by "
+                                "%#"PRIx64, to->name, c->o->dropped[n]);
+        }
+        n++;
+    }
+    return n < c->o->n_dropped ? "it has more copies" : NULL;
 }
 
 /* Both are in the order of the receivers' names. */
@@ -342,7 +345,7 @@ compare_copies(const struct comparison *c)
     for (size_t i = 0; i < c->m->n_copies && !difference; i++) {
         difference = compare_delivery(c, &c->o->out[i], &c->m->copies[i]);
     }
-    return difference;
+    return difference ? difference : compare_dropped(c);
 }
 
 static const char *
@@ -379,8 +382,8 @@ compare_denied(const struct comparison *c)
                             o->out[0].port, o->out[0].rule);
     } else if (o->committed.n) {
         return "its connection is committed";
-    } else if (c->m->many) {    /* Each copy was dropped by its own flow. */
-        return o->tracked.n ? "it is tracked" : NULL;
+    } else if (c->m->many) {    /* Each copy is dropped by its own flow. */
+        return o->tracked.n ? "it is tracked" : compare_dropped(c);
     } else if (c->m->rule ? !is_deciding_rule(c, c->m->rule, c->m->to,
                                               o->cookie)
                : o->cookie != (COOKIE_MARK | c->m->reason)) {

@@ -42,13 +42,20 @@ struct outcome {
     struct zones tracked, committed;    /* In order. */
     struct delivery out[MAX_ENDPOINTS];
     size_t n_out;
+    uint64_t dropped[MAX_ENDPOINTS];    /* Cookies of the last flows of copies
+                                         * that go nowhere, in order. */
+    size_t n_dropped;
     bool headers_only;          /* Of packets, only MACs, TTL and DSCP are
-                                 * known; of copies nothing. */
+                                 * known. */
 };
 
 /* Notes that a packet leaves by 'port'. */
 struct delivery *outcome_deliver(struct outcome *, ofp_port_t port,
                                  uint32_t meter, uint32_t queue);
+
+/* Notes that a copy met its last flow, which went nowhere if there were
+ * 'n_before' deliveries when it began. */
+void outcome_end_copy(struct outcome *, size_t n_before);
 
 /* Notes that meter 'id' is called: 'meter' or 'o->counter' is it then.  'o' is
  * broken if a packet is counted twice, or late. */
@@ -64,6 +71,11 @@ struct meaning outcome_meaning(const struct compiled *,
 /* 'sent' as it should arrive, of a class of 'dscp', or the answer. */
 struct flow outcome_packet(const struct flow *sent, const struct meaning *,
                            uint8_t dscp);
+
+/* Returns NULL, or how what arrived is not what was expected.  With
+ * 'headers_only', only MACs, TTL and DSCP are compared. */
+const char *packets_differ(const struct flow *expected,
+                           const struct flow *got, bool headers_only);
 
 /* Returns NULL if 'o' is what the policy means, else how it differs, in
  * 'arena'. */

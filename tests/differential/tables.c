@@ -304,8 +304,10 @@ execute_clone(struct run *run, const struct flow *packet,
     struct flow copy = *packet;
     uint32_t queue = run->queue, meter = run->meter;
     uint64_t rule = run->o->rule;
+    size_t n_before = run->o->n_out;
 
     execute(run, &copy, clone->actions, ofpact_nest_get_action_len(clone));
+    outcome_end_copy(run->o, n_before);
     run->queue = queue;
     run->meter = meter;
     run->o->rule = rule;
