@@ -101,7 +101,8 @@ struct reader {
     uint32_t queue, meter;
     bool copy;                  /* It is in a clone(), ... */
     size_t n_before;            /* ... before which there were as many. */
-    struct flow packet;         /* As the datapath has it. */
+    struct flow packet;         /* As the datapath has it, after ... */
+    int n_meters;               /* ... so many that may drop it. */
     size_t n_out;               /* Of the datapath. */
 };
 
@@ -237,21 +238,26 @@ read_ct(const char *ct, struct outcome *o)
 static void
 read_output(struct reader *r)
 {
+    struct delivery *out = &r->o->out[r->n_out];
+
     if (r->n_out >= r->o->n_out) {
         r->o->broken = "the datapath sends it to more ports";
-        return;
+    } else if (r->n_meters != !!r->o->counter + !!out->meter) {
+        r->o->broken = "in the datapath, the meter of another copy drops it";
+    } else {
+        out->packet = r->packet;
+        r->n_out++;
     }
-    r->o->out[r->n_out++].packet = r->packet;
 }
 
 /* The name of an action and what is in its brackets, which are cut off. */
 static char *
-next_action(char **actions, const char **arguments)
+next_action(char **actions, char **arguments)
 {
     char *name = *actions, *p = name + strcspn(name, ",()");
     int depth = 0;
 
-    *arguments = "";
+    *arguments = p + strlen(p);
     if (*p == '(') {
         *arguments = p + 1;
         *p++ = '\0';
@@ -274,14 +280,18 @@ static void
 read_datapath_actions(struct reader *r, char *actions)
 {
     while (*actions && !r->o->broken) {
-        const char *arguments;
+        char *arguments;
         const char *name = next_action(&actions, &arguments);
 
         if (!strcmp(name, "clone")) {
             struct flow packet = r->packet;
+            int n_meters = r->n_meters;
 
-            read_datapath_actions(r, CONST_CAST(char *, arguments));
+            read_datapath_actions(r, arguments);
             r->packet = packet;
+            r->n_meters = n_meters;
+        } else if (!strcmp(name, "meter")) {
+            r->n_meters++;
         } else if (!strcmp(name, "set")) {
             read_set(arguments, &r->packet);
         } else if (!strcmp(name, "ct")) {
