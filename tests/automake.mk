@@ -58,6 +58,7 @@ test_scripts = \
 	tests/schema-test.py \
 	tests/house-test \
 	tests/system/apply-test.sh \
+	tests/system/fit-test.sh \
 	tests/system/tunnels-test.sh \
 	tests/system/bursts-test.sh \
 	tests/system/drops-test.sh \

@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "openvswitch/ofp-meter.h"
+#include "openvswitch/ofp-msgs.h"
+#include "openvswitch/ofp-switch.h"
 #include "openvswitch/ofpbuf.h"
 #include "push/session.h"
 #include "util.h"
@@ -160,8 +162,38 @@ check_meters(struct push *push)
     return NULL;
 }
 
+/* In any mode but the normal one, fragments other than the first have ports of
+ * 0 or do not reach the tables at all. */
+static const char *
+check_fragments(struct push *push)
+{
+    struct ofputil_switch_config config;
+    struct ovs_list replies;
+    int error = session_multipart(
+        push->vconn, ofpraw_alloc(OFPRAW_OFPT_GET_CONFIG_REQUEST,
+                                  SESSION_VERSION, 0),
+        OFPTYPE_GET_CONFIG_REPLY, push->deadline, &replies);
+
+    if (error) {
+        return push_errno(push, "asking what it does with fragments", error);
+    }
+    ofputil_decode_get_config_reply(
+        ofpbuf_from_list(ovs_list_front(&replies))->data, &config);
+    ofpbuf_list_delete(&replies);
+    if (config.frag != OFPUTIL_FRAG_NORMAL) {
+        push_unfit(push, "bridge %s handles fragments as '%s', so that they "
+                   "are not judged with their connection; ovs-ofctl -O "
+                   "OpenFlow14 set-frags %s normal", push->target->bridge,
+                   ofputil_frag_handling_to_string(config.frag),
+                   push->target->bridge);
+    }
+    return NULL;
+}
+
 const char *
 push_check_switch(struct push *push)
 {
-    return check_meters(push);
+    const char *reason = check_meters(push);
+
+    return reason ? reason : check_fragments(push);
 }

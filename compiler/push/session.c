@@ -216,7 +216,7 @@ session_multipart(struct vconn *vconn, struct ofpbuf *request,
             ofpbuf_delete(msg);
             error = EPROTO;
         } else {
-            more = ofpmp_more(msg->data);
+            more = ofpmsg_is_stat(msg->data) && ofpmp_more(msg->data);
             ovs_list_push_back(replies, &msg->list_node);
         }
     }

@@ -38,9 +38,9 @@ struct session_error {
 
 int session_open(const char *name, long long int deadline, struct vconn **);
 
-/* Sends 'request', takes ownership of it, and stores all parts of the reply
- * ("struct ofpbuf"s), of type 'expected', in 'replies'; the caller frees
- * them.  If the switch refuses the request then the error is its OFPERR_*. */
+/* Sends 'request', takes ownership of it, and stores the reply, of type
+ * 'expected', or all parts of it ("struct ofpbuf"s) in 'replies'; the caller
+ * frees them.  If the switch refuses the request then the error is its OFPERR_*. */
 int session_multipart(struct vconn *, struct ofpbuf *request,
                       enum ofptype expected, long long int deadline,
                       struct ovs_list *replies);

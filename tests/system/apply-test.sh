@@ -13,29 +13,6 @@ set -euo pipefail
 intent=$srcdir/examples/ai-cluster.json
 node=gpu-node-1
 
-bulkhead_on() {
-    local command=$1 bridge=$2
-    shift 2
-    "$BULKHEAD" "$command" "${1:-$intent}" --node $node --bridge "$bridge" \
-        -t 10
-}
-
-flows() { ovs-ofctl -O OpenFlow14 --no-stats --no-names dump-flows "$1" |
-          LC_ALL=C sort; }
-meters() { ovs-ofctl -O OpenFlow13 dump-meters "$1" | tail -n +2; }
-
-# state BRIDGE: everything that a policy is.
-state() { flows "$1"; meters "$1"; }
-
-# unchanged BRIDGE COMMAND...: whatever it says, the bridge is as before.
-unchanged() {
-    local bridge=$1
-    shift
-    state "$bridge" >"$switch_dir/before"
-    "$@" || return 1
-    state "$bridge" | diff "$switch_dir/before" -
-}
-
 has_no_flows() { ! flows "$1" | grep actions; }
 
 # has_meter BRIDGE ID-OR-RATE
@@ -43,13 +20,6 @@ has_meter() { meters "$1" | grep -Eq "meter=$2 |rate=$2 "; }
 
 # same_as FILE FUNCTION BRIDGE: the function prints what the file holds.
 same_as() { "$2" "$3" | diff "$1" -; }
-
-# with SED-SCRIPT: the example, changed.
-with() {
-    sed "$1" "$intent" >"$switch_dir/changed.json"
-    ! cmp -s "$intent" "$switch_dir/changed.json" || die "'$1' changes nothing"
-    echo "$switch_dir/changed.json"
-}
 
 test_apply() {
     check 'a bridge without policy has no flows' has_no_flows br0
@@ -195,47 +165,6 @@ test_refusals() {
         "$BULKHEAD" apply "$intent" --node $node --bridge br0
     check 'no such kind of database: 2' exits 2 "$BULKHEAD" status "$intent" \
         --node $node --bridge br0 --db=foo
-}
-
-# Settings of the bridge that would let packets past the tables.
-test_unfit() {
-    ovs-vsctl set-fail-mode br0 standalone
-    check 'not fail-secure: 3, nothing changed' \
-        unchanged br0 says 'set-fail-mode br0 secure' 3 bulkhead_on apply br0
-    check 'status then: 4' exits 4 bulkhead_on status br0
-    ovs-vsctl set-fail-mode br0 secure -- \
-        set bridge br0 protocols=OpenFlow13
-    check 'no OpenFlow 1.4: 3' says 'protocols OpenFlow14' 3 \
-        bulkhead_on apply br0
-    ovs-vsctl set bridge br0 protocols=OpenFlow13,OpenFlow14 -- \
-        set-manager tcp:127.0.0.1:1
-    check 'a manager that may be in-band: 3' says 'disable-in-band=true' 3 \
-        bulkhead_on apply br0
-    ovs-vsctl set-fail-mode br0 standalone -- set bridge br0 protocols=[]
-    check 'all that makes it unfit is listed: 4' lists_all
-    ovs-vsctl set-fail-mode br0 secure
-    ovs-vsctl del-manager -- set bridge br0 protocols=[] -- \
-        set-controller br0 tcp:127.0.0.1:1
-    check 'a controller that may be in-band: 3' says 'disable-in-band' 3 \
-        bulkhead_on apply br0
-    ovs-vsctl set bridge br0 other_config:disable-in-band=true
-    check 'a controller that is not: 0' exits 0 bulkhead_on apply br0
-    ovs-vsctl del-controller br0 -- remove bridge br0 other_config \
-        disable-in-band
-    check 'apply after the refusals' exits 0 bulkhead_on apply br0
-}
-
-# Two settings and a port are wrong at once; apply refuses for each.
-lists_all() {
-    local changed
-    changed=$(with 's/"pf0vf5"/"not-there"/')
-    bulkhead_on apply br0 "$changed" 2>"$switch_dir/refusals" && return 1
-    cat "$switch_dir/refusals"
-    [ "$(grep -c '^bulkhead: bridge br0 ' "$switch_dir/refusals")" = 3 ] &&
-        says 'secure, then apply' 4 bulkhead_on status br0 "$changed" &&
-        says 'disable-in-band=true' 4 bulkhead_on status br0 "$changed" &&
-        says 'not-there' 4 bulkhead_on status br0 "$changed" &&
-        says 'to be ' 4 bulkhead_on status br0
 }
 
 # What the switch refuses in the end takes nothing with it.
@@ -432,7 +361,6 @@ main() {
     test_drift
     test_others
     test_refusals
-    test_unfit
     test_switch_refuses
     test_silent
     test_liars

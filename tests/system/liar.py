@@ -14,6 +14,7 @@ import struct
 import sys
 
 HELLO, ERROR, ECHO_REQUEST, ECHO_REPLY = 0, 1, 2, 3
+GET_CONFIG_REQUEST, GET_CONFIG_REPLY = 7, 8
 MULTIPART_REQUEST, MULTIPART_REPLY = 18, 19
 DESC_SIZE = 1056
 BAD_REQUEST, BAD_EXPERIMENTER = 1, 3
@@ -44,6 +45,8 @@ def answer_multiparts(client, answer):
             body, buffer = buffer[8:length], buffer[length:]
             if kind == ECHO_REQUEST:
                 client.sendall(message(ECHO_REPLY, xid, body))
+            elif kind == GET_CONFIG_REQUEST:
+                client.sendall(message(GET_CONFIG_REPLY, xid, bytes(4)))
             elif kind == MULTIPART_REQUEST:
                 client.sendall(answer(xid))
 

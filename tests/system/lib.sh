@@ -183,3 +183,35 @@ make_dummy_bridge() {
     done < <(python3 "$here/intent.py" "$2" "$3")
     ovs-vsctl --timeout=10 "${arguments[@]}"
 }
+
+# What follows is about $intent on $node.
+
+bulkhead_on() {
+    local command=$1 bridge=$2
+    shift 2
+    "$BULKHEAD" "$command" "${1:-$intent}" --node $node --bridge "$bridge" \
+        -t 10
+}
+
+flows() { ovs-ofctl -O OpenFlow14 --no-stats --no-names dump-flows "$1" |
+          LC_ALL=C sort; }
+meters() { ovs-ofctl -O OpenFlow13 dump-meters "$1" | tail -n +2; }
+
+# state BRIDGE: everything that a policy is.
+state() { flows "$1"; meters "$1"; }
+
+# unchanged BRIDGE COMMAND...: whatever it says, the bridge is as before.
+unchanged() {
+    local bridge=$1
+    shift
+    state "$bridge" >"$switch_dir/before"
+    "$@" || return 1
+    state "$bridge" | diff "$switch_dir/before" -
+}
+
+# with SED-SCRIPT: the example, changed.
+with() {
+    sed "$1" "$intent" >"$switch_dir/changed.json"
+    ! cmp -s "$intent" "$switch_dir/changed.json" || die "'$1' changes nothing"
+    echo "$switch_dir/changed.json"
+}
