@@ -64,6 +64,39 @@ check_settings(struct push *push)
     }
 }
 
+/* Is what comes from an interface of this type from one sender only?  A tunnel
+ * is anybody's who can send to the node, a patch port another bridge's.  All
+ * types that are not known are taken for such. */
+static bool
+is_station_type(const char *type)
+{
+    static const char *const types[] = {
+        "", "system", "internal", "tap", "dpdk", "dpdkvhostuser",
+        "dpdkvhostuserclient", "afxdp", "afxdp-nonpmd", "dummy", "dummy-pmd",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+        if (!strcmp(type, types[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+check_type(struct push *push, const char *name)
+{
+    const char *type = smap_get_def(&push->info.types, name, "");
+
+    if (!is_station_type(type)) {
+        push_unfit(push, "interface %s of bridge %s is of type '%s', which is "
+                   "no endpoint's: others' packets would come in its name; "
+                   "ovs-vsctl set interface %s type=system options={}, or "
+                   "bind the endpoint to another", name, push->target->bridge,
+                   type, name);
+    }
+}
+
 /* Appends 'name' to '*missing' if the bridge does not have it. */
 static void
 check_port(struct push *push, const char *name, const char **missing)
@@ -88,6 +121,7 @@ push_check_bridge(struct push *push)
     check_settings(push);
     for (size_t i = 0; i < push->plan->ports.n; i++) {
         check_port(push, push->plan->ports.v[i], &missing);
+        check_type(push, push->plan->ports.v[i]);
     }
     if (missing[0]) {
         push_unfit(push, "bridge %s lacks interfaces that the intent binds:%s;"

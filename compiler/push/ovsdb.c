@@ -210,7 +210,7 @@ read_map(const struct json *json, struct smap *map)
 static void
 read_interfaces(const struct json *port_rows,
                 const struct json *interface_rows, const struct shash *ports,
-                struct arena *arena, struct bridge_info *info)
+                struct bridge_info *info)
 {
     struct shash interfaces = SHASH_INITIALIZER(&interfaces);
 
@@ -228,15 +228,15 @@ read_interfaces(const struct json *port_rows,
         const struct json *ofport = row_column(row, "ofport");
         const char *name = column_string(row, "name");
 
-        if (uuid && shash_find(&interfaces, uuid)
-            && !strcmp(name, PLAN_TUNNEL)) {
-            info->tunnel_type = arena_strdup(arena,
-                                             column_string(row, "type"));
+        if (!uuid || !shash_find(&interfaces, uuid)) {
+            continue;
+        }
+        smap_replace(&info->types, name, column_string(row, "type"));
+        if (!strcmp(name, PLAN_TUNNEL)) {
             read_map(row_column(row, "options"), &info->tunnel_options);
         }
         /* An ofport of -1 is an interface that could not be opened. */
-        if (uuid && shash_find(&interfaces, uuid) && ofport
-            && ofport->type == JSON_INTEGER && ofport->integer > 0
+        if (ofport && ofport->type == JSON_INTEGER && ofport->integer > 0
             && ofport->integer < ofp_to_u16(OFPP_MAX)) {
             ofputil_port_map_put(&info->ports,
                                  u16_to_ofp(ofport->integer), name);
@@ -346,7 +346,7 @@ read_reply(const struct jsonrpc_msg *reply, const char *bridge,
                              "disable-in-band"));
     info->has_openflow14 = has_openflow14(row_column(row, "protocols"));
     add_uuids(row_column(row, "ports"), &port_uuids);
-    read_interfaces(ports, interfaces, &port_uuids, arena, info);
+    read_interfaces(ports, interfaces, &port_uuids, info);
     shash_destroy(&port_uuids);
     return NULL;
 }
@@ -361,8 +361,8 @@ bridge_info_read(const char *remote, const char *bridge,
     int error;
 
     info->datapath_type = info->fail_mode = "";
-    info->tunnel_type = NULL;
     ofputil_port_map_init(&info->ports);
+    smap_init(&info->types);
     smap_init(&info->tunnel_options);
 
     error = transact(remote, deadline, &reply);
@@ -381,5 +381,6 @@ void
 bridge_info_destroy(struct bridge_info *info)
 {
     ofputil_port_map_destroy(&info->ports);
+    smap_destroy(&info->types);
     smap_destroy(&info->tunnel_options);
 }

@@ -22,9 +22,8 @@ struct bridge_info {
     bool may_be_in_band;        /* Of a controller or manager. */
     struct ofputil_port_map ports;  /* Interface name <-> OpenFlow port. */
 
-    /* The interface PLAN_TUNNEL. */
-    const char *tunnel_type;    /* NULL: the bridge does not have it. */
-    struct smap tunnel_options;
+    struct smap types;          /* Interface name -> type, "" for "system". */
+    struct smap tunnel_options; /* Of the interface PLAN_TUNNEL. */
 };
 
 /* Reads 'bridge' from the database at 'remote'.  Returns NULL, or a reason in

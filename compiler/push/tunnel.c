@@ -37,13 +37,13 @@ find_fault(const struct push *push)
 {
     const struct plan *plan = push->plan;
     struct plan_option options[N_TUNNEL_OPTIONS];
+    const char *type = smap_get(&push->info.types, PLAN_TUNNEL);
     size_t n = 0;
 
-    if (!push->info.tunnel_type) {
+    if (!type) {
         return "it is not there";
-    } else if (strcmp(push->info.tunnel_type, plan->tunnel.type)) {
-        return arena_printf(plan->arena, "its type is '%s'",
-                            push->info.tunnel_type);
+    } else if (strcmp(type, plan->tunnel.type)) {
+        return arena_printf(plan->arena, "its type is '%s'", type);
     }
     plan_tunnel_options(plan, options);
     for (size_t i = 0; i < N_TUNNEL_OPTIONS; i++) {

@@ -68,6 +68,25 @@ test_fragments() {
     check 'what it says mends it: 0' mends status br0
 }
 
+# What comes by tunnel or from another bridge is nobody's in particular.
+test_types() {
+    local type
+    for type in vxlan geneve gre; do
+        ovs-vsctl --timeout=10 set interface pf0vf4 type=$type \
+            options:remote_ip=192.0.2.9
+        check "an endpoint's port of type $type: 3, nothing changed" \
+            unchanged br0 says "pf0vf4 of bridge br0 is of type '$type'" 3 \
+            bulkhead_on apply br0
+        check 'status then: 4' says "is of type '$type'" 4 \
+            bulkhead_on status br0
+    done
+    ovs-vsctl --timeout=10 set interface pf0vf4 type=patch \
+        options='{peer=pf0vf9}'
+    check 'a patch port: 3' says "is of type 'patch'" 3 bulkhead_on apply br0
+    ovs-vsctl --timeout=10 set interface pf0vf4 type=dummy options='{}'
+    check 'apply after that: 0' exits 0 bulkhead_on apply br0
+}
+
 # mends COMMAND BRIDGE: the command behind the last ";" makes it exit with 0.
 mends() {
     local remedy
@@ -87,6 +106,7 @@ main() {
     check 'apply: 0' exits 0 bulkhead_on apply br0
     test_unfit
     test_fragments
+    test_types
     [ "$failures" = 0 ]
 }
 
