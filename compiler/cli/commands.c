@@ -178,8 +178,7 @@ cmd_check(const struct cli_options *options)
 static void
 print_counts(const struct push_diff *diff, bool applied)
 {
-    if (diff->flows_added || diff->flows_changed || diff->flows_deleted
-        || diff->meters_added || diff->meters_deleted) {
+    if (push_diff_is_of_flows(diff)) {
         printf("flows %s%zu added, %zu changed, %zu"
                " deleted, %zu kept; meters %zu added, %zu"
                " deleted, %zu kept\n",
@@ -187,10 +186,30 @@ print_counts(const struct push_diff *diff, bool applied)
                diff->flows_changed, diff->flows_deleted, diff->flows_same,
                diff->meters_added, diff->meters_deleted, diff->meters_same);
     } else {
-        printf("%s, %zu flows, %zu meters\n",
-               diff->unfit.n ? "flows and meters as intended"
-               : diff->foreign_flows ? "as intended but for flows of others"
-               : "as intended", diff->flows_same, diff->meters_same);
+        printf("%s%s, %zu flows, %zu meters\n",
+               diff->unfit.n ? "flows and meters as intended" : "as intended",
+               diff->foreign_flows ? " but for flows of others"
+               : diff->mirrors ? " but for mirrors" : "",
+               diff->flows_same, diff->meters_same);
+    }
+}
+
+/* What is somebody's, and perhaps on purpose. */
+static void
+print_warnings(const struct cli_options *options,
+               const struct push_diff *diff)
+{
+    if (diff->foreign_flows) {
+        fprintf(stderr, "bulkhead: warning: bridge %s holds flows of others "
+                "in Bulkhead's tables, %zu in all, which may pass what the "
+                "intent does not: %s; ovs-ofctl dump-flows shows them\n",
+                options->bridge, diff->foreign_flows, diff->foreign);
+    }
+    if (diff->mirrors) {
+        fprintf(stderr, "bulkhead: warning: bridge %s has mirrors, which copy "
+                "packets of tenants past all tables: %s; ovs-vsctl clear "
+                "bridge %s mirrors\n", options->bridge, diff->mirrors,
+                options->bridge);
     }
 }
 
@@ -206,12 +225,7 @@ print_diff(const struct plan *plan, const struct cli_options *options,
         printf("%s on %s: ", plan->node, options->bridge);
         print_counts(diff, applied);
     }
-    if (diff->foreign_flows) {
-        fprintf(stderr, "bulkhead: warning: bridge %s holds flows of others "
-                "in Bulkhead's tables, %zu in all, which may pass what the "
-                "intent does not: %s; ovs-ofctl dump-flows shows them\n",
-                options->bridge, diff->foreign_flows, diff->foreign);
-    }
+    print_warnings(options, diff);
 }
 
 struct push_target

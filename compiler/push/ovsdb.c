@@ -46,13 +46,18 @@ make_request(void)
 {
     static const char *const bridge_columns[] = {
         "name", "ports", "fail_mode", "datapath_type", "protocols",
-        "controller", "other_config", NULL
+        "controller", "other_config", "mirrors", NULL
     };
-    static const char *const port_columns[] = { "_uuid", "interfaces", NULL };
+    static const char *const port_columns[] = {
+        "_uuid", "name", "interfaces", NULL
+    };
     static const char *const interface_columns[] = {
         "_uuid", "name", "ofport", "type", "options", NULL
     };
     static const char *const switch_columns[] = { "manager_options", NULL };
+    static const char *const mirror_columns[] = {
+        "_uuid", "name", "output_port", "output_vlan", NULL
+    };
     struct json *params = json_array_create_empty();
 
     json_array_add(params, json_string_create("Open_vSwitch"));
@@ -60,6 +65,7 @@ make_request(void)
     json_array_add(params, select_op("Port", port_columns));
     json_array_add(params, select_op("Interface", interface_columns));
     json_array_add(params, select_op("Open_vSwitch", switch_columns));
+    json_array_add(params, select_op("Mirror", mirror_columns));
     return jsonrpc_create_request("transact", params, NULL);
 }
 
@@ -245,6 +251,46 @@ read_interfaces(const struct json *port_rows,
     shash_destroy(&interfaces);
 }
 
+/* Where a mirror copies to: "PORT", "VLAN N", or NULL for nowhere. */
+static const char *
+mirror_output(const struct json *mirror, const struct json *port_rows,
+              struct arena *arena)
+{
+    const char *port = uuid_string(row_column(mirror, "output_port"));
+    const struct json *vlan = row_column(mirror, "output_vlan");
+
+    for (size_t i = 0; port && i < port_rows->array.n; i++) {
+        const struct json *row = port_rows->array.elems[i];
+        const char *uuid = uuid_string(row_column(row, "_uuid"));
+
+        if (uuid && !strcmp(uuid, port)) {
+            return column_string(row, "name");
+        }
+    }
+    return (vlan && vlan->type == JSON_INTEGER
+            ? arena_printf(arena, "VLAN %lld", vlan->integer) : NULL);
+}
+
+/* Fills 'info' with the mirrors in 'mirrors'. */
+static void
+read_mirrors(const struct json *rows, const struct json *port_rows,
+             const struct shash *mirrors, struct arena *arena,
+             struct bridge_info *info)
+{
+    for (size_t i = 0; i < rows->array.n; i++) {
+        const struct json *row = rows->array.elems[i];
+        const char *uuid = uuid_string(row_column(row, "_uuid"));
+        const char *output = mirror_output(row, port_rows, arena);
+
+        if (uuid && shash_find(mirrors, uuid) && output) {
+            info->mirrors = arena_printf(
+                arena, "%s%s%s to %s", info->mirrors ? info->mirrors : "",
+                info->mirrors ? ", " : "", column_string(row, "name"),
+                output);
+        }
+    }
+}
+
 /* Does a column, one string or a ["set", [...]], name OpenFlow 1.4?  An empty
  * set stands for Open vSwitch's default, which has it. */
 static bool
@@ -319,9 +365,11 @@ read_reply(const struct jsonrpc_msg *reply, const char *bridge,
     const struct json *ports = result_rows(reply, 1);
     const struct json *interfaces = result_rows(reply, 2);
     const struct json *switches = result_rows(reply, 3);
+    const struct json *mirrors = result_rows(reply, 4);
     struct shash port_uuids = SHASH_INITIALIZER(&port_uuids);
+    struct shash mirror_uuids = SHASH_INITIALIZER(&mirror_uuids);
 
-    if (!bridges || !ports || !interfaces || !switches
+    if (!bridges || !ports || !interfaces || !switches || !mirrors
         || switches->array.n != 1) {
         return "the database's answer is not what its schema promises";
     }
@@ -347,7 +395,10 @@ read_reply(const struct jsonrpc_msg *reply, const char *bridge,
     info->has_openflow14 = has_openflow14(row_column(row, "protocols"));
     add_uuids(row_column(row, "ports"), &port_uuids);
     read_interfaces(ports, interfaces, &port_uuids, info);
+    add_uuids(row_column(row, "mirrors"), &mirror_uuids);
+    read_mirrors(mirrors, ports, &mirror_uuids, arena, info);
     shash_destroy(&port_uuids);
+    shash_destroy(&mirror_uuids);
     return NULL;
 }
 
@@ -361,6 +412,7 @@ bridge_info_read(const char *remote, const char *bridge,
     int error;
 
     info->datapath_type = info->fail_mode = "";
+    info->mirrors = NULL;
     ofputil_port_map_init(&info->ports);
     smap_init(&info->types);
     smap_init(&info->tunnel_options);

@@ -22,6 +22,8 @@ struct bridge_info {
     bool may_be_in_band;        /* Of a controller or manager. */
     struct ofputil_port_map ports;  /* Interface name <-> OpenFlow port. */
 
+    const char *mirrors;        /* "NAME to PORT, ...": those that copy
+                                 * packets somewhere; NULL if none does. */
     struct smap types;          /* Interface name -> type, "" for "system". */
     struct smap tunnel_options; /* Of the interface PLAN_TUNNEL. */
 };

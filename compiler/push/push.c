@@ -24,18 +24,18 @@
 
 enum { MAX_FOREIGN_SHOWN = 3 };
 
-/* Is there nothing that push_apply() could mend? */
-static bool
-nothing_to_do(const struct push_diff *diff)
+bool
+push_diff_is_of_flows(const struct push_diff *diff)
 {
-    return !(diff->flows_added || diff->flows_changed || diff->flows_deleted
-             || diff->meters_added || diff->meters_deleted);
+    return (diff->flows_added || diff->flows_changed || diff->flows_deleted
+            || diff->meters_added || diff->meters_deleted);
 }
 
 bool
 push_diff_is_empty(const struct push_diff *diff)
 {
-    return nothing_to_do(diff) && !diff->unfit.n && !diff->foreign_flows;
+    return !(push_diff_is_of_flows(diff) || diff->unfit.n
+             || diff->foreign_flows || diff->mirrors);
 }
 
 const char *
@@ -115,6 +115,7 @@ push_prepare(struct push *push)
     if (reason) {
         return reason;
     }
+    push->diff->mirrors = push->info.mirrors;
     push_check_bridge(push);
     if (!push->info.has_openflow14) {
         return NULL;
@@ -280,7 +281,7 @@ push_run(const struct push_target *target, const struct plan *plan,
     }
     if (!reason && apply && diff->unfit.n) {
         reason = join_unfit(&push);
-    } else if (!reason && apply && !nothing_to_do(diff)) {
+    } else if (!reason && apply && push_diff_is_of_flows(diff)) {
         reason = push_changes(&push, &changes, about);
     }
 

@@ -34,6 +34,10 @@ struct push_diff {
      */
     plan_names unfit;
 
+    /* Mirrors that copy packets of the bridge, "NAME to PORT, ...", or NULL.
+     * They may be somebody's on purpose, so push_apply() leaves them. */
+    const char *mirrors;
+
     bool compared;              /* Else all that follows is 0. */
     size_t flows_added, flows_changed, flows_deleted, flows_same;
     size_t meters_added, meters_deleted, meters_same;
@@ -44,7 +48,11 @@ struct push_diff {
     const char *foreign;        /* The first few, or NULL. */
 };
 
-/* Does the bridge hold the plan, and nobody else's flows in its tables? */
+/* Is there something that push_apply() mends? */
+bool push_diff_is_of_flows(const struct push_diff *);
+
+/* Is the bridge fit, does it hold the plan, and nothing of anybody else's that
+ * goes past it? */
 bool push_diff_is_empty(const struct push_diff *);
 
 /* Each fills '*diff' and returns NULL, or returns the reason why the switch

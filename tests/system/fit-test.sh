@@ -87,10 +87,29 @@ test_types() {
     check 'apply after that: 0' exits 0 bulkhead_on apply br0
 }
 
+# An operator mirrors on purpose: apply only warns.
+test_mirrors() {
+    ovs-vsctl --timeout=10 -- --id=@to get port pf0vf5 -- --id=@m \
+        create mirror name=spy select-all=true output-port=@to \
+        -- set bridge br0 mirrors=@m >/dev/null
+    check 'a mirror: status says which, and 4' says 'spy to pf0vf5' 4 \
+        bulkhead_on status br0
+    check 'and that the rest is as intended' says 'but for mirrors' 4 \
+        bulkhead_on status br0
+    check 'apply warns, and changes nothing' unchanged br0 \
+        says 'spy to pf0vf5' 0 bulkhead_on apply br0
+    ovs-vsctl --timeout=10 clear mirror spy output_port
+    check 'a mirror that copies nowhere: 0' exits 0 bulkhead_on status br0
+    ovs-vsctl --timeout=10 set mirror spy output_vlan=7
+    check 'a mirror to a VLAN: 4' says 'spy to VLAN 7' 4 \
+        bulkhead_on status br0
+    check 'what it says mends it: 0' mends status br0
+}
+
 # mends COMMAND BRIDGE: the command behind the last ";" makes it exit with 0.
 mends() {
     local remedy
-    remedy=$("$BULKHEAD" status "$intent" --node $node --bridge "$2" |
+    remedy=$("$BULKHEAD" status "$intent" --node $node --bridge "$2" 2>&1 |
         sed -n 's/.*; \(ovs-.*\)/\1/p')
     echo "$remedy"
     bash -c "$remedy" && exits 0 bulkhead_on "$1" "$2"
@@ -107,6 +126,7 @@ main() {
     test_unfit
     test_fragments
     test_types
+    test_mirrors
     [ "$failures" = 0 ]
 }
 
