@@ -71,6 +71,7 @@ libbulkhead_a_SOURCES = \
 	compiler/push/fit.c \
 	compiler/push/flows.c \
 	compiler/push/flows.h \
+	compiler/push/list.c \
 	compiler/push/ovsdb.c \
 	compiler/push/ovsdb.h \
 	compiler/push/push.c \
@@ -126,6 +127,7 @@ bulkhead_SOURCES = \
 	compiler/cli/main.c \
 	compiler/cli/show.c \
 	compiler/cli/show.h \
+	compiler/cli/status.c \
 	compiler/cli/trace-print.c \
 	compiler/cli/trace.c \
 	compiler/cli/trace.h

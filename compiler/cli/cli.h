@@ -102,6 +102,8 @@ void cli_print_error(const char *reason);
 /* Says which endpoints the plan leaves out. */
 void cli_print_left_out(const struct plan *);
 
+int cmd_apply(const struct cli_options *);
+int cmd_status(const struct cli_options *);
 int cmd_compile(const struct cli_options *);
 int cmd_trace(const struct cli_options *);
 int cmd_explain(const struct cli_options *);

@@ -20,7 +20,6 @@
 #include "ir/ir.h"
 #include "openvswitch/dynamic-string.h"
 #include "plan/plan.h"
-#include "push/push.h"
 #include "sema/policy.h"
 #include "util.h"
 
@@ -175,59 +174,6 @@ cmd_check(const struct cli_options *options)
     return policy ? EXIT_DONE : EXIT_WRONG;
 }
 
-static void
-print_counts(const struct push_diff *diff, bool applied)
-{
-    if (push_diff_is_of_flows(diff)) {
-        printf("flows %s%zu added, %zu changed, %zu"
-               " deleted, %zu kept; meters %zu added, %zu"
-               " deleted, %zu kept\n",
-               applied ? "" : "to be ", diff->flows_added,
-               diff->flows_changed, diff->flows_deleted, diff->flows_same,
-               diff->meters_added, diff->meters_deleted, diff->meters_same);
-    } else {
-        printf("%s%s, %zu flows, %zu meters\n",
-               diff->unfit.n ? "flows and meters as intended" : "as intended",
-               diff->foreign_flows ? " but for flows of others"
-               : diff->mirrors ? " but for mirrors" : "",
-               diff->flows_same, diff->meters_same);
-    }
-}
-
-/* What is somebody's, and perhaps on purpose. */
-static void
-print_warnings(const struct cli_options *options,
-               const struct push_diff *diff)
-{
-    if (diff->foreign_flows) {
-        fprintf(stderr, "bulkhead: warning: bridge %s holds flows of others "
-                "in Bulkhead's tables, %zu in all, which may pass what the "
-                "intent does not: %s; ovs-ofctl dump-flows shows them\n",
-                options->bridge, diff->foreign_flows, diff->foreign);
-    }
-    if (diff->mirrors) {
-        fprintf(stderr, "bulkhead: warning: bridge %s has mirrors, which copy "
-                "packets of tenants past all tables: %s; ovs-vsctl clear "
-                "bridge %s mirrors\n", options->bridge, diff->mirrors,
-                options->bridge);
-    }
-}
-
-static void
-print_diff(const struct plan *plan, const struct cli_options *options,
-           const struct push_diff *diff, bool applied)
-{
-    for (size_t i = 0; i < diff->unfit.n; i++) {
-        printf("%s on %s: not as intended: %s\n", plan->node,
-               options->bridge, diff->unfit.v[i]);
-    }
-    if (diff->compared) {
-        printf("%s on %s: ", plan->node, options->bridge);
-        print_counts(diff, applied);
-    }
-    print_warnings(options, diff);
-}
-
 struct push_target
 cli_target(const struct cli_options *options, struct arena *arena)
 {
@@ -238,47 +184,6 @@ cli_target(const struct cli_options *options, struct arena *arena)
         .timeout_ms = 1000 * (options->timeout ? options->timeout
                               : DEFAULT_TIMEOUT),
     };
-}
-
-/* Runs 'action', push_apply() or push_status(). */
-static int
-run_push(const struct cli_options *options,
-         const char *(*action)(const struct push_target *,
-                               const struct plan *, struct push_diff *),
-         int different)
-{
-    struct arena *arena = arena_create();
-    int status = EXIT_WRONG;
-    struct plan plan;
-
-    if (cli_load_plan(options, arena, &plan)) {
-        struct push_target target = cli_target(options, arena);
-        struct push_diff diff;
-        const char *reason = action(&target, &plan, &diff);
-
-        cli_print_left_out(&plan);
-        if (reason) {
-            cli_print_error(reason);
-            status = EXIT_UNREACHABLE;
-        } else {
-            print_diff(&plan, options, &diff, action == push_apply);
-            status = push_diff_is_empty(&diff) ? EXIT_DONE : different;
-        }
-    }
-    arena_destroy(arena);
-    return status;
-}
-
-static int
-cmd_apply(const struct cli_options *options)
-{
-    return run_push(options, push_apply, EXIT_DONE);
-}
-
-static int
-cmd_status(const struct cli_options *options)
-{
-    return run_push(options, push_status, EXIT_DIFFERENT);
 }
 
 const struct cli_command cli_commands[] = {
@@ -293,10 +198,10 @@ const struct cli_command cli_commands[] = {
       cmd_apply,
       "INTENT --node=NODE --bridge=BRIDGE",
       "make the bridge hold the intent, in one step" },
-    { "status", OPTION_NODE | NODE_REQUIRED | OPTION_BRIDGE | OPTION_SWITCH,
-      cmd_status,
-      "INTENT --node=NODE --bridge=BRIDGE",
-      "say whether the bridge holds the intent" },
+    { "status", OPTION_NODE | NODE_REQUIRED | OPTION_BRIDGE | OPTION_SWITCH
+      | OPTION_VERBOSE | OPTION_FORMAT, cmd_status,
+      "INTENT --node=NODE --bridge=BRIDGE [-v]",
+      "say whether the bridge holds the intent; with -v, what differs" },
     { "trace", OPTION_NODE | OPTION_FROM | OPTION_STATE | OPTION_FORMAT,
       cmd_trace,
       "INTENT --from=TENANT/ENDPOINT|tunnel:NODE:VNI PACKET",

@@ -33,26 +33,18 @@ VEC_TYPEDEF(row_vec, struct row);
 static const char *
 rule_name(const struct plan *plan, uint64_t cookie, struct arena *arena)
 {
-    for (size_t i = 0; plan && i < plan->cookies.n; i++) {
-        if (plan->cookies.v[i].cookie == cookie) {
-            return plan->cookies.v[i].name;
-        }
-    }
-    return arena_printf(arena, "%#"PRIx64, cookie);
+    const char *name = plan ? plan_cookie_name(plan, cookie) : NULL;
+
+    return name ? name : arena_printf(arena, "%#"PRIx64, cookie);
 }
 
 /* The tenant of a meter in 'plan', which may be NULL, or the meter's id. */
 static const char *
 meter_name(const struct plan *plan, uint32_t id, struct arena *arena)
 {
-    for (size_t i = 0; plan && i < plan->meters.n; i++) {
-        uint32_t own = plan->meters.v[i].id;
+    const char *name = plan ? plan_meter_name(plan, id) : NULL;
 
-        if (own == id || PLAN_METER_OTHER(own) == id) {
-            return plan->meters.v[i].name;
-        }
-    }
-    return arena_printf(arena, "%"PRIu32, id);
+    return name ? name : arena_printf(arena, "%"PRIu32, id);
 }
 
 static struct row

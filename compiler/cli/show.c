@@ -39,6 +39,17 @@ show_member(const char *key, const char *value)
     }
 }
 
+void
+show_strings_member(const char *key, const char *const *values, size_t n)
+{
+    printf(", \"%s\": [", key);
+    for (size_t i = 0; i < n; i++) {
+        fputs(i ? ", " : "", stdout);
+        print_string(values[i]);
+    }
+    putchar(']');
+}
+
 struct span
 show_rule_span(const struct policy_rule *rule)
 {

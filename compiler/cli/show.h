@@ -9,12 +9,17 @@
 
 /* What several commands print alike, on standard output. */
 
+#include <stddef.h>
+
 #include "base/source.h"
 
 struct policy_rule;
 
 /* ", "KEY": "VALUE"", a member of a JSON object; null for NULL. */
 void show_member(const char *key, const char *value);
+
+/* The same, for a list of strings. */
+void show_strings_member(const char *key, const char *const *values, size_t n);
 
 /* Where the name of 'rule' stands. */
 struct span show_rule_span(const struct policy_rule *);

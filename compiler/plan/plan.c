@@ -124,6 +124,30 @@ plan_meter_string(const struct plan *plan, const struct plan_meter *meter)
                         meter->rate, meter->burst);
 }
 
+const char *
+plan_cookie_name(const struct plan *plan, uint64_t cookie)
+{
+    for (size_t i = 0; i < plan->cookies.n; i++) {
+        if (plan->cookies.v[i].cookie == cookie) {
+            return plan->cookies.v[i].name;
+        }
+    }
+    return NULL;
+}
+
+const char *
+plan_meter_name(const struct plan *plan, uint32_t id)
+{
+    for (size_t i = 0; i < plan->meters.n; i++) {
+        uint32_t own = plan->meters.v[i].id;
+
+        if (own == id || PLAN_METER_OTHER(own) == id) {
+            return plan->meters.v[i].name;
+        }
+    }
+    return NULL;
+}
+
 bool
 plan_meter_same(const struct plan_meter *a, const struct plan_meter *b)
 {

@@ -131,6 +131,13 @@ void plan_finish(struct plan *);
 const char *plan_flow_string(const struct plan *, const struct plan_flow *);
 const char *plan_meter_string(const struct plan *, const struct plan_meter *);
 
+/* What the cookie of a flow says: a rule or a reason.  NULL if it is none of
+ * the plan's. */
+const char *plan_cookie_name(const struct plan *, uint64_t cookie);
+
+/* The tenant of a meter, by either of its ids, or NULL. */
+const char *plan_meter_name(const struct plan *, uint32_t id);
+
 /* Do both let the same pass? */
 bool plan_meter_same(const struct plan_meter *, const struct plan_meter *);
 

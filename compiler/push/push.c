@@ -278,6 +278,9 @@ push_run(const struct push_target *target, const struct plan *plan,
                         + hmap_count(&push.live.flows), sizeof *about);
         compare_flows(&push, &changes, about);
         compare_meters(&push);
+        if (!apply) {
+            push_list(&push, about, ovs_list_size(&changes));
+        }
     }
     if (!reason && apply && diff->unfit.n) {
         reason = join_unfit(&push);

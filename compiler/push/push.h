@@ -18,14 +18,33 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
+#include "base/vec.h"
 #include "plan/plan.h"
 
 struct push_target {
     const char *db;             /* OVSDB remote, "unix:...". */
     const char *bridge;         /* Its name. */
     int timeout_ms;             /* For everything together. */
+};
+
+/* A flow or meter that differs, as ovs-ofctl writes it.  What changes has two
+ * lines. */
+struct push_line {
+    const char *what;           /* "flow" or "meter". */
+    bool held;                  /* By the bridge; else it lacks it. */
+    const char *text;
+    const char *name;           /* Of the rule, reason or tenant, or NULL. */
+};
+VEC_TYPEDEF(push_lines, struct push_line);
+enum { PUSH_MAX_LINES = 100 };
+
+/* A meter that is as the plan has it. */
+struct push_meter {
+    const char *name;           /* The tenant. */
+    uint32_t id, plan_id;       /* On the bridge, in the plan. */
 };
 
 /* What the bridge lacks, or has too much, against the plan. */
@@ -41,6 +60,12 @@ struct push_diff {
     bool compared;              /* Else all that follows is 0. */
     size_t flows_added, flows_changed, flows_deleted, flows_same;
     size_t meters_added, meters_deleted, meters_same;
+
+    /* Of push_status(): the first of what differs, meters, then flows by
+     * table. */
+    push_lines lines;
+    size_t lines_left_out;
+    VEC(struct push_meter) meters;
 
     /* Others' flows in the plan's tables.  They are never touched, but they
      * may pass what the plan does not. */

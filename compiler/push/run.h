@@ -8,7 +8,8 @@
 #define PUSH_RUN_H 1
 
 /* Between push.c, which compares, fit.c, which looks whether the bridge is one
- * for a plan, changes.c, which changes, and drops.c, which counts. */
+ * for a plan, list.c, which tells the differences, changes.c, which changes,
+ * and drops.c, which counts. */
 
 #include "push/flows.h"
 #include "push/ovsdb.h"
@@ -61,5 +62,9 @@ const char *push_errno(struct push *, const char *what, int error);
  * switch holds what it held, unless the reason says otherwise. */
 const char *push_changes(struct push *, struct ovs_list *changes,
                          const struct flow_entry **about);
+
+/* Fills 'diff->lines' and 'diff->meters'; the 'n' flows of 'about' are those
+ * that differ. */
+void push_list(struct push *, const struct flow_entry **about, size_t n);
 
 #endif /* push/run.h */

@@ -1,0 +1,191 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "cli/cli.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/show.h"
+#include "plan/plan.h"
+#include "push/push.h"
+#include "util.h"
+
+static void
+print_counts(const struct push_diff *diff, bool applied)
+{
+    if (push_diff_is_of_flows(diff)) {
+        printf("flows %s%zu added, %zu changed, %zu"
+               " deleted, %zu kept; meters %zu added, %zu"
+               " deleted, %zu kept\n",
+               applied ? "" : "to be ", diff->flows_added,
+               diff->flows_changed, diff->flows_deleted, diff->flows_same,
+               diff->meters_added, diff->meters_deleted, diff->meters_same);
+    } else {
+        printf("%s%s, %zu flows, %zu meters\n",
+               diff->unfit.n ? "flows and meters as intended" : "as intended",
+               diff->foreign_flows ? " but for flows of others"
+               : diff->mirrors ? " but for mirrors" : "",
+               diff->flows_same, diff->meters_same);
+    }
+}
+
+/* What is somebody's, and perhaps on purpose. */
+static void
+print_warnings(const struct cli_options *options,
+               const struct push_diff *diff)
+{
+    if (diff->foreign_flows) {
+        fprintf(stderr, "bulkhead: warning: bridge %s holds flows of others "
+                "in Bulkhead's tables, %zu in all, which may pass what the "
+                "intent does not: %s; ovs-ofctl dump-flows shows them\n",
+                options->bridge, diff->foreign_flows, diff->foreign);
+    }
+    if (diff->mirrors) {
+        fprintf(stderr, "bulkhead: warning: bridge %s has mirrors, which copy "
+                "packets of tenants past all tables: %s; ovs-vsctl clear "
+                "bridge %s mirrors\n", options->bridge, diff->mirrors,
+                options->bridge);
+    }
+}
+
+/* What the bridge holds and should not has a "-", what it lacks a "+", as in
+ * "ovs-ofctl diff-flows". */
+static void
+print_lines(const struct push_diff *diff)
+{
+    for (size_t i = 0; i < diff->meters.n; i++) {
+        const struct push_meter *meter = &diff->meters.v[i];
+
+        printf(" meter=%"PRIu32" # %s", meter->id, meter->name);
+        if (meter->id != meter->plan_id) {
+            printf(", %"PRIu32" in meters.txt", meter->plan_id);
+        }
+        putchar('\n');
+    }
+    for (size_t i = 0; i < diff->lines.n; i++) {
+        const struct push_line *line = &diff->lines.v[i];
+
+        printf("%c%s%s%s\n", line->held ? '-' : '+', line->text,
+               line->name ? " # " : "", line->name ? line->name : "");
+    }
+    if (diff->lines_left_out) {
+        printf("and %zu more\n", diff->lines_left_out);
+    }
+}
+
+static void
+print_diff(const struct plan *plan, const struct cli_options *options,
+           const struct push_diff *diff, bool applied)
+{
+    for (size_t i = 0; i < diff->unfit.n; i++) {
+        printf("%s on %s: not as intended: %s\n", plan->node,
+               options->bridge, diff->unfit.v[i]);
+    }
+    if (diff->compared) {
+        printf("%s on %s: ", plan->node, options->bridge);
+        print_counts(diff, applied);
+    }
+    if (options->verbose) {
+        print_lines(diff);
+    }
+    print_warnings(options, diff);
+}
+
+static void
+print_json_lines(const struct push_diff *diff)
+{
+    printf(",\n \"differences\": [");
+    for (size_t i = 0; i < diff->lines.n; i++) {
+        const struct push_line *line = &diff->lines.v[i];
+
+        printf("%s{\"held\": %s", i ? ",\n  " : "",
+               line->held ? "true" : "false");
+        show_member("what", line->what);
+        show_member("text", line->text);
+        show_member("name", line->name);
+        putchar('}');
+    }
+    printf("],\n \"left_out\": %zu,\n \"tenants\": [",
+           diff->lines_left_out);
+    for (size_t i = 0; i < diff->meters.n; i++) {
+        printf("%s{\"meter\": %"PRIu32, i ? ",\n  " : "",
+               diff->meters.v[i].id);
+        show_member("name", diff->meters.v[i].name);
+        putchar('}');
+    }
+    putchar(']');
+}
+
+static void
+print_json(const struct plan *plan, const struct cli_options *options,
+           const struct push_diff *diff)
+{
+    printf("{\"as_intended\": %s",
+           push_diff_is_empty(diff) ? "true" : "false");
+    show_member("node", plan->node);
+    show_member("bridge", options->bridge);
+    show_strings_member("unfit", diff->unfit.v, diff->unfit.n);
+    printf(", \"compared\": %s,\n \"flows\": {\"added\": %zu, "
+           "\"changed\": %zu, \"deleted\": %zu, \"kept\": %zu},\n "
+           "\"meters\": {\"added\": %zu, \"deleted\": %zu, "
+           "\"kept\": %zu},\n \"foreign_flows\": %zu",
+           diff->compared ? "true" : "false", diff->flows_added,
+           diff->flows_changed, diff->flows_deleted, diff->flows_same,
+           diff->meters_added, diff->meters_deleted, diff->meters_same,
+           diff->foreign_flows);
+    show_member("foreign", diff->foreign);
+    show_member("mirrors", diff->mirrors);
+    print_json_lines(diff);
+    puts("}");
+}
+
+/* Runs 'action', push_apply() or push_status(). */
+static int
+run_push(const struct cli_options *options,
+         const char *(*action)(const struct push_target *,
+                               const struct plan *, struct push_diff *),
+         int different)
+{
+    struct arena *arena = arena_create();
+    int status = EXIT_WRONG;
+    struct plan plan;
+
+    if (cli_load_plan(options, arena, &plan)) {
+        struct push_target target = cli_target(options, arena);
+        struct push_diff diff;
+        const char *reason = action(&target, &plan, &diff);
+
+        cli_print_left_out(&plan);
+        if (reason) {
+            cli_print_error(reason);
+            status = EXIT_UNREACHABLE;
+        } else {
+            if (options->format == FORMAT_JSON) {
+                print_json(&plan, options, &diff);
+            } else {
+                print_diff(&plan, options, &diff, action == push_apply);
+            }
+            status = push_diff_is_empty(&diff) ? EXIT_DONE : different;
+        }
+    }
+    arena_destroy(arena);
+    return status;
+}
+
+int
+cmd_apply(const struct cli_options *options)
+{
+    return run_push(options, push_apply, EXIT_DONE);
+}
+
+int
+cmd_status(const struct cli_options *options)
+{
+    return run_push(options, push_status, EXIT_DIFFERENT);
+}
