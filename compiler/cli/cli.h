@@ -65,6 +65,7 @@ enum {
     OPTION_FORMAT = 1 << 6,     /* Not required. */
     NODE_REQUIRED = 1 << 7,
     INTENT_OPTIONAL = 1 << 9,
+    INTENT_NONE = 1 << 13,      /* Takes none. */
     OPTION_CSV = 1 << 10,       /* --format=csv, --no-headings. */
     OPTION_TARGET = 1 << 11,    /* Not required. */
     OPTION_DUMP = 1 << 12,      /* Not required. */
@@ -103,6 +104,7 @@ void cli_print_error(const char *reason);
 void cli_print_left_out(const struct plan *);
 
 int cmd_apply(const struct cli_options *);
+int cmd_clear(const struct cli_options *);
 int cmd_status(const struct cli_options *);
 int cmd_compile(const struct cli_options *);
 int cmd_trace(const struct cli_options *);

@@ -277,7 +277,12 @@ parse_arguments(int argc, char *argv[], const struct cli_command *command,
     int n = argc - optind;
     const char *argument = command->argument;
 
-    if (command->options & INTENT_OPTIONAL && n < (argument ? 2 : 1)) {
+    if (command->options & INTENT_NONE) {
+        if (n) {
+            usage_error("'%s' takes no intent", command->name);
+        }
+        return;
+    } else if (command->options & INTENT_OPTIONAL && n < (argument ? 2 : 1)) {
         if (argument && !n) {
             usage_error("'%s' needs %s", command->name, argument);
         }

@@ -189,3 +189,21 @@ cmd_status(const struct cli_options *options)
 {
     return run_push(options, push_status, EXIT_DIFFERENT);
 }
+
+int
+cmd_clear(const struct cli_options *options)
+{
+    struct arena *arena = arena_create();
+    struct push_target target = cli_target(options, arena);
+    struct push_diff diff;
+    const char *reason = push_clear(&target, arena, &diff);
+
+    if (reason) {
+        cli_print_error(reason);
+    } else {
+        printf("%s: %zu flows deleted; %zu meters deleted\n",
+               options->bridge, diff.flows_deleted, diff.meters_deleted);
+    }
+    arena_destroy(arena);
+    return reason ? EXIT_UNREACHABLE : EXIT_DONE;
+}

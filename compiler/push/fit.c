@@ -40,14 +40,17 @@ check_settings(struct push *push)
     const char *bridge = push->target->bridge;
     const char *type = push->info.datapath_type;
 
+    if (!push->info.has_openflow14) {
+        push_unfit(push, "bridge %s does not speak OpenFlow 1.4; ovs-vsctl "
+                   "add bridge %s protocols OpenFlow14", bridge, bridge);
+    }
+    if (push->action == ACTION_CLEAR) {
+        return;
+    }
     if (strcmp(type, "netdev") && strcmp(type, "dummy")) {
         push_unfit(push, "bridge %s is not of the userspace datapath; "
                    "ovs-vsctl set bridge %s datapath_type=netdev, then apply",
                    bridge, bridge);
-    }
-    if (!push->info.has_openflow14) {
-        push_unfit(push, "bridge %s does not speak OpenFlow 1.4; ovs-vsctl "
-                   "add bridge %s protocols OpenFlow14", bridge, bridge);
     }
     if (push->info.may_be_in_band) {
         /* connmgr's in-band flows stand above all others, let anyone talk to

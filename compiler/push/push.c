@@ -121,7 +121,9 @@ push_prepare(struct push *push)
         return NULL;
     }
     reason = push_connect(push);
-    reason = reason ? reason : push_check_switch(push);
+    if (!reason && push->action != ACTION_CLEAR) {
+        reason = push_check_switch(push);
+    }
     if (reason || !push->comparable) {
         return reason;
     }
@@ -255,11 +257,12 @@ join_unfit(const struct push *push)
 
 static const char *
 push_run(const struct push_target *target, const struct plan *plan,
-         struct push_diff *diff, bool apply)
+         struct push_diff *diff, enum push_action action)
 {
     size_t n = MAX(1, plan->meters.n);
     struct push push = {
         .target = target, .arena = plan->arena, .plan = plan, .diff = diff,
+        .action = action,
         .deadline = time_msec() + target->timeout_ms,
         .plan_ids = xcalloc(n, sizeof *push.plan_ids),
         .ids = xcalloc(n, sizeof *push.ids),
@@ -278,13 +281,14 @@ push_run(const struct push_target *target, const struct plan *plan,
                         + hmap_count(&push.live.flows), sizeof *about);
         compare_flows(&push, &changes, about);
         compare_meters(&push);
-        if (!apply) {
+        if (action == ACTION_STATUS) {
             push_list(&push, about, ovs_list_size(&changes));
         }
     }
-    if (!reason && apply && diff->unfit.n) {
+    if (!reason && action != ACTION_STATUS && diff->unfit.n) {
         reason = join_unfit(&push);
-    } else if (!reason && apply && push_diff_is_of_flows(diff)) {
+    } else if (!reason && action != ACTION_STATUS
+               && push_diff_is_of_flows(diff)) {
         reason = push_changes(&push, &changes, about);
     }
 
@@ -302,9 +306,9 @@ push_run(const struct push_target *target, const struct plan *plan,
     return reason;
 }
 
-const char *
-push_apply(const struct push_target *target, const struct plan *plan,
-           struct push_diff *diff)
+static const char *
+push_run_locked(const struct push_target *target, const struct plan *plan,
+                struct push_diff *diff, enum push_action action)
 {
     struct lockfile *lock = NULL;
     int error = push_lock(target, &lock);
@@ -317,14 +321,31 @@ push_apply(const struct push_target *target, const struct plan *plan,
                             target->bridge, ovs_rundir(),
                             ovs_strerror(error));
     }
-    reason = push_run(target, plan, diff, true);
+    reason = push_run(target, plan, diff, action);
     lockfile_unlock(lock);
     return reason;
+}
+
+const char *
+push_apply(const struct push_target *target, const struct plan *plan,
+           struct push_diff *diff)
+{
+    return push_run_locked(target, plan, diff, ACTION_APPLY);
+}
+
+const char *
+push_clear(const struct push_target *target, struct arena *arena,
+           struct push_diff *diff)
+{
+    struct plan nothing;
+
+    plan_init(&nothing, arena, "", "");
+    return push_run_locked(target, &nothing, diff, ACTION_CLEAR);
 }
 
 const char *
 push_status(const struct push_target *target, const struct plan *plan,
             struct push_diff *diff)
 {
-    return push_run(target, plan, diff, false);
+    return push_run(target, plan, diff, ACTION_STATUS);
 }

@@ -89,4 +89,10 @@ const char *push_apply(const struct push_target *, const struct plan *,
 const char *push_status(const struct push_target *, const struct plan *,
                         struct push_diff *);
 
+/* Takes all of Bulkhead's flows, in one bundle, and then its meters off the
+ * bridge, whether that is fit or not.  As push_apply(); texts are in the
+ * arena. */
+const char *push_clear(const struct push_target *, struct arena *,
+                       struct push_diff *);
+
 #endif /* push/push.h */

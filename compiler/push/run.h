@@ -15,8 +15,15 @@
 #include "push/ovsdb.h"
 #include "push/push.h"
 
+enum push_action {
+    ACTION_STATUS,
+    ACTION_APPLY,
+    ACTION_CLEAR,               /* Of a plan of nothing, on any bridge. */
+};
+
 /* One run against one bridge. */
 struct push {
+    enum push_action action;
     const struct push_target *target;
     struct arena *arena;        /* The plan's, if there is one. */
     const struct plan *plan;

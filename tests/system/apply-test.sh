@@ -167,6 +167,50 @@ test_refusals() {
         --node $node --bridge br0 --db=foo
 }
 
+clear() { "$BULKHEAD" clear --bridge "$1" -t 10; }
+
+# Bulkhead goes, and what is of others stays.
+test_clear() {
+    local meter
+    ovs-ofctl -O OpenFlow13 add-meter br0 \
+        'meter=2,kbps,bands=type=drop,rate=1000'
+    ovs-ofctl -O OpenFlow13 add-flow br0 \
+        'cookie=0x77,table=0,priority=7,dl_vlan=9,actions=meter:2,output:1'
+    meter=$(meters br0 | sed -n 's/^meter=\([0-9]\{5,\}\) .*/\1/p' | head -n 1)
+    ovs-ofctl -O OpenFlow13 add-flow br0 \
+        "cookie=0x79,table=200,actions=meter:$meter"
+    check "clear, and others' flow calls a meter of ours: 3, nothing changed" \
+        unchanged br0 says "calls meter $meter" 3 clear br0
+    ovs-ofctl del-flows br0 cookie=0x79/-1
+    ovs-ofctl set-frags br0 drop
+    check 'clear of an unfit bridge: 0' \
+        says ' flows deleted; 5 meters deleted' 0 clear br0
+    ovs-ofctl set-frags br0 normal
+    check "then there are others' flow and meter only" only_others
+    check 'nothing of a tenant passes' drops_all
+    check 'clear again: nothing to do' says '0 flows deleted; 0 meters' 0 \
+        clear br0
+    check 'clear takes no intent: 2' says 'takes no intent' 2 \
+        "$BULKHEAD" clear "$intent" --bridge br0
+    check 'clear of no such bridge: 3' says 'did you mean br0?' 3 clear br9
+    ovs-ofctl -O OpenFlow13 del-flows br0
+    ovs-ofctl -O OpenFlow13 del-meters br0
+    check 'apply after clear' exits 0 bulkhead_on apply br0
+}
+
+only_others() {
+    flows br0
+    meters br0
+    [ "$(flows br0 | grep -c actions)" = 1 ] && flows br0 | grep cookie=0x77 &&
+        has_meter br0 2 && ! meters br0 | grep 'meter=[0-9]\{5,\} '
+}
+
+drops_all() {
+    ovs-appctl ofproto/trace br0 in_port=pf0vf0,ip,dl_src=02:00:00:01:00:00 |
+        tee "$switch_dir/trace"
+    grep 'Datapath actions: drop' "$switch_dir/trace"
+}
+
 # What the switch refuses in the end takes nothing with it.
 test_switch_refuses() {
     local id taken
@@ -361,6 +405,7 @@ main() {
     test_drift
     test_others
     test_refusals
+    test_clear
     test_switch_refuses
     test_silent
     test_liars
