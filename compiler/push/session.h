@@ -40,7 +40,8 @@ int session_open(const char *name, long long int deadline, struct vconn **);
 
 /* Sends 'request', takes ownership of it, and stores the reply, of type
  * 'expected', or all parts of it ("struct ofpbuf"s) in 'replies'; the caller
- * frees them.  If the switch refuses the request then the error is its OFPERR_*. */
+ * frees them.  If the switch refuses the request then the error is its
+ * OFPERR_*. */
 int session_multipart(struct vconn *, struct ofpbuf *request,
                       enum ofptype expected, long long int deadline,
                       struct ovs_list *replies);

@@ -189,7 +189,8 @@ make_dummy_bridge() {
 bulkhead_on() {
     local command=$1 bridge=$2
     shift 2
-    "$BULKHEAD" "$command" "${1:-$intent}" --node $node --bridge "$bridge" \
+    # shellcheck disable=SC2154 # The test sets it.
+    "$BULKHEAD" "$command" "${1:-$intent}" --node "$node" --bridge "$bridge" \
         -t 10
 }
 

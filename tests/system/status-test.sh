@@ -48,6 +48,19 @@ test_empty() {
         and len(s["tenants"]) == s["meters"]["kept"] == 5'
 }
 
+test_unfit() {
+    ovs-ofctl set-frags br0 drop
+    check 'an unfit bridge is compared still' json 'not s["as_intended"]
+        and len(s["unfit"]) == 1 and s["compared"] and s["flows"]["kept"] > 99'
+    ovs-ofctl set-frags br0 normal
+    ovs-vsctl --timeout=10 del-port br0 pf0vf5
+    check 'one without a port that flows name is not' json '"pf0vf5" in
+        s["unfit"][0] and not s["compared"] and s["flows"]["kept"] == 0'
+    ovs-vsctl --timeout=10 add-port br0 pf0vf5 -- \
+        set interface pf0vf5 type=dummy
+    check 'apply: 0' exits 0 bulkhead_on apply br0
+}
+
 differences='-meter=131073,kbps,burst,stats,bands=type=drop,rate=7,burst_size=7
 -cookie=0xb17d000000000bad,table=8,priority=500 actions=goto_table:9
 +cookie=0xb17d000000000007,table=18,priority=0 actions=drop # default
@@ -94,6 +107,7 @@ main() {
     switch_start --enable-dummy --disable-system
     make_dummy_bridge br0 "$intent" "$node"
     test_empty
+    test_unfit
     test_flows
     test_meters
     [ "$failures" = 0 ]
