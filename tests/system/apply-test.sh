@@ -183,8 +183,10 @@ test_clear() {
         unchanged br0 says "calls meter $meter" 3 clear br0
     ovs-ofctl del-flows br0 cookie=0x79/-1
     ovs-ofctl set-frags br0 drop
+    ovs-vsctl set-manager tcp:127.0.0.1:1
     check 'clear of an unfit bridge: 0' \
         says ' flows deleted; 5 meters deleted' 0 clear br0
+    ovs-vsctl del-manager
     ovs-ofctl set-frags br0 normal
     check "then there are others' flow and meter only" only_others
     check 'nothing of a tenant passes' drops_all
