@@ -32,6 +32,7 @@ TENANTS = "it takes both tenants to see"
 # Refused by the compiler though their shape is right, each with the reason.
 NEEDS_RESOLVING = {
     "address-multicast": ADDRESS,
+    "address-of-network": ADDRESS,
     "address-of-gateway": ONCE,
     "address-outside-subnet": ADDRESS,
     "address-twice": ONCE,

@@ -84,15 +84,32 @@ subnet_holds(const struct address *subnet, const struct in6_addr *ip)
                 == !IN6_IS_ADDR_V4MAPPED(&subnet->ip)));
 }
 
-static bool
-network_holds(const struct intent_network *network, const struct in6_addr *ip)
+/* The subnet of 'network' that 'ip' is in, or NULL. */
+static const struct address *
+find_subnet(const struct intent_network *network, const struct in6_addr *ip)
 {
     for (size_t i = 0; i < network->subnets.n; i++) {
         if (subnet_holds(&network->subnets.v[i], ip)) {
-            return true;
+            return &network->subnets.v[i];
         }
     }
-    return false;
+    return NULL;
+}
+
+/* Is 'ip' the IPv4 network or broadcast address of 'subnet' (RFC 1122 section
+ * 3.2.1.3)?  Of 31 bits or more it has neither (RFC 3021). */
+static const char *
+special_address(const struct address *subnet, const struct in6_addr *ip)
+{
+    if (!IN6_IS_ADDR_V4MAPPED(ip) || subnet->plen > 96 + 30) {
+        return NULL;
+    }
+
+    ovs_be32 host = (in6_addr_get_mapped_ipv4(ip)
+                     & ~be32_prefix_mask(subnet->plen - 96));
+    return (!host ? "network"
+            : host == ~be32_prefix_mask(subnet->plen - 96) ? "broadcast"
+            : NULL);
 }
 
 static bool
@@ -122,13 +139,22 @@ check_address(struct checker *c, const struct address *address,
               const struct intent_network *network)
 {
     const struct value *at = address->at;
+    const struct address *subnet = find_subnet(network, &address->ip);
+    const char *special = subnet ? special_address(subnet, &address->ip)
+                          : NULL;
 
     if (!is_station(&address->ip)) {
         struct diag *d = value_error(c->diags, at,
                                      "this is not the address of a station");
         diag_remedy(c->diags, d, "write a unicast address; link-local ones "
                     "follow from the MAC address");
-    } else if (network->subnets.n && !network_holds(network, &address->ip)) {
+    } else if (special) {
+        struct diag *d = value_error(c->diags, at, "this is the %s address of "
+                                     "its subnet", special);
+        diag_remedy(c->diags, d, "write an address between the first and the "
+                    "last of the subnet");
+        diag_see(c->diags, d, subnet->at->span, "the subnet");
+    } else if (network->subnets.n && !subnet) {
         struct diag *d = value_error(c->diags, at,
                                      "this address is in no subnet of network "
                                      "'%s'", network->name.s);
