@@ -82,6 +82,7 @@ libbulkhead_a_SOURCES = \
 	compiler/push/tunnel.c \
 	compiler/sema/check-addressing.c \
 	compiler/sema/check-copies.c \
+	compiler/sema/check-doubts.c \
 	compiler/sema/check-overlay.c \
 	compiler/sema/check-peering.c \
 	compiler/sema/check.c \

@@ -341,4 +341,7 @@ policy_check(const struct policy *policy, struct arena *arena,
     check_bandwidth(policy, diags);
     check_classes(policy, arena, diags);
     check_ids(policy, arena, diags);
+    if (diags->n_errors == n_errors) {
+        check_doubts(policy, diags);
+    }
 }

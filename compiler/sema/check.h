@@ -46,6 +46,9 @@ void check_receivers(const struct policy *, struct diags *);
 bool selector_matches(const struct intent_selector *,
                       const struct policy_endpoint *e);
 
+/* Warns of what may be meant otherwise, in a policy that is right. */
+void check_doubts(const struct policy *, struct diags *);
+
 /* Is 'ip' an address of 'subnet'? */
 bool subnet_holds(const struct address *subnet, const struct in6_addr *ip);
 
