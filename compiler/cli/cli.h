@@ -47,7 +47,7 @@ struct cli_options {
     const char *argument;       /* What comes after it. */
     const char *node, *bridge, *db, *output, *from, *state, *opener;
     int timeout;                /* Seconds. */
-    bool verbose, no_headings;
+    bool verbose, no_headings, help;
     enum cli_format format;
     const struct backend *target;
     enum cli_dump dump;

@@ -92,7 +92,7 @@ print_help(void)
          "csv\n"
          "  --no-headings         drops leaves out the headings of a table or "
          "csv\n"
-         "  -h, --help            display this help message\n"
+         "  -h, --help            display this help message, or a command's\n"
          "  -V, --version         display version information\n\n"
          "Exit status: 0 done; 1 the intent is wrong, or its plan could not "
          "be written;\n2 usage, or a node, an endpoint or a cookie that the "
@@ -100,6 +100,20 @@ print_help(void)
          "reached or refused, and nothing changed,\nor a doubt about that, "
          "which the message names; 4 status: the bridge differs, or is\nnot "
          "fit for the intent.");
+}
+
+/* One command, and the options that it takes. */
+static void
+print_command_help(const struct cli_command *command)
+{
+    printf("usage: bulkhead %s %s\n      %s\nOptions:", command->name,
+           command->usage, command->help);
+    for (size_t i = 0; i < ARRAY_SIZE(option_table); i++) {
+        if (!option_table[i].of || option_table[i].of & command->options) {
+            printf(" --%s", option_table[i].option.name);
+        }
+    }
+    puts("\n'bulkhead --help' explains them");
 }
 
 static void OVS_PRINTF_FORMAT(1, 2) OVS_NO_RETURN
@@ -217,7 +231,7 @@ parse_options(int argc, char *argv[], struct cli_options *options)
         case 'p': options->opener = optarg; break;
         case 'f': options->format = parse_format(optarg); break;
         case 'H': options->no_headings = true; break;
-        case 'h': print_help(); exit(EXIT_DONE);
+        case 'h': options->help = true; break;
         case 'V': puts(PACKAGE_STRING); exit(EXIT_DONE);
         default:                        /* getopt_long() has said why. */
             fputs("bulkhead: 'bulkhead --help' shows the usage\n", stderr);
@@ -303,13 +317,24 @@ parse_arguments(int argc, char *argv[], const struct cli_command *command,
     }
 }
 
+/* The exit status if that of a command is 'status': has its output arrived? */
+static int
+finish(int status)
+{
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "bulkhead: standard output: %s\n",
+                ovs_strerror(errno));
+        return status ? status : EXIT_WRONG;
+    }
+    return status;
+}
+
 int
 main(int argc, char *argv[])
 {
     struct cli_options options = { .output = "." };
     const struct cli_command *command;
     unsigned int given;
-    int status;
 
     ovs_set_program_name(argv[0], PACKAGE_VERSION);
     fatal_ignore_sigpipe();
@@ -319,18 +344,19 @@ main(int argc, char *argv[])
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
 
     given = parse_options(argc, argv, &options);
-    if (optind >= argc) {
+    if (optind >= argc && !options.help) {
         usage_error("a command is missing");
+    } else if (optind >= argc) {
+        print_help();
+        return finish(EXIT_DONE);
     }
     command = find_command(argv[optind++]);
+    if (options.help) {
+        print_command_help(command);
+        return finish(EXIT_DONE);
+    }
     parse_arguments(argc, argv, command, &options);
     check_options(command, given, &options);
 
-    status = command->run(&options);
-    if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "bulkhead: standard output: %s\n",
-                ovs_strerror(errno));
-        return status ? status : EXIT_WRONG;
-    }
-    return status;
+    return finish(command->run(&options));
 }
