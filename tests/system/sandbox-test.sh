@@ -44,6 +44,9 @@ test_table() {
     status=0
     [ -z "$(find "$scratch/tmp" -mindepth 1 -print -quit)" ] || status=1
     report 'it leaves nothing behind' "$status"
+    status=0
+    has '^No terminal on standard input' || status=1
+    report 'it says why there is no shell' "$status"
 }
 
 # As nobody, from a copy that nobody can read whatever the tree's rights.
