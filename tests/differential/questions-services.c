@@ -83,6 +83,9 @@ draft_dhcp(struct draft *d)
     packet->nw_tos = rng_below(d->rng, 256);
     packet->tp_src = htons(request ? client_port : server_port);
     packet->tp_dst = htons(request ? server_port : client_port);
+    if (rng_chance(d->rng, 5)) {        /* Beside it. */
+        packet->tp_dst ^= htons(1 << rng_below(d->rng, 4));
+    }
     draft_set_source(packet, draft_address(d->rng, d->from, ip6));
     if (ip6 && rng_chance(d->rng, 60)) {
         in6_generate_lla(d->from->intent->mac, &packet->ipv6_src);
