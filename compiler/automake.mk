@@ -80,6 +80,7 @@ libbulkhead_a_SOURCES = \
 	compiler/push/session.c \
 	compiler/push/session.h \
 	compiler/push/tunnel.c \
+	compiler/push/zones.c \
 	compiler/sema/check-addressing.c \
 	compiler/sema/check-copies.c \
 	compiler/sema/check-doubts.c \

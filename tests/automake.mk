@@ -62,6 +62,7 @@ test_scripts = \
 	tests/system/status-test.sh \
 	tests/system/tunnels-test.sh \
 	tests/system/bursts-test.sh \
+	tests/system/zones-test.sh \
 	tests/system/drops-test.sh \
 	tests/system/series-test.sh \
 	tests/system/sandbox-test.sh \

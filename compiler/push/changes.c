@@ -134,6 +134,7 @@ const char *
 push_changes(struct push *push, struct ovs_list *changes,
              const struct flow_entry **about)
 {
+    size_t n = ovs_list_size(changes);
     const char *reason;
 
     delete_meters(push, false);
@@ -145,6 +146,7 @@ push_changes(struct push *push, struct ovs_list *changes,
         reason = change_flows(push, changes, about);
     }
     if (!reason) {
+        push_flush_zones(push, about, n);
         delete_meters(push, true);
     }
     return reason;

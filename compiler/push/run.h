@@ -8,8 +8,8 @@
 #define PUSH_RUN_H 1
 
 /* Between push.c, which compares, fit.c, which looks whether the bridge is one
- * for a plan, list.c, which tells the differences, changes.c, which changes,
- * and drops.c, which counts. */
+ * for a plan, list.c, which tells the differences, changes.c and zones.c, which
+ * change, and drops.c, which counts. */
 
 #include "push/flows.h"
 #include "push/ovsdb.h"
@@ -73,5 +73,11 @@ const char *push_changes(struct push *, struct ovs_list *changes,
 /* Fills 'diff->lines' and 'diff->meters'; the 'n' flows of 'about' are those
  * that differ. */
 void push_list(struct push *, const struct flow_entry **about, size_t n);
+
+/* Makes the switch forget what connection tracking knows in the zones that
+ * another tenant gets, or that nobody has any longer.  'about' are the 'n'
+ * flows that have been changed. */
+void push_flush_zones(struct push *, const struct flow_entry **about,
+                      size_t n);
 
 #endif /* push/run.h */

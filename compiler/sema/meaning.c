@@ -25,7 +25,8 @@ const char *
 connection_name(enum connection connection)
 {
     static const char *const names[N_CONNECTIONS] = {
-        "none", "new", "forward", "reply", "related", "invalid",
+        "none", "new", "forward", "reply", "related", "foreign",
+        "invalid",
     };
 
     return names[connection];

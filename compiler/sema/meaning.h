@@ -37,7 +37,8 @@
  *     here, and who is allowed gets a copy; "default" if nobody is, or
  *     nobody is here.
  *  5. Does it belong to a connection, or may it open one?  Packets to the port
- *     of a symmetric service need none.  Else "ct-invalid".
+ *     of a symmetric service need none.  Else "ct-invalid".  One that another
+ *     tenant opened while it had the zone does not count.
  *  6. If it is a fragment, is the whole packet from a DHCP server's port, or
  *     to that of a symmetric service?  "forbidden-reply" or "fragment".
  *  7. Whom does it reach?  An endpoint of the network by MAC and address
@@ -77,6 +78,8 @@ enum connection {
     CONNECTION_REPLY,           /* From the other side. */
     CONNECTION_RELATED,         /* An ICMP error for the side that opened
                                  * one. */
+    CONNECTION_FOREIGN,         /* It is of one of another tenant, which had
+                                 * the zone before. */
     CONNECTION_INVALID,         /* Or an ICMP error for the other side. */
     N_CONNECTIONS,
 };

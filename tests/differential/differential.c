@@ -58,7 +58,7 @@ load(const struct world *w, struct live *live, struct compiled *c,
     if (reason || live) {
         return reason ? reason : live_load(live, &c->plan);
     }
-    *tables = tables_create(&c->plan, &reason);
+    *tables = tables_create(c->prog, &c->plan, &reason);
     return reason ? reason : compiled_reprint(c);
 }
 
@@ -71,7 +71,7 @@ differ(struct compiled *c, const struct tables *tables, struct live *live,
     const char *difference;
 
     if (live) {
-        live_run(live, q, question_is_tracked(c, q), o, c->arena);
+        live_run(live, c, q, o);
     } else {
         tables_run(tables, q, o);
     }
@@ -178,6 +178,9 @@ try_world(uint64_t seed, size_t n, struct live *live, struct tally *tally)
         struct outcome o;
 
         question_init(&q, c.policy, &rng);
+        if (live) {
+            question_restrict(&q);
+        }
         ok = !differ(&c, tables, live, &relay, &q, &o);
         if (!ok) {
             report(&w, live, &q);

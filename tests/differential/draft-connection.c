@@ -7,14 +7,66 @@
 #include <config.h>
 
 #include "draft.h"
+#include "util.h"
 #include "world.h"
+
+bool
+connection_is_backward(const struct question *q, enum connection connection)
+{
+    if (connection == CONNECTION_FOREIGN) {
+        connection = q->foreign;
+    }
+    return (connection == CONNECTION_REPLY
+            || connection == CONNECTION_RELATED);
+}
+
+uint32_t
+question_mark(const struct question *q, const struct ir_prog *prog,
+              uint16_t zone, enum connection connection)
+{
+    uint32_t owner = 0, stranger = 0;
+
+    if (prog->tenants.n) {
+        stranger = prog->tenants.v[q->stranger % prog->tenants.n]->number;
+    }
+    for (size_t i = 0; i < prog->tenants.n; i++) {
+        if (prog->tenants.v[i]->here && prog->tenants.v[i]->zone == zone) {
+            owner = prog->tenants.v[i]->number;
+        }
+    }
+    return (connection != CONNECTION_FOREIGN
+            ? connection == CONNECTION_NEW ? 0 : owner
+            : stranger != owner ? stranger
+            : owner ^ UINT32_C(1) << q->stranger % 32);
+}
+
+void
+draft_foreign(struct draft *d)
+{
+    static const enum connection known[] = {
+        CONNECTION_FORWARD, CONNECTION_REPLY, CONNECTION_RELATED,
+    };
+
+    d->q->foreign = known[rng_below(d->rng, ARRAY_SIZE(known))];
+    d->q->stranger = rng_below(d->rng, 1 << 16);
+}
+
+void
+question_restrict(struct question *q)
+{
+    if (q->connection != CONNECTION_NEW
+        && (q->beyond == CONNECTION_FORWARD || q->beyond == CONNECTION_REPLY
+            || q->beyond == CONNECTION_RELATED)) {
+        q->foreign = q->beyond;
+        q->beyond = CONNECTION_FOREIGN;
+    }
+}
 
 void
 draft_opener(struct draft *d, const struct flow *whole)
 {
     struct question *q = d->q;
-    bool swap = (q->connection == CONNECTION_REPLY
-                 || q->connection == CONNECTION_RELATED);
+    bool swap = connection_is_backward(q, q->connection);
     const struct flow *known = (q->packet.nw_frag
                                 || q->connection == CONNECTION_RELATED
                                 ? whole : &q->packet);

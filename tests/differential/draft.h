@@ -24,6 +24,10 @@ struct draft {
     struct question *q;
 };
 
+/* Whose a connection of another tenant is, and how the packet belongs to
+ * it. */
+void draft_foreign(struct draft *);
+
 /* What connection tracking knows of the packet, in both zones. */
 enum connection draft_connection(struct draft *);
 enum connection draft_beyond(struct draft *);

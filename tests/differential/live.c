@@ -80,9 +80,10 @@ live_load(struct live *live, const struct plan *plan)
 }
 
 static const char *
-ct_next(enum connection connection)
+ct_next(const struct question *q, enum connection connection)
 {
     switch (connection) {
+    case CONNECTION_FOREIGN: return ct_next(q, q->foreign);
     case CONNECTION_NONE: return "trk";
     case CONNECTION_NEW: return "trk,new";
     case CONNECTION_FORWARD: return "trk,est";
@@ -228,11 +229,13 @@ read_set(const char *set, struct flow *packet)
 static void
 read_ct(const char *ct, struct outcome *o)
 {
-    const char *zone = strstr(ct, "zone=");
+    const char *zone = strstr(ct, "zone="), *mark = strstr(ct, "mark=");
     bool commit = !strncmp(ct, "commit", strlen("commit"));
 
     outcome_add_zone(o, commit ? &o->committed : &o->tracked,
-                     zone ? atoi(zone + strlen("zone=")) : 0);
+                     zone ? atoi(zone + strlen("zone=")) : 0,
+                     commit && mark ? strtoul(mark + strlen("mark="), NULL, 0)
+                     : 0);
 }
 
 static void
@@ -327,13 +330,55 @@ read_trace(char *trace, const struct question *q, struct outcome *o)
     }
 }
 
-void
-live_run(struct live *live, const struct question *q, bool tracked,
-         struct outcome *o, struct arena *arena)
+/* The first zone that the packet is tracked in; 0 if nobody knows. */
+static uint16_t
+first_zone(const struct ir_prog *prog, const struct question *q)
 {
+    for (size_t i = 0; i < prog->endpoints.n; i++) {
+        const struct ir_endpoint *e = prog->endpoints.v[i];
+
+        if (q->tunnel ? htonll(e->network->vni) == q->packet.tunnel.tun_id
+            : !strcmp(e->name, q->from)) {
+            return e->tenant->zone;
+        }
+    }
+    return 0;
+}
+
+static uint16_t
+zone_of(const struct ir_prog *prog, const struct policy_tenant *tenant)
+{
+    for (size_t i = 0; i < prog->tenants.n; i++) {
+        if (!strcmp(prog->tenants.v[i]->name, tenant->name)) {
+            return prog->tenants.v[i]->zone;
+        }
+    }
+    return 0;
+}
+
+/* The one mark that the trace knows; see question_restrict(). */
+static uint32_t
+known_mark(const struct compiled *c, const struct question *q)
+{
+    struct meaning m = outcome_meaning(c, q);
+    bool second = q->connection == CONNECTION_NEW && m.to;
+
+    return (second ? question_mark(q, c->prog,
+                                   zone_of(c->prog, m.to->tenant), q->beyond)
+            : question_mark(q, c->prog, first_zone(c->prog, q),
+                            q->connection));
+}
+
+void
+live_run(struct live *live, const struct compiled *c,
+         const struct question *q, struct outcome *o)
+{
+    struct arena *arena = c->arena;
     const char *const args[] = {
-        "--ct-next", ct_next(q->connection), "--ct-next", ct_next(q->beyond),
-        live->bridge, question_trace_text(q, tracked, arena),
+        "--ct-next", ct_next(q, q->connection),
+        "--ct-next", ct_next(q, q->beyond), live->bridge,
+        question_trace_text(q, question_is_tracked(c, q),
+                            known_mark(c, q), arena),
     };
     char *result = NULL, *error = NULL;
 

@@ -27,8 +27,9 @@ void live_close(struct live *);
 /* Makes the bridge hold 'plan'.  Returns NULL or a reason in its arena. */
 const char *live_load(struct live *, const struct plan *);
 
-/* Asks the switch.  'tracked' as question_is_tracked(). */
-void live_run(struct live *, const struct question *, bool tracked,
-              struct outcome *, struct arena *);
+/* Asks the switch, which holds the plan of 'compiled'.  The question is one
+ * that question_restrict() has seen. */
+void live_run(struct live *, const struct compiled *, const struct question *,
+              struct outcome *);
 
 #endif /* live.h */

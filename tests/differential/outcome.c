@@ -70,11 +70,13 @@ outcome_call_meter(struct outcome *o, uint32_t id, uint32_t *meter)
 }
 
 void
-outcome_add_zone(struct outcome *o, struct zones *zones, uint16_t zone)
+outcome_add_zone(struct outcome *o, struct zones *zones, uint16_t zone,
+                 uint32_t mark)
 {
     if (zones->n >= MAX_ZONES) {
         o->broken = "it enters too many zones";
     } else {
+        zones->marks[zones->n] = mark;
         zones->v[zones->n++] = zone;
     }
 }
@@ -131,23 +133,27 @@ is_deciding_rule(const struct comparison *c, const struct policy_rule *decides,
     return rule && rule->kind == decides->kind && rule_speaks(c, rule, to);
 }
 
-/* The tenant's number of a zone on this node: its own and nobody else's. */
-static uint16_t
-zone_of(const struct compiled *c, const struct policy_tenant *tenant)
+/* Adds the tenant's zone on this node, its own and nobody else's. */
+static void
+add_zone_of(const struct compiled *c, const struct policy_tenant *tenant,
+            struct zones *zones)
 {
     const struct ir_prog *prog = c->prog;
     uint16_t zone = 0;
+    uint32_t number = 0;
     int n = 0;
 
     for (size_t i = 0; i < prog->tenants.n; i++) {
         if (!strcmp(prog->tenants.v[i]->name, tenant->name)) {
             zone = prog->tenants.v[i]->zone;
+            number = prog->tenants.v[i]->number;
         }
     }
     for (size_t i = 0; i < prog->tenants.n; i++) {
         n += prog->tenants.v[i]->zone == zone;
     }
-    return n == 1 ? zone : 0;
+    zones->marks[zones->n] = number;
+    zones->v[zones->n++] = n == 1 ? zone : 0;
 }
 
 /* The zones that the packet of an allowed connection goes through: those of
@@ -160,10 +166,10 @@ expected_zones(const struct comparison *c)
     struct zones zones = { .n = 0 };
 
     if (!c->q->tunnel) {
-        zones.v[zones.n++] = zone_of(c->compiled, from);
+        add_zone_of(c->compiled, from, &zones);
     }
     if (c->q->tunnel || (to != from && !c->m->node)) {
-        zones.v[zones.n++] = zone_of(c->compiled, to);
+        add_zone_of(c->compiled, to, &zones);
     }
     return zones;
 }
@@ -179,6 +185,7 @@ zones_of_new(const struct comparison *c, const struct zones *zones)
 
     for (size_t i = 0; i < zones->n && c->o->tracked.n; i++) {
         if (states[i] == CONNECTION_NEW) {
+            noted.marks[noted.n] = zones->marks[i];
             noted.v[noted.n++] = zones->v[i];
         }
     }
@@ -209,6 +216,11 @@ compare_zones(const struct comparison *c)
         return "it is tracked in other zones";
     } else if (!zones_equal(&c->o->committed, &noted)) {
         return "it is committed to other zones";
+    }
+    for (size_t i = 0; i < noted.n; i++) {
+        if (c->o->committed.marks[i] != noted.marks[i]) {
+            return "its connection is noted as another's";
+        }
     }
     return NULL;
 }

@@ -23,6 +23,7 @@ enum { MAX_ZONES = 4 };
 
 struct zones {
     uint16_t v[MAX_ZONES];
+    uint32_t marks[MAX_ZONES];  /* That connections are noted with. */
     size_t n;
 };
 
@@ -62,7 +63,8 @@ void outcome_end_copy(struct outcome *, size_t n_before);
 void outcome_call_meter(struct outcome *, uint32_t id, uint32_t *meter);
 
 /* Adds 'zone'; 'o' is broken if there are too many. */
-void outcome_add_zone(struct outcome *, struct zones *, uint16_t zone);
+void outcome_add_zone(struct outcome *, struct zones *, uint16_t zone,
+                      uint32_t mark);
 
 /* What the policy says about the question. */
 struct meaning outcome_meaning(const struct compiled *,

@@ -133,8 +133,7 @@ put_opener(struct ds *ds, const struct question *q)
 {
     const struct flow *packet = &q->packet;
     bool ip6 = packet->dl_type == htons(ETH_TYPE_IPV6);
-    bool swap = (q->connection == CONNECTION_REPLY
-                 || q->connection == CONNECTION_RELATED);
+    bool swap = connection_is_backward(q, q->connection);
 
     ds_put_format(ds, ",ct_state=trk|new,ct_nw_proto=%u,ct_tp_src=%u,"
                   "ct_tp_dst=%u,", q->opener.protocol,
@@ -175,7 +174,7 @@ question_text(const struct question *q, struct arena *arena)
 }
 
 const char *
-question_trace_text(const struct question *q, bool tracked,
+question_trace_text(const struct question *q, bool tracked, uint32_t mark,
                     struct arena *arena)
 {
     struct ds ds = DS_EMPTY_INITIALIZER;
@@ -183,6 +182,7 @@ question_trace_text(const struct question *q, bool tracked,
     put_packet(&ds, q);
     if (tracked) {
         put_opener(&ds, q);
+        ds_put_format(&ds, ",ct_mark=%#"PRIx32, mark);
     }
     return to_arena(&ds, arena);
 }

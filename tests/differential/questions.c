@@ -418,6 +418,7 @@ question_init(struct question *q, const struct policy *policy,
     if (by_tunnel(&d)) {
         question_tunnel(q, policy, d.from, d.to, rng);
     }
+    draft_foreign(&d);
     q->connection = draft_connection(&d);
     q->beyond = draft_beyond(&d);
     whole = q->packet;

@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "flow.h"
+#include "ir/ir.h"
 #include "random.h"
 #include "sema/meaning.h"
 #include "sema/policy.h"
@@ -22,6 +23,9 @@ struct question {
     struct flow packet;         /* Its in_port is the sender's. */
     enum connection connection; /* In the zone of the sender's tenant. */
     enum connection beyond;     /* In that of the receiver's, if another. */
+    enum connection foreign;    /* Of CONNECTION_FOREIGN: what it would be if
+                                 * it were the tenant's. */
+    uint32_t stranger;          /* And whose it is; see question_mark(). */
     struct meaning_opener opener;
 };
 
@@ -38,12 +42,24 @@ void question_tunnel(struct question *, const struct policy *,
                      const struct policy_endpoint *from,
                      const struct policy_endpoint *to, struct rng *);
 
+/* Does it go to the side that opened the connection, the tenant's or not? */
+bool connection_is_backward(const struct question *, enum connection);
+
+/* The ct_mark that a packet of 'connection' has in the zone of 'prog'. */
+uint32_t question_mark(const struct question *, const struct ir_prog *prog,
+                       uint16_t zone, enum connection);
+
+/* ofproto/trace knows one ct_mark for both zones.  Makes what is known in the
+ * second foreign there, unless it is new in the first: then the mark is that
+ * of the second. */
+void question_restrict(struct question *);
+
 /* The packet for a reader, in 'arena'. */
 const char *question_text(const struct question *, struct arena *);
 
-/* The packet in that syntax, if it is 'tracked' with the tuple that connection
- * tracking would note: --ct-next gives a state only. */
+/* The packet in that syntax, if it is 'tracked' with the tuple and the mark
+ * that connection tracking would note: --ct-next gives a state only. */
 const char *question_trace_text(const struct question *, bool tracked,
-                                struct arena *);
+                                uint32_t mark, struct arena *);
 
 #endif /* questions.h */

@@ -42,7 +42,7 @@ prepare(struct relay *r, int i)
     if (!r->nodes[i].ready) {
         world_compile(r->world, c);
         compiled_lower(c, c->policy->intent->nodes.v[i].name.s);
-        r->nodes[i].tables = tables_create(&c->plan, &reason);
+        r->nodes[i].tables = tables_create(c->prog, &c->plan, &reason);
         r->nodes[i].ready = true;
     }
     return (r->nodes[i].tables ? NULL

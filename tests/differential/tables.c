@@ -28,6 +28,7 @@ struct table_rule {
 };
 
 struct tables {
+    const struct ir_prog *prog;
     struct switch_state state;
     struct classifier *classifiers[N_CLASSIFIERS];
     struct table_rule *rules;
@@ -44,9 +45,10 @@ struct run {
 };
 
 uint8_t
-connection_ct_state(enum connection connection)
+connection_ct_state(const struct question *q, enum connection connection)
 {
     switch (connection) {
+    case CONNECTION_FOREIGN: return connection_ct_state(q, q->foreign);
     case CONNECTION_NONE: return CS_TRACKED;
     case CONNECTION_NEW: return CS_TRACKED | CS_NEW;
     case CONNECTION_FORWARD: return CS_TRACKED | CS_ESTABLISHED;
@@ -117,7 +119,8 @@ insert(struct tables *t, const struct flow_entry *flow)
 }
 
 struct tables *
-tables_create(const struct plan *plan, const char **reason)
+tables_create(const struct ir_prog *prog, const struct plan *plan,
+              const char **reason)
 {
     struct tables *t = xzalloc(sizeof *t);
     struct ofputil_port_map ports = OFPUTIL_PORT_MAP_INITIALIZER(&ports);
@@ -128,6 +131,7 @@ tables_create(const struct plan *plan, const char **reason)
                                                 + 1), plan->ports.v[i]);
     }
     ofputil_port_map_put(&ports, u16_to_ofp(TUNNEL_PORT), PLAN_TUNNEL);
+    t->prog = prog;
     switch_state_init(&t->state);
     *reason = plan->conflict ? plan->conflict
               : plan_to_flows(plan, &ports, &t->state);
@@ -208,20 +212,22 @@ run_table(struct run *run, struct flow *packet, uint8_t table)
     execute(run, packet, flow->ofpacts, flow->ofpacts_len);
 }
 
-/* What lib/conntrack.c notes in the packet: the state and the addresses that
- * the connection was opened with. */
+/* What lib/conntrack.c notes in the packet: the state, and of the connection
+ * its mark and the addresses that it was opened with. */
 static void
-set_ct_fields(struct flow *packet, const struct question *q,
-              enum connection connection, uint16_t zone)
+set_ct_fields(struct flow *packet, const struct ir_prog *prog,
+              const struct question *q, enum connection connection,
+              uint16_t zone)
 {
-    bool swap = (connection == CONNECTION_REPLY
-                 || connection == CONNECTION_RELATED);
+    bool swap = connection_is_backward(q, connection);
 
-    packet->ct_state = connection_ct_state(connection);
+    packet->ct_state = connection_ct_state(q, connection);
     packet->ct_zone = zone;
+    packet->ct_mark = 0;
     if (connection == CONNECTION_NONE || connection == CONNECTION_INVALID) {
         return;
     }
+    packet->ct_mark = question_mark(q, prog, zone, connection);
     packet->ct_nw_proto = q->opener.protocol;
     packet->ct_tp_src = q->opener.source;
     packet->ct_tp_dst = q->opener.destination;
@@ -241,18 +247,24 @@ execute_ct(struct run *run, const struct flow *packet,
     uint16_t zone = (ct->zone_src.field
                      ? mf_get_subfield(&ct->zone_src, packet) : ct->zone_imm);
 
-    if (ct->alg || ofpact_ct_get_action_len(ct)
-        || ct->flags & ~NX_CT_F_COMMIT) {
+    bool commit = ct->flags & NX_CT_F_COMMIT;
+    struct flow noted = *packet;
+
+    noted.ct_mark = 0;
+    execute(run, &noted, ct->actions, ofpact_ct_get_action_len(ct));
+    if (ct->alg || ct->flags & ~NX_CT_F_COMMIT
+        || (!commit && ofpact_ct_get_action_len(ct))) {
         run->o->broken = "an unknown kind of ct()";
-    } else if (ct->flags & NX_CT_F_COMMIT) {
-        outcome_add_zone(run->o, &run->o->committed, zone);
+    } else if (commit) {
+        outcome_add_zone(run->o, &run->o->committed, zone, noted.ct_mark);
     } else {
-        outcome_add_zone(run->o, &run->o->tracked, zone);
+        outcome_add_zone(run->o, &run->o->tracked, zone, 0);
     }
     if (!run->o->broken && ct->recirc_table != NX_CT_RECIRC_NONE) {
         struct flow clone = *packet;
 
-        set_ct_fields(&clone, run->q, run->o->tracked.n > 1 ? run->q->beyond
+        set_ct_fields(&clone, run->tables->prog, run->q,
+                      run->o->tracked.n > 1 ? run->q->beyond
                       : run->q->connection, zone);
         run_table(run, &clone, ct->recirc_table);
     }

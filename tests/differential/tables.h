@@ -21,14 +21,15 @@
 struct tables;
 
 /* Returns NULL and a reason in the plan's arena if the flows cannot be loaded.
- * 'plan' must outlive the tables. */
-struct tables *tables_create(const struct plan *, const char **reason);
+ * The program and the plan must outlive the tables. */
+struct tables *tables_create(const struct ir_prog *, const struct plan *,
+                             const char **reason);
 void tables_destroy(struct tables *);       /* Accepts NULL. */
 
 void tables_run(const struct tables *, const struct question *,
                 struct outcome *);
 
-/* The ct_state bits of a packet of that connection. */
-uint8_t connection_ct_state(enum connection);
+/* The ct_state bits of the question's packet if it is of that connection. */
+uint8_t connection_ct_state(const struct question *, enum connection);
 
 #endif /* tables.h */

@@ -90,7 +90,7 @@ n_sent() {
 }
 
 test_drift() {
-    ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=18,priority=0'
+    ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=20,priority=0'
     check 'a deleted flow: 4' exits 4 bulkhead_on status br0
     ovs-ofctl -O OpenFlow14 add-flow br0 'cookie=0xb17d000000000bad,table=8,
         priority=500,actions=goto_table:9'
@@ -122,13 +122,13 @@ test_others() {
     check 'apply tells, and does not touch it' \
         unchanged br0 says 'cookie=0x78' 0 bulkhead_on apply br0
     ovs-ofctl del-flows br0 cookie=0x78/-1
-    ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=18,priority=0'
+    ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=20,priority=0'
     ovs-ofctl -O OpenFlow14 add-flow br0 \
-        'cookie=0x78,table=18,priority=0,actions=drop'
+        'cookie=0x78,table=20,priority=0,actions=drop'
     check "others' flow in our way: 3, nothing changed" \
         unchanged br0 says 'somebody else' 3 bulkhead_on apply br0
     check 'status then: 4' says 'somebody else' 4 bulkhead_on status br0
-    ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=18,priority=0'
+    ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=20,priority=0'
     check 'apply again' exits 0 bulkhead_on apply br0
     for meter in $(meters br0 | sed -n 's/^meter=\([0-9]*\) .*/\1/p'); do
         [ "$meter" = 1 ] || ovs-ofctl -O OpenFlow13 add-flow br0 \
@@ -217,7 +217,7 @@ drops_all() {
 test_switch_refuses() {
     local id taken
     ovs-vsctl -- --id=@t create Flow_Table flow_limit=19 \
-        overflow_policy=refuse -- set bridge br0 flow_tables:14=@t >/dev/null
+        overflow_policy=refuse -- set bridge br0 flow_tables:15=@t >/dev/null
     check 'a full table: 3, nothing changed' unchanged br0 \
         says 'TABLE_FULL' 3 bulkhead_on apply br0 \
         "$(with 's/"8000-8100"/"8000-8999"/; s/"limit": "20G/"limit": "25G/')"
@@ -242,9 +242,9 @@ print("ready", flush=True); time.sleep(60)' "$switch_dir/.bulkhead-br0.~lock~" \
     done
     for id in 1 2 3 4 5 6; do wait "${taken[id]}" || true; done
     check 'six applies at once leave all of it' exits 0 bulkhead_on status br0
-    ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=18,priority=0'
+    ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=20,priority=0'
     ovs-ofctl -O OpenFlow14 add-flow br0 \
-        'cookie=0xb17d000000000009,table=18,priority=0,hard_timeout=60
+        'cookie=0xb17d000000000009,table=20,priority=0,hard_timeout=60
          actions=drop'
     check 'a flow of ours that will time out: 4' says '1 changed' 4 \
         bulkhead_on status br0

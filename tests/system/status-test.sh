@@ -63,16 +63,16 @@ test_unfit() {
 
 differences='-meter=131073,kbps,burst,stats,bands=type=drop,rate=7,burst_size=7
 -cookie=0xb17d000000000bad,table=8,priority=500 actions=goto_table:9
-+cookie=0xb17d000000000007,table=18,priority=0 actions=drop # default
--cookie=0xb17d000000000008,table=19,priority=0 actions=goto_table:20 # no-meter
-+cookie=0xb17d000000000008,table=19,priority=0 actions=drop # no-meter'
++cookie=0xb17d000000000007,table=20,priority=0 actions=drop # default
+-cookie=0xb17d000000000008,table=21,priority=0 actions=goto_table:22 # no-meter
++cookie=0xb17d000000000008,table=21,priority=0 actions=drop # no-meter'
 
 test_flows() {
-    ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=18,priority=0'
+    ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=20,priority=0'
     ovs-ofctl -O OpenFlow14 add-flow br0 \
         'cookie=0xb17d000000000bad,table=8,priority=500,actions=goto_table:9'
     ovs-ofctl -O OpenFlow14 --strict mod-flows br0 \
-        'table=19,priority=0 actions=goto_table:20'
+        'table=21,priority=0 actions=goto_table:22'
     ovs-ofctl -O OpenFlow13 add-meter br0 \
         'meter=131073,kbps,burst,stats,bands=type=drop,rate=7,burst_size=7'
     check 'what the bridge lacks, and has too much' lists "$differences"

@@ -99,7 +99,7 @@ emit_ct_flow(struct emitter *e, enum of_table table, enum of_priority priority,
 static void
 emit_track(struct emitter *e)
 {
-    const char *ct = FORMAT(e, "ct(table=%d,zone="ZONE_FIELD")", TABLE_STATE);
+    const char *ct = FORMAT(e, "ct(table=%d,zone="ZONE_FIELD")", TABLE_OWNER);
 
     emit_flow(e, TABLE_TRACK, PRIORITY_DEFAULT, REASON_PIPELINE, "ip", ct);
     emit_flow(e, TABLE_TRACK, PRIORITY_DEFAULT, REASON_PIPELINE, "ipv6",
@@ -115,13 +115,46 @@ emit_track(struct emitter *e)
     emit_direction(e, "+trk+rel+rpl-new-est-inv", DIRECTION_REPLY);
 }
 
+/* Lets pass to 'next' what is new, and what is of a connection of the tenant
+ * that has the zone now: another may have had it before. */
+static void
+emit_owners(struct emitter *e, enum of_table table, enum of_table next)
+{
+    const char *actions = FORMAT(e, "goto_table:%d", next);
+
+    emit_flow(e, table, PRIORITY_ALLOW, REASON_PIPELINE, "ct_state=+trk+new",
+              actions);
+    for (size_t i = 0; i < e->prog->tenants.n; i++) {
+        const struct ir_tenant *tenant = e->prog->tenants.v[i];
+
+        if (tenant->here) {
+            emit_flow(e, table, PRIORITY_ALLOW, REASON_PIPELINE,
+                      FORMAT(e, "ct_zone=%"PRIu16",ct_mark=%#"PRIx32,
+                             tenant->zone, tenant->number), actions);
+        }
+    }
+}
+
+/* A ct() that notes a connection in the zone of a field for the tenant whose
+ * number is in 'owner'. */
+#define COMMIT(ZONE, OWNER)                                             \
+    "ct(commit,zone="ZONE",exec(move:"OWNER"->ct_mark))"
+
 static void
 emit_commit(struct emitter *e)
 {
     emit_ct_flow(e, TABLE_COMMIT, PRIORITY_ALLOW,
-                 FORMAT(e, "ct_state=+trk+new,"REG_CROSSING"=%d", CROSSING_NO),
-                 FORMAT(e, "ct(commit,zone="ZONE_FIELD"),goto_table:%d",
+                 FORMAT(e, REG_PEER"=0,ct_state=+trk+new,"REG_CROSSING"=%d",
+                        CROSSING_NO),
+                 FORMAT(e, COMMIT(ZONE_FIELD, REG_TENANT)",goto_table:%d",
                         TABLE_PEER));
+    if (e->prog->encapsulation) {
+        /* It is in the receiver's zone. */
+        emit_ct_flow(e, TABLE_COMMIT, PRIORITY_ALLOW,
+                     "in_port=\""PLAN_TUNNEL"\",ct_state=+trk+new",
+                     FORMAT(e, COMMIT(ZONE_FIELD, REG_TO_TENANT)
+                            ",goto_table:%d", TABLE_PEER));
+    }
     emit_flow(e, TABLE_COMMIT, PRIORITY_ALLOW, REASON_PIPELINE,
               FORMAT(e, "ct_state=+trk+new,"REG_CROSSING"=%d", CROSSING_YES),
               FORMAT(e, "set_field:%d->"REG_CROSSING",goto_table:%d",
@@ -136,13 +169,13 @@ static void
 emit_peer_forward(struct emitter *e, enum of_crossing crossing)
 {
     const char *commit = (crossing == CROSSING_NEW
-                          ? "ct(commit,zone="ZONE_FIELD")," : "");
+                          ? COMMIT(ZONE_FIELD, REG_TENANT)"," : "");
 
     emit_ct_flow(e, TABLE_PEER_STATE, PRIORITY_ALLOW,
                  FORMAT(e, "ct_state=+trk+new-rel-inv,"REG_DIRECTION"=%d,"
                         REG_CROSSING"=%d", DIRECTION_FORWARD, crossing),
-                 FORMAT(e, "%sct(commit,zone="DEST_ZONE_FIELD"),"
-                        "goto_table:%d", commit, TABLE_CLASS));
+                 FORMAT(e, "%s"COMMIT(DEST_ZONE_FIELD, REG_TO_TENANT)
+                        ",goto_table:%d", commit, TABLE_CLASS));
     emit_ct_flow(e, TABLE_PEER_STATE, PRIORITY_ALLOW,
                  FORMAT(e, "ct_state=+trk+est-rpl-inv,"REG_DIRECTION"=%d,"
                         REG_CROSSING"=%d", DIRECTION_FORWARD, crossing),
@@ -156,7 +189,7 @@ emit_peer(struct emitter *e)
 {
     const char *to_class = FORMAT(e, "goto_table:%d", TABLE_CLASS);
     const char *ct = FORMAT(e, "ct(table=%d,zone="DEST_ZONE_FIELD")",
-                            TABLE_PEER_STATE);
+                            TABLE_PEER_OWNER);
 
     emit_ct_flow(e, TABLE_PEER, PRIORITY_ALLOW,
                  FORMAT(e, REG_CROSSING"=%d", CROSSING_NEW), ct);
@@ -184,6 +217,8 @@ emit_conntrack(struct emitter *e)
     emit_stateless(e);
     emit_forbidden_fragments(e);
     emit_track(e);
+    emit_owners(e, TABLE_OWNER, TABLE_STATE);
     emit_commit(e);
     emit_peer(e);
+    emit_owners(e, TABLE_PEER_OWNER, TABLE_PEER_STATE);
 }

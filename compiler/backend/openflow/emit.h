@@ -59,7 +59,7 @@ void emit_dhcp(struct emitter *);
 const char *limit_call(struct emitter *, const struct ir_tenant *);
 void emit_limits(struct emitter *);
 
-/* TRACK, STATE, COMMIT, PEER, PEER_STATE. */
+/* TRACK, OWNER, STATE, COMMIT, PEER, PEER_OWNER, PEER_STATE. */
 void emit_conntrack(struct emitter *);
 
 /* GROUP and COPY, and what of TRACK goes there. */

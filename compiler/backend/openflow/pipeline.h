@@ -23,6 +23,7 @@ enum of_table {
     TABLE_NEIGHBOR_ADVERT,  /* Finishes a neighbor advertisement. */
     TABLE_DHCP,         /* To the network's server, or to its clients. */
     TABLE_TRACK,        /* Into the tenant's conntrack zone, or stateless. */
+    TABLE_OWNER,        /* A known connection is the zone's tenant's. */
     TABLE_STATE,        /* Connection state -> direction. */
     TABLE_GROUP,        /* Multicast: right MAC; what it is judged by. */
     TABLE_COPY,         /* Multicast: one for each of the network. */
@@ -33,6 +34,7 @@ enum of_table {
     TABLE_POLICY,       /* Opener, opened, service -> class, or drop. */
     TABLE_COMMIT,       /* New connections enter conntrack. */
     TABLE_PEER,         /* Another tenant's packet: into its zone as well. */
+    TABLE_PEER_OWNER,   /* A connection known there is that tenant's. */
     TABLE_PEER_STATE,   /* The state in that zone. */
     TABLE_CLASS,        /* DSCP and queue.  Nothing is rewritten after it. */
     TABLE_METER,        /* The sending tenant's meter. */
@@ -77,7 +79,9 @@ enum of_table {
 #define SERVICE_PROTOCOL_BITS (SERVICE_PROTOCOL(0xff))
 #define SERVICE_KIND_BITS   (SERVICE_TRACKED | SERVICE_STATELESS)
 
-/* Fields of ct(zone=...). */
+/* Fields of ct(zone=...).  Each connection has in ct_mark the number of the
+ * tenant whose zone it was noted in: zones go from one tenant to another, and
+ * connections outlive that. */
 #define ZONE_FIELD      "NXM_NX_REG6[0..15]"
 #define DEST_ZONE_FIELD "NXM_NX_REG9[0..15]"
 
