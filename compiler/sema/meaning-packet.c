@@ -10,6 +10,7 @@
 
 #include <netinet/icmp6.h>
 #include <netinet/in.h>
+#include <netinet/ip_icmp.h>
 
 #include "flow.h"
 #include "packets.h"
@@ -18,6 +19,9 @@
 /* UDP ports that DHCP servers send from (RFC 2131 section 4.1, RFC 8415
  * section 7.2). */
 enum { DHCP_SERVER = 67, DHCPV6_SERVER = 547 };
+
+/* RFC 3810 section 5.2; <netinet/icmp6.h> has the types of MLDv1. */
+enum { MLD2_LISTENER_REPORT = 143 };
 
 bool
 packet_is_ip4(const struct flow *packet)
@@ -60,6 +64,13 @@ packet_icmp6_type(const struct flow *packet)
             ? ntohs(packet->tp_src) : -1);
 }
 
+static int
+icmp_type(const struct flow *packet)
+{
+    return (packet_is_ip4(packet) && packet->nw_proto == IPPROTO_ICMP
+            && !packet_is_fragment(packet) ? ntohs(packet->tp_src) : -1);
+}
+
 bool
 packet_is_forbidden(const struct flow *packet)
 {
@@ -67,6 +78,19 @@ packet_is_forbidden(const struct flow *packet)
     case ND_ROUTER_SOLICIT:
     case ND_ROUTER_ADVERT:
     case ND_REDIRECT:
+    case MLD_LISTENER_QUERY:
+    case MLD_LISTENER_REPORT:
+    case MLD_LISTENER_REDUCTION:
+    case MLD2_LISTENER_REPORT:
+        return true;
+    }
+    switch (icmp_type(packet)) {
+    case ICMP_REDIRECT:
+    case ICMP_ROUTERADVERT:
+    case ICMP_ROUTERSOLICIT:
+        return true;
+    }
+    if (packet_is_ip4(packet) && packet->nw_proto == IPPROTO_IGMP) {
         return true;
     }
     return (packet->nw_proto == IPPROTO_UDP && !packet_is_fragment(packet)

@@ -26,7 +26,7 @@ struct in6_addr packet_destination(const struct flow *);
 /* The type of an ICMPv6 message, or -1. */
 int packet_icmp6_type(const struct flow *);
 
-/* What is a router's or a DHCP server's to say, or asks a router, of which
+/* What is a router's or a DHCP server's to say, or is for a router, of which
  * there is none. */
 bool packet_is_forbidden(const struct flow *);
 

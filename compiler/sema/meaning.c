@@ -198,9 +198,10 @@ judge_fragment(const struct policy *policy, const struct meaning_question *q)
     bool swap = is_backward(q);
     struct flow whole = *q->packet;
 
-    if (!packet_is_fragment(q->packet)
-        || q->connection == CONNECTION_RELATED) {
+    if (!packet_is_fragment(q->packet)) {
         return 0;
+    } else if (q->connection == CONNECTION_RELATED) {
+        return REASON_FRAGMENT;
     }
     whole.nw_frag = 0;
     whole.tp_src = swap ? opener.destination : opener.source;

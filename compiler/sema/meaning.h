@@ -40,7 +40,8 @@
  *     of a symmetric service need none.  Else "ct-invalid".  One that another
  *     tenant opened while it had the zone does not count.
  *  6. If it is a fragment, is the whole packet from a DHCP server's port, or
- *     to that of a symmetric service?  "forbidden-reply" or "fragment".
+ *     to that of a symmetric service?  "forbidden-reply" or "fragment".  Or is
+ *     it an ICMP error?  "fragment".
  *  7. Whom does it reach?  An endpoint of the network by MAC and address
  *     together, or, by the gateway's MAC, one of the tenant's or a peer's.
  *     Else "unreachable", or "ttl" if its TTL ends at the gateway.  From a

@@ -102,7 +102,9 @@ has_ports(uint8_t protocol)
 static void
 set_icmp(struct rng *rng, struct flow *packet)
 {
-    static const uint8_t types[] = { 0, 1, 3, 8, 11, 128, 129, 133, 134, 137 };
+    static const uint8_t types[] = {
+        0, 1, 3, 5, 8, 9, 10, 11, 128, 129, 130, 133, 134, 137, 143,
+    };
 
     if ((packet->nw_proto == IPPROTO_ICMPV6
          && packet->dl_type == htons(ETH_TYPE_IPV6))
@@ -118,7 +120,7 @@ draft_transport(struct draft *d)
 {
     static const uint8_t protocols[] = {
         IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP, IPPROTO_ICMPV6, IPPROTO_SCTP,
-        47, 50, 0, 255,
+        2, 47, 50, 0, 255,
     };
     static const uint16_t famous[] = {
         22, 53, 67, 68, 80, 443, 546, 547, 4420, 4791, 8009,
@@ -360,7 +362,7 @@ draft_error(struct draft *d)
     bool ip6 = packet->dl_type == htons(ETH_TYPE_IPV6);
 
     packet->nw_proto = ip6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP;
-    packet->tp_src = htons(ip6 ? 1 : 3);
+    packet->tp_src = htons(ip6 ? 1 : rng_chance(d->rng, 10) ? 5 : 3);
     packet->tp_dst = htons(4);
 }
 

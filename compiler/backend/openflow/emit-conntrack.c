@@ -47,6 +47,20 @@ emit_stateless(struct emitter *e)
     }
 }
 
+/* ICMP errors in fragments: nobody sees which of them are redirects.  They are
+ * too short to need any (RFC 1812 section 4.3.2.3, RFC 4443 section 2.4). */
+static void
+emit_fragmented_errors(struct emitter *e)
+{
+    static const char *const families[] = { "ip", "ipv6" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
+        emit_flow(e, TABLE_STATE, PRIORITY_DENY, REASON_FRAGMENT,
+                  FORMAT(e, "%s,nw_frag=yes,ct_state=+trk+rel-inv",
+                         families[i]), "drop");
+    }
+}
+
 /* DHCP replies in fragments, which the SPOOF table cannot know. */
 static void
 emit_forbidden_fragments(struct emitter *e)
@@ -215,6 +229,7 @@ void
 emit_conntrack(struct emitter *e)
 {
     emit_stateless(e);
+    emit_fragmented_errors(e);
     emit_forbidden_fragments(e);
     emit_track(e);
     emit_owners(e, TABLE_OWNER, TABLE_STATE);

@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <netinet/icmp6.h>
+#include <netinet/ip_icmp.h>
 
 #include "packets.h"
 #include "util.h"
@@ -98,6 +99,13 @@ emit_forbidden(struct emitter *e)
         ND_ROUTER_SOLICIT, ND_ROUTER_ADVERT, ND_NEIGHBOR_SOLICIT,
         ND_NEIGHBOR_ADVERT, ND_REDIRECT,
     };
+    static const int mld_types[] = {    /* RFC 2710, RFC 3810. */
+        MLD_LISTENER_QUERY, MLD_LISTENER_REPORT, MLD_LISTENER_REDUCTION,
+        MLD2_LISTENER_REPORT,
+    };
+    static const int icmp_types[] = {   /* RFC 792, RFC 1256. */
+        ICMP_REDIRECT, ICMP_ROUTERADVERT, ICMP_ROUTERSOLICIT,
+    };
 
     for (size_t i = 0; i < ARRAY_SIZE(nd_types); i++) {
         emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN,
@@ -105,6 +113,16 @@ emit_forbidden(struct emitter *e)
                    || nd_types[i] == ND_NEIGHBOR_ADVERT
                    ? REASON_SPOOF : REASON_FORBIDDEN_REPLY),
                   FORMAT(e, "icmp6,icmp_type=%d", nd_types[i]), "drop");
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(mld_types); i++) {
+        emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
+                  FORMAT(e, "icmp6,icmp_type=%d", mld_types[i]), "drop");
+    }
+    emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
+              FORMAT(e, "ip,nw_proto=%d", IPPROTO_IGMP), "drop");
+    for (size_t i = 0; i < ARRAY_SIZE(icmp_types); i++) {
+        emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
+                  FORMAT(e, "icmp,icmp_type=%d", icmp_types[i]), "drop");
     }
     emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
               FORMAT(e, "udp,tp_src=%d", DHCP_SERVER), "drop");

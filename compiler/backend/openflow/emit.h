@@ -22,6 +22,9 @@ enum {
     DHCPV6_CLIENT = 546, DHCPV6_SERVER = 547,
 };
 
+/* Of ICMPv6 (RFC 3810 section 5.2). */
+enum { MLD2_LISTENER_REPORT = 143 };
+
 struct ds;
 
 struct emitter {
