@@ -89,7 +89,7 @@ draft_dhcp(struct draft *d)
     draft_set_source(packet, draft_address(d->rng, d->from, ip6));
     if (ip6 && rng_chance(d->rng, 60)) {
         in6_generate_lla(d->from->intent->mac, &packet->ipv6_src);
-    } else if (!ip6 && request && rng_chance(d->rng, 60)) {
+    } else if (!ip6 && rng_chance(d->rng, request ? 60 : 10)) {
         packet->nw_src = 0;
     }
 
@@ -97,7 +97,7 @@ draft_dhcp(struct draft *d)
              : neighbor(d));
     packet->dl_dst = d->to->intent->mac;
     draft_set_destination(packet, draft_address(d->rng, d->to, ip6));
-    if (ip6 && request && rng_chance(d->rng, 70)) {
+    if (ip6 && rng_chance(d->rng, request ? 70 : 10)) {
         packet->dl_dst = all_servers;
         ipv6_parse("ff02::1:2", &packet->ipv6_dst);
     } else if (ip6 && rng_chance(d->rng, 70)) {
