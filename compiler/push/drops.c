@@ -16,6 +16,8 @@
 #include "openvswitch/vconn.h"
 #include "push/run.h"
 #include "push/session.h"
+#include "sema/ident.h"
+#include "sema/reason.h"
 #include "timeval.h"
 #include "util.h"
 
@@ -53,7 +55,8 @@ add_flows(struct push *push, push_drops_vec *drops)
     struct flow_entry *flow;
 
     HMAP_FOR_EACH (flow, node, &push->live.flows) {
-        if (flow_is_ours(flow) && !flow->ofpacts_len) {
+        if (flow_is_ours(flow) && !flow->ofpacts_len
+            && flow->cookie != (COOKIE_MARK | REASON_PIPELINE)) {
             *vec_push(push->arena, &all) = (struct push_drop) {
                 .cookie = flow->cookie, .packets = flow->packets,
                 .bytes = flow->bytes,

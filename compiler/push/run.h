@@ -8,8 +8,8 @@
 #define PUSH_RUN_H 1
 
 /* Between push.c, which compares, fit.c, which looks whether the bridge is one
- * for a plan, list.c, which tells the differences, changes.c and zones.c, which
- * change, and drops.c, which counts. */
+ * for a plan, list.c, which tells the differences, changes.c and zones.c,
+ * which change, and drops.c, which counts. */
 
 #include "push/flows.h"
 #include "push/ovsdb.h"

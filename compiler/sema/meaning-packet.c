@@ -93,6 +93,10 @@ packet_is_forbidden(const struct flow *packet)
     if (packet_is_ip4(packet) && packet->nw_proto == IPPROTO_IGMP) {
         return true;
     }
+    if ((packet_is_ip4(packet) || packet_is_ip6(packet))
+        && !packet->nw_proto) {
+        return true;
+    }
     return (packet->nw_proto == IPPROTO_UDP && !packet_is_fragment(packet)
             && ((packet_is_ip4(packet) && packet->tp_src == htons(DHCP_SERVER))
                 || (packet_is_ip6(packet)

@@ -27,7 +27,7 @@ struct in6_addr packet_destination(const struct flow *);
 int packet_icmp6_type(const struct flow *);
 
 /* What is a router's or a DHCP server's to say, or is for a router, of which
- * there is none. */
+ * there is none; and IP of protocol 0, that of malformed packets. */
 bool packet_is_forbidden(const struct flow *);
 
 bool packet_is_neighbor_message(const struct flow *);

@@ -22,7 +22,8 @@
  *  2. Is it DHCP of a network that names a server?  A client reaches that
  *     server only, and the server its clients; else "spoof" or "unreachable".
  *     None comes by tunnel.  Is it a router solicitation or advertisement, a
- *     redirect, or otherwise from a DHCP server's port?  "forbidden-reply".
+ *     redirect, IGMP, MLD, of protocol 0, or otherwise from a DHCP server's
+ *     port?  "forbidden-reply".
  *  3. Is it ARP or neighbor discovery?  What is not a request that tells the
  *     truth about its sender is "spoof", and all that comes by tunnel.  The
  *     node answers for the gateways of the sender's network and for its

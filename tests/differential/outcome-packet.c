@@ -74,9 +74,7 @@ packets_differ(const struct flow *expected_, const struct flow *got_,
                bool headers_only)
 {
     struct flow expected = bare(expected_), got = bare(got_);
-    /* Open vSwitch 3.1 takes IP of protocol 0 for a packet without IP header,
-     * and rewrites neither its DSCP nor its TTL: commit_set_nw_action(). */
-    bool ip = is_ip_any(&expected) && (expected.nw_proto || !headers_only);
+    bool ip = is_ip_any(&expected);
 
     if (!eth_addr_equals(expected.dl_src, got.dl_src)
         || !eth_addr_equals(expected.dl_dst, got.dl_dst)) {

@@ -306,16 +306,16 @@ static bool
 is_denying(const struct comparison *c, const struct policy_endpoint *to,
            uint64_t cookie)
 {
-    const struct policy *policy = c->compiled->policy;
+    uint64_t reason = to == c->m->from ? REASON_PIPELINE : REASON_DEFAULT;
 
-    for (size_t i = 0; i < policy->rules.n; i++) {
-        const struct policy_rule *rule = policy->rules.v[i];
+    for (size_t i = 0; i < c->compiled->policy->rules.n; i++) {
+        const struct policy_rule *rule = c->compiled->policy->rules.v[i];
 
         if (rule->kind == RULE_DENY && rule_speaks(c, rule, to)) {
             return is_deciding_rule(c, rule, to, cookie);
         }
     }
-    return cookie == (COOKIE_MARK | REASON_DEFAULT);
+    return cookie == (COOKIE_MARK | reason);
 }
 
 /* The copies of a multicast packet that are dropped: one for each endpoint of

@@ -66,6 +66,7 @@
 #define MAC(N) "02:00:00:00:00:" #N
 #define ETH(FROM, TO) "dl_src=" MAC(FROM) ",dl_dst=" MAC(TO) ","
 #define GW(FROM, VNI) "dl_src=" MAC(FROM) ",dl_dst=0a:b1:7d:00:00:0" #VNI ","
+#define GRE "ip,nw_proto=47,"
 #define X_Y ETH(10, 11) "ip,nw_src=10.1.0.10,nw_dst=10.1.0.11,nw_ttl=64,"
 #define Y_X ETH(11, 10) "ip,nw_src=10.1.0.11,nw_dst=10.1.0.10,nw_ttl=64,"
 #define X6_Y6 ETH(10, 11) "ipv6,ipv6_src=fd01::10,ipv6_dst=fd01::11," \
@@ -146,10 +147,15 @@ static const struct {
       "icmp_type=135,icmp_code=0,nd_target=fd01::11", "deny spoof" },
     /* Sources. */
     { "a/y", CONNECTION_NEW, X_Y TCP(1, 443), "deny spoof" },
-    { "a/x", CONNECTION_NEW, ETH(11, 10) "ip,nw_src=10.1.0.10", "deny spoof" },
-    { "a/x", CONNECTION_NEW, ETH(10, 11) "ip,nw_src=10.1.0.12", "deny spoof" },
+    { "a/x", CONNECTION_NEW, ETH(11, 10) GRE "nw_src=10.1.0.10",
+      "deny spoof" },
+    { "a/x", CONNECTION_NEW, ETH(10, 11) GRE "nw_src=10.1.0.12",
+      "deny spoof" },
+    { "a/x", CONNECTION_NEW, X_Y "nw_proto=0", "deny forbidden-reply" },
+    { "a/x", CONNECTION_NEW, X6_Y6 "nw_proto=0", "deny forbidden-reply" },
     { "a/x", CONNECTION_NEW, ETH(10, 11) "dl_type=0x88cc", "deny spoof" },
-    { "a/x", CONNECTION_NEW, ETH(10, 11) "ipv6,ipv6_src=fe80::ff:fe00:10",
+    { "a/x", CONNECTION_NEW, ETH(10, 11)
+      "ipv6,nw_proto=47,ipv6_src=fe80::ff:fe00:10",
       "deny spoof" },
     /* Connections. */
     { "a/x", CONNECTION_NONE, X_Y TCP(1, 443), "deny ct-invalid" },
@@ -183,11 +189,11 @@ static const struct {
     { "a/x", CONNECTION_NEW, X6_Y6 "nw_proto=1", "deny default to a/y" },
     /* Routes. */
     { "a/x", CONNECTION_NEW, ETH(10, 31)
-      "ip,nw_src=10.1.0.10,nw_dst=10.1.0.11", "deny unreachable" },
+      GRE "nw_src=10.1.0.10,nw_dst=10.1.0.11", "deny unreachable" },
     { "a/x", CONNECTION_NEW, ETH(10, 11)
-      "ip,nw_src=10.1.0.10,nw_dst=10.1.0.12", "deny unreachable" },
+      GRE "nw_src=10.1.0.10,nw_dst=10.1.0.12", "deny unreachable" },
     { "a/x", CONNECTION_NEW, ETH(10, 12)
-      "ip,nw_src=10.1.0.10,nw_dst=10.2.0.12", "deny unreachable" },
+      GRE "nw_src=10.1.0.10,nw_dst=10.2.0.12", "deny unreachable" },
     { "a/x", CONNECTION_NEW, X_GW("10.2.0.12") TCP(1, 8000),
       "allow a/api to a/z routed dscp 46 queue 5 by a" },
     { "a/x", CONNECTION_NEW, X_GW("10.2.0.12") TCP(1, 443),
@@ -195,11 +201,11 @@ static const struct {
     { "a/x", CONNECTION_NEW, X_GW("10.1.0.11") TCP(1, 8000),
       "allow a/api to a/y routed dscp 46 queue 5 by a" },
     { "a/x", CONNECTION_NEW, GW(10, 1)
-      "ip,nw_src=10.1.0.10,nw_dst=10.2.0.12,nw_ttl=1", "deny ttl" },
+      GRE "nw_src=10.1.0.10,nw_dst=10.2.0.12,nw_ttl=1", "deny ttl" },
     { "a/x", CONNECTION_NEW, GW(10, 1)
-      "ip,nw_src=10.1.0.10,nw_dst=10.9.0.12,nw_ttl=0", "deny ttl" },
+      GRE "nw_src=10.1.0.10,nw_dst=10.9.0.12,nw_ttl=0", "deny ttl" },
     { "a/x", CONNECTION_NEW, GW(10, 2)
-      "ip,nw_src=10.1.0.10,nw_dst=10.2.0.12,nw_ttl=9", "deny unreachable" },
+      GRE "nw_src=10.1.0.10,nw_dst=10.2.0.12,nw_ttl=9", "deny unreachable" },
     { "a/x", CONNECTION_NEW, X_GW("10.1.0.14") TCP(1, 443),
       "deny unreachable" },
     { "a/x", CONNECTION_NEW, X_GW("10.1.0.1") "nw_proto=1",

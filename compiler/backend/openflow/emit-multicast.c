@@ -177,8 +177,14 @@ emit_multicast(struct emitter *e)
             used = true;
         }
     }
-    for (size_t i = 0; i < ARRAY_SIZE(families) && used; i++) {
+    if (!used) {
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
         emit_wrong_macs(e, &families[i]);
         emit_services(e, &families[i]);
     }
+    /* The sender's own copy is no loss. */
+    emit_flow(e, TABLE_SELF, PRIORITY_DEFAULT, REASON_PIPELINE,
+              "dl_dst=01:00:00:00:00:00/01:00:00:00:00:00", "drop");
 }

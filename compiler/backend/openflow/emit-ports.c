@@ -120,6 +120,12 @@ emit_forbidden(struct emitter *e)
     }
     emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
               FORMAT(e, "ip,nw_proto=%d", IPPROTO_IGMP), "drop");
+    /* Open vSwitch gives malformed packets protocol 0, and rewrites no header
+     * of a packet that has it: commit_set_nw_action(). */
+    emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
+              "ip,nw_proto=0", "drop");
+    emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
+              "ipv6,nw_proto=0", "drop");
     for (size_t i = 0; i < ARRAY_SIZE(icmp_types); i++) {
         emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
                   FORMAT(e, "icmp,icmp_type=%d", icmp_types[i]), "drop");
