@@ -59,6 +59,7 @@ test_scripts = \
 	tests/house-test \
 	tests/system/apply-test.sh \
 	tests/system/fit-test.sh \
+	tests/system/fragments-test.sh \
 	tests/system/status-test.sh \
 	tests/system/tunnels-test.sh \
 	tests/system/bursts-test.sh \
