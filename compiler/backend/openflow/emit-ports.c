@@ -91,49 +91,44 @@ emit_sources(struct emitter *e, const struct ir_endpoint *ep)
     }
 }
 
-/* What no tenant may send, whatever its source address. */
+/* What no tenant may send, whatever its source address: "FIELD=NUMBER". */
+static const struct forbidden {
+    const char *field;
+    int number;
+    enum reason reason;
+} forbidden[] = {
+    { "icmp6,icmp_type", ND_ROUTER_SOLICIT, REASON_FORBIDDEN_REPLY },
+    { "icmp6,icmp_type", ND_ROUTER_ADVERT, REASON_FORBIDDEN_REPLY },
+    { "icmp6,icmp_type", ND_NEIGHBOR_SOLICIT, REASON_SPOOF },
+    { "icmp6,icmp_type", ND_NEIGHBOR_ADVERT, REASON_SPOOF },
+    { "icmp6,icmp_type", ND_REDIRECT, REASON_FORBIDDEN_REPLY },
+    /* RFC 792, RFC 1256. */
+    { "icmp,icmp_type", ICMP_REDIRECT, REASON_FORBIDDEN_REPLY },
+    { "icmp,icmp_type", ICMP_ROUTERADVERT, REASON_FORBIDDEN_REPLY },
+    { "icmp,icmp_type", ICMP_ROUTERSOLICIT, REASON_FORBIDDEN_REPLY },
+    /* RFC 2710, RFC 3810, RFC 3376. */
+    { "icmp6,icmp_type", MLD_LISTENER_QUERY, REASON_FORBIDDEN_REPLY },
+    { "icmp6,icmp_type", MLD_LISTENER_REPORT, REASON_FORBIDDEN_REPLY },
+    { "icmp6,icmp_type", MLD_LISTENER_REDUCTION, REASON_FORBIDDEN_REPLY },
+    { "icmp6,icmp_type", MLD2_LISTENER_REPORT, REASON_FORBIDDEN_REPLY },
+    { "ip,nw_proto", IPPROTO_IGMP, REASON_FORBIDDEN_REPLY },
+    /* Open vSwitch gives malformed packets protocol 0, and rewrites no header
+     * of a packet that has it: commit_set_nw_action(). */
+    { "ip,nw_proto", 0, REASON_FORBIDDEN_REPLY },
+    { "ipv6,nw_proto", 0, REASON_FORBIDDEN_REPLY },
+    { "udp,tp_src", DHCP_SERVER, REASON_FORBIDDEN_REPLY },
+    { "udp6,tp_src", DHCPV6_SERVER, REASON_FORBIDDEN_REPLY },
+};
+
 static void
 emit_forbidden(struct emitter *e)
 {
-    static const int nd_types[] = {
-        ND_ROUTER_SOLICIT, ND_ROUTER_ADVERT, ND_NEIGHBOR_SOLICIT,
-        ND_NEIGHBOR_ADVERT, ND_REDIRECT,
-    };
-    static const int mld_types[] = {    /* RFC 2710, RFC 3810. */
-        MLD_LISTENER_QUERY, MLD_LISTENER_REPORT, MLD_LISTENER_REDUCTION,
-        MLD2_LISTENER_REPORT,
-    };
-    static const int icmp_types[] = {   /* RFC 792, RFC 1256. */
-        ICMP_REDIRECT, ICMP_ROUTERADVERT, ICMP_ROUTERSOLICIT,
-    };
+    for (size_t i = 0; i < ARRAY_SIZE(forbidden); i++) {
+        const struct forbidden *f = &forbidden[i];
 
-    for (size_t i = 0; i < ARRAY_SIZE(nd_types); i++) {
-        emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN,
-                  (nd_types[i] == ND_NEIGHBOR_SOLICIT
-                   || nd_types[i] == ND_NEIGHBOR_ADVERT
-                   ? REASON_SPOOF : REASON_FORBIDDEN_REPLY),
-                  FORMAT(e, "icmp6,icmp_type=%d", nd_types[i]), "drop");
+        emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN, f->reason,
+                  FORMAT(e, "%s=%d", f->field, f->number), "drop");
     }
-    for (size_t i = 0; i < ARRAY_SIZE(mld_types); i++) {
-        emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
-                  FORMAT(e, "icmp6,icmp_type=%d", mld_types[i]), "drop");
-    }
-    emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
-              FORMAT(e, "ip,nw_proto=%d", IPPROTO_IGMP), "drop");
-    /* Open vSwitch gives malformed packets protocol 0, and rewrites no header
-     * of a packet that has it: commit_set_nw_action(). */
-    emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
-              "ip,nw_proto=0", "drop");
-    emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
-              "ipv6,nw_proto=0", "drop");
-    for (size_t i = 0; i < ARRAY_SIZE(icmp_types); i++) {
-        emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
-                  FORMAT(e, "icmp,icmp_type=%d", icmp_types[i]), "drop");
-    }
-    emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
-              FORMAT(e, "udp,tp_src=%d", DHCP_SERVER), "drop");
-    emit_flow(e, TABLE_SPOOF, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
-              FORMAT(e, "udp6,tp_src=%d", DHCPV6_SERVER), "drop");
 }
 
 /* Turns a request into the reply that 'ip' is at 'mac' in network 'vni'. */
