@@ -83,12 +83,6 @@ answers_of_flood() {
     [ "$n" -ge "$2" ] && [ "$n" -le "$3" ]
 }
 
-# n_sent PORT: packets that the switch has sent there.
-n_sent() {
-    ovs-ofctl -O OpenFlow14 dump-ports br0 "$1" |
-        sed -n 's/.*tx pkts=\([0-9]*\),.*/\1/p'
-}
-
 test_drift() {
     ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=20,priority=0'
     check 'a deleted flow: 4' exits 4 bulkhead_on status br0
@@ -393,11 +387,7 @@ sets() {
 has_conjunctions() { flows "$1" | grep 'conjunction(.*,3/3)' >/dev/null; }
 
 main() {
-    find_ovs
-    find_bulkhead
-    trap_cleanup switch_stop
-    switch_prepare
-    switch_start --enable-dummy --disable-system
+    start_dummy_switch
     make_dummy_bridge br0 "$intent" "$node"
     test_apply
     test_update

@@ -94,11 +94,7 @@ test_bursts() {
 }
 
 main() {
-    find_ovs
-    find_bulkhead
-    trap_cleanup switch_stop
-    switch_prepare
-    switch_start --enable-dummy --disable-system
+    start_dummy_switch
     make_dummy_bridge br0 "$intent" "$node"
     test_bursts
     [ "$failures" = 0 ]

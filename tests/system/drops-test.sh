@@ -130,11 +130,7 @@ test_refusals() {
 }
 
 main() {
-    find_ovs
-    find_bulkhead
-    trap_cleanup switch_stop
-    switch_prepare
-    switch_start --enable-dummy --disable-system
+    start_dummy_switch
     make_dummy_bridge br0 "$intent" "$node"
     test_nothing
     test_counts

@@ -116,11 +116,7 @@ mends() {
 }
 
 main() {
-    find_ovs
-    find_bulkhead
-    trap_cleanup switch_stop
-    switch_prepare
-    switch_start --enable-dummy --disable-system
+    start_dummy_switch
     make_dummy_bridge br0 "$intent" "$node"
     check 'apply: 0' exits 0 bulkhead_on apply br0
     test_unfit

@@ -91,11 +91,6 @@ passes() {
     [ "$n" = "$1" ]
 }
 
-n_sent() {
-    ovs-ofctl -O OpenFlow14 dump-ports br0 "$1" |
-        sed -n 's/.*tx pkts=\([0-9]*\),.*/\1/p'
-}
-
 # Both fragments bear the class of the rule: of the flows in the datapath, those
 # of later fragments write its DSCP, 46 << 2.
 marked() {
@@ -109,11 +104,7 @@ nothing_waits() {
 
 main() {
     local family
-    find_ovs
-    find_bulkhead
-    trap_cleanup switch_stop
-    switch_prepare
-    switch_start --enable-dummy --disable-system
+    start_dummy_switch
     write_intent >"$switch_dir/intent.json"
     make_dummy_bridge br0 "$switch_dir/intent.json" n1
     check apply "$BULKHEAD" apply "$switch_dir/intent.json" --node n1 \

@@ -171,6 +171,21 @@ says() {
     fi
 }
 
+# A private switch of dummy datapaths, which ends with this shell.
+start_dummy_switch() {
+    find_ovs
+    find_bulkhead
+    trap_cleanup switch_stop
+    switch_prepare
+    switch_start --enable-dummy --disable-system
+}
+
+# n_sent PORT: packets that br0 has sent there.
+n_sent() {
+    ovs-ofctl -O OpenFlow14 dump-ports br0 "$1" |
+        sed -n 's/.*tx pkts=\([0-9]*\),.*/\1/p'
+}
+
 # make_dummy_bridge BRIDGE INTENT NODE: fit for the intent, with ports that
 # "ovs-appctl netdev-dummy/receive" feeds.
 make_dummy_bridge() {

@@ -100,11 +100,7 @@ meters_change() {
 }
 
 main() {
-    find_ovs
-    find_bulkhead
-    trap_cleanup switch_stop
-    switch_prepare
-    switch_start --enable-dummy --disable-system
+    start_dummy_switch
     make_dummy_bridge br0 "$intent" "$node"
     test_empty
     test_unfit

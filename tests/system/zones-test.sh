@@ -54,11 +54,6 @@ number() {
         "$switch_dir/plan/flows.txt" | head -n 1
 }
 
-n_sent() {
-    ovs-ofctl -O OpenFlow14 dump-ports br0 "$1" |
-        sed -n 's/.*tx pkts=\([0-9]*\),.*/\1/p'
-}
-
 # passes COUNT TENANT FROM TO: of one packet between UDP 1000 at its e0 and
 # 2000 at its e1, so many arrive.
 passes() {
@@ -114,11 +109,7 @@ test_leaving() {
 }
 
 main() {
-    find_ovs
-    find_bulkhead
-    trap_cleanup switch_stop
-    switch_prepare
-    switch_start --enable-dummy --disable-system
+    start_dummy_switch
     write_intent "$newcomer" >"$switch_dir/$newcomer.json"
     write_intent "$resident" >"$switch_dir/$resident.json"
     write_intent "$newcomer" "$resident" >"$switch_dir/both.json"
