@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "cli/show.h"
+#include "openvswitch/json.h"
 #include "plan/plan.h"
 #include "push/drops.h"
 #include "sema/ident.h"
@@ -90,21 +91,25 @@ compare_rows(const void *a_, const void *b_)
 static void
 print_json(const row_vec *rows)
 {
-    putchar('[');
+    struct json *array = json_array_create_empty();
+
     for (size_t i = 0; i < rows->n; i++) {
         const struct row *row = &rows->v[i];
+        struct json *object = json_object_create();
 
-        printf("%s{\"packets\": %"PRIu64", \"bytes\": %"PRIu64,
-               i ? ",\n " : "", row->drop->packets, row->drop->bytes);
-        show_member("reason", row->reason);
-        show_member("name", row->name);
+        show_put_number(object, "packets", row->drop->packets);
+        show_put_number(object, "bytes", row->drop->bytes);
+        show_put(object, "reason", row->reason);
+        show_put(object, "name", row->name);
         if (row->drop->cookie) {
-            printf(", \"cookie\": \"%#"PRIx64"\"}", row->drop->cookie);
+            json_object_put_format(object, "cookie", "%#"PRIx64,
+                                   row->drop->cookie);
         } else {
-            printf(", \"meter\": %"PRIu32"}", row->drop->meter);
+            show_put_number(object, "meter", row->drop->meter);
         }
+        json_array_add(array, object);
     }
-    puts("]");
+    show_json(array);
 }
 
 static void

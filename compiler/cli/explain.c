@@ -17,6 +17,7 @@
 #include "base/diag.h"
 #include "cli/show.h"
 #include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
 #include "sema/ident.h"
 #include "sema/policy.h"
 #include "sema/reason.h"
@@ -38,16 +39,26 @@ parse_cookie(const char *s, uint64_t *cookie)
     return true;
 }
 
+static struct json *
+cookie_json(uint64_t cookie, const char *kind, const char *name)
+{
+    struct json *object = json_object_create();
+
+    json_object_put_format(object, "cookie", "%#"PRIx64, cookie);
+    show_put(object, "kind", kind);
+    show_put(object, "name", name);
+    return object;
+}
+
 static void
 print_reason(const struct reason_info *info, uint64_t cookie, bool json)
 {
     if (json) {
-        printf("{\"cookie\": \"%#"PRIx64"\"", cookie);
-        show_member("kind", "implicit");
-        show_member("name", info->name);
-        show_member("text", info->text);
-        show_member("remedy", info->remedy);
-        puts("}");
+        struct json *object = cookie_json(cookie, "implicit", info->name);
+
+        show_put(object, "text", info->text);
+        show_put(object, "remedy", info->remedy);
+        show_json(object);
     } else {
         printf("%#"PRIx64": %s, no rule of an intent\n"
                "  meaning: %s\n  remedy: %s\n", cookie, info->name,
@@ -70,11 +81,11 @@ static void
 print_rule(const struct policy_rule *rule, uint64_t cookie, bool json)
 {
     if (json) {
-        printf("{\"cookie\": \"%#"PRIx64"\"", cookie);
-        show_member("kind", rule_kind_name(rule->kind));
-        show_member("name", rule->name);
-        show_rule_place_member(rule);
-        puts("}");
+        struct json *object = cookie_json(cookie, rule_kind_name(rule->kind),
+                                          rule->name);
+
+        json_object_put(object, "place", show_rule_place_json(rule));
+        show_json(object);
     } else {
         printf("%#"PRIx64": ", cookie);
         show_rule(rule);

@@ -9,6 +9,7 @@
 #include "cli/show.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/diag.h"
@@ -18,36 +19,27 @@
 #include "sema/policy.h"
 #include "util.h"
 
-static void
-print_string(const char *s)
+void
+show_put(struct json *object, const char *key, const char *value)
 {
-    struct ds ds = DS_EMPTY_INITIALIZER;
-
-    json_string_escape(s, &ds);
-    fputs(ds_cstr(&ds), stdout);
-    ds_destroy(&ds);
+    json_object_put(object, key, value ? json_string_create(value)
+                    : json_null_create());
 }
 
 void
-show_member(const char *key, const char *value)
+show_put_number(struct json *object, const char *key, uint64_t value)
 {
-    printf(", \"%s\": ", key);
-    if (value) {
-        print_string(value);
-    } else {
-        printf("null");
-    }
+    json_object_put(object, key, json_integer_create(value));
 }
 
 void
-show_strings_member(const char *key, const char *const *values, size_t n)
+show_json(struct json *json)
 {
-    printf(", \"%s\": [", key);
-    for (size_t i = 0; i < n; i++) {
-        fputs(i ? ", " : "", stdout);
-        print_string(values[i]);
-    }
-    putchar(']');
+    char *s = json_to_string(json, JSSF_SORT);
+
+    puts(s);
+    free(s);
+    json_destroy(json);
 }
 
 struct span
@@ -58,20 +50,20 @@ show_rule_span(const struct policy_rule *rule)
             : rule->at->span);
 }
 
-void
-show_rule_place_member(const struct policy_rule *rule)
+struct json *
+show_rule_place_json(const struct policy_rule *rule)
 {
     struct arena *arena = arena_create();
     struct span span = show_rule_span(rule);
     struct source_pos pos = source_pos(span.source, span.start);
+    struct json *place = json_object_create();
 
-    printf(", \"place\": {\"file\": ");
-    print_string(span.source->name);
-    printf(", \"line\": %"PRIuSIZE", \"column\": %"PRIuSIZE, pos.line,
-           pos.column);
-    show_member("pointer", value_pointer(rule->at, arena));
-    putchar('}');
+    show_put(place, "file", span.source->name);
+    show_put_number(place, "line", pos.line);
+    show_put_number(place, "column", pos.column);
+    show_put(place, "pointer", value_pointer(rule->at, arena));
     arena_destroy(arena);
+    return place;
 }
 
 static const char *

@@ -9,17 +9,19 @@
 
 /* What several commands print alike, on standard output. */
 
-#include <stddef.h>
+#include <stdint.h>
 
 #include "base/source.h"
 
+struct json;
 struct policy_rule;
 
-/* ", "KEY": "VALUE"", a member of a JSON object; null for NULL. */
-void show_member(const char *key, const char *value);
+/* Add a member to a JSON object; a string that is NULL becomes null. */
+void show_put(struct json *object, const char *key, const char *value);
+void show_put_number(struct json *object, const char *key, uint64_t value);
 
-/* The same, for a list of strings. */
-void show_strings_member(const char *key, const char *const *values, size_t n);
+/* Prints 'json' in a line, and destroys it. */
+void show_json(struct json *);
 
 /* Where the name of 'rule' stands. */
 struct span show_rule_span(const struct policy_rule *);
@@ -30,8 +32,7 @@ void show_rule(const struct policy_rule *);
 /* "intent.json:12:9". */
 void show_rule_place(const struct policy_rule *);
 
-/* The same as ", "place": {...}", with "file", "line", "column" and "pointer".
- */
-void show_rule_place_member(const struct policy_rule *);
+/* The same as an object with "file", "line", "column" and "pointer". */
+struct json *show_rule_place_json(const struct policy_rule *);
 
 #endif /* cli/show.h */

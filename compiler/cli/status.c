@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "cli/show.h"
+#include "openvswitch/json.h"
 #include "plan/plan.h"
 #include "push/push.h"
 #include "util.h"
@@ -97,52 +98,87 @@ print_diff(const struct plan *plan, const struct cli_options *options,
     print_warnings(options, diff);
 }
 
-static void
-print_json_lines(const struct push_diff *diff)
+static struct json *
+unfit_json(const struct push_diff *diff)
 {
-    printf(",\n \"differences\": [");
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; i < diff->unfit.n; i++) {
+        json_array_add(array, json_string_create(diff->unfit.v[i]));
+    }
+    return array;
+}
+
+static struct json *
+lines_json(const struct push_diff *diff)
+{
+    struct json *array = json_array_create_empty();
+
     for (size_t i = 0; i < diff->lines.n; i++) {
         const struct push_line *line = &diff->lines.v[i];
+        struct json *object = json_object_create();
 
-        printf("%s{\"held\": %s", i ? ",\n  " : "",
-               line->held ? "true" : "false");
-        show_member("what", line->what);
-        show_member("text", line->text);
-        show_member("name", line->name);
-        putchar('}');
+        json_object_put(object, "held", json_boolean_create(line->held));
+        show_put(object, "what", line->what);
+        show_put(object, "text", line->text);
+        show_put(object, "name", line->name);
+        json_array_add(array, object);
     }
-    printf("],\n \"left_out\": %zu,\n \"tenants\": [",
-           diff->lines_left_out);
+    return array;
+}
+
+static struct json *
+tenants_json(const struct push_diff *diff)
+{
+    struct json *array = json_array_create_empty();
+
     for (size_t i = 0; i < diff->meters.n; i++) {
-        printf("%s{\"meter\": %"PRIu32, i ? ",\n  " : "",
-               diff->meters.v[i].id);
-        show_member("name", diff->meters.v[i].name);
-        putchar('}');
+        struct json *object = json_object_create();
+
+        show_put_number(object, "meter", diff->meters.v[i].id);
+        show_put(object, "name", diff->meters.v[i].name);
+        json_array_add(array, object);
     }
-    putchar(']');
+    return array;
+}
+
+static struct json *
+counts_json(size_t added, size_t deleted, size_t kept)
+{
+    struct json *object = json_object_create();
+
+    show_put_number(object, "added", added);
+    show_put_number(object, "deleted", deleted);
+    show_put_number(object, "kept", kept);
+    return object;
 }
 
 static void
 print_json(const struct plan *plan, const struct cli_options *options,
            const struct push_diff *diff)
 {
-    printf("{\"as_intended\": %s",
-           push_diff_is_empty(diff) ? "true" : "false");
-    show_member("node", plan->node);
-    show_member("bridge", options->bridge);
-    show_strings_member("unfit", diff->unfit.v, diff->unfit.n);
-    printf(", \"compared\": %s,\n \"flows\": {\"added\": %zu, "
-           "\"changed\": %zu, \"deleted\": %zu, \"kept\": %zu},\n "
-           "\"meters\": {\"added\": %zu, \"deleted\": %zu, "
-           "\"kept\": %zu},\n \"foreign_flows\": %zu",
-           diff->compared ? "true" : "false", diff->flows_added,
-           diff->flows_changed, diff->flows_deleted, diff->flows_same,
-           diff->meters_added, diff->meters_deleted, diff->meters_same,
-           diff->foreign_flows);
-    show_member("foreign", diff->foreign);
-    show_member("mirrors", diff->mirrors);
-    print_json_lines(diff);
-    puts("}");
+    struct json *flows = counts_json(diff->flows_added, diff->flows_deleted,
+                                     diff->flows_same);
+    struct json *object = json_object_create();
+
+    show_put_number(flows, "changed", diff->flows_changed);
+    json_object_put(object, "as_intended",
+                    json_boolean_create(push_diff_is_empty(diff)));
+    show_put(object, "node", plan->node);
+    show_put(object, "bridge", options->bridge);
+    json_object_put(object, "unfit", unfit_json(diff));
+    json_object_put(object, "compared", json_boolean_create(diff->compared));
+    json_object_put(object, "flows", flows);
+    json_object_put(object, "meters",
+                    counts_json(diff->meters_added, diff->meters_deleted,
+                                diff->meters_same));
+    show_put_number(object, "foreign_flows", diff->foreign_flows);
+    show_put(object, "foreign", diff->foreign);
+    show_put(object, "mirrors", diff->mirrors);
+    json_object_put(object, "differences", lines_json(diff));
+    show_put_number(object, "left_out", diff->lines_left_out);
+    json_object_put(object, "tenants", tenants_json(diff));
+    show_json(object);
 }
 
 /* Runs 'action', push_apply() or push_status(). */

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "cli/show.h"
+#include "openvswitch/json.h"
 #include "packets.h"
 #include "sema/meaning.h"
 #include "sema/packet.h"
@@ -86,13 +87,11 @@ print_decision(const struct meaning *m)
 }
 
 static void
-print_number(const char *key, bool known, unsigned int value)
+put_number(struct json *object, const char *key, bool known,
+           unsigned int value)
 {
-    if (known) {
-        printf(", \"%s\": %u", key, value);
-    } else {
-        show_member(key, NULL);
-    }
+    json_object_put(object, key, known ? json_integer_create(value)
+                    : json_null_create());
 }
 
 /* In whose name the node answers; NULL if in the gateway's. */
@@ -121,22 +120,23 @@ destination(const struct meaning_question *q, const struct meaning *m)
     return to ? to->name : NULL;
 }
 
-static void
-print_copies_json(const struct meaning *m)
+static struct json *
+copies_json(const struct meaning *m)
 {
-    printf(", \"copies\": [");
+    struct json *array = json_array_create_empty();
+
     for (size_t i = 0; i < m->n_copies; i++) {
         const struct meaning_copy *copy = &m->copies[i];
+        struct json *object = json_object_create();
 
-        printf("%s{\"destination\": \"%s\"", i ? ", " : "",
-               copy->to->name);
-        show_member("rule", copy->rule ? copy->rule->name : NULL);
-        show_member("class", class_name(copy->rule));
-        print_number("dscp", true, copy->dscp);
-        print_number("queue", true, copy->queue);
-        putchar('}');
+        show_put(object, "destination", copy->to->name);
+        show_put(object, "rule", copy->rule ? copy->rule->name : NULL);
+        show_put(object, "class", class_name(copy->rule));
+        show_put_number(object, "dscp", copy->dscp);
+        show_put_number(object, "queue", copy->queue);
+        json_array_add(array, object);
     }
-    putchar(']');
+    return array;
 }
 
 void
@@ -145,36 +145,35 @@ trace_print_json(const struct meaning_question *q, const struct meaning *m,
 {
     bool forwarded = m->allow && !m->answered;
     bool one = forwarded && !m->n_copies;
+    struct json *o = json_object_create();
     char *packet = packet_format(q->packet);
 
-    printf("{\"verdict\": \"%s\"", m->allow ? "allow" : "deny");
-    show_member("reason", m->allow || m->rule ? NULL
-                : reason_info(m->reason)->name);
-    show_member("rule", m->rule ? m->rule->name : NULL);
-    show_member("class", one ? class_name(m->rule) : NULL);
-    show_member("tenant", forwarded && m->charged ? m->charged->name : NULL);
-    show_member("destination", destination(q, m));
-    show_member("answered_for", !m->answered ? NULL
-                : m->answer_router ? "gateway" : "endpoint");
-    printf(", \"through_gateway\": %s", one && m->routed ? "true" : "false");
-    show_member("node", one && m->node ? m->node->name.s : NULL);
-    print_number("vni", one && m->node,
-                 one && m->node ? m->to->network->intent->vni : 0);
-    print_number("dscp", one, m->dscp);
-    print_number("queue", one, m->queue);
+    show_put(o, "verdict", m->allow ? "allow" : "deny");
+    show_put(o, "reason", m->allow || m->rule ? NULL
+             : reason_info(m->reason)->name);
+    show_put(o, "rule", m->rule ? m->rule->name : NULL);
+    show_put(o, "class", one ? class_name(m->rule) : NULL);
+    show_put(o, "tenant", forwarded && m->charged ? m->charged->name : NULL);
+    show_put(o, "destination", destination(q, m));
+    show_put(o, "answered_for", !m->answered ? NULL
+             : m->answer_router ? "gateway" : "endpoint");
+    json_object_put(o, "through_gateway",
+                    json_boolean_create(one && m->routed));
+    show_put(o, "node", one && m->node ? m->node->name.s : NULL);
+    put_number(o, "vni", one && m->node,
+               one && m->node ? m->to->network->intent->vni : 0);
+    put_number(o, "dscp", one, m->dscp);
+    put_number(o, "queue", one, m->queue);
     if (m->n_copies) {
-        print_copies_json(m);
+        json_object_put(o, "copies", copies_json(m));
     }
-    if (m->rule) {
-        show_rule_place_member(m->rule);
-    } else {
-        show_member("place", NULL);
-    }
-    show_member("note", note);
-    show_member("from", from);
-    show_member("connection", connection_name(q->connection));
-    show_member("packet", packet);
-    puts("}");
+    json_object_put(o, "place", m->rule ? show_rule_place_json(m->rule)
+                    : json_null_create());
+    show_put(o, "note", note);
+    show_put(o, "from", from);
+    show_put(o, "connection", connection_name(q->connection));
+    show_put(o, "packet", packet);
+    show_json(o);
     free(packet);
 }
 
