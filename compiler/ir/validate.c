@@ -126,10 +126,19 @@ check_addresses(struct ir_validator *v, const struct ir_tenant *tenant,
 }
 
 static void
+take_mac(struct ir_validator *v, const struct ir_network *network,
+         struct eth_addr mac)
+{
+    once(v, "MAC address "ETH_ADDR_FMT" in network '%s'", ETH_ADDR_ARGS(mac),
+         network->name);
+}
+
+static void
 check_network(struct ir_validator *v, const struct ir_network *network)
 {
     check_prefix(v, network->tenant, network->name);
     check_addresses(v, network->tenant, &network->gateways);
+    take_mac(v, network, network->gateway_mac);
     once(v, "VNI %"PRIu32, network->vni);
 }
 
@@ -183,8 +192,7 @@ check_endpoint(struct ir_validator *v, const struct ir_endpoint *e)
     } else if (e->interface) {
         once(v, "interface %s", e->interface);
     }
-    once(v, "MAC address "ETH_ADDR_FMT" in network '%s'",
-         ETH_ADDR_ARGS(e->mac), e->network->name);
+    take_mac(v, e->network, e->mac);
 }
 
 /* Sides are sorted, so the ends tell. */

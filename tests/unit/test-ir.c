@@ -384,6 +384,9 @@ START_TEST(test_bad_programs)
             "interface i1 mac 02:00:00:00:00:01 addresses 10.0.0.3",
             "in network 'a/net' is there twice");
     refused("endpoint a/y number 0x2002 group 0x2001 network a/net "
+            "interface i1 mac 0a:b1:7d:00:00:01 addresses 10.0.0.3",
+            "in network 'a/net' is there twice");
+    refused("endpoint a/y number 0x2002 group 0x2001 network a/net "
             "interface i1 mac 02:00:00:00:00:02 addresses 10.0.0.1",
             "address 10.0.0.1 in tenant 'a' is there twice");
     refused("rule a/r kind allow id 0x3001 from a/x to a/x,a/y at 70:/t",
