@@ -1,8 +1,9 @@
-# Fuzz targets.  "make check" runs each on the inputs in its folder of corpus/.
+# Fuzz targets.  "make check" runs each on the inputs in its folder of corpus/;
+# tests/fuzz/run looks for more.
 #
-# To look for more, configure an Open vSwitch (sources in $S, built in $B) so
-# that libFuzzer sees which of its code an input reaches, and link a target
-# with libFuzzer instead of run-files.c:
+# That does not show libFuzzer which code of Open vSwitch an input reaches, on
+# which fuzz-ofp-meter depends.  For it, configure an Open vSwitch (sources in
+# $S, built in $B) with the same flags, and link with that:
 #
 #     flags='-O1 -g -fno-sanitize-recover=all'
 #     $S/configure CC=clang \
@@ -16,10 +17,8 @@
 #         $(sed -n 's/^Libs.private: //p' $B/lib/libopenvswitch.pc) -lm
 #     ./fuzz-ofp-meter -dict=tests/fuzz/ofp-meter.dict -max_len=4096 \
 #         NEW-INPUTS tests/fuzz/corpus/ofp-meter
-#
-# fuzz-ir is also linked with the sources of compiler/ but cli/ and push/, and
-# with libjansson; -I_build -Icompiler.
 fuzz_targets = \
+	tests/fuzz/fuzz-intent \
 	tests/fuzz/fuzz-ir \
 	tests/fuzz/fuzz-ofp-meter
 
@@ -28,15 +27,27 @@ tests_fuzz_fuzz_ofp_meter_SOURCES = \
 	tests/fuzz/fuzz-ofp-meter.c \
 	tests/fuzz/run-files.c
 tests_fuzz_fuzz_ofp_meter_LDADD = $(OVS_LIBS)
+tests_fuzz_fuzz_intent_SOURCES = \
+	tests/fuzz/fuzz-intent.c \
+	tests/fuzz/run-files.c
+tests_fuzz_fuzz_intent_LDADD = $(BULKHEAD_LIBS)
 tests_fuzz_fuzz_ir_SOURCES = \
 	tests/fuzz/fuzz-ir.c \
 	tests/fuzz/run-files.c
 tests_fuzz_fuzz_ir_LDADD = $(BULKHEAD_LIBS)
+
+# In a build that is configured for it; see tests/fuzz/run.
+tests/fuzz/libfuzzer-%: tests/fuzz/fuzz-%.c libbulkhead.a
+	$(AM_V_CCLD)$(LINK) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) \
+	    -fsanitize=fuzzer $(filter %.c,$^) $(BULKHEAD_LIBS)
+tests/fuzz/libfuzzer-intent: tests/fuzz/mutate-json.c
 
 fuzz_scripts = tests/fuzz/corpus-test
 TESTS += $(fuzz_scripts)
 
 EXTRA_DIST += \
 	$(fuzz_scripts) \
+	tests/fuzz/mutate-json.c \
+	tests/fuzz/run \
 	$(wildcard $(srcdir)/tests/fuzz/*.dict) \
 	$(wildcard $(srcdir)/tests/fuzz/corpus/*/*)
