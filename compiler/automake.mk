@@ -34,6 +34,7 @@ libbulkhead_a_SOURCES = \
 	compiler/base/source.h \
 	compiler/base/vec.c \
 	compiler/base/vec.h \
+	compiler/intent/decode-address.c \
 	compiler/intent/decode.c \
 	compiler/intent/decode.h \
 	compiler/intent/intent.c \

@@ -44,6 +44,9 @@ bool decode_list(struct decoder *, const struct value *v, const char *what);
 /* The name of a member of a map. */
 struct text decode_key(const struct value *member);
 
+/* Checks that 'v' is a string; an empty text if not. */
+struct text decode_string(struct decoder *, const struct value *v);
+
 /* Each returns the member 'key' of object 'v', checked; an empty value if it
  * is absent or wrong. */
 struct text decode_text(struct decoder *, const struct value *v,
