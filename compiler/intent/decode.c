@@ -109,6 +109,7 @@ decode_object(struct decoder *d, const struct value *v, const char *what,
         wrong_type(d, v, "an object");
         return false;
     }
+    CONST_CAST(struct value *, v)->members = members;
     for (size_t i = 0; i < v->n; i++) {
         const struct value *e = &v->elems[i];
 

@@ -30,7 +30,8 @@ struct member {
 
 /* Checks that 'v' is an object whose members are in 'members' (ends with a
  * null name; "description" and "$schema" may always be there) and that none
- * is missing that is required.  'what' names the object: "a rule". */
+ * is missing that is required.  'what' names the object: "a rule".  Notes
+ * 'members' in 'v', for intent_print(). */
 bool decode_object(struct decoder *, const struct value *v, const char *what,
                    const struct member *members);
 

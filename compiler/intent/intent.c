@@ -447,7 +447,7 @@ intent_parse(const struct source *source, struct arena *arena,
     }
 
     struct intent *intent = arena_zalloc(arena, sizeof *intent);
-    intent->source = source;
+    intent->root = v;
     decode_intent(&d, v, intent);
     return diags->n_errors == n_errors ? intent : NULL;
 }

@@ -135,7 +135,7 @@ struct intent_tenant {
 };
 
 struct intent {
-    const struct source *source;
+    const struct value *root;   /* The whole text. */
     struct text encapsulation;  /* "geneve" or "vxlan"; absent: none. */
     VEC(struct intent_node) nodes;
     VEC(struct intent_class) classes;
@@ -149,9 +149,9 @@ struct intent {
 const struct intent *intent_parse(const struct source *, struct arena *,
                                   struct diags *);
 
-/* Appends 'intent' as JSON, in one form whatever form it was written in:
- * members sorted, defaults written, quantities in their largest unit.  What it
- * appends is an intent that means the same. */
+/* Appends 'intent' as JSON, laid out in one way however it was: members in the
+ * order of the language, and names in that of the alphabet.  Numbers, lists,
+ * comments and strings are as they were written. */
 void intent_print(const struct intent *, struct ds *);
 
 #endif /* intent/intent.h */

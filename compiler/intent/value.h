@@ -30,6 +30,8 @@ enum value_type {
     VALUE_OBJECT,
 };
 
+struct member;
+
 struct value {
     enum value_type type;
     struct span span;
@@ -41,6 +43,9 @@ struct value {
         struct {
             struct value *elems;    /* In the order of the text. */
             size_t n;
+            const struct member *members;   /* That the object may have, as
+                                             * decode_object() notes; NULL:
+                                             * a map of names, or a list. */
         };
     };
 
