@@ -222,13 +222,14 @@ class Lab:
                          for name in [*intent.interfaces(), bridge]}
         self.sentinel = Capture(f"{rundir}/sentinel1.pcap")
 
-    def settle(self):
-        """Waits until the switch has dealt with all that was sent.
+    def settle(self, rounds=2):
+        """Waits until the switch has dealt with all that was sent, at most
+        'rounds' - 1 packets a port.
 
         Packets cross a bridge beside the tested one.  The main thread polls
         every port in a round, so when the second has crossed, the round that
         took the first, and all that was queued before it, is over."""
-        for _ in range(2):
+        for _ in range(rounds):
             self.command("netdev-dummy/receive", "sentinel0", "00" * 60)
             await_true(self.sentinel.read, 5, "the sentinel packet")
 

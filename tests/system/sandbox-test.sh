@@ -42,6 +42,18 @@ test_table() {
     report 'its sum says how many were reached, answered and dropped' \
         "$status"
     status=0
+    has '^10 every 100 us +300 +300 +0 +0$' || status=1
+    report 'it sends all-reduce evenly: nothing is marked or listed' "$status"
+    status=0
+    # Of 100 frames of 1500 bytes, 65 fit below the intent's mark of 96 KiB.
+    has '^100 at once +300 +300 +105 +3$' || status=1
+    report 'it sends all-reduce at once: marked, and listed' "$status"
+    status=0
+    [ "$(grep -Ec '^ +burst: age_ns:[0-9]+ length_ns:20000 rise_ns:0 '\
+'max_depth:150000 byte_count:150000 max_gap_ns:0 tag:1147258246$' \
+        "$scratch/out")" = 6 ] || status=1
+    report 'ovs-ofctl and ovs-appctl list the bursts' "$status"
+    status=0
     [ -z "$(find "$scratch/tmp" -mindepth 1 -print -quit)" ] || status=1
     report 'it leaves nothing behind' "$status"
     status=0
@@ -84,11 +96,15 @@ test_corners() {
 test_terminal() {
     local status=0
     # shellcheck disable=SC2016 # For the sandbox's shell.
-    (cd / && printf 'echo "in $PWD"\nbulkhead --version\nexit\n' |
+    (cd / && printf 'echo "in $PWD"\nbulkhead --version\nburst\nexit\n' |
         TERM=dumb script -qec "$here/sandbox" /dev/null) >"$scratch/out" 2>&1 ||
         status=$?
     has "^in $srcdir.?\$" && has '^bulkhead [0-9]' || status=1
     report 'on a terminal, a shell in the root of the tree' "$status"
+    status=0
+    [ "$(grep -Ec '^100 at once +300 +300 +105 +3.?$' "$scratch/out")" = 2 ] ||
+        status=1
+    report 'the command "burst" sends them again' "$status"
 }
 
 # A switch takes the packets that "trace" prints.
