@@ -37,6 +37,7 @@ libbulkhead_a_SOURCES = \
 	compiler/intent/decode-address.c \
 	compiler/intent/decode.c \
 	compiler/intent/decode.h \
+	compiler/intent/fabric.c \
 	compiler/intent/intent.c \
 	compiler/intent/intent.h \
 	compiler/intent/print.c \
@@ -47,6 +48,8 @@ libbulkhead_a_SOURCES = \
 	compiler/ir/build.c \
 	compiler/ir/concern.c \
 	compiler/ir/ir.h \
+	compiler/ir/meter.c \
+	compiler/ir/meter.h \
 	compiler/ir/ops.c \
 	compiler/ir/ops.def \
 	compiler/ir/ops.h \
@@ -83,10 +86,13 @@ libbulkhead_a_SOURCES = \
 	compiler/push/tunnel.c \
 	compiler/push/zones.c \
 	compiler/sema/check-addressing.c \
+	compiler/sema/check-bandwidth.c \
 	compiler/sema/check-copies.c \
 	compiler/sema/check-doubts.c \
 	compiler/sema/check-overlay.c \
 	compiler/sema/check-peering.c \
+	compiler/sema/check-sums.c \
+	compiler/sema/check-uplinks.c \
 	compiler/sema/check.c \
 	compiler/sema/check.h \
 	compiler/sema/ident.c \

@@ -56,7 +56,7 @@ make_row(const struct push_drop *drop, const struct plan *plan,
 
     if (!drop->cookie) {
         return (struct row) {
-            drop->meter < PLAN_METER_ID(true, 0) ? "meter" : "limits",
+            plan_meter_counts_packets(drop->meter) ? "limits" : "meter",
             meter_name(plan, drop->meter, arena), drop,
         };
     }

@@ -50,6 +50,22 @@ print_rule(const struct policy_rule *rule)
     }
 }
 
+/* The uplink is of interest where the node has several. */
+static bool
+names_uplink(const struct meaning *m)
+{
+    return m->uplink && m->from->node->uplinks.n > 1;
+}
+
+static void
+print_charged(const struct meaning *m, const char *more)
+{
+    printf("charged      %s%s%s%s\n", m->charged ? m->charged->name
+           : "nobody here, the sender on its own node",
+           names_uplink(m) ? ", uplink " : "",
+           names_uplink(m) ? m->uplink->name.s : "", more);
+}
+
 static void
 print_copies(const struct meaning *m)
 {
@@ -62,7 +78,7 @@ print_copies(const struct meaning *m)
         print_rule(copy->rule);
         putchar('\n');
     }
-    printf("charged      %s, for each copy\n", m->charged->name);
+    print_charged(m, ", for each copy");
 }
 
 static void
@@ -74,8 +90,7 @@ print_decision(const struct meaning *m)
     if (m->allow) {
         printf("class        %s: DSCP %u, queue %u\n", class_name(m->rule),
                m->dscp, m->queue);
-        printf("charged      %s\n", m->charged ? m->charged->name
-               : "nobody here, the sender on its own node");
+        print_charged(m, "");
     }
     printf("destination  %s%s%s", m->allow ? "" : "none; it would have "
            "gone to ", m->to->name, m->routed ? ", through the gateway" : "");
@@ -154,6 +169,7 @@ trace_print_json(const struct meaning_question *q, const struct meaning *m,
     show_put(o, "rule", m->rule ? m->rule->name : NULL);
     show_put(o, "class", one ? class_name(m->rule) : NULL);
     show_put(o, "tenant", forwarded && m->charged ? m->charged->name : NULL);
+    show_put(o, "uplink", forwarded && m->uplink ? m->uplink->name.s : NULL);
     show_put(o, "destination", destination(q, m));
     show_put(o, "answered_for", !m->answered ? NULL
              : m->answer_router ? "gateway" : "endpoint");

@@ -83,8 +83,31 @@ void decode_mac(struct decoder *, const struct value *v, const char *key,
 void decode_ports(struct decoder *, const struct value *v,
                   struct intent_service *);
 
+/* "mtu", at least 'min'. */
+enum { MIN_MTU = 1280 };        /* RFC 8200 section 5. */
+struct mtu decode_mtu(struct decoder *, const struct value *v, int min);
+
+/* Nodes and their uplinks, and which of them a network takes. */
+void decode_fabric(struct decoder *, const struct value *v, struct intent *);
+void decode_way(struct decoder *, const struct value *v,
+                struct intent_network *);
+
 /* The error "'text' is not ...: reason". */
 void decode_error(struct decoder *, const struct value *v, const char *cause,
                   const char *remedy);
+
+/* Decodes each element of 'V', a map or list that 'CHECK' accepts, into a new
+ * element of 'VEC'. */
+#define DECODE_EACH(D, V, CHECK, WHAT, DECODE_ONE, VEC)                 \
+    do {                                                                \
+        const struct value *each__ = (V);                               \
+                                                                        \
+        if (CHECK(D, each__, WHAT)) {                                   \
+            for (size_t i__ = 0; i__ < each__->n; i__++) {              \
+                DECODE_ONE(D, &each__->elems[i__],                      \
+                           vec_push((D)->arena, VEC));                  \
+            }                                                           \
+        }                                                               \
+    } while (0)
 
 #endif /* intent/decode.h */

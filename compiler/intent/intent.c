@@ -19,118 +19,7 @@ enum {
     MAX_VNI = (1 << 24) - 1,    /* RFC 8926 section 3.4. */
     MAX_DSCP = 63,
     MAX_QUEUE = 7,
-    MIN_MTU = 1280,             /* RFC 8200 section 5. */
-    MIN_UPLINK_MTU = MIN_MTU + 70,      /* The longest encapsulation. */
-    MAX_MTU = 65535,
 };
-
-/* Decodes each element of 'V', a map or list that 'CHECK' accepts, into a new
- * element of 'VEC'. */
-#define DECODE_EACH(D, V, CHECK, WHAT, DECODE_ONE, VEC)                 \
-    do {                                                                \
-        const struct value *each__ = (V);                               \
-                                                                        \
-        if (CHECK(D, each__, WHAT)) {                                   \
-            for (size_t i__ = 0; i__ < each__->n; i__++) {              \
-                DECODE_ONE(D, &each__->elems[i__],                      \
-                           vec_push((D)->arena, VEC));                  \
-            }                                                           \
-        }                                                               \
-    } while (0)
-
-static struct mtu
-decode_mtu(struct decoder *d, const struct value *v, int min)
-{
-    return (struct mtu) {
-        decode_integer(d, v, "mtu", min, MAX_MTU), value_member(v, "mtu"),
-    };
-}
-
-static void
-decode_uplink(struct decoder *d, const struct value *v,
-              struct intent_uplink *uplink)
-{
-    static const struct member members[] = {
-        { "interface", true }, { "rate", true }, { "burst", true },
-        { "mtu", false }, { NULL, false },
-    };
-
-    uplink->name = decode_key(v);
-    if (decode_object(d, v, "an uplink", members)) {
-        uplink->interface = decode_interface(d, v, "interface");
-        uplink->rate = decode_rate(d, v, "rate");
-        uplink->burst = decode_bytes(d, v, "burst");
-        uplink->mtu = decode_mtu(d, v, MIN_UPLINK_MTU);
-    }
-}
-
-/* One address, where decode_addresses() also takes a list. */
-static void
-decode_tunnel(struct decoder *d, const struct value *v,
-              struct intent_node *node)
-{
-    address_vec addresses = VEC_INIT;
-
-    if (decode_text(d, v, "tunnel_address").s) {
-        decode_addresses(d, value_member(v, "tunnel_address"), false,
-                         &addresses);
-    }
-    if (addresses.n) {
-        node->tunnel = addresses.v[0];
-    }
-}
-
-static void
-decode_node(struct decoder *d, const struct value *v,
-            struct intent_node *node)
-{
-    static const struct member members[] = {
-        { "target", false }, { "tunnel_address", false }, { "uplinks", true },
-        { NULL, false },
-    };
-
-    node->name = decode_key(v);
-    if (!decode_object(d, v, "a node", members)) {
-        return;
-    }
-
-    struct text target = decode_text(d, v, "target");
-    if (target.s && strcmp(target.s, "userspace")) {
-        decode_error(d, target.at, "this target is not known",
-                     "write \"userspace\", the only target so far");
-    }
-
-    decode_tunnel(d, v, node);
-
-    const struct value *uplinks = value_member(v, "uplinks");
-    DECODE_EACH(d, uplinks, decode_map, "a map of uplinks", decode_uplink,
-                &node->uplinks);
-    if (uplinks && uplinks->n != 1) {
-        decode_error(d, uplinks, "a node has one uplink so far",
-                     "keep one of them");
-    }
-}
-
-static void
-decode_fabric(struct decoder *d, const struct value *v, struct intent *intent)
-{
-    static const struct member members[] = {
-        { "encapsulation", false }, { "nodes", true }, { NULL, false },
-    };
-
-    if (v && decode_object(d, v, "the fabric", members)) {
-        intent->encapsulation = decode_text(d, v, "encapsulation");
-        if (intent->encapsulation.s
-            && strcmp(intent->encapsulation.s, "geneve")
-            && strcmp(intent->encapsulation.s, "vxlan")) {
-            decode_error(d, intent->encapsulation.at,
-                         "this encapsulation is not known",
-                         "write \"geneve\" or \"vxlan\"");
-        }
-        DECODE_EACH(d, value_member(v, "nodes"), decode_map,
-                    "a map of nodes", decode_node, &intent->nodes);
-    }
-}
 
 static void
 decode_class(struct decoder *d, const struct value *v,
@@ -189,8 +78,8 @@ decode_network(struct decoder *d, const struct value *v,
 {
     static const struct member members[] = {
         { "vni", true }, { "subnets", true }, { "gateway", false },
-        { "mtu", false }, { "dhcp", false },
-        { "multicast", false }, { NULL, false },
+        { "mtu", false }, { "dhcp", false }, { "multicast", false },
+        { "plane", false }, { "uplink", false }, { NULL, false },
     };
 
     network->name = decode_key(v);
@@ -202,6 +91,7 @@ decode_network(struct decoder *d, const struct value *v,
         decode_addresses(d, value_member(v, "gateway"), false,
                          &network->gateways);
         network->mtu = decode_mtu(d, v, MIN_MTU);
+        decode_way(d, v, network);
         decode_dhcp(d, value_member(v, "dhcp"), network);
         decode_addresses(d, value_member(v, "multicast"), true,
                          &network->groups);

@@ -55,11 +55,23 @@ struct mtu {
 VEC_TYPEDEF(text_vec, struct text);
 VEC_TYPEDEF(address_vec, struct address);
 
+/* The plane of uplinks that name none. */
+#define INTENT_CONVERGED "converged"
+
 struct intent_uplink {
     struct text name, interface;
+    struct text plane;          /* Absent: "converged". */
     struct quantity rate, burst;
+    struct quantity buffer;     /* Of the port that it ends at. */
     struct mtu mtu;
 };
+
+/* Its plane, INTENT_CONVERGED if it names none. */
+static inline const char *
+intent_plane(const struct intent_uplink *uplink)
+{
+    return uplink->plane.s ? uplink->plane.s : INTENT_CONVERGED;
+}
 
 struct intent_node {
     struct text name;
@@ -104,6 +116,7 @@ struct intent_network {
     const struct value *vni_at;
     address_vec subnets, gateways;
     struct mtu mtu;
+    struct text plane, uplink;  /* Not both; absent: a node's only one. */
     struct text dhcp_server;    /* The name of an endpoint. */
     address_vec groups;         /* Multicast groups that it carries. */
 };

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/meter.h"
 #include "sema/ident.h"
 #include "sema/policy.h"
 #include "util.h"
@@ -23,21 +24,8 @@ struct builder {
     const bool *concerned;      /* See ir_concerned(). */
     struct ir_node **peers;     /* By index of the node in the intent. */
     struct ident_set tenant_numbers, zones, endpoint_numbers, node_numbers;
+    struct ident_set meter_numbers;
 };
-
-/* The place of 'at', or of its key; none if it is built in. */
-static struct ir_place
-place(struct builder *b, const struct value *at, bool key)
-{
-    if (!at) {
-        return (struct ir_place) { .line = 0 };
-    }
-    return (struct ir_place) {
-        .span = key ? at->key_span : at->span,
-        .line = source_line_number(at->span.source, at->span.start),
-        .pointer = value_pointer(at, b->arena),
-    };
-}
 
 static void
 add_addresses(struct builder *b, const address_vec *from, ir_addresses *to)
@@ -53,7 +41,7 @@ add_class(struct builder *b, const struct policy_class *policy)
     struct ir_class *class = arena_zalloc(b->arena, sizeof *class);
 
     class->name = policy->name;
-    class->place = place(b, policy->at, true);
+    class->place = ir_place_of(b->arena, policy->at, true);
     class->dscp = policy->dscp;
     class->queue = policy->queue;
     *vec_push(b->arena, &b->prog->classes) = class;
@@ -65,7 +53,7 @@ add_service(struct builder *b, const struct policy_service *policy)
     struct ir_service *service = arena_zalloc(b->arena, sizeof *service);
 
     service->name = policy->name;
-    service->place = place(b, policy->at, true);
+    service->place = ir_place_of(b->arena, policy->at, true);
     service->symmetric = policy->symmetric;
     for (size_t i = 0; i < policy->matches.n; i++) {
         const struct service_match *m = &policy->matches.v[i];
@@ -105,24 +93,13 @@ get_service(const struct builder *b, const struct policy_service *policy)
 static struct ir_tenant *
 add_tenant(struct builder *b, const struct policy_tenant *policy)
 {
-    const struct intent_uplink *uplink = &b->node->uplinks.v[0];
     const struct intent_tenant *intent = policy->intent;
     struct ir_tenant *tenant = arena_zalloc(b->arena, sizeof *tenant);
 
     tenant->name = policy->name;
-    tenant->place = place(b, intent->name.at, true);
+    tenant->place = ir_place_of(b->arena, intent->name.at, true);
     tenant->number = ident_take(&b->tenant_numbers, "tenant",
                                 policy->name, 32);
-    /* Without "bandwidth" the uplink is the limit. */
-    tenant->rate_kbps = (intent->limit.at ? intent->limit.n
-                         : uplink->rate.n) / 1000;
-    tenant->burst_bytes = (intent->limit.at ? intent->burst.n
-                           : uplink->burst.n);
-    tenant->microburst = intent->microburst.at != NULL;
-    tenant->mark_bytes = intent->microburst.mark.n;
-    tenant->depth_bytes = intent->microburst.depth.n;
-    tenant->limit_bytes = intent->microburst.limit.n;
-    tenant->exceed_ecn = intent->microburst.ecn;
     tenant->packet_rate = intent->packet_rate.n;
     tenant->packet_burst = intent->packet_burst.n;
     *vec_push(b->arena, &b->prog->tenants) = tenant;
@@ -144,7 +121,7 @@ get_network(struct builder *b, const struct ir_tenant *tenant,
     struct ir_network *network = arena_zalloc(b->arena, sizeof *network);
     network->name = arena_printf(b->arena, "%s/%s", tenant->name,
                                  policy->intent->name.s);
-    network->place = place(b, policy->intent->name.at, true);
+    network->place = ir_place_of(b->arena, policy->intent->name.at, true);
     network->tenant = tenant;
     network->vni = policy->intent->vni;
     network->mtu = network_mtu(b->policy, policy);
@@ -170,7 +147,7 @@ get_peer(struct builder *b, const struct intent_node *intent)
     if (!*peer) {
         *peer = arena_zalloc(b->arena, sizeof **peer);
         (*peer)->name = intent->name.s;
-        (*peer)->place = place(b, intent->name.at, true);
+        (*peer)->place = ir_place_of(b->arena, intent->name.at, true);
         (*peer)->number = ident_take(&b->node_numbers, "node", intent->name.s,
                                      32);
         (*peer)->address = intent->tunnel.ip;
@@ -192,10 +169,11 @@ add_endpoint(struct builder *b, struct ir_tenant *tenant,
     tenant->n_endpoints++;
     if (!node) {
         network->here = tenant->here = true;
+        network->uplink = network_uplink(policy->network, b->node)->name.s;
         e->interface = intent->interface.s;
     }
     e->name = policy->name;
-    e->place = place(b, intent->name.at, true);
+    e->place = ir_place_of(b->arena, intent->name.at, true);
     e->index = b->prog->endpoints.n;
     e->number = ident_take(&b->endpoint_numbers, "endpoint", policy->name,
                            32);
@@ -241,6 +219,8 @@ add_endpoints(struct builder *b, const struct policy_tenant *policy)
     }
     if (tenant && tenant->here) {
         tenant->zone = ident_take(&b->zones, "zone", policy->name, 16);
+        ir_add_meters(b->prog, b->node, policy, tenant,
+                      &b->meter_numbers);
     }
 }
 
@@ -292,7 +272,7 @@ add_rule(struct builder *b, const struct policy_rule *policy)
         rule->service = get_service(b, policy->service);
         rule->class = get_class(b, policy->class);
         /* A peering and a default are named by a key. */
-        rule->place = place(b, policy->at, policy->kind == RULE_PEERING
+        rule->place = ir_place_of(b->arena, policy->at, policy->kind == RULE_PEERING
                             || policy->kind == RULE_DEFAULT);
         *vec_push(b->arena, &b->prog->rules) = rule;
     }
@@ -319,8 +299,9 @@ ir_build(const struct policy *policy, const char *node, struct arena *arena)
     ident_set_init(&b.zones, arena);
     ident_set_init(&b.endpoint_numbers, arena);
     ident_set_init(&b.node_numbers, arena);
+    ident_set_init(&b.meter_numbers, arena);
     prog->node = b.node->name.s;
-    prog->place = place(&b, b.node->name.at, true);
+    prog->place = ir_place_of(arena, b.node->name.at, true);
     if (b.node->tunnel.at) {
         prog->encapsulation = policy->intent->encapsulation.s;
         prog->tunnel_address = b.node->tunnel.ip;
@@ -344,5 +325,6 @@ ir_build(const struct policy *policy, const char *node, struct arena *arena)
     ident_set_destroy(&b.zones);
     ident_set_destroy(&b.endpoint_numbers);
     ident_set_destroy(&b.node_numbers);
+    ident_set_destroy(&b.meter_numbers);
     return prog;
 }

@@ -82,11 +82,6 @@ struct ir_tenant {
     uint16_t zone;              /* Connection tracking; 0 if it is not here,
                                  * or if none was free: a backend refuses
                                  * that. */
-    uint64_t rate_kbps;         /* Frame bytes without FCS. */
-    uint64_t burst_bytes;
-    bool microburst;            /* Has it a phantom queue?  If so: */
-    uint32_t mark_bytes, depth_bytes, limit_bytes; /* 0: none. */
-    bool exceed_ecn;            /* Mark what exceeds the rate, not drop? */
     uint32_t packet_rate;       /* A second; 0: no limit. */
     uint32_t packet_burst;
     size_t n_endpoints;         /* In the program, at least 1. */
@@ -97,12 +92,28 @@ struct ir_network {
     struct ir_place place;
     const struct ir_tenant *tenant;
     bool here;                  /* Has it endpoints on this node? */
+    const char *uplink;         /* Of this node; NULL if it is not here. */
     uint32_t vni;
     uint16_t mtu;               /* Payload of a frame, in bytes. */
     struct eth_addr gateway_mac;
     ir_addresses gateways;      /* Empty: nothing leaves or enters it. */
     bool dhcp;                  /* It names a DHCP server, here or not. */
     ir_prefixes groups;         /* Multicast groups that it carries. */
+};
+
+/* What may pass of a tenant's traffic.  Each tenant that is here has one for
+ * what it sends by each uplink that its networks here take. */
+struct ir_meter {
+    const char *name;           /* "TENANT/send:UPLINK". */
+    struct ir_place place;      /* Of the bandwidth, or of the tenant. */
+    const struct ir_tenant *tenant;
+    const char *uplink;
+    uint32_t number;            /* 0: the tenant's only one. */
+    uint64_t rate_kbps;         /* Frame bytes without FCS. */
+    uint64_t burst_bytes;
+    bool microburst;            /* Has it a phantom queue?  If so: */
+    uint32_t mark_bytes, depth_bytes, limit_bytes; /* 0: none. */
+    bool exceed_ecn;            /* Mark what exceeds the rate, not drop? */
 };
 
 /* Another node, behind a tunnel. */
@@ -171,6 +182,7 @@ struct ir_prog {
     VEC(struct ir_tenant *) tenants;        /* Sorted by name. */
     VEC(struct ir_network *) networks;      /* As endpoints first use them. */
     VEC(struct ir_endpoint *) endpoints;    /* Sorted by tenant and name. */
+    VEC(struct ir_meter *) meters;          /* In the tenants' order. */
     VEC(struct ir_rule *) rules;            /* Sorted by name. */
     ir_names unbound;           /* Endpoints whose binding is incomplete. */
     ir_names elsewhere;         /* Endpoints that would be in it if a tunnel
@@ -197,6 +209,11 @@ struct ir_prog *ir_parse(const struct source *, struct arena *,
  * and in order?  If not, adds errors to 'diags' about the first record that
  * is wrong. */
 bool ir_validate(const struct ir_prog *, struct diags *);
+
+/* The meter of what the network sends, which is here.  NULL if there is none,
+ * which ir_validate() refuses. */
+const struct ir_meter *ir_send_meter(const struct ir_prog *,
+                                     const struct ir_network *);
 
 /* The room behind ir_build() that says which endpoints may have to do with
  * 'node': an element an endpoint, by its index in the policy. */

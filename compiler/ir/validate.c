@@ -142,6 +142,30 @@ check_network(struct ir_validator *v, const struct ir_network *network)
     once(v, "VNI %"PRIu32, network->vni);
 }
 
+/* The meters of a tenant stand together, and have numbers if it has several.
+ */
+static void
+check_meter(struct ir_validator *v, const struct ir_meter *meter)
+{
+    const struct ir_meter *previous = v->n ? v->prog->meters.v[v->n - 1]
+                                           : NULL;
+
+    check_prefix(v, meter->tenant, meter->name);
+    if (!meter->tenant->here) {
+        ir_invalid(v, "its tenant is not here");
+    } else if (previous && strcmp(previous->tenant->name,
+                                  meter->tenant->name) > 0) {
+        ir_invalid(v, "it comes after '%s'", previous->name);
+    } else if (previous && previous->tenant == meter->tenant
+               && !(previous->number && meter->number)) {
+        ir_invalid(v, "it or '%s' has no number", previous->name);
+    } else if (meter->number) {
+        once(v, "meter's number %#"PRIx32, meter->number);
+    }
+    once(v, "meter of '%s' for uplink '%s'", meter->tenant->name,
+         meter->uplink);
+}
+
 /* A group is called after the first of its endpoints, which are all of one
  * tenant. */
 static void
@@ -233,6 +257,7 @@ check_whole(struct ir_validator *v, enum ir_op op, const void *record)
     case IR_OP_tenant: check_tenant(v, record); return;
     case IR_OP_network: check_network(v, record); return;
     case IR_OP_endpoint: check_endpoint(v, record); return;
+    case IR_OP_meter: check_meter(v, record); return;
     case IR_OP_rule: check_rule(v, record); return;
     case IR_OP_class:
     case N_IR_OPS:
@@ -311,6 +336,27 @@ check_runs(struct ir_validator *v)
     }
 }
 
+/* Each network here takes an uplink, and what it sends has a meter. */
+static void
+check_metered(struct ir_validator *v)
+{
+    for (size_t i = 0; i < v->prog->networks.n; i++) {
+        const struct ir_network *network = v->prog->networks.v[i];
+
+        v->what = "network";
+        v->name = network->name;
+        v->place = &network->place;
+        if (!network->here != !network->uplink) {
+            ir_invalid(v, "it takes an uplink without endpoints here, or none "
+                       "with");
+            return;
+        } else if (network->here && !ir_send_meter(v->prog, network)) {
+            ir_invalid(v, "no meter is for its uplink");
+            return;
+        }
+    }
+}
+
 bool
 ir_validate(const struct ir_prog *prog, struct diags *diags)
 {
@@ -324,6 +370,7 @@ ir_validate(const struct ir_prog *prog, struct diags *diags)
     ir_walk(prog, check_record, &v);
     if (!v.failed) {
         check_runs(&v);
+        check_metered(&v);
     }
     hmapx_destroy(&v.records);
     sset_destroy(&v.taken);

@@ -136,13 +136,20 @@ plan_cookie_name(const struct plan *plan, uint64_t cookie)
 }
 
 const char *
+plan_meter_title(const struct plan *plan, const struct plan_meter *meter)
+{
+    return (meter->uplink ? arena_printf(plan->arena, "%s (%s)", meter->name,
+                                         meter->uplink) : meter->name);
+}
+
+const char *
 plan_meter_name(const struct plan *plan, uint32_t id)
 {
     for (size_t i = 0; i < plan->meters.n; i++) {
         uint32_t own = plan->meters.v[i].id;
 
-        if (own == id || PLAN_METER_OTHER(own) == id) {
-            return plan->meters.v[i].name;
+        if (own == id || plan_meter_other(own) == id) {
+            return plan_meter_title(plan, &plan->meters.v[i]);
         }
     }
     return NULL;

@@ -37,6 +37,7 @@ struct plan_flow {
 struct plan_meter {
     uint32_t id;                /* See PLAN_METER_ID(). */
     const char *name;           /* The tenant. */
+    const char *uplink;         /* If the tenant takes several, else NULL. */
     bool packets;
     uint64_t rate;              /* In kbps, or packets a second. */
     uint32_t burst;             /* In kbit, or packets; in bytes if... */
@@ -49,17 +50,35 @@ struct plan_meter {
 /* Meter ids that are Bulkhead's on a bridge; all others are somebody else's.
  * Meters carry no cookie, so the id says whose they are.
  *
- * The low 16 bits are the tenant's, which has a meter of bits and perhaps one
- * of packets.  Each has a second id, which is the push engine's: it gives that
- * to a meter that changes, so that old and new can stand side by side.
+ * A tenant has a meter of bits and perhaps one of packets, whose low 16 bits
+ * are the tenant's.  If it has several meters of bits, the low 28 bits of each
+ * are a hash of what it is for.  Each has a second id, which is the push
+ * engine's: it gives that to a meter that changes, so that old and new can
+ * stand side by side.
  *
- *     bits     0x1.... and 0x2....
- *     packets  0x3.... and 0x4....
+ *     bits     0x0001.... and 0x0002....
+ *     packets  0x0003.... and 0x0004....
+ *     several  0x1....... and 0x2.......
  */
-#define PLAN_METER_FIRST 0x10000u
-#define PLAN_METER_LAST 0x4ffffu
 #define PLAN_METER_ID(PACKETS, N) (((PACKETS) ? 0x30000u : 0x10000u) + (N))
-#define PLAN_METER_OTHER(ID) ((ID) ^ ((ID) < 0x30000u ? 0x30000u : 0x70000u))
+#define PLAN_METER_NUMBER(N) (0x10000000u + (N))
+static inline bool
+plan_meter_is_ours(uint32_t id)
+{
+    return ((id >= 0x10000u && id <= 0x4ffffu)
+            || (id >= 0x10000000u && id <= 0x2fffffffu));
+}
+static inline bool
+plan_meter_counts_packets(uint32_t id)
+{
+    return id >= 0x30000u && id <= 0x4ffffu;
+}
+static inline uint32_t
+plan_meter_other(uint32_t id)
+{
+    return id ^ (id >= 0x10000000u ? 0x30000000u
+                 : id < 0x30000u ? 0x30000u : 0x70000u);
+}
 
 /* What a cookie means, for manifest.json. */
 struct plan_cookie {
@@ -135,7 +154,10 @@ const char *plan_meter_string(const struct plan *, const struct plan_meter *);
  * the plan's. */
 const char *plan_cookie_name(const struct plan *, uint64_t cookie);
 
-/* The tenant of a meter, by either of its ids, or NULL. */
+/* What a meter is for, as people read it: "TENANT", or "TENANT (UPLINK)". */
+const char *plan_meter_title(const struct plan *, const struct plan_meter *);
+
+/* The title of a meter, by either of its ids, or NULL. */
 const char *plan_meter_name(const struct plan *, uint32_t id);
 
 /* Do both let the same pass? */

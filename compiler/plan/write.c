@@ -105,6 +105,9 @@ meters_to_json(const struct plan *plan)
 
         json_object_put(object, "id", json_integer_create(m->id));
         json_object_put_string(object, "tenant", m->name);
+        if (m->uplink) {
+            json_object_put_string(object, "uplink", m->uplink);
+        }
         json_object_put(object, m->packets ? "rate_pps" : "rate_kbps",
                         json_integer_create(m->rate));
         json_object_put(object, m->packets ? "burst_packets"

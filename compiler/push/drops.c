@@ -79,7 +79,7 @@ add_meter(struct arena *arena, push_drops_vec *drops,
         drop.packets += stats->bands[i].packet_count;
         drop.bytes += stats->bands[i].byte_count;
     }
-    if (drop.meter >= PLAN_METER_FIRST && drop.meter <= PLAN_METER_LAST) {
+    if (plan_meter_is_ours(drop.meter)) {
         *vec_push(arena, drops) = drop;
     }
 }

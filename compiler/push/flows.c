@@ -291,8 +291,7 @@ read_meters(struct vconn *vconn, long long int deadline,
 
         while (!error && !retval) {
             retval = ofputil_decode_meter_config(msg, &mc, &bands);
-            if (!retval && mc.meter_id >= PLAN_METER_FIRST
-                && mc.meter_id <= PLAN_METER_LAST) {
+            if (!retval && plan_meter_is_ours(mc.meter_id)) {
                 add_switch_meter(state, &mc);
             }
         }

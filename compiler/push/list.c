@@ -150,7 +150,8 @@ push_list(struct push *push, const struct flow_entry **about, size_t n)
     for (size_t i = 0; i < push->plan->meters.n; i++) {
         if (push->present[i]) {
             *vec_push(push->arena, &push->diff->meters) = (struct push_meter) {
-                .name = push->plan->meters.v[i].name,
+                .name = plan_meter_title(push->plan,
+                                         &push->plan->meters.v[i]),
                 .id = push->ids[i], .plan_id = push->plan_ids[i],
             };
         }

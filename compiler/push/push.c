@@ -57,7 +57,7 @@ place_meters(struct push *push)
     flows_mark_meters(&push->live);
     for (size_t i = 0; i < plan->meters.n; i++) {
         const struct plan_meter *m = &plan->meters.v[i];
-        uint32_t candidates[2] = { m->id, PLAN_METER_OTHER(m->id) };
+        uint32_t candidates[2] = { m->id, plan_meter_other(m->id) };
         struct meter_entry *held[2];
         int chosen = -1;
 
@@ -77,8 +77,8 @@ place_meters(struct push *push)
                 push_unfit(push, "bridge %s has flows with Bulkhead's mark "
                            "that call both meters of tenant %s, %"PRIu32
                            " and %"PRIu32"; ovs-ofctl del-meter one of them",
-                           push->target->bridge, m->name, candidates[0],
-                           candidates[1]);
+                           push->target->bridge, plan_meter_title(plan, m),
+                           candidates[0], candidates[1]);
             }
         }
         push->ids[i] = candidates[chosen];

@@ -46,11 +46,9 @@ encapsulation_bytes(const struct policy *policy)
 }
 
 static int
-uplink_mtu(const struct intent_node *node)
+uplink_mtu(const struct intent_uplink *uplink)
 {
-    const struct mtu *mtu = &node->uplinks.v[0].mtu;
-
-    return mtu->at ? mtu->n : DEFAULT_MTU;
+    return uplink->mtu.at ? uplink->mtu.n : DEFAULT_MTU;
 }
 
 /* The node of an endpoint of 'network', one with tunnels if 'tunnels', whose
@@ -69,7 +67,8 @@ find_narrowest(const struct policy *policy,
 
         if (node && (node->tunnel.at || !tunnels)
             && tenant->endpoints.v[i]->network == network) {
-            int left = uplink_mtu(node) - (node->tunnel.at ? overhead : 0);
+            int left = (uplink_mtu(network_uplink(network, node))
+                        - (node->tunnel.at ? overhead : 0));
 
             if (!narrowest || left < *room) {
                 narrowest = node;
@@ -99,7 +98,7 @@ check_mtu(const struct policy *policy, const struct policy_network *network,
                                                     &room);
 
     if (mtu->at && node && mtu->n > room) {
-        const struct intent_uplink *uplink = &node->uplinks.v[0];
+        const struct intent_uplink *uplink = network_uplink(network, node);
         const struct value *name = uplink->name.at;
         int overhead = encapsulation_bytes(policy);
         struct diag *d = value_error(
@@ -107,7 +106,7 @@ check_mtu(const struct policy *policy, const struct policy_network *network,
             "%d, above the mtu of %d of the uplink of node '%s'", mtu->n,
             overhead, policy->intent->encapsulation.s,
             IN6_IS_ADDR_V4MAPPED(&node->tunnel.ip) ? "IPv4" : "IPv6",
-            mtu->n + overhead, uplink_mtu(node), node->name.s);
+            mtu->n + overhead, uplink_mtu(uplink), node->name.s);
 
         diag_remedy(diags, d, "lower it to %d, or leave it out; or raise the "
                     "uplink's \"mtu\"", room);

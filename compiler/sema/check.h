@@ -17,7 +17,9 @@ struct address;
 struct arena;
 struct diags;
 struct in6_addr;
+struct intent_node;
 struct intent_selector;
+struct intent_uplink;
 struct policy;
 struct policy_endpoint;
 struct policy_tenant;
@@ -26,6 +28,19 @@ void policy_check(const struct policy *, struct arena *, struct diags *);
 
 /* Subnets, gateways, VNIs, addresses, MACs and interfaces. */
 void check_addressing(const struct policy *, struct arena *, struct diags *);
+
+/* That it is clear which uplink each network takes. */
+void check_uplinks(const struct policy *, struct diags *);
+
+/* Does a network of the tenant that has endpoints on 'node' take 'uplink'? */
+bool tenant_takes(const struct policy_tenant *, const struct intent_node *node,
+                  const struct intent_uplink *uplink);
+
+/* Rates, bursts, and what meters can hold. */
+void check_bandwidth(const struct policy *, struct diags *);
+
+/* What the tenants of each uplink may send together, against the uplink. */
+void check_sums(const struct policy *, struct diags *);
 
 /* Tunnels, and room for them in the uplinks' frames. */
 void check_overlay(const struct policy *, struct diags *);

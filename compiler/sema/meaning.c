@@ -467,6 +467,8 @@ meaning_judge(const struct policy *policy, const struct meaning_question *q)
         return deny(REASON_UNBOUND);
     }
     m = judge_admitted(policy, q);
+    m.uplink = m.charged ? network_uplink(q->from->network, q->from->node)
+               : NULL;
     m.counted = q->from->tenant->intent->packet_rate.at ? q->from->tenant
                 : NULL;
     return m;

@@ -144,6 +144,7 @@ struct meaning {
     uint16_t queue;
     const struct policy_tenant *charged;    /* Whose meter pays; NULL: the
                                              * sender's node made it pay. */
+    const struct intent_uplink *uplink;     /* The meter is for this one. */
 
     /* A packet for many: those who get it, sorted by name.  It is allowed if
      * somebody does.  'to' is NULL then, and 'rule'. */

@@ -98,6 +98,11 @@ struct policy {
 const struct policy *policy_resolve(const struct intent *, struct arena *,
                                     struct diags *);
 
+/* The uplink of 'node' that the network takes, if it has endpoints there; NULL
+ * if that is not clear, which policy_resolve() refuses. */
+const struct intent_uplink *network_uplink(const struct policy_network *,
+                                           const struct intent_node *);
+
 /* What the fabric's encapsulation adds to the payload of a tenant's frame: the
  * outer headers and the inner Ethernet header, in bytes; 0 without one. */
 int encapsulation_bytes(const struct policy *);

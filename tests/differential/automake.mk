@@ -6,6 +6,7 @@ tests_differential_differential_SOURCES = \
 	tests/differential/draft.h \
 	tests/differential/live.c \
 	tests/differential/live.h \
+	tests/differential/outcome-meter.c \
 	tests/differential/outcome-packet.c \
 	tests/differential/outcome.c \
 	tests/differential/outcome.h \

@@ -56,20 +56,6 @@ outcome_end_copy(struct outcome *o, size_t n_before)
 }
 
 void
-outcome_call_meter(struct outcome *o, uint32_t id, uint32_t *meter)
-{
-    if (id < PLAN_METER_ID(true, 0)) {
-        *meter = id;
-    } else if (o->counter) {
-        o->broken = "it is counted twice";
-    } else if (o->tracked.n || o->committed.n || o->n_out) {
-        o->broken = "it is counted after it was tracked or answered";
-    } else {
-        o->counter = id;
-    }
-}
-
-void
 outcome_add_zone(struct outcome *o, struct zones *zones, uint16_t zone,
                  uint32_t mark)
 {
@@ -226,23 +212,6 @@ compare_zones(const struct comparison *c)
 }
 
 static const char *
-meter_owner(const struct comparison *c, uint32_t meter)
-{
-    const struct plan *plan = &c->compiled->plan;
-
-    for (size_t i = 0; i < plan->meters.n; i++) {
-        uint32_t id = plan->meters.v[i].id;
-
-        /* The push engine gives a meter that changes its other id. */
-        if (meter == id
-            || (c->o->headers_only && meter == PLAN_METER_OTHER(id))) {
-            return plan->meters.v[i].name;
-        }
-    }
-    return "";
-}
-
-static const char *
 compare_packets(const struct comparison *c, const struct delivery *out,
                 uint8_t dscp)
 {
@@ -282,10 +251,10 @@ compare_delivery(const struct comparison *c, const struct delivery *out,
         return arena_printf(c->arena, "its rule is %#"PRIx64, out->rule);
     } else if (out->queue != copy->queue) {
         return arena_printf(c->arena, "its queue is %u", out->queue);
-    } else if (strcmp(meter_owner(c, out->meter),
-                      m->charged ? m->charged->name : "")) {
+    } else if (!outcome_is_charged(c->compiled, c->o, out, m)) {
         return arena_printf(c->arena, "it pays with meter %u of '%s'",
-                            out->meter, meter_owner(c, out->meter));
+                            out->meter, outcome_meter_owner(c->compiled, c->o,
+                                                            out->meter));
     }
     return compare_packets(c, out, copy->dscp);
 }
@@ -409,7 +378,7 @@ static const char *
 compare_counters(const struct comparison *c)
 {
     const char *counted = c->m->counted ? c->m->counted->name : "";
-    const char *owner = meter_owner(c, c->o->counter);
+    const char *owner = outcome_meter_owner(c->compiled, c->o, c->o->counter);
 
     return (strcmp(counted, owner)
             ? arena_printf(c->arena, "meter %u of '%s' counts it",

@@ -62,6 +62,15 @@ void outcome_end_copy(struct outcome *, size_t n_before);
  * broken if a packet is counted twice, or late. */
 void outcome_call_meter(struct outcome *, uint32_t id, uint32_t *meter);
 
+/* The tenant of a meter; "" if it is none of the plan's. */
+const char *outcome_meter_owner(const struct compiled *,
+                                const struct outcome *, uint32_t meter);
+
+/* Does the meter of the tenant that is charged, for the right uplink if it has
+ * several, limit the delivery, or none if nobody is? */
+bool outcome_is_charged(const struct compiled *, const struct outcome *,
+                        const struct delivery *, const struct meaning *);
+
 /* Adds 'zone'; 'o' is broken if there are too many. */
 void outcome_add_zone(struct outcome *, struct zones *, uint16_t zone,
                       uint32_t mark);

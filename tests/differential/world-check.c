@@ -273,32 +273,37 @@ check_endpoints(const struct check *check)
     return wrong;
 }
 
-static bool
-is_here(const struct world *w, int tenant)
+/* 1-bits: the uplinks that the tenant's networks here take. */
+static unsigned int
+uplinks_here(const struct world *w, int tenant)
 {
+    unsigned int set = 0;
+
     for (int i = 0; i < w->n_endpoints; i++) {
         const struct world_endpoint *e = &w->endpoints[i];
+        const struct world_network *n = &w->networks[e->network];
 
-        if (is_there(w, e) && e->bound && !e->node
-            && w->networks[e->network].tenant == tenant) {
-            return true;
+        if (is_there(w, e) && e->bound && !e->node && n->tenant == tenant) {
+            set |= 1u << n->uplink;
         }
     }
-    return false;
+    return set;
 }
 
-/* Is there one such meter, or none if that is not 'wanted'? */
+/* Is there one such meter, or none if that is not 'wanted'?  'uplink' is -1
+ * for the meter of a tenant that has one for all. */
 static bool
-has_meter(const struct plan *plan, int tenant, bool wanted, bool packets,
-          uint64_t rate, uint32_t burst)
+has_meter(const struct plan *plan, int tenant, int uplink, bool wanted,
+          bool packets, uint64_t rate, uint32_t burst)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < plan->meters.n; i++) {
         const struct plan_meter *m = &plan->meters.v[i];
-        bool counts_packets = m->id >= PLAN_METER_ID(true, 0);
+        bool counts_packets = plan_meter_counts_packets(m->id);
 
-        if (number_of(m->name) != tenant || counts_packets != packets) {
+        if (number_of(m->name) != tenant || counts_packets != packets
+            || (m->uplink ? number_of(m->uplink) : -1) != uplink) {
             continue;
         }
         if (m->packets != packets || m->rate != rate || m->burst != burst) {
@@ -326,6 +331,29 @@ has_microburst(const struct plan *plan, int tenant, uint32_t mark)
 }
 
 /* Meters of bits are in kbps and whole kbit of 1000 bits, or bytes. */
+static bool
+has_bandwidth(const struct check *check, int tenant, unsigned int uplinks)
+{
+    const struct world_tenant *t = &check->w->tenants[tenant];
+    bool several = (uplinks & (uplinks - 1)) != 0;
+
+    for (int i = 0; i < MAX_UPLINKS; i++) {
+        uint64_t mbps = t->limited ? t->mbps : UPLINK_MBPS(i);
+        uint64_t bytes = 1024 * (uint64_t) (t->limited ? t->burst_kib
+                                            : UPLINK_BURST_KIB(i));
+        bool wanted = uplinks & 1u << i;
+
+        if ((wanted || several)
+            && !has_meter(&check->c->plan, tenant, several ? i : -1, wanted,
+                          false, mbps * 1000, t->mark_kib ? bytes
+                          : (bytes * 8 + 999) / 1000)) {
+            return false;
+        }
+    }
+    return uplinks || has_meter(&check->c->plan, tenant, -1, false, false, 0,
+                                0);
+}
+
 static const char *
 check_meters(const struct check *check)
 {
@@ -334,19 +362,15 @@ check_meters(const struct check *check)
 
     for (int i = 0; i < w->n_tenants; i++) {
         const struct world_tenant *t = &w->tenants[i];
-        bool here = !t->left_out && is_here(w, i);
-        uint64_t mbps = t->limited ? t->mbps : UPLINK_MBPS;
-        uint64_t kib = t->limited ? t->burst_kib : UPLINK_BURST_KIB;
+        unsigned int uplinks = t->left_out ? 0 : uplinks_here(w, i);
 
-        if (!has_meter(plan, i, here, false, mbps * 1000,
-                       t->mark_kib ? kib * 1024
-                       : (kib * 1024 * 8 + 999) / 1000)) {
+        if (!has_bandwidth(check, i, uplinks)) {
             return arena_printf(plan->arena, "tenant t%d has another "
                                 "bandwidth", i);
         } else if (!has_microburst(plan, i, t->mark_kib * 1024)) {
             return arena_printf(plan->arena, "tenant t%d has other bursts",
                                 i);
-        } else if (!has_meter(plan, i, here && t->counted, true,
+        } else if (!has_meter(plan, i, -1, uplinks && t->counted, true,
                               t->kpps * 1000, t->burst_packets)) {
             return arena_printf(plan->arena, "tenant t%d has another limit of "
                                 "packets", i);

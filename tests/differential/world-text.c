@@ -48,6 +48,21 @@ put_comma(struct ds *ds)
     }
 }
 
+/* The uplink of a network: by its name, or by what it alone is. */
+static void
+put_way(struct ds *ds, const struct world *w, int uplink)
+{
+    if (w->n_uplinks == 1) {
+        return;
+    } else if (!uplink) {
+        ds_put_cstr(ds, ", \"plane\": \"compute\"");
+    } else if (w->n_uplinks == 2) {
+        ds_put_cstr(ds, ", \"plane\": \"converged\"");
+    } else {
+        ds_put_format(ds, ", \"uplink\": \"u%d\"", uplink);
+    }
+}
+
 static void
 put_network(struct ds *ds, const struct world *w, int i)
 {
@@ -57,6 +72,7 @@ put_network(struct ds *ds, const struct world *w, int i)
     ds_put_format(ds, "\n    \"n%d\": {\"vni\": %d, \"subnets\": "
                   "[\"10.%d.0.0/16\", \"fd00:%d::/64\"]", i, WORLD_VNI(i),
                   n->subnet, n->subnet);
+    put_way(ds, w, n->uplink);
     if (n->gateway4 || n->gateway6) {
         ds_put_cstr(ds, ", \"gateway\": [");
         if (n->gateway4) {
@@ -247,6 +263,21 @@ put_peerings(struct ds *ds, const struct world *w)
     ds_put_cstr(ds, "}}\n");
 }
 
+/* The first is on a plane of its own. */
+static void
+put_uplinks(struct ds *ds, const struct world *w)
+{
+    ds_put_cstr(ds, "\"uplinks\": {");
+    for (int i = 0; i < w->n_uplinks; i++) {
+        put_comma(ds);
+        ds_put_format(ds, "\"u%d\": {\"interface\": \"p%d\", \"rate\": "
+                      "\"%dMbps\", \"burst\": \"%dKiB\"", i, i,
+                      UPLINK_MBPS(i), UPLINK_BURST_KIB(i));
+        ds_put_cstr(ds, i ? "}" : ", \"plane\": \"compute\"}");
+    }
+    ds_put_cstr(ds, "}}");
+}
+
 static void
 put_fabric(struct ds *ds, const struct world *w)
 {
@@ -264,9 +295,7 @@ put_fabric(struct ds *ds, const struct world *w)
                           w->underlay6 ? "2001:db8::" : "192.0.2.", i + 1);
         }
         put_comma(ds);
-        ds_put_format(ds, "\"uplinks\": {\"u\": {\"interface\": \"p0\", "
-                      "\"rate\": \"%dMbps\", \"burst\": \"%dKiB\"}}}",
-                      UPLINK_MBPS, UPLINK_BURST_KIB);
+        put_uplinks(ds, w);
     }
     ds_put_cstr(ds, "}}");
 }

@@ -54,6 +54,7 @@ init_services(struct world *w, struct rng *rng)
 static void
 init_fabric(struct world *w, struct rng *rng)
 {
+    w->n_uplinks = rng_chance(rng, 50) ? 1 : 1 + rng_below(rng, MAX_UPLINKS);
     if (rng_chance(rng, 60)) {
         w->encapsulation = rng_chance(rng, 50) ? "geneve" : "vxlan";
         w->underlay6 = rng_chance(rng, 50);
@@ -70,7 +71,7 @@ init_meters(struct world_tenant *t, struct rng *rng)
 {
     t->limited = rng_chance(rng, 50);
     t->counted = rng_chance(rng, 40);
-    t->mbps = 1000 + rng_below(rng, UPLINK_MBPS - 999);
+    t->mbps = 1000 + rng_below(rng, UPLINK_MBPS(0) - 999);
     t->burst_kib = 64 + rng_below(rng, 1000);
     t->kpps = 1000 + rng_below(rng, 10000);
     t->burst_packets = 1000 + rng_below(rng, 100000);
@@ -95,6 +96,7 @@ init_tenants(struct world *w, struct rng *rng)
             struct world_network *network = &w->networks[w->n_networks++];
 
             network->tenant = i;
+            network->uplink = rng_below(rng, w->n_uplinks);
             /* Tenants may have one another's addresses. */
             network->subnet = rng_chance(rng, 25) ? 20 + j : w->n_networks;
             network->gateway4 = rng_chance(rng, 85);

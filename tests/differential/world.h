@@ -25,8 +25,10 @@
 /* The node that is compiled for.  Some endpoints are on others. */
 #define WORLD_NODE "n1"
 
-/* What tenants without a limit have. */
-enum { UPLINK_MBPS = 100000, UPLINK_BURST_KIB = 256 };
+/* What tenants without a limit have: the rates and bursts of uplinks "u0",
+ * "u1", ... of each node. */
+#define UPLINK_MBPS(I) (100000 + 1000 * (I))
+#define UPLINK_BURST_KIB(I) (256 + (I))
 
 /* Of network "nN"; less than 256. */
 #define WORLD_VNI(N) (100 + (N))
@@ -36,7 +38,7 @@ enum { TUNNEL_PORT = 30 };
 enum {
     MAX_NODES = 3,
     MAX_TENANTS = 4, MAX_NETWORKS = 8, MAX_ENDPOINTS = 20, MAX_RULES = 24,
-    N_GROUPS = 6, MAX_SERVICES = 4, MAX_CLASSES = 3, MAX_CHOICES = 2,
+    MAX_UPLINKS = 3, N_GROUPS = 6, MAX_SERVICES = 4, MAX_CLASSES = 3, MAX_CHOICES = 2,
 };
 
 /* How many lines services.def has: rules name the services of lines, then
@@ -59,6 +61,7 @@ struct world_tenant {
 struct world_network {
     bool left_out, gateway4, gateway6;
     int tenant;
+    int uplink;
     int subnet;                 /* 10.SUBNET.0.0/16, fd00:SUBNET::/64. */
     int dhcp_server;            /* An endpoint, or -1. */
     unsigned int groups;        /* 1-bits: multicast groups it carries. */
@@ -88,6 +91,7 @@ struct world {
     const char *encapsulation;  /* NULL: no tunnels. */
     bool underlay6;             /* Tunnel addresses are IPv6. */
     unsigned int tunnels;       /* 1-bits: nodes that have tunnels. */
+    int n_uplinks;              /* Of each node. */
     int n_tenants, n_networks, n_endpoints, n_rules;
     struct world_tenant tenants[MAX_TENANTS];
     struct world_network networks[MAX_NETWORKS];

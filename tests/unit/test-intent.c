@@ -183,7 +183,7 @@ START_TEST(test_wrong_shapes)
     bad_intent("{'version': 1.0, 'tenants': {}}", "this must be 1");
     bad_intent("{'version': 1, 'tenants': {}}", "needs a member 'fabric'");
     bad_intent("{'version': 1, 'fabric': {'nodes': {'n': {'uplinks': {}}}},"
-               "'tenants': {}}", "a node has one uplink");
+               "'tenants': {}}", "a node without uplinks has no rates");
     bad_intent(ONE(", 'rules': {}"), "this must be a list of rules");
     bad_intent(ONE(", 'rules': [3]"), "this must be an object");
     bad_intent(ONE(", 'rules': [" RULE("r", "[]", "{}", "") "]"),

@@ -158,14 +158,14 @@ static const char *const good[] = {
     "service rocev2 symmetric matches udp:4791",
     "service web matches tcp:80,tcp:8000-8100,icmp",
     "peer n2 number 0x4001 address 192.0.2.2",
-    "tenant a number 0x1001 zone 301 rate-kbps 1000 burst-bytes 2000",
-    "tenant b number 0x1002 zone 302 rate-kbps 1000 burst-bytes 2000 "
+    "tenant a number 0x1001 zone 301",
+    "tenant b number 0x1002 zone 302 "
         "packet-rate 9 packet-burst 99",
-    "tenant c number 0x1003 rate-kbps 1000 burst-bytes 2000",
-    "network a/net tenant a vni 1 mtu 1450 gateway-mac 0a:b1:7d:00:00:01 "
+    "tenant c number 0x1003",
+    "network a/net tenant a uplink u vni 1 mtu 1450 gateway-mac 0a:b1:7d:00:00:01 "
         "gateways 10.0.0.1,fd00::1",
-    "network b/net tenant b vni 2 mtu 9000 gateway-mac 0a:b1:7d:00:00:02 "
-        "dhcp groups 239.1.0.0/16,ff15::/16",
+    "network b/net tenant b uplink u vni 2 mtu 9000 "
+        "gateway-mac 0a:b1:7d:00:00:02 dhcp groups 239.1.0.0/16,ff15::/16",
     "network c/net tenant c vni 3 mtu 1450 gateway-mac 0a:b1:7d:00:00:03",
     "endpoint a/x number 0x2001 group 0x2001 network a/net interface i0 "
         "mac 02:00:00:00:00:01 addresses 10.0.0.2,fd00::2",
@@ -176,6 +176,9 @@ static const char *const good[] = {
         "at 60:/tenants/b",
     "endpoint c/x number 0x2004 group 0x2004 network c/net peer n2 "
         "mac 02:00:00:00:00:04 addresses 10.2.0.2",
+    "meter a/send:u tenant a uplink u rate-kbps 1000 burst-bytes 2000",
+    "meter b/send:u tenant b uplink u rate-kbps 9 burst-bytes 99 microburst "
+        "mark-bytes 7 limit-bytes 8 exceed-ecn at 80:/tenants/b",
     "rule a/r kind allow id 0x3001 from a/x,a/y to a/x,a/y service web "
         "class gold at 70:/tenants/a/rules/0/name",
     "rule b/s kind deny id 0x3002 from b/x to b/x "
@@ -337,24 +340,29 @@ END_TEST
 
 START_TEST(test_bad_programs)
 {
-    refused("tenant b number 0x1001 zone 302 rate-kbps 1 burst-bytes 1",
+    refused("tenant b number 0x1001 zone 302",
             "tenant's number 0x1001 is there twice");
-    refused("tenant b number 0x1002 zone 301 rate-kbps 1 burst-bytes 1",
+    refused("tenant b number 0x1002 zone 301",
             "zone 301 is there twice");
-    refused("tenant b number 0x1002 rate-kbps 1 burst-bytes 1",
+    refused("tenant b number 0x1002",
             "it has a zone without endpoints here, or none with");
-    refused("tenant c number 0x1003 zone 303 rate-kbps 1 burst-bytes 1",
+    refused("tenant c number 0x1003 zone 303",
             "it has a zone without endpoints here, or none with");
-    refused("network b/net tenant b vni 1 mtu 1500 "
+    refused("network b/net tenant b uplink u vni 1 mtu 1500 "
             "gateway-mac 0a:b1:7d:00:00:01", "VNI 1 is there twice");
     refused("network b/net tenant a vni 2 mtu 1500 "
             "gateway-mac 0a:b1:7d:00:00:01", "it is not of tenant 'a'");
-    refused("network b/net tenant b vni 2 mtu 1500 "
+    refused("network b/net tenant b uplink u vni 2 mtu 1500 "
             "gateway-mac 0a:b1:7d:00:00:02 groups 10.1.0.0/16",
             "it carries what is no multicast group");
-    refused("network b/net tenant b vni 2 mtu 1500 "
+    refused("network b/net tenant b uplink u vni 2 mtu 1500 "
             "gateway-mac 0a:b1:7d:00:00:02 groups ::/0",
             "it carries what is no multicast group");
+    refused("network b/net tenant b vni 2 mtu 1500 "
+            "gateway-mac 0a:b1:7d:00:00:02 dhcp",
+            "it takes an uplink without endpoints here, or none with");
+    refused("meter b/send:u tenant a uplink u rate-kbps 9 burst-bytes 99",
+            "it is not of tenant 'a'");
     refused("endpoint a/x number 0x2001 group 0x2001 network a/net "
             "interface i0 mac 02:00:00:00:00:01 addresses 10.0.0.2 "
             "dhcp-server", "its network has no DHCP");

@@ -172,12 +172,13 @@ START_TEST(test_meters_and_flows_agree)
         uint32_t id = u.plan.meters.v[i].id;
         const char *call = arena_printf(u.arena, "meter:%u,", id);
 
-        ck_assert_uint_ge(id, PLAN_METER_FIRST);
-        ck_assert_uint_le(id, (PLAN_METER_FIRST + PLAN_METER_LAST) / 2);
+        ck_assert(plan_meter_is_ours(id));
         ck_assert_msg(strstr(unit_plan_text(&u), call), "unused: %s", call);
-        ck_assert_uint_eq(PLAN_METER_OTHER(PLAN_METER_OTHER(id)), id);
-        ck_assert_uint_gt(PLAN_METER_OTHER(id), id);
-        ck_assert_uint_le(PLAN_METER_OTHER(id), PLAN_METER_LAST);
+        ck_assert_uint_eq(plan_meter_other(plan_meter_other(id)), id);
+        ck_assert_uint_gt(plan_meter_other(id), id);
+        ck_assert(plan_meter_is_ours(plan_meter_other(id)));
+        ck_assert_int_eq(plan_meter_counts_packets(plan_meter_other(id)),
+                         u.plan.meters.v[i].packets);
     }
 }
 END_TEST

@@ -41,15 +41,18 @@ check_tenants(const struct ir_prog *prog, const struct backend_caps *caps,
         if (!tenant->here) {
             continue;
         }
-        n_meters += 1 + (tenant->packet_rate > 0);
+        n_meters += tenant->packet_rate > 0;
         if (n_zones++ >= caps->n_zones || !tenant->zone) {
             too_many(diags, &tenant->place, "connection tracking zones (one a "
                      "tenant)", n_zones - 1, remedy);
             return;
-        } else if (n_meters > caps->n_meters) {
-            too_many(diags, &tenant->place, "meters (one for a tenant's "
-                     "bandwidth, one for its packets)", caps->n_meters,
-                     remedy);
+        }
+    }
+    for (size_t i = 0; i < prog->meters.n; i++) {
+        if (++n_meters > caps->n_meters) {
+            too_many(diags, &prog->meters.v[i]->place, "meters (those of "
+                     "bandwidth, and one for a tenant's packets)",
+                     caps->n_meters, remedy);
             return;
         }
     }

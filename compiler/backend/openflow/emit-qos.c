@@ -41,40 +41,75 @@ emit_classes(struct emitter *e)
     }
 }
 
+static uint32_t
+meter_id(const struct ir_meter *meter)
+{
+    /* The zone is the tenant's on this node, and so unique too. */
+    return (meter->number ? PLAN_METER_NUMBER(meter->number)
+            : PLAN_METER_ID(false, meter->tenant->zone));
+}
+
 static void
-emit_meter(struct emitter *e, const struct ir_tenant *tenant)
+add_meter(struct emitter *e, const struct ir_meter *ir)
 {
     struct plan_meter *meter = vec_push(e->arena, &e->plan->meters);
 
-    /* The zone is the tenant's on this node, and so unique too. */
-    meter->id = PLAN_METER_ID(false, tenant->zone);
-    meter->name = tenant->name;
-    meter->rate = tenant->rate_kbps;
-    if (tenant->microburst) {
+    meter->id = meter_id(ir);
+    meter->name = ir->tenant->name;
+    meter->uplink = ir->number ? ir->uplink : NULL;
+    meter->rate = ir->rate_kbps;
+    if (ir->microburst) {
         meter->microburst = true;
-        meter->burst = MIN(tenant->burst_bytes, UINT32_MAX);
-        meter->mark = tenant->mark_bytes;
-        meter->depth = tenant->depth_bytes;
-        meter->limit = tenant->limit_bytes;
-        meter->ecn = tenant->exceed_ecn;
-        meter->tag = tenant->number;
+        meter->burst = MIN(ir->burst_bytes, UINT32_MAX);
+        meter->mark = ir->mark_bytes;
+        meter->depth = ir->depth_bytes;
+        meter->limit = ir->limit_bytes;
+        meter->ecn = ir->exceed_ecn;
+        meter->tag = ir->tenant->number;
     } else {
         /* A kbit is 1000 bits.  Rounded up: less than 125 bytes too many. */
-        meter->burst = DIV_ROUND_UP(tenant->burst_bytes * 8, 1000);
+        meter->burst = DIV_ROUND_UP(ir->burst_bytes * 8, 1000);
     }
-    emit_flow(e, TABLE_METER, PRIORITY_ALLOW, REASON_PIPELINE,
-              FORMAT(e, REG_TENANT"=%#"PRIx32, tenant->number),
-              FORMAT(e, "meter:%"PRIu32",goto_table:%d", meter->id,
+}
+
+static void
+emit_call(struct emitter *e, const char *match, const struct ir_meter *meter)
+{
+    emit_flow(e, TABLE_METER, PRIORITY_ALLOW, REASON_PIPELINE, match,
+              FORMAT(e, "meter:%"PRIu32",goto_table:%d", meter_id(meter),
                      TABLE_OUTPUT));
+}
+
+/* A tenant that takes several uplinks has a meter for each: the sender's
+ * network says which. */
+static void
+emit_meters(struct emitter *e)
+{
+    for (size_t i = 0; i < e->prog->meters.n; i++) {
+        const struct ir_meter *meter = e->prog->meters.v[i];
+
+        add_meter(e, meter);
+        if (!meter->number) {
+            emit_call(e, FORMAT(e, REG_TENANT"=%#"PRIx32,
+                                meter->tenant->number), meter);
+        }
+    }
+    for (size_t i = 0; i < e->prog->networks.n; i++) {
+        const struct ir_network *network = e->prog->networks.v[i];
+        const struct ir_meter *meter
+            = network->here ? ir_send_meter(e->prog, network) : NULL;
+
+        if (meter && meter->number) {
+            emit_call(e, FORMAT(e, REG_TENANT"=%#"PRIx32","REG_NETWORK
+                                "=%#"PRIx32, meter->tenant->number,
+                                network->vni), meter);
+        }
+    }
 }
 
 void
 emit_qos(struct emitter *e)
 {
     emit_classes(e);
-    for (size_t i = 0; i < e->prog->tenants.n; i++) {
-        if (e->prog->tenants.v[i]->here) {
-            emit_meter(e, e->prog->tenants.v[i]);
-        }
-    }
+    emit_meters(e);
 }

@@ -193,7 +193,7 @@ openflow_emit(const struct ir_prog *prog, const struct backend_caps *caps,
 
 /* Open vSwitch 3.1: OFPTT_MAX; max_entries and max_meter of its features'
  * replies; OFPP_MAX.  Zones are 16 bits, less IDENT_RESERVED.  Changed meters
- * stand beside the old ones for a while (PLAN_METER_OTHER()).  A message has
+ * stand beside the old ones for a while (plan_meter_other()).  A message has
  * less than 64 kB, and holds the match of a flow too. */
 static const struct backend_caps userspace_caps = {
     .n_tables = 255,

@@ -174,22 +174,6 @@ put_network(struct ds *ds, const struct ir_network *network)
 }
 
 static void
-put_rates(struct ds *ds, const struct ir_tenant *tenant)
-{
-    ds_put_format(ds, "  %-10s", "sends");
-    format_rate(tenant->rate_kbps * 1000, ds);
-    ds_put_cstr(ds, ", bursts of ");
-    format_bytes(tenant->burst_bytes, ds);
-    if (tenant->packet_rate) {
-        ds_put_cstr(ds, "; ");
-        format_packet_rate(tenant->packet_rate, ds);
-        ds_put_cstr(ds, ", bursts of ");
-        format_packets(tenant->packet_burst, ds);
-    }
-    ds_put_char(ds, '\n');
-}
-
-static void
 put_depth(struct ds *ds, const char *what, uint32_t bytes)
 {
     if (bytes) {
@@ -199,14 +183,47 @@ put_depth(struct ds *ds, const char *what, uint32_t bytes)
 }
 
 static void
-put_microburst(struct ds *ds, const struct ir_tenant *tenant)
+put_microburst(struct ds *ds, const struct ir_meter *meter)
 {
-    if (tenant->microburst) {
+    if (meter->microburst) {
         ds_put_format(ds, "  %-10s%s what exceeds that", "bursts",
-                      tenant->exceed_ecn ? "mark" : "drop");
-        put_depth(ds, "mark", tenant->mark_bytes);
-        put_depth(ds, "record", tenant->depth_bytes);
-        put_depth(ds, "drop", tenant->limit_bytes);
+                      meter->exceed_ecn ? "mark" : "drop");
+        put_depth(ds, "mark", meter->mark_bytes);
+        put_depth(ds, "record", meter->depth_bytes);
+        put_depth(ds, "drop", meter->limit_bytes);
+        ds_put_char(ds, '\n');
+    }
+}
+
+/* The uplink is of interest if there are several. */
+static void
+put_meter(struct ds *ds, const struct ir_meter *meter)
+{
+    ds_put_format(ds, "  %-10s", "sends");
+    format_rate(meter->rate_kbps * 1000, ds);
+    if (meter->number) {
+        ds_put_format(ds, " by %s", meter->uplink);
+    }
+    ds_put_cstr(ds, ", bursts of ");
+    format_bytes(meter->burst_bytes, ds);
+    ds_put_char(ds, '\n');
+    put_microburst(ds, meter);
+}
+
+static void
+put_rates(struct ds *ds, const struct ir_prog *prog,
+          const struct ir_tenant *tenant)
+{
+    for (size_t i = 0; i < prog->meters.n; i++) {
+        if (prog->meters.v[i]->tenant == tenant) {
+            put_meter(ds, prog->meters.v[i]);
+        }
+    }
+    if (tenant->packet_rate) {
+        ds_put_format(ds, "  %-10s", "packets");
+        format_packet_rate(tenant->packet_rate, ds);
+        ds_put_cstr(ds, ", bursts of ");
+        format_packets(tenant->packet_burst, ds);
         ds_put_char(ds, '\n');
     }
 }
@@ -218,8 +235,7 @@ put_tenant(struct ds *ds, const struct ir_prog *prog,
     ds_put_format(ds, "\ntenant %s%s\n", tenant->name,
                   tenant->here ? "" : ", on other nodes only");
     if (tenant->here) {
-        put_rates(ds, tenant);
-        put_microburst(ds, tenant);
+        put_rates(ds, prog, tenant);
     }
     for (size_t i = 0; i < prog->networks.n; i++) {
         if (prog->networks.v[i]->tenant == tenant) {

@@ -1,0 +1,119 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "ir/meter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sema/ident.h"
+#include "sema/policy.h"
+
+struct ir_place
+ir_place_of(struct arena *arena, const struct value *at, bool key)
+{
+    if (!at) {
+        return (struct ir_place) { .line = 0 };
+    }
+    return (struct ir_place) {
+        .span = key ? at->key_span : at->span,
+        .line = source_line_number(at->span.source, at->span.start),
+        .pointer = value_pointer(at, arena),
+    };
+}
+
+/* Does a network of the tenant that is here take the uplink? */
+static bool
+is_taken(const struct ir_prog *prog, const struct ir_tenant *tenant,
+         const struct intent_uplink *uplink)
+{
+    for (size_t i = prog->networks.n; i-- > 0
+         && prog->networks.v[i]->tenant == tenant; ) {
+        const char *taken = prog->networks.v[i]->uplink;
+
+        if (taken && !strcmp(taken, uplink->name.s)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+set_microburst(struct ir_meter *meter, const struct intent_microburst *intent)
+{
+    meter->microburst = intent->at != NULL;
+    meter->mark_bytes = intent->mark.n;
+    meter->depth_bytes = intent->depth.n;
+    meter->limit_bytes = intent->limit.n;
+    meter->exceed_ecn = intent->ecn;
+}
+
+/* Without "bandwidth" the uplink is the limit. */
+static void
+add_meter(struct ir_prog *prog, const struct intent_uplink *uplink,
+          const struct intent_tenant *intent, const struct ir_tenant *tenant,
+          struct arena *arena)
+{
+    struct ir_meter *meter = arena_zalloc(arena, sizeof *meter);
+    bool limited = intent->limit.at != NULL;
+
+    meter->name = arena_printf(arena, "%s/send:%s", tenant->name,
+                               uplink->name.s);
+    meter->place = ir_place_of(arena, limited ? intent->limit.at
+                               : intent->name.at, !limited);
+    meter->tenant = tenant;
+    meter->uplink = uplink->name.s;
+    meter->rate_kbps = (limited ? intent->limit.n : uplink->rate.n) / 1000;
+    meter->burst_bytes = limited ? intent->burst.n : uplink->burst.n;
+    set_microburst(meter, &intent->microburst);
+    *vec_push(arena, &prog->meters) = meter;
+}
+
+static int
+compare_names(const void *a_, const void *b_)
+{
+    const struct ir_meter *const *a = a_, *const *b = b_;
+
+    return strcmp((*a)->name, (*b)->name);
+}
+
+void
+ir_add_meters(struct ir_prog *prog, const struct intent_node *node,
+              const struct policy_tenant *policy,
+              const struct ir_tenant *tenant, struct ident_set *numbers)
+{
+    size_t first = prog->meters.n;
+
+    for (size_t i = 0; i < node->uplinks.n; i++) {
+        if (is_taken(prog, tenant, &node->uplinks.v[i])) {
+            add_meter(prog, &node->uplinks.v[i], policy->intent, tenant,
+                      numbers->arena);
+        }
+    }
+
+    struct ir_meter **own = &prog->meters.v[first];
+    size_t n = prog->meters.n - first;
+    qsort(own, n, sizeof *own, compare_names);
+    for (size_t i = 0; i < n && n > 1; i++) {
+        own[i]->number = ident_take(numbers, "meter", own[i]->name, 28);
+    }
+}
+
+const struct ir_meter *
+ir_send_meter(const struct ir_prog *prog, const struct ir_network *network)
+{
+    for (size_t i = 0; i < prog->meters.n; i++) {
+        const struct ir_meter *meter = prog->meters.v[i];
+
+        if (meter->tenant == network->tenant
+            && !strcmp(meter->uplink, network->uplink)) {
+            return meter;
+        }
+    }
+    return NULL;
+}

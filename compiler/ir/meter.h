@@ -1,0 +1,32 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef IR_METER_H
+#define IR_METER_H 1
+
+/* The room behind ir_build() that makes the meters of a node. */
+
+#include <stdbool.h>
+
+#include "ir/ir.h"
+
+struct arena;
+struct ident_set;
+struct intent_node;
+struct policy_tenant;
+struct value;
+
+/* Adds the meters of a tenant whose networks are in the program, and which is
+ * on 'node', the program's, in the order of their names.  Those that are not a
+ * tenant's only one take 'numbers', in whose arena all are. */
+void ir_add_meters(struct ir_prog *, const struct intent_node *node,
+                   const struct policy_tenant *, const struct ir_tenant *,
+                   struct ident_set *numbers);
+
+/* The place of 'at', or of its key; none if it is NULL. */
+struct ir_place ir_place_of(struct arena *, const struct value *at, bool key);
+
+#endif /* ir/meter.h */
