@@ -41,6 +41,7 @@ libbulkhead_a_SOURCES = \
 	compiler/intent/intent.c \
 	compiler/intent/intent.h \
 	compiler/intent/print.c \
+	compiler/intent/selector.c \
 	compiler/intent/units.c \
 	compiler/intent/units.h \
 	compiler/intent/value.c \
@@ -95,6 +96,7 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/check-uplinks.c \
 	compiler/sema/check.c \
 	compiler/sema/check.h \
+	compiler/sema/expand.c \
 	compiler/sema/ident.c \
 	compiler/sema/ident.h \
 	compiler/sema/interface.c \
@@ -118,6 +120,7 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/reason.c \
 	compiler/sema/reason.h \
 	compiler/sema/reasons.def \
+	compiler/sema/resolve.h \
 	compiler/sema/rule-kind.c \
 	compiler/sema/rule-kind.h \
 	compiler/sema/rule-kinds.def \

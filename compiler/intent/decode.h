@@ -71,8 +71,7 @@ int64_t decode_integer(struct decoder *, const struct value *v,
 bool decode_choice(struct decoder *, const struct value *v, const char *key,
                    const char *no, const char *yes);
 
-void decode_text_list(struct decoder *, const struct value *v, text_vec *);
-void decode_labels(struct decoder *, const struct value *v,
+void decode_text_list(struct decoder *, const struct value *v, text_vec *);void decode_labels(struct decoder *, const struct value *v,
                    text_vec *names, text_vec *values);
 
 /* A list of addresses, or one by itself; with "/LENGTH" if 'prefixes'. */
@@ -91,6 +90,10 @@ struct mtu decode_mtu(struct decoder *, const struct value *v, int min);
 void decode_fabric(struct decoder *, const struct value *v, struct intent *);
 void decode_way(struct decoder *, const struct value *v,
                 struct intent_network *);
+
+/* A selector, or a list of alternatives. */
+void decode_selector(struct decoder *, const struct value *v,
+                     bool needs_tenant, selector_vec *alternatives);
 
 /* The error "'text' is not ...: reason". */
 void decode_error(struct decoder *, const struct value *v, const char *cause,

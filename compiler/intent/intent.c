@@ -122,47 +122,6 @@ decode_endpoint(struct decoder *d, const struct value *v,
 }
 
 static void
-decode_alternative(struct decoder *d, const struct value *v, bool peering,
-                   selector_vec *alternatives)
-{
-    static const struct member in_rule[] = {
-        { "network", false }, { "endpoint", false }, { "labels", false },
-        { NULL, false },
-    };
-    static const struct member in_peering[] = {
-        { "tenant", true }, { "network", false }, { "endpoint", false },
-        { "labels", false }, { NULL, false },
-    };
-    struct intent_selector *s = vec_push(d->arena, alternatives);
-
-    s->at = v;
-    if (decode_object(d, v, "a selector", peering ? in_peering : in_rule)) {
-        s->tenant = decode_text(d, v, "tenant");
-        s->network = decode_text(d, v, "network");
-        s->endpoint = decode_text(d, v, "endpoint");
-        decode_labels(d, value_member(v, "labels"), &s->label_names,
-                      &s->label_values);
-    }
-}
-
-static void
-decode_selector(struct decoder *d, const struct value *v, bool peering,
-                selector_vec *alternatives)
-{
-    if (v && v->type == VALUE_ARRAY) {
-        for (size_t i = 0; i < v->n; i++) {
-            decode_alternative(d, &v->elems[i], peering, alternatives);
-        }
-        if (!v->n) {
-            decode_error(d, v, "an empty list selects nothing",
-                         "list what is meant");
-        }
-    } else if (v) {
-        decode_alternative(d, v, peering, alternatives);
-    }
-}
-
-static void
 decode_rule(struct decoder *d, const struct value *v,
             struct intent_rule *rule)
 {

@@ -94,14 +94,25 @@ struct intent_service {
     VEC(struct port_range) ports;
 };
 
-/* One alternative of a selector: its members AND. */
-struct intent_selector {
-    const struct value *at;
-    struct text tenant, network, endpoint;
-    text_vec label_names, label_values;     /* In parallel. */
+/* A label, and the values of which one is wanted. */
+struct intent_label {
+    struct text name;
+    text_vec values;
 };
 
+struct intent_selector;
 VEC_TYPEDEF(selector_vec, struct intent_selector);  /* Alternatives OR. */
+
+/* One alternative of a selector: its members AND.  Those that are lists name
+ * one thing or several, of which any will do; empty: any. */
+struct intent_selector {
+    const struct value *at;
+    struct text tenant;
+    text_vec networks, endpoints;
+    VEC(struct intent_label) labels;
+    address_vec cidrs;
+    selector_vec except;
+};
 
 struct intent_rule {
     struct text name;

@@ -231,6 +231,9 @@ struct ir_run ir_run_at(const ir_endpoint_vec *endpoints, size_t i);
 /* Is the run all of a tenant?  One endpoint is a group like any other. */
 bool ir_run_is_whole(const struct ir_run *);
 
+/* Is it a rule of the tenant, as its name says? */
+bool ir_rule_is_of(const struct ir_rule *, const struct ir_tenant *);
+
 /* Gives the sides of rules their tenants and groups, which follow from their
  * endpoints' groups. */
 void ir_name_sides(struct ir_prog *, struct arena *);

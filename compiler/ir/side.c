@@ -8,6 +8,8 @@
 
 #include "ir/ir.h"
 
+#include <string.h>
+
 #include "util.h"
 
 struct ir_run
@@ -56,4 +58,12 @@ ir_name_sides(struct ir_prog *prog, struct arena *arena)
         name_side(&prog->rules.v[i]->from, arena);
         name_side(&prog->rules.v[i]->to, arena);
     }
+}
+
+bool
+ir_rule_is_of(const struct ir_rule *rule, const struct ir_tenant *tenant)
+{
+    size_t n = strlen(tenant->name);
+
+    return !strncmp(rule->name, tenant->name, n) && rule->name[n] == '/';
 }

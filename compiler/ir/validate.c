@@ -219,27 +219,30 @@ check_endpoint(struct ir_validator *v, const struct ir_endpoint *e)
     take_mac(v, e->network, e->mac);
 }
 
-/* Sides are sorted, so the ends tell. */
+/* Is all of the side the tenant's whose rule it is?  Sides are sorted, so the
+ * ends tell. */
 static bool
-has_one_tenant(const struct ir_rule *rule)
+is_own(const struct ir_rule *rule, const struct ir_side *side)
 {
-    const ir_endpoint_vec *from = &rule->from.endpoints;
-    const ir_endpoint_vec *to = &rule->to.endpoints;
-    const struct ir_tenant *tenant = from->v[0]->tenant;
+    const ir_endpoint_vec *endpoints = &side->endpoints;
 
-    return (from->v[from->n - 1]->tenant == tenant
-            && to->v[0]->tenant == tenant
-            && to->v[to->n - 1]->tenant == tenant);
+    return (!endpoints->n
+            || (ir_rule_is_of(rule, endpoints->v[0]->tenant)
+                && endpoints->v[endpoints->n - 1]->tenant
+                   == endpoints->v[0]->tenant));
 }
 
+/* What a tenant allows is its own, and of what it denies one side. */
 static void
 check_rule(struct ir_validator *v, const struct ir_rule *rule)
 {
+    bool from = is_own(rule, &rule->from), to = is_own(rule, &rule->to);
+
     if (rule->kind == RULE_DENY && rule->class) {
         ir_invalid(v, "it denies, and has a class");
     }
-    if (rule->kind != RULE_PEERING && rule->from.endpoints.n
-        && rule->to.endpoints.n && !has_one_tenant(rule)) {
+    if (rule->kind != RULE_PEERING
+        && !(rule->kind == RULE_DENY ? from || to : from && to)) {
         ir_invalid(v, "it is not a peering, and has endpoints of several "
                    "tenants");
     }

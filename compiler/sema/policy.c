@@ -15,13 +15,8 @@
 #include "packets.h"
 #include "sema/check.h"
 #include "sema/ident.h"
+#include "sema/resolve.h"
 #include "util.h"
-
-struct resolver {
-    struct arena *arena;
-    struct diags *diags;
-    struct policy *policy;
-};
 
 /* Comparison of pointers to things that have a 'name', for qsort(). */
 #define DEFINE_COMPARE_NAMES(TYPE)                                      \
@@ -44,42 +39,6 @@ DEFINE_COMPARE_NAMES(rule)
             qsort((VEC)->v, (VEC)->n, sizeof *(VEC)->v, compare_##TYPE); \
         }                                                               \
     } while (0)
-
-/* Finds the element of 'VEC', whose elements have a 'name', that 'TEXT'
- * names; adds an error if there is none.  NULL if 'TEXT' is absent. */
-#define RESOLVE(R, VEC, TEXT, WHAT)                                     \
-    ({                                                                  \
-        typeof((VEC)->v[0]) found__ = NULL;                             \
-                                                                        \
-        for (size_t i__ = 0; (TEXT).s && !found__ && i__ < (VEC)->n;    \
-             i__++) {                                                   \
-            found__ = (strcmp((VEC)->v[i__]->name, (TEXT).s) ? NULL     \
-                       : (VEC)->v[i__]);                                \
-        }                                                               \
-        if ((TEXT).s && !found__) {                                     \
-            struct nearest nearest__ = nearest_init((TEXT).s);          \
-                                                                        \
-            for (size_t i__ = 0; i__ < (VEC)->n; i__++) {               \
-                nearest_try(&nearest__, (VEC)->v[i__]->name);           \
-            }                                                           \
-            dangling(R, (TEXT), "the intent", WHAT, nearest__.best);    \
-        }                                                               \
-        found__;                                                        \
-    })
-
-/* Reports that 'owner' has no 'what' 'text'. */
-static void
-dangling(struct resolver *r, struct text text, const char *owner,
-         const char *what, const char *nearest)
-{
-    struct diag *d = value_error(r->diags, text.at, "%s has no %s '%s'", owner,
-                                 what, text.s);
-    if (nearest) {
-        diag_remedy(r->diags, d, "did you mean '%s'?", nearest);
-    } else {
-        diag_remedy(r->diags, d, "define it, or name one that is there");
-    }
-}
 
 static const struct {
     const char *name;
@@ -208,12 +167,6 @@ find_node(struct resolver *r, struct text name)
     return NULL;
 }
 
-static const char *
-tenant_title(struct resolver *r, const struct policy_tenant *tenant)
-{
-    return arena_printf(r->arena, "tenant '%s'", tenant->name);
-}
-
 static void
 add_endpoint(struct resolver *r, struct policy_tenant *tenant,
              const struct intent_endpoint *intent)
@@ -235,7 +188,7 @@ add_endpoint(struct resolver *r, struct policy_tenant *tenant,
         }
     }
     if (!e->network) {
-        dangling(r, intent->network, tenant_title(r, tenant), "network",
+        dangling(r, intent->network, owner_title(r, tenant), "network",
                  nearest.best);
     }
     e->node = find_node(r, intent->node);
@@ -258,101 +211,6 @@ add_tenant(struct resolver *r, const struct intent_tenant *intent)
     SORT_BY_NAME(&tenant->endpoints, endpoint);
     resolve_dhcp(tenant, r->diags);
     *vec_push(r->arena, &r->policy->tenants) = tenant;
-}
-
-/* Reports names in 's' that 'tenant' does not have; returns true if there are
- * none. */
-static bool
-check_selector_names(struct resolver *r, const struct intent_selector *s,
-                     const struct policy_tenant *tenant)
-{
-    bool network = !s->network.s, endpoint = !s->endpoint.s;
-    struct nearest nearest = nearest_init(s->network.s ? s->network.s : "");
-
-    for (size_t i = 0; i < tenant->networks.n && !network; i++) {
-        const char *name = tenant->networks.v[i]->intent->name.s;
-
-        network = !strcmp(name, s->network.s);
-        nearest_try(&nearest, name);
-    }
-    if (!network) {
-        dangling(r, s->network, tenant_title(r, tenant), "network",
-                 nearest.best);
-    }
-
-    nearest = nearest_init(s->endpoint.s ? s->endpoint.s : "");
-    for (size_t i = 0; i < tenant->endpoints.n && !endpoint; i++) {
-        const char *name = tenant->endpoints.v[i]->intent->name.s;
-
-        endpoint = !strcmp(name, s->endpoint.s);
-        nearest_try(&nearest, name);
-    }
-    if (!endpoint) {
-        dangling(r, s->endpoint, tenant_title(r, tenant), "endpoint",
-                 nearest.best);
-    }
-    return network && endpoint;
-}
-
-/* Adds the endpoints of 'tenant' that 's' selects to 'out', which is kept
- * sorted by index. */
-static void
-expand_alternative(struct resolver *r, const struct intent_selector *s,
-                   const struct policy_tenant *tenant, endpoint_vec *out)
-{
-    endpoint_vec merged = VEC_INIT;
-    bool dangling_network = false, selected = false;
-    size_t n_old = out->n, old = 0;
-
-    for (size_t i = 0; i < tenant->endpoints.n; i++) {
-        const struct policy_endpoint *e = tenant->endpoints.v[i];
-
-        dangling_network |= !e->network;
-        if (!e->network || !selector_matches(s, e)) {
-            continue;
-        }
-        selected = true;
-        while (old < n_old && out->v[old]->index < e->index) {
-            *vec_push(r->arena, &merged) = out->v[old++];
-        }
-        old += old < n_old && out->v[old] == e;
-        *vec_push(r->arena, &merged) = e;
-    }
-    while (old < n_old) {
-        *vec_push(r->arena, &merged) = out->v[old++];
-    }
-    *out = merged;
-    if (out->n == n_old && !dangling_network) {
-        struct diag *d = value_warning(r->diags, s->at, selected
-                                       ? "all that this selects is selected "
-                                         "already"
-                                       : "this selects no endpoint");
-        diag_remedy(r->diags, d, selected ? "remove it from the list"
-                    : "check the labels, or ignore this until such an "
-                      "endpoint is there");
-    }
-}
-
-/* Adds the endpoints that 'alternatives' select to 'out'.  'own' is the
- * tenant of a rule, NULL for a peering's selector, which names it. */
-static void
-expand_selector(struct resolver *r, const selector_vec *alternatives,
-                const struct policy_tenant *own, endpoint_vec *out,
-                tenant_vec *tenants)
-{
-    for (size_t i = 0; i < alternatives->n; i++) {
-        const struct intent_selector *s = &alternatives->v[i];
-        const struct policy_tenant *tenant
-            = own ? own : RESOLVE(r, &r->policy->tenants, s->tenant,
-                                  "tenant");
-
-        if (tenant) {
-            *vec_push(r->arena, tenants) = tenant;
-        }
-        if (tenant && check_selector_names(r, s, tenant)) {
-            expand_alternative(r, s, tenant, out);
-        }
-    }
 }
 
 static struct policy_rule *
@@ -382,6 +240,9 @@ add_intent_rule(struct resolver *r, const struct intent_rule *intent,
                                         tenant ? tenant->name : NULL,
                                         intent->name.s, intent->name.at);
 
+    if (tenant) {
+        check_authority(r, intent, tenant);
+    }
     expand_selector(r, &intent->from, tenant, &rule->from,
                     &rule->from_tenants);
     expand_selector(r, &intent->to, tenant, &rule->to, &rule->to_tenants);

@@ -22,6 +22,9 @@
 /* The class that is built in: DSCP 0, queue 0. */
 #define POLICY_BEST_EFFORT "best-effort"
 
+/* What a selector's "tenant" says for all of them; no tenant's name. */
+#define POLICY_EVERY_TENANT "*"
+
 struct policy_class {
     const char *name;
     const struct value *at;

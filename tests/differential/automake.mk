@@ -25,6 +25,8 @@ tests_differential_differential_SOURCES = \
 	tests/differential/tally.c \
 	tests/differential/tally.h \
 	tests/differential/world-check.c \
+	tests/differential/world-parts.h \
+	tests/differential/world-selector.c \
 	tests/differential/world-text.c \
 	tests/differential/world.c \
 	tests/differential/world.h

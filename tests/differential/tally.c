@@ -70,6 +70,7 @@ tally_init(struct tally *tally)
     for (enum rule_kind kind = RULE_DENY; kind <= RULE_DEFAULT; kind++) {
         expect(tally, "decided by", rule_kind_name(kind));
     }
+    expect(tally, "decided by", "deny-between-tenants");
     for (size_t i = 0; i < n_reason_infos; i++) {
         if (!is_internal(reason_infos[i].reason)) {
             expect(tally, "reason", reason_infos[i].name);
@@ -206,6 +207,9 @@ tally_count(struct tally *tally, const struct compiled *c,
     if (m.rule) {
         bump(tally, "decided by", rule_kind_name(m.rule->kind));
         bump(tally, "service", service_kind(m.rule->service));
+        if (!m.allow && m.from->tenant != m.to->tenant) {
+            bump(tally, "decided by", "deny-between-tenants");
+        }
     } else if (m.allow && !m.answered) {
         count_untracked(tally, &q->packet, &m);
     } else if (!m.answered) {

@@ -6,7 +6,7 @@
 
 #include <config.h>
 
-#include "world.h"
+#include "world-parts.h"
 
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -30,43 +30,13 @@ number_of(const char *name)
     return atoi(name + 1);
 }
 
-static bool
-is_there(const struct world *w, const struct world_endpoint *e)
-{
-    return (!e->left_out
-            && !w->tenants[w->networks[e->network].tenant].left_out);
-}
-
-static bool
-choice_fits(const struct world *w, const struct world_rule *rule,
-            const struct world_selector *s, int choice, int endpoint)
+bool
+world_is_there(const struct world *w, int endpoint)
 {
     const struct world_endpoint *e = &w->endpoints[endpoint];
-    int tenant = rule->tenant >= 0 ? rule->tenant : s->choices[choice].tenant;
-    int network = s->choices[choice].network;
-    int only = s->choices[choice].endpoint;
-    int role = s->choices[choice].role, tier = s->choices[choice].tier;
 
-    return (w->networks[e->network].tenant == tenant
-            && (network < 0 || network == e->network)
-            && (only < 0 || only == endpoint)
-            && (role < 0 || role == e->role)
-            && (tier < 0 || tier == e->tier));
-}
-
-/* 1-bits: the endpoints that a side of 'rule' selects. */
-static unsigned int
-selected(const struct world *w, const struct world_rule *rule,
-         const struct world_selector *s)
-{
-    unsigned int set = 0;
-
-    for (int i = 0; i < w->n_endpoints; i++) {
-        for (int j = 0; j < s->n && is_there(w, &w->endpoints[i]); j++) {
-            set |= (unsigned int) choice_fits(w, rule, s, j, i) << i;
-        }
-    }
-    return set;
+    return (!e->left_out
+            && !w->tenants[w->networks[e->network].tenant].left_out);
 }
 
 /* 1-bits: the endpoints of a tenant. */
@@ -78,8 +48,9 @@ all_of(const struct world *w, int tenant)
     for (int i = 0; i < w->n_endpoints; i++) {
         const struct world_endpoint *e = &w->endpoints[i];
 
-        set |= (unsigned int) (is_there(w, e) && w->networks[e->network].tenant
-                               == tenant) << i;
+        set |= (unsigned int) (world_is_there(w, i)
+                               && w->networks[e->network].tenant == tenant)
+               << i;
     }
     return set;
 }
@@ -116,8 +87,8 @@ is_consented(const struct world *w, const struct world_rule *rule)
 {
     for (int i = 0; rule->tenant < 0 && i < rule->from.n; i++) {
         for (int j = 0; j < rule->to.n; j++) {
-            int from = rule->from.choices[i].tenant;
-            int to = rule->to.choices[j].tenant;
+            int from = rule->from.choices[i].in.tenant;
+            int to = rule->to.choices[j].in.tenant;
 
             if (!(w->tenants[from].peers & 1u << to)
                 || !(w->tenants[to].peers & 1u << from)) {
@@ -178,9 +149,11 @@ check_rule(const struct check *check, int number)
            : policy->kind != (rule->tenant < 0 ? RULE_PEERING
                               : rule->deny ? RULE_DENY : RULE_ALLOW)
            ? "is of another kind"
-           : !is_set(&policy->from, selected(w, rule, &rule->from))
+           : !is_set(&policy->from,
+                     world_selected(w, rule->tenant, &rule->from))
            ? "is from other endpoints"
-           : !is_set(&policy->to, selected(w, rule, &rule->to))
+           : !is_set(&policy->to,
+                     world_selected(w, rule->tenant, &rule->to))
            ? "is to other endpoints"
            : !is_consented(w, rule) ? "has not everybody's consent"
            : !class_fits(w, rule, policy->class) ? "has another class"
@@ -283,7 +256,8 @@ uplinks_here(const struct world *w, int tenant)
         const struct world_endpoint *e = &w->endpoints[i];
         const struct world_network *n = &w->networks[e->network];
 
-        if (is_there(w, e) && e->bound && !e->node && n->tenant == tenant) {
+        if (world_is_there(w, i) && e->bound && !e->node
+            && n->tenant == tenant) {
             set |= 1u << n->uplink;
         }
     }

@@ -6,7 +6,7 @@
 
 #include <config.h>
 
-#include "world.h"
+#include "world-parts.h"
 
 #include "openvswitch/dynamic-string.h"
 #include "util.h"
@@ -40,8 +40,8 @@ world_node_name(int node)
     return node_names[node];
 }
 
-static void
-put_comma(struct ds *ds)
+void
+world_put_comma(struct ds *ds)
 {
     if (ds_last(ds) != '{' && ds_last(ds) != '[') {
         ds_put_cstr(ds, ", ");
@@ -68,7 +68,7 @@ put_network(struct ds *ds, const struct world *w, int i)
 {
     const struct world_network *n = &w->networks[i];
 
-    put_comma(ds);
+    world_put_comma(ds);
     ds_put_format(ds, "\n    \"n%d\": {\"vni\": %d, \"subnets\": "
                   "[\"10.%d.0.0/16\", \"fd00:%d::/64\"]", i, WORLD_VNI(i),
                   n->subnet, n->subnet);
@@ -79,7 +79,7 @@ put_network(struct ds *ds, const struct world *w, int i)
             ds_put_format(ds, "\"10.%d.0.1\"", n->subnet);
         }
         if (n->gateway6) {
-            put_comma(ds);
+            world_put_comma(ds);
             ds_put_format(ds, "\"fd00:%d::1\"", n->subnet);
         }
         ds_put_char(ds, ']');
@@ -87,7 +87,7 @@ put_network(struct ds *ds, const struct world *w, int i)
     ds_put_cstr(ds, ", \"multicast\": [");
     for (int j = 0; j < N_GROUPS; j++) {
         if (n->groups & 1u << j) {
-            put_comma(ds);
+            world_put_comma(ds);
             ds_put_format(ds, "\"%s\"", groups[j]);
         }
     }
@@ -110,11 +110,11 @@ put_addresses(struct ds *ds, const struct world *w,
         int host = 10 + e->host + 100 * i;
 
         if (e->ip4) {
-            put_comma(ds);
+            world_put_comma(ds);
             ds_put_format(ds, "\"10.%d.0.%d\"", subnet, host);
         }
         if (e->ip6) {
-            put_comma(ds);
+            world_put_comma(ds);
             ds_put_format(ds, "\"fd00:%d::%d\"", subnet, host);
         }
     }
@@ -126,7 +126,7 @@ put_endpoint(struct ds *ds, const struct world *w, int i)
 {
     const struct world_endpoint *e = &w->endpoints[i];
 
-    put_comma(ds);
+    world_put_comma(ds);
     ds_put_format(ds, "\n    \"e%d\": {\"network\": \"n%d\", \"labels\": "
                   "{\"role\": \"r%d\", \"tier\": \"t%d\"}, \"interface\": "
                   "\"i%d\"", i, e->network, e->role, e->tier, i);
@@ -140,46 +140,10 @@ put_endpoint(struct ds *ds, const struct world *w, int i)
 }
 
 static void
-put_selector(struct ds *ds, const char *key, const struct world_selector *s)
-{
-    ds_put_format(ds, ", \"%s\": [", key);
-    for (int i = 0; i < s->n; i++) {
-        put_comma(ds);
-        ds_put_char(ds, '{');
-        if (s->choices[i].tenant >= 0) {
-            ds_put_format(ds, "\"tenant\": \"t%d\"", s->choices[i].tenant);
-        }
-        if (s->choices[i].network >= 0) {
-            put_comma(ds);
-            ds_put_format(ds, "\"network\": \"n%d\"", s->choices[i].network);
-        }
-        if (s->choices[i].endpoint >= 0) {
-            put_comma(ds);
-            ds_put_format(ds, "\"endpoint\": \"e%d\"",
-                          s->choices[i].endpoint);
-        }
-        if (s->choices[i].role >= 0 || s->choices[i].tier >= 0) {
-            put_comma(ds);
-            ds_put_cstr(ds, "\"labels\": {");
-            if (s->choices[i].role >= 0) {
-                ds_put_format(ds, "\"role\": \"r%d\"", s->choices[i].role);
-            }
-            if (s->choices[i].tier >= 0) {
-                put_comma(ds);
-                ds_put_format(ds, "\"tier\": \"t%d\"", s->choices[i].tier);
-            }
-            ds_put_char(ds, '}');
-        }
-        ds_put_char(ds, '}');
-    }
-    ds_put_char(ds, ']');
-}
-
-static void
 put_rule(struct ds *ds, const struct world_rule *rule)
 {
-    put_selector(ds, "from", &rule->from);
-    put_selector(ds, "to", &rule->to);
+    world_put_selector(ds, "from", &rule->from);
+    world_put_selector(ds, "to", &rule->to);
     if (rule->deny) {
         ds_put_cstr(ds, ", \"action\": \"deny\"");
     }
@@ -201,12 +165,12 @@ put_tenant(struct ds *ds, const struct world *w, int i)
 {
     const struct world_tenant *t = &w->tenants[i];
 
-    put_comma(ds);
+    world_put_comma(ds);
     ds_put_format(ds, "\n  \"t%d\": {\"default\": \"%s\", \"peers\": [", i,
                   t->allow ? "allow" : "deny");
     for (int j = 0; j < w->n_tenants; j++) {
         if (t->peers & 1u << j && !w->tenants[j].left_out) {
-            put_comma(ds);
+            world_put_comma(ds);
             ds_put_format(ds, "\"t%d\"", j);
         }
     }
@@ -241,7 +205,7 @@ put_tenant(struct ds *ds, const struct world *w, int i)
     ds_put_cstr(ds, "},\n   \"rules\": [");
     for (int j = 0; j < w->n_rules; j++) {
         if (w->rules[j].tenant == i && !w->rules[j].left_out) {
-            put_comma(ds);
+            world_put_comma(ds);
             ds_put_format(ds, "\n    {\"name\": \"r%d\"", j);
             put_rule(ds, &w->rules[j]);
         }
@@ -255,7 +219,7 @@ put_peerings(struct ds *ds, const struct world *w)
     ds_put_cstr(ds, "},\n \"peerings\": {");
     for (int i = 0; i < w->n_rules; i++) {
         if (w->rules[i].tenant < 0 && !w->rules[i].left_out) {
-            put_comma(ds);
+            world_put_comma(ds);
             ds_put_format(ds, "\n  \"r%d\": {\"description\": \"\"", i);
             put_rule(ds, &w->rules[i]);
         }
@@ -269,7 +233,7 @@ put_uplinks(struct ds *ds, const struct world *w)
 {
     ds_put_cstr(ds, "\"uplinks\": {");
     for (int i = 0; i < w->n_uplinks; i++) {
-        put_comma(ds);
+        world_put_comma(ds);
         ds_put_format(ds, "\"u%d\": {\"interface\": \"p%d\", \"rate\": "
                       "\"%dMbps\", \"burst\": \"%dKiB\"", i, i,
                       UPLINK_MBPS(i), UPLINK_BURST_KIB(i));
@@ -285,16 +249,16 @@ put_fabric(struct ds *ds, const struct world *w)
     if (w->encapsulation) {
         ds_put_format(ds, "\"encapsulation\": \"%s\"", w->encapsulation);
     }
-    put_comma(ds);
+    world_put_comma(ds);
     ds_put_cstr(ds, "\"nodes\": {");
     for (int i = 0; i < MAX_NODES; i++) {
-        put_comma(ds);
+        world_put_comma(ds);
         ds_put_format(ds, "\n  \"%s\": {", node_names[i]);
         if (w->tunnels & 1u << i) {
             ds_put_format(ds, "\"tunnel_address\": \"%s%d\"",
                           w->underlay6 ? "2001:db8::" : "192.0.2.", i + 1);
         }
-        put_comma(ds);
+        world_put_comma(ds);
         put_uplinks(ds, w);
     }
     ds_put_cstr(ds, "}}");
@@ -309,13 +273,13 @@ world_text(const struct world *w, struct arena *arena)
     put_fabric(&ds, w);
     ds_put_cstr(&ds, ",\n \"classes\": {");
     for (int i = 0; i < MAX_CLASSES; i++) {
-        put_comma(&ds);
+        world_put_comma(&ds);
         ds_put_format(&ds, "\"c%d\": {\"dscp\": %d, \"queue\": %d}", i,
                       w->classes[i].dscp, w->classes[i].queue);
     }
     ds_put_cstr(&ds, "},\n \"services\": {");
     for (int i = 0; i < MAX_SERVICES; i++) {
-        put_comma(&ds);
+        world_put_comma(&ds);
         ds_put_format(&ds, "\"s%d\": {\"protocol\": \"%s\", \"ports\": "
                       "[%d, \"%d-%d\"]}", i,
                       w->services[i].udp ? "udp" : "tcp",

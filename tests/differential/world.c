@@ -6,7 +6,7 @@
 
 #include <config.h>
 
-#include "world.h"
+#include "world-parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -146,30 +146,30 @@ init_copies(struct world *w, struct rng *rng)
     }
 }
 
-/* One of 'n', or -1 for any. */
-static int
-perhaps(struct rng *rng, unsigned int percent, int n)
-{
-    return rng_chance(rng, percent) ? (int) rng_below(rng, n) : -1;
-}
-
-/* 'tenant' is -1 for a peering's selector, whose tenant is then random. */
+/* A rule that denies may have other tenants on one side: often those that a
+ * peering before it joins with its own. */
 static void
-init_selector(struct world *w, struct rng *rng, int tenant,
-              struct world_selector *s)
+init_sides(struct world *w, struct rng *rng, int number)
 {
-    s->n = rng_chance(rng, 80) ? 1 : MAX_CHOICES;
-    for (int i = 0; i < s->n; i++) {
-        int own = tenant >= 0 ? tenant : (int) rng_below(rng, w->n_tenants);
-        int endpoint = rng_below(rng, w->n_endpoints);
-        int network = w->endpoints[endpoint].network;
-        bool fits = w->networks[network].tenant == own;
+    struct world_rule *rule = &w->rules[number];
+    struct world_rule *peering = &w->rules[rng_below(rng, number + 1)];
+    int foreign = rule->deny && rng_chance(rng, 70) ? rng_below(rng, 2) : -1;
 
-        s->choices[i].tenant = tenant >= 0 ? -1 : own;
-        s->choices[i].network = fits && rng_chance(rng, 25) ? network : -1;
-        s->choices[i].endpoint = fits && rng_chance(rng, 30) ? endpoint : -1;
-        s->choices[i].role = perhaps(rng, 40, 3);
-        s->choices[i].tier = perhaps(rng, 20, 2);
+    world_init_selector(w, rng, rule->tenant, rule->tenant < 0 || !foreign,
+                        &rule->from);
+    world_init_selector(w, rng, rule->tenant,
+                        rule->tenant < 0 || foreign == 1, &rule->to);
+    if (foreign >= 0 && peering->tenant < 0) {
+        rule->from = rule->to = (struct world_selector) { .n = 1 };
+        rule->from.choices[0].in.tenant = rule->to.choices[0].in.tenant = -1;
+        if (foreign) {
+            rule->to.choices[0].in = peering->to.choices[0].in;
+            rule->tenant = peering->from.choices[0].in.tenant;
+        } else {
+            rule->from.choices[0].in = peering->from.choices[0].in;
+            rule->tenant = peering->to.choices[0].in.tenant;
+        }
+        rule->service = rng_chance(rng, 50) ? peering->service : -1;
     }
 }
 
@@ -192,8 +192,7 @@ init_rules(struct world *w, struct rng *rng)
         /* Mostly one class, or most would contradict one another. */
         rule->class = rule->deny ? -1 : rng_chance(rng, 70) ? class
                       : (int) rng_below(rng, MAX_CLASSES + 1) - 1;
-        init_selector(w, rng, rule->tenant, &rule->from);
-        init_selector(w, rng, rule->tenant, &rule->to);
+        init_sides(w, rng, i);
     }
 }
 

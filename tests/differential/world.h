@@ -72,10 +72,22 @@ struct world_endpoint {
     int node, network, host, mac, role, tier;
 };
 
+/* In place of a tenant: all of them. */
+enum { EVERY_TENANT = MAX_TENANTS };
+
+/* Sets are 1-bits; an empty one is any. */
+struct world_choice {
+    int tenant;                 /* -1: whose rule it is. */
+    unsigned int networks, endpoints, roles, tiers;
+    bool cidr, cidr6;           /* Hosts of this block of 'subnet', in */
+    int subnet, block;          /* IPv6 or IPv4. */
+};
+
 struct world_selector {
     int n;
     struct {
-        int tenant, network, endpoint, role, tier;  /* -1: any. */
+        struct world_choice in, except;
+        bool has_except;
     } choices[MAX_CHOICES];
 };
 

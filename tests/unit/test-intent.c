@@ -83,10 +83,10 @@ START_TEST(test_members)
     const struct intent_rule *rule = &tenant->rules.v[0];
     ck_assert(rule->deny);
     ck_assert_uint_eq(rule->from.n, 2);
-    ck_assert_str_eq(rule->from.v[0].label_names.v[0].s, "role");
-    ck_assert_str_eq(rule->from.v[0].label_values.v[0].s, "left");
-    ck_assert_str_eq(rule->from.v[1].endpoint.s, "y");
-    ck_assert_str_eq(rule->from.v[1].network.s, "net");
+    ck_assert_str_eq(rule->from.v[0].labels.v[0].name.s, "role");
+    ck_assert_str_eq(rule->from.v[0].labels.v[0].values.v[0].s, "left");
+    ck_assert_str_eq(rule->from.v[1].endpoints.v[0].s, "y");
+    ck_assert_str_eq(rule->from.v[1].networks.v[0].s, "net");
     ck_assert_str_eq(rule->service.s, "ssh");
     ck_assert_ptr_null(rule->class.s);
 
@@ -188,8 +188,8 @@ START_TEST(test_wrong_shapes)
     bad_intent(ONE(", 'rules': [3]"), "this must be an object");
     bad_intent(ONE(", 'rules': [" RULE("r", "[]", "{}", "") "]"),
                "an empty list selects nothing");
-    bad_intent(ONE(", 'rules': [" RULE("r", "{'tenant': 'b'}", "{}", "")
-                   "]"), "a selector has no member 'tenant'");
+    bad_intent(ONE(", 'rules': [" RULE("r", "{'tenants': 'b'}", "{}", "")
+                   "]"), "a selector has no member 'tenants'");
     bad_intent(ONE(", 'peers': 'b'"), "this must be a list of names");
     bad_intent(ONE(", 'default': 'maybe'"), "\"deny\" or \"allow\"");
     bad_intent(ONE(", 'bandwidth': {'limit': '1Gbps'}"),

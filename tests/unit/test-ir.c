@@ -405,6 +405,8 @@ START_TEST(test_bad_programs)
             "'from' is not sorted");
     refused("rule a/r kind allow id 0x3001 from a/x,a/y to b/x at 70:/t",
             "it is not a peering");
+    refused("rule a/r kind deny id 0x3001 from b/x to b/x at 70:/t",
+            "it is not a peering");
     refused("rule b/s kind allow id 0x3001 from b/x to b/x at 70:/t",
             "id 0x3001 is there twice");
     refused("rule b/s kind deny id 0x3002 from b/x to b/x class gold "

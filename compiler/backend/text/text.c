@@ -36,10 +36,11 @@ put_addresses(struct ds *ds, const ir_addresses *addresses)
     }
 }
 
-/* "all endpoints", or their names.  In a tenant's section, 'within', its name
- * goes without saying. */
+/* "all endpoints", or their names.  In a section of the tenant 'within' its
+ * name goes without saying; NULL for other sections. */
 static void
-put_side(struct ds *ds, const struct ir_side *side, bool within)
+put_side(struct ds *ds, const struct ir_side *side,
+         const struct ir_tenant *within)
 {
     const struct ir_tenant *named = NULL;
     bool first = true;
@@ -57,8 +58,9 @@ put_side(struct ds *ds, const struct ir_side *side, bool within)
         ds_put_cstr(ds, first ? "" : ", ");
         first = false;
         if (!whole) {
-            ds_put_cstr(ds, within ? short_name(e->name) : e->name);
-        } else if (within) {
+            ds_put_cstr(ds, within == e->tenant ? short_name(e->name)
+                        : e->name);
+        } else if (within == e->tenant) {
             ds_put_cstr(ds, "all endpoints");
         } else {
             ds_put_format(ds, "all of %s", e->tenant->name);
@@ -99,7 +101,8 @@ put_service(struct ds *ds, const struct ir_service *service)
 }
 
 static void
-put_rule(struct ds *ds, const struct ir_rule *rule)
+put_rule(struct ds *ds, const struct ir_rule *rule,
+         const struct ir_tenant *tenant)
 {
     bool peering = rule->kind == RULE_PEERING;
 
@@ -109,9 +112,9 @@ put_rule(struct ds *ds, const struct ir_rule *rule)
         ds_put_format(ds, "%s: ", (peering ? strchr(rule->name, ':') + 1
                                    : short_name(rule->name)));
     }
-    put_side(ds, &rule->from, !peering);
+    put_side(ds, &rule->from, tenant);
     ds_put_cstr(ds, " -> ");
-    put_side(ds, &rule->to, !peering);
+    put_side(ds, &rule->to, tenant);
     ds_put_cstr(ds, ", ");
     put_service(ds, rule->service);
     if (rule->class) {
@@ -135,8 +138,8 @@ put_rules(struct ds *ds, const struct ir_prog *prog, enum rule_kind kind,
         const struct ir_rule *rule = prog->rules.v[i];
 
         if (rule->kind == kind
-            && (!tenant || rule->from.endpoints.v[0]->tenant == tenant)) {
-            put_rule(ds, rule);
+            && (!tenant || ir_rule_is_of(rule, tenant))) {
+            put_rule(ds, rule, tenant);
             n++;
         }
     }

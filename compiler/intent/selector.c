@@ -1,0 +1,96 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "intent/decode.h"
+
+/* Selectors: one grammar, wherever endpoints are selected. */
+
+static void
+check_not_empty(struct decoder *d, const struct value *v)
+{
+    if (v && v->type == VALUE_ARRAY && !v->n) {
+        decode_error(d, v, "an empty list selects nothing",
+                     "list what is meant");
+    }
+}
+
+/* The texts of member 'key': a list, or one by itself. */
+static void
+decode_texts(struct decoder *d, const struct value *v, const char *key,
+             text_vec *texts)
+{
+    const struct value *m = value_member(v, key);
+
+    if (m && m->type == VALUE_ARRAY) {
+        decode_text_list(d, m, texts);
+        check_not_empty(d, m);
+    } else if (m) {
+        struct text text = decode_text(d, v, key);
+
+        if (text.s) {
+            *vec_push(d->arena, texts) = text;
+        }
+    }
+}
+
+static void
+decode_wanted_labels(struct decoder *d, const struct value *v,
+                     struct intent_selector *s)
+{
+    if (decode_map(d, v, "a map of labels")) {
+        for (size_t i = 0; i < v->n; i++) {
+            struct intent_label *label = vec_push(d->arena, &s->labels);
+
+            label->name = decode_key(&v->elems[i]);
+            decode_texts(d, v, v->elems[i].key, &label->values);
+        }
+    }
+}
+
+static void
+decode_alternative(struct decoder *d, const struct value *v,
+                   bool needs_tenant, selector_vec *alternatives)
+{
+    static const struct member members[] = {
+        { "tenant", false }, { "network", false }, { "endpoint", false },
+        { "labels", false }, { "cidr", false }, { "except", false },
+        { NULL, false },
+    };
+    static const struct member of_named[] = {
+        { "tenant", true }, { "network", false }, { "endpoint", false },
+        { "labels", false }, { "cidr", false }, { "except", false },
+        { NULL, false },
+    };
+    struct intent_selector s = { .at = v };
+
+    if (decode_object(d, v, "a selector",
+                      needs_tenant ? of_named : members)) {
+        s.tenant = decode_text(d, v, "tenant");
+        decode_texts(d, v, "network", &s.networks);
+        decode_texts(d, v, "endpoint", &s.endpoints);
+        decode_wanted_labels(d, value_member(v, "labels"), &s);
+        decode_addresses(d, value_member(v, "cidr"), true, &s.cidrs);
+        check_not_empty(d, value_member(v, "cidr"));
+        decode_selector(d, value_member(v, "except"), false, &s.except);
+    }
+    *vec_push(d->arena, alternatives) = s;
+}
+
+void
+decode_selector(struct decoder *d, const struct value *v, bool needs_tenant,
+                selector_vec *alternatives)
+{
+    if (v && v->type == VALUE_ARRAY) {
+        for (size_t i = 0; i < v->n; i++) {
+            decode_alternative(d, &v->elems[i], needs_tenant, alternatives);
+        }
+        check_not_empty(d, v);
+    } else if (v) {
+        decode_alternative(d, v, needs_tenant, alternatives);
+    }
+}

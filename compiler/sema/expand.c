@@ -1,0 +1,271 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "sema/resolve.h"
+
+#include "base/diag.h"
+#include "sema/check.h"
+#include "util.h"
+
+/* Selectors, from names to endpoints. */
+
+void
+dangling(struct resolver *r, struct text text, const char *owner,
+         const char *what, const char *nearest)
+{
+    struct diag *d = value_error(r->diags, text.at, "%s has no %s '%s'", owner,
+                                 what, text.s);
+    if (nearest) {
+        diag_remedy(r->diags, d, "did you mean '%s'?", nearest);
+    } else {
+        diag_remedy(r->diags, d, "define it, or name one that is there");
+    }
+}
+
+const char *
+owner_title(struct resolver *r, const struct policy_tenant *tenant)
+{
+    return (tenant ? arena_printf(r->arena, "tenant '%s'", tenant->name)
+            : "the intent");
+}
+
+/* The tenants that a selector is about. */
+struct scope {
+    struct policy_tenant *const *v;
+    size_t n;
+};
+
+static struct scope
+all_tenants(const struct resolver *r)
+{
+    return (struct scope) { r->policy->tenants.v, r->policy->tenants.n };
+}
+
+/* Those that 's' names, or 'outer' if it names none. */
+static struct scope
+find_scope(struct resolver *r, const struct intent_selector *s,
+           struct scope outer)
+{
+    struct policy_tenant *tenant;
+
+    if (!s->tenant.s) {
+        return outer;
+    } else if (!strcmp(s->tenant.s, POLICY_EVERY_TENANT)) {
+        return all_tenants(r);
+    }
+    tenant = RESOLVE(r, &r->policy->tenants, s->tenant, "tenant");
+    for (size_t i = 0; tenant && i < r->policy->tenants.n; i++) {
+        if (r->policy->tenants.v[i] == tenant) {
+            return (struct scope) { &r->policy->tenants.v[i], 1 };
+        }
+    }
+    return (struct scope) { NULL, 0 };
+}
+
+static const char *
+scope_title(struct resolver *r, struct scope scope)
+{
+    return owner_title(r, scope.n == 1 ? scope.v[0] : NULL);
+}
+
+static bool
+check_network(struct resolver *r, struct text name, struct scope scope)
+{
+    struct nearest nearest = nearest_init(name.s);
+
+    for (size_t i = 0; i < scope.n; i++) {
+        for (size_t j = 0; j < scope.v[i]->networks.n; j++) {
+            const char *there = scope.v[i]->networks.v[j]->intent->name.s;
+
+            if (!strcmp(there, name.s)) {
+                return true;
+            }
+            nearest_try(&nearest, there);
+        }
+    }
+    dangling(r, name, scope_title(r, scope), "network", nearest.best);
+    return false;
+}
+
+static bool
+check_endpoint(struct resolver *r, struct text name, struct scope scope)
+{
+    struct nearest nearest = nearest_init(name.s);
+
+    for (size_t i = 0; i < scope.n; i++) {
+        for (size_t j = 0; j < scope.v[i]->endpoints.n; j++) {
+            const char *there = scope.v[i]->endpoints.v[j]->intent->name.s;
+
+            if (!strcmp(there, name.s)) {
+                return true;
+            }
+            nearest_try(&nearest, there);
+        }
+    }
+    dangling(r, name, scope_title(r, scope), "endpoint", nearest.best);
+    return false;
+}
+
+/* Reports names in 's' that nobody in 'scope' has; returns true if there are
+ * none. */
+static bool
+check_names(struct resolver *r, const struct intent_selector *s,
+            struct scope scope)
+{
+    bool right = scope.n > 0;
+
+    for (size_t i = 0; scope.n && i < s->networks.n; i++) {
+        right &= check_network(r, s->networks.v[i], scope);
+    }
+    for (size_t i = 0; scope.n && i < s->endpoints.n; i++) {
+        right &= check_endpoint(r, s->endpoints.v[i], scope);
+    }
+    for (size_t i = 0; i < s->except.n; i++) {
+        const struct intent_selector *except = &s->except.v[i];
+
+        right &= check_names(r, except, find_scope(r, except, scope));
+    }
+    return right;
+}
+
+/* Warns of exceptions that 's' would not select anyway. */
+static void
+check_exceptions(struct resolver *r, const struct intent_selector *s,
+                 struct scope scope)
+{
+    struct intent_selector without = *s;
+
+    without.except.n = 0;
+    for (size_t i = 0; i < s->except.n; i++) {
+        bool used = false;
+
+        for (size_t t = 0; t < scope.n && !used; t++) {
+            for (size_t j = 0; j < scope.v[t]->endpoints.n && !used; j++) {
+                const struct policy_endpoint *e = scope.v[t]->endpoints.v[j];
+
+                used = (!e->network
+                        || (selector_matches(&without, e)
+                            && selector_matches(&s->except.v[i], e)));
+            }
+        }
+        if (!used) {
+            struct diag *d = value_warning(r->diags, s->except.v[i].at,
+                                           "this takes nothing away from "
+                                           "what is selected");
+            diag_remedy(r->diags, d, "check its members, or remove it");
+        }
+    }
+}
+
+/* Adds 'e' to 'merged' after those of 'out' that come before it, from
+ * '*old'. */
+static void
+merge(struct resolver *r, const struct policy_endpoint *e,
+      const endpoint_vec *out, size_t *old, endpoint_vec *merged)
+{
+    while (*old < out->n && out->v[*old]->index < e->index) {
+        *vec_push(r->arena, merged) = out->v[(*old)++];
+    }
+    *old += *old < out->n && out->v[*old] == e;
+    *vec_push(r->arena, merged) = e;
+}
+
+/* Adds the endpoints in 'scope' that 's' selects to 'out', which is kept
+ * sorted by index. */
+static void
+expand_alternative(struct resolver *r, const struct intent_selector *s,
+                   struct scope scope, endpoint_vec *out)
+{
+    endpoint_vec merged = VEC_INIT;
+    bool dangling_network = false, selected = false;
+    size_t n_old = out->n, old = 0;
+
+    for (size_t t = 0; t < scope.n; t++) {
+        for (size_t i = 0; i < scope.v[t]->endpoints.n; i++) {
+            const struct policy_endpoint *e = scope.v[t]->endpoints.v[i];
+
+            dangling_network |= !e->network;
+            if (e->network && selector_matches(s, e)) {
+                selected = true;
+                merge(r, e, out, &old, &merged);
+            }
+        }
+    }
+    while (old < n_old) {
+        *vec_push(r->arena, &merged) = out->v[old++];
+    }
+    *out = merged;
+    if (out->n == n_old && !dangling_network) {
+        struct diag *d = value_warning(r->diags, s->at, selected
+                                       ? "all that this selects is selected "
+                                         "already"
+                                       : "this selects no endpoint");
+        diag_remedy(r->diags, d, selected ? "remove it from the list"
+                    : "check the labels, or ignore this until such an "
+                      "endpoint is there");
+    }
+}
+
+void
+expand_selector(struct resolver *r, const selector_vec *alternatives,
+                const struct policy_tenant *own, endpoint_vec *out,
+                tenant_vec *tenants)
+{
+    struct policy_tenant *one = CONST_CAST(struct policy_tenant *, own);
+    struct scope outer = { &one, own != NULL };
+
+    for (size_t i = 0; i < alternatives->n; i++) {
+        const struct intent_selector *s = &alternatives->v[i];
+        struct scope scope = find_scope(r, s, outer);
+
+        for (size_t j = 0; j < scope.n; j++) {
+            *vec_push(r->arena, tenants) = scope.v[j];
+        }
+        if (check_names(r, s, scope)) {
+            expand_alternative(r, s, scope, out);
+            check_exceptions(r, s, scope);
+        }
+    }
+}
+
+/* What of a side names another tenant than 'own', or NULL. */
+static const struct value *
+find_foreign(const selector_vec *side, const struct policy_tenant *own)
+{
+    for (size_t i = 0; i < side->n; i++) {
+        const struct text *tenant = &side->v[i].tenant;
+
+        if (tenant->s && strcmp(tenant->s, own->name)) {
+            return tenant->at;
+        }
+    }
+    return NULL;
+}
+
+void
+check_authority(struct resolver *r, const struct intent_rule *rule,
+                const struct policy_tenant *own)
+{
+    const struct value *from = find_foreign(&rule->from, own);
+    const struct value *to = find_foreign(&rule->to, own);
+    struct diag *d;
+
+    if (!rule->deny && (from || to)) {
+        d = value_error(r->diags, from ? from : to, "a tenant's rule allows "
+                        "within the tenant only");
+        diag_remedy(r->diags, d, "between tenants the operator's peerings "
+                    "allow, as far as both consent; name \"%s\", or no "
+                    "tenant", own->name);
+    } else if (from && to) {
+        d = value_error(r->diags, to, "one side of a tenant's rule must be "
+                        "the tenant's own endpoints");
+        diag_remedy(r->diags, d, "leave \"tenant\" out of \"from\" or "
+                    "\"to\"");
+        diag_see(r->diags, d, from->span, "the other side");
+    }
+}

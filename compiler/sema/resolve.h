@@ -1,0 +1,65 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef SEMA_RESOLVE_H
+#define SEMA_RESOLVE_H 1
+
+/* The rooms behind policy_resolve() that look names up. */
+
+#include <string.h>
+
+#include "base/nearest.h"
+#include "sema/policy.h"
+
+struct resolver {
+    struct arena *arena;
+    struct diags *diags;
+    struct policy *policy;
+};
+
+/* Adds the error that 'owner' has no 'what' 'text'. */
+void dangling(struct resolver *, struct text, const char *owner,
+              const char *what, const char *nearest);
+
+/* "tenant 'NAME'", or "the intent" for NULL. */
+const char *owner_title(struct resolver *, const struct policy_tenant *);
+
+/* Finds the element of 'VEC', whose elements have a 'name', that 'TEXT'
+ * names; adds an error if there is none.  NULL if 'TEXT' is absent. */
+#define RESOLVE(R, VEC, TEXT, WHAT)                                     \
+    ({                                                                  \
+        typeof((VEC)->v[0]) found__ = NULL;                             \
+                                                                        \
+        for (size_t i__ = 0; (TEXT).s && !found__ && i__ < (VEC)->n;    \
+             i__++) {                                                   \
+            found__ = (strcmp((VEC)->v[i__]->name, (TEXT).s) ? NULL     \
+                       : (VEC)->v[i__]);                                \
+        }                                                               \
+        if ((TEXT).s && !found__) {                                     \
+            struct nearest nearest__ = nearest_init((TEXT).s);          \
+                                                                        \
+            for (size_t i__ = 0; i__ < (VEC)->n; i__++) {               \
+                nearest_try(&nearest__, (VEC)->v[i__]->name);           \
+            }                                                           \
+            dangling(R, (TEXT), "the intent", WHAT, nearest__.best);    \
+        }                                                               \
+        found__;                                                        \
+    })
+
+/* Adds the endpoints that 'alternatives' select to 'out', sorted by index, and
+ * whose they are to 'tenants'.  'own' is the tenant whose selector it is; NULL
+ * for the operator's, which all name one. */
+void expand_selector(struct resolver *, const selector_vec *alternatives,
+                     const struct policy_tenant *own, endpoint_vec *out,
+                     tenant_vec *tenants);
+
+/* Adds an error if a rule of 'own' speaks of other tenants where it may not:
+ * what it allows is within the tenant, what it denies has the tenant on one
+ * side. */
+void check_authority(struct resolver *, const struct intent_rule *,
+                     const struct policy_tenant *own);
+
+#endif /* sema/resolve.h */

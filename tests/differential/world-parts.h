@@ -1,0 +1,35 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef WORLD_PARTS_H
+#define WORLD_PARTS_H 1
+
+/* The rooms behind world.h. */
+
+#include "world.h"
+
+struct ds;
+
+/* Draws a selector.  If it is 'named' each choice names a tenant, else all are
+ * of 'own'. */
+void world_init_selector(struct world *, struct rng *, int own, bool named,
+                         struct world_selector *);
+
+/* Appends ", "KEY": [...]". */
+void world_put_selector(struct ds *, const char *key,
+                        const struct world_selector *);
+
+/* 1-bits: the endpoints that a selector of a rule of tenant 'own' selects. */
+unsigned int world_selected(const struct world *, int own,
+                            const struct world_selector *);
+
+/* Is the endpoint of this number in the intent? */
+bool world_is_there(const struct world *, int endpoint);
+
+/* Appends ", ", unless it would begin a list. */
+void world_put_comma(struct ds *);
+
+#endif /* world-parts.h */
