@@ -1,6 +1,15 @@
 # Run by hand: how fast something is decides no test.
-EXTRA_PROGRAMS = tests/bench/bursts tests/bench/compile tests/bench/meters
-CLEANFILES += tests/bench/bursts tests/bench/compile tests/bench/meters
+bench_programs = \
+	tests/bench/burst-sender \
+	tests/bench/bursts \
+	tests/bench/compile \
+	tests/bench/meters
+EXTRA_PROGRAMS = $(bench_programs)
+CLEANFILES += $(bench_programs)
+tests_bench_burst_sender_SOURCES = tests/bench/burst-sender.c
+tests_bench_burst_sender_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARNING_CFLAGS) \
+	$(patsubst -I%,-isystem %,$(DPDK_CFLAGS))
+tests_bench_burst_sender_LDADD = $(DPDK_LIBS)
 tests_bench_bursts_SOURCES = \
 	ovs-patches/lib/dp-counter.h \
 	ovs-patches/lib/gcra.c \
@@ -40,6 +49,10 @@ tests_bench_meters_LDADD = -lpthread -lm
 bench-compile: tests/bench/compile
 	tests/bench/compile $(srcdir)/tests/bench/make-intent.py
 .PHONY: bench-compile
+bench-bursts-dpdk: tests/bench/burst-sender
+	$(srcdir)/tests/bench/bursts-dpdk --patched '$(OVS_PREFIX)' \
+	    tests/bench/burst-sender
+.PHONY: bench-bursts-dpdk
 bench-bursts: tests/bench/bursts
 	tests/bench/bursts
 .PHONY: bench-bursts
@@ -49,6 +62,7 @@ bench-meters: tests/bench/meters
 
 EXTRA_DIST += \
 	tests/bench/README.md \
+	tests/bench/bursts-dpdk \
 	tests/bench/dpdk_switch.py \
 	tests/bench/gaps.py \
 	tests/bench/make-intent.py \

@@ -13,6 +13,7 @@ import ctypes
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -79,6 +80,18 @@ class Hugepages:
         if self.added:
             self.write(max(0, self.read() - self.added))
             self.added = 0
+
+
+@contextlib.contextmanager
+def only_one():
+    """Two at a time would measure each other."""
+    # An abstract name, unix(7): nothing is left behind, whatever happens.
+    with socket.socket(socket.AF_UNIX) as lock:
+        try:
+            lock.bind("\0bulkhead-bench")
+        except OSError:
+            raise SwitchError("another benchmark on DPDK is running") from None
+        yield
 
 
 class Cpus:
@@ -212,14 +225,17 @@ class Switch:
                   flows)
         for name, number, devargs in (("sink", work.SINK, sink),
                                       ("source", work.SOURCE, source)):
-            self.vsctl("add-port", BRIDGE, name, "--", "set", "interface",
-                       name, "type=dpdk", f"ofport_request={number}",
-                       f'options:dpdk-devargs="{devargs}"')
+            self.add_port(name, number, "type=dpdk",
+                          f'options:dpdk-devargs="{devargs}"')
         if set(self.openflow.port_packets()) < {work.SOURCE, work.SINK}:
             raise SwitchError(f"{self.prefix}: no DPDK ports:\n"
                               + self.last_words("ovs-vswitchd"))
         self.unixctl("upcall/set-flow-limit", "200000")
         self.find_pmd()
+
+    def add_port(self, name, number, *settings):
+        self.vsctl("add-port", BRIDGE, name, "--", "set", "interface", name,
+                   f"ofport_request={number}", *settings)
 
     def find_pmd(self):
         tasks = f"/proc/{self.daemon.pid}/task"

@@ -7,7 +7,7 @@ lasts T loses what a gap between two looks at the clock exceeds T by, however
 exact it is.
 
 usage: gaps.py CPU SECONDS NANOSECONDS; prints the share of the time that
-gaps exceed NANOSECONDS by.
+gaps exceed NANOSECONDS by, how many they are, and the longest in ns.
 """
 
 import contextlib
@@ -26,22 +26,24 @@ def favour():
 
 
 def lost(seconds, longest):
+    """(share, gaps, the longest one)"""
     clock = time.perf_counter_ns
     start = last = clock()
     end = start + int(seconds * 1e9)
-    total = 0
+    gaps = [0]
     while last < end:
         now = clock()
         if now - last > longest:
-            total += now - last - longest
+            gaps.append(now - last)
         last = now
-    return total / (last - start)
+    total = sum(gap - longest for gap in gaps[1:])
+    return total / (last - start), len(gaps) - 1, max(gaps)
 
 
 def main():
     os.sched_setaffinity(0, {int(sys.argv[1])})
     favour()
-    print(lost(float(sys.argv[2]), int(sys.argv[3])))
+    print(*lost(float(sys.argv[2]), int(sys.argv[3])))
 
 
 if __name__ == "__main__":

@@ -122,10 +122,10 @@ class Connection:
             found[port] = (received, sent)
         return found
 
-    def metered_packets(self, meter_id):
-        """The packets that came to a meter so far."""
+    def metered(self, meter_id):
+        """(packets, bytes) that came to a meter so far."""
         stats = self.multipart(METER_STATS, struct.pack("!I4x", meter_id))
-        return struct.unpack_from("!I2x6xIQ", stats)[2]
+        return struct.unpack_from("!16xQQ", stats)
 
     def copy_meter(self, template, ids):
         """Sends a METER_MOD again for each of 'ids'."""

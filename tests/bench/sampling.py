@@ -284,7 +284,7 @@ class Bench:
     def metered(self, switch):
         if switch.name not in self.written:
             return 0
-        return switch.openflow.metered_packets(1)
+        return switch.openflow.metered(1)[0]
 
     @staticmethod
     def doubt(result, case):
@@ -326,4 +326,4 @@ class Bench:
             [sys.executable, program, str(self.options.cpus.pmd), "1",
              str(int(nanoseconds))], stdout=subprocess.PIPE, check=True,
             start_new_session=True, text=True)
-        return float(done.stdout)
+        return float(done.stdout.split()[0])

@@ -74,10 +74,10 @@ def checksum(header):
     return ~total & 0xffff
 
 
-def udp_frame(i):
+def udp_frame(i, size=UDP_FRAME):
     """The frame of flow 'i'.  ECT(0), so that a band may mark it."""
     ethernet = bytes.fromhex("020000000002" "020000000001" "0800")
-    length = UDP_FRAME - len(ethernet)
+    length = size - len(ethernet)
 
     def ip(check):
         return struct.pack("!BBHHHBBHII", 0x45, 2, length, 0, 0, 64, 17,
