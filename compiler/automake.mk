@@ -28,18 +28,25 @@ libbulkhead_a_SOURCES = \
 	compiler/base/arena.h \
 	compiler/base/diag.c \
 	compiler/base/diag.h \
+	compiler/base/folder.c \
+	compiler/base/folder.h \
 	compiler/base/nearest.c \
 	compiler/base/nearest.h \
 	compiler/base/source.c \
 	compiler/base/source.h \
 	compiler/base/vec.c \
 	compiler/base/vec.h \
+	compiler/intent/authority.c \
+	compiler/intent/bindings.c \
 	compiler/intent/decode-address.c \
 	compiler/intent/decode.c \
 	compiler/intent/decode.h \
 	compiler/intent/fabric.c \
+	compiler/intent/files.c \
+	compiler/intent/files.h \
 	compiler/intent/intent.c \
 	compiler/intent/intent.h \
+	compiler/intent/join.c \
 	compiler/intent/print.c \
 	compiler/intent/selector.c \
 	compiler/intent/units.c \

@@ -26,6 +26,7 @@ ROOT = pathlib.Path(os.environ.get("srcdir")
 UNIT = "the value of a number with its unit is not a matter of its pattern"
 NAME = "a name must be looked up"
 ADDRESS = "addresses must be compared as numbers"
+FILES = "it takes the other files, or the name of this one, to see"
 ONCE = "it takes another place of the intent to see"
 TENANTS = "it takes both tenants to see"
 
@@ -97,6 +98,18 @@ NEEDS_RESOLVING = {
     "tunnel-address-twice": ONCE,
     "tunnel-without-encapsulation": ONCE,
     "two-uplinks": ONCE,
+    **dict.fromkeys([
+        "binding-member-twice", "binding-unknown-endpoint",
+        "files-address-twice", "files-binding-twice",
+        "files-bindings-hold-tenant", "files-class-twice",
+        "files-encapsulation-twice", "files-folder-unknown",
+        "files-folder-within", "files-interface-twice", "files-no-fabric",
+        "files-node-twice", "files-peering-twice", "files-service-twice",
+        "files-tenant-binds", "files-tenant-binds-mac",
+        "files-tenant-holds-binding", "files-tenant-holds-class",
+        "files-tenant-holds-none", "files-tenant-holds-tenant",
+        "files-tenant-twice"], FILES),
+    "binding-unknown-node": NAME,
     "unit-fraction": UNIT,
     "unit-overflow": UNIT,
     "uplink-unknown": NAME,
@@ -113,7 +126,24 @@ def unique(pairs):
     return dict(pairs)
 
 
+def files_of(path):
+    """The files of an intent, which is a file or a folder."""
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.rglob("*.json")
+                  if not file.name.startswith("."))
+
+
 def complaint(validator, path):
+    """Why the schema refuses a file of the intent, or None."""
+    for file in files_of(path):
+        why = complaint_of_file(validator, file)
+        if why:
+            return f"{file.name}: {why}"
+    return None
+
+
+def complaint_of_file(validator, path):
     """Why the schema refuses the file, or None."""
     try:
         intent = json.loads(path.read_text("utf-8"),
@@ -144,11 +174,15 @@ def main():
             print(f"# {problem}")
 
     for path in sorted([*ROOT.glob("examples/*.json"),
+                        *(path.parent for path
+                          in ROOT.glob("examples/*/fabric.json")),
                         *golden.glob("valid/*/intent.json"),
+                        *golden.glob("valid/*/intent"),
                         *golden.glob("plan/*/intent.json")]):
         why = complaint(validator, path)
         judge(path, why and f"the schema refuses it: {why}")
-    for path in sorted(golden.glob("invalid/*/intent.json")):
+    for path in sorted([*golden.glob("invalid/*/intent.json"),
+                        *golden.glob("invalid/*/intent")]):
         why = complaint(validator, path)
         listed = path.parent.name in NEEDS_RESOLVING
         unused.discard(path.parent.name)

@@ -217,6 +217,14 @@ compare_places(const void *a_, const void *b_)
     const struct span *a = &(*ap)->span;
     const struct span *b = &(*bp)->span;
 
+    if (a->source != b->source) {
+        int order = strcmp(a->source ? a->source->name : "",
+                           b->source ? b->source->name : "");
+
+        if (order) {
+            return order;
+        }
+    }
     if (a->start != b->start) {
         return a->start < b->start ? -1 : 1;
     }

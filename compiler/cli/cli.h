@@ -43,8 +43,9 @@ enum cli_dump {
 
 /* What the options said; NULL or 0 where they did not. */
 struct cli_options {
-    const char *intent;         /* File name; see INTENT_OPTIONAL. */
-    const char *argument;       /* What comes after it. */
+    const char *const *intent;  /* Names of its files and folders; see */
+    size_t n_intent;            /* INTENT_OPTIONAL. */
+    const char *argument;       /* What comes after them. */
     const char *node, *bridge, *db, *output, *from, *state, *opener;
     int timeout;                /* Seconds. */
     bool verbose, no_headings, help;
@@ -89,6 +90,9 @@ struct policy;
  * wrong.  Exits with EXIT_USAGE if it has no node that --node names. */
 const struct policy *cli_load_policy(const struct cli_options *,
                                      struct arena *);
+
+/* The intent as the subject of a sentence. */
+const char *cli_intent_title(const struct cli_options *);
 
 /* As cli_load_policy(), for the node. */
 struct ir_prog *cli_load_prog(const struct cli_options *, struct arena *);

@@ -16,6 +16,7 @@
 #include "backend/backend.h"
 #include "base/diag.h"
 #include "dirs.h"
+#include "intent/files.h"
 #include "intent/intent.h"
 #include "ir/ir.h"
 #include "openvswitch/dynamic-string.h"
@@ -46,6 +47,12 @@ print_diags(const struct diags *diags)
     ds_destroy(&ds);
 }
 
+const char *
+cli_intent_title(const struct cli_options *options)
+{
+    return options->n_intent == 1 ? options->intent[0] : "the intent";
+}
+
 /* Exits if the intent has no node of the name that --node says. */
 static void
 check_node(const struct policy *policy, const struct cli_options *options)
@@ -55,8 +62,8 @@ check_node(const struct policy *policy, const struct cli_options *options)
             return;
         }
     }
-    fprintf(stderr, "bulkhead: %s knows no node '%s', only:", options->intent,
-            options->node);
+    fprintf(stderr, "bulkhead: %s knows no node '%s', only:",
+            cli_intent_title(options), options->node);
     for (size_t i = 0; i < policy->intent->nodes.n; i++) {
         fprintf(stderr, " %s", policy->intent->nodes.v[i].name.s);
     }
@@ -69,24 +76,18 @@ cli_load_policy(const struct cli_options *options, struct arena *arena)
 {
     const struct policy *policy = NULL;
     const struct intent *intent;
-    const struct source *source;
-    const char *reason = source_read(arena, options->intent, &source);
+    intent_files files = VEC_INIT;
     struct diags diags;
 
-    if (reason) {
-        fprintf(stderr, "%s: error: cannot read this intent: %s\n"
-                "  remedy: name a file that is there and readable\n",
-                options->intent, reason);
-        return NULL;
-    }
-
     diags_init(&diags, arena);
-    intent = intent_parse(source, arena, &diags);
-    if (intent) {
-        policy = policy_resolve(intent, arena, &diags);
-    }
-    if (!intent) {
-        diags.unchecked = "names and conflicts";
+    if (intent_read(options->intent, options->n_intent, arena, &diags,
+                    &files)) {
+        intent = intent_parse_files(files.v, files.n, arena, &diags);
+        if (intent) {
+            policy = policy_resolve(intent, arena, &diags);
+        } else {
+            diags.unchecked = "names and conflicts";
+        }
     }
     print_diags(&diags);
     if (policy && options->node) {
@@ -188,37 +189,37 @@ cli_target(const struct cli_options *options, struct arena *arena)
 
 const struct cli_command cli_commands[] = {
     { "check", 0, cmd_check,
-      "INTENT", "say whether the intent is right, and if not, where" },
+      "INTENT...", "say whether the intent is right, and if not, where" },
     { "compile", OPTION_NODE | NODE_REQUIRED | OPTION_OUTPUT | OPTION_VERBOSE
       | OPTION_TARGET | OPTION_DUMP, cmd_compile,
-      "INTENT --node=NODE [--target=TARGET] [-o DIR] [-v] [--dump=STAGE]",
+      "INTENT... --node=NODE [--target=TARGET] [-o DIR] [-v] [--dump=STAGE]",
       "write flows.txt, meters.txt, ovs-vsctl.sh and manifest.json; for the\n"
       "      target text, policy.txt: who may reach whom" },
     { "apply", OPTION_NODE | NODE_REQUIRED | OPTION_BRIDGE | OPTION_SWITCH,
       cmd_apply,
-      "INTENT --node=NODE --bridge=BRIDGE",
+      "INTENT... --node=NODE --bridge=BRIDGE",
       "make the bridge hold the intent, in one step" },
     { "status", OPTION_NODE | NODE_REQUIRED | OPTION_BRIDGE | OPTION_SWITCH
       | OPTION_VERBOSE | OPTION_FORMAT, cmd_status,
-      "INTENT --node=NODE --bridge=BRIDGE [-v]",
+      "INTENT... --node=NODE --bridge=BRIDGE [-v]",
       "say whether the bridge holds the intent; with -v, what differs" },
     { "clear", OPTION_BRIDGE | OPTION_SWITCH | INTENT_NONE, cmd_clear,
       "--bridge=BRIDGE",
       "take Bulkhead's flows and meters off the bridge, and nothing else" },
     { "trace", OPTION_NODE | OPTION_FROM | OPTION_STATE | OPTION_FORMAT,
       cmd_trace,
-      "INTENT --from=TENANT/ENDPOINT|tunnel:NODE:VNI PACKET",
+      "INTENT... --from=TENANT/ENDPOINT|tunnel:NODE:VNI PACKET",
       "say what the intent means for a packet, and which rule decides;\n"
       "      PACKET is as in 'tcp,nw_dst=10.1.0.11,tp_dst=443', and what it\n"
       "      leaves out is filled in as the endpoint would", "a packet" },
     { "explain", OPTION_FORMAT | INTENT_OPTIONAL, cmd_explain,
-      "[INTENT] COOKIE",
+      "[INTENT...] COOKIE",
       "say what a flow's cookie means: the rule of the intent and where it\n"
       "      stands, or why packets are dropped where no rule says so",
       "a cookie" },
     { "drops", OPTION_NODE | OPTION_BRIDGE | OPTION_SWITCH | OPTION_FORMAT
       | OPTION_CSV | OPTION_VERBOSE | INTENT_OPTIONAL, cmd_drops,
-      "[INTENT --node=NODE] --bridge=BRIDGE [-v]",
+      "[INTENT... --node=NODE] --bridge=BRIDGE [-v]",
       "count what the bridge's flows and meters of Bulkhead's have dropped,\n"
       "      and why; with the intent, by which rule", NULL },
     { NULL, 0, NULL, NULL, NULL },

@@ -175,7 +175,7 @@ static int
 run(const struct cli_options *options, struct arena *arena)
 {
     struct push_target target = cli_target(options, arena);
-    struct plan plan, *named = options->intent ? &plan : NULL;
+    struct plan plan, *named = options->n_intent ? &plan : NULL;
     push_drops_vec drops;
     const char *reason;
 
@@ -194,7 +194,7 @@ run(const struct cli_options *options, struct arena *arena)
 int
 cmd_drops(const struct cli_options *options)
 {
-    if (!options->intent != !options->node) {
+    if (!options->n_intent != !options->node) {
         fputs("bulkhead: 'drops' takes an intent and --node=NODE together, "
               "or none of both\n", stderr);
         return EXIT_USAGE;

@@ -114,7 +114,8 @@ explain_rule(const struct cli_options *options, uint64_t cookie)
         fprintf(stderr, "bulkhead: %s has no rule and no peering of cookie "
                 "%#"PRIx64"; look in the version of it that was applied, for "
                 "the name makes the cookie; 'bulkhead status' tells whether "
-                "the bridge holds this one\n", options->intent, cookie);
+                "the bridge holds this one\n", cli_intent_title(options),
+                cookie);
     }
     arena_destroy(arena);
     return found ? EXIT_DONE : policy ? EXIT_USAGE : EXIT_WRONG;
@@ -147,7 +148,7 @@ cmd_explain(const struct cli_options *options)
                 "gives it no meaning; ask the version that wrote the flow\n",
                 cookie);
         return EXIT_USAGE;
-    } else if (!options->intent) {
+    } else if (!options->n_intent) {
         fprintf(stderr, "bulkhead: %#"PRIx64" is the cookie of a rule; name "
                 "the intent: bulkhead explain INTENT %s\n", cookie,
                 options->argument);

@@ -48,7 +48,7 @@ static void
 print_help(void)
 {
     puts("bulkhead: keeps the tenants of a shared AI cluster apart\n"
-         "usage: bulkhead COMMAND INTENT [OPTIONS]\n\n"
+         "usage: bulkhead COMMAND INTENT... [OPTIONS]\n\n"
          "Commands:");
     for (const struct cli_command *c = cli_commands; c->name; c++) {
         printf("  %s %s\n      %s\n", c->name, c->usage, c->help);
@@ -291,32 +291,24 @@ static void
 parse_arguments(int argc, char *argv[], const struct cli_command *command,
                 struct cli_options *options)
 {
-    int n = argc - optind;
+    size_t n = argc - optind;
     const char *argument = command->argument;
+    bool optional = command->options & INTENT_OPTIONAL;
 
     if (command->options & INTENT_NONE) {
         if (n) {
             usage_error("'%s' takes no intent", command->name);
         }
-        return;
-    } else if (command->options & INTENT_OPTIONAL && n < (argument ? 2 : 1)) {
-        if (argument && !n) {
-            usage_error("'%s' needs %s", command->name, argument);
-        }
-        options->argument = argv[optind];
-        return;
-    } else if (n < 1) {
+    } else if (!n && !optional) {
         usage_error("'%s' needs an intent", command->name);
-    }
-    options->intent = argv[optind];
-    if (argument && n < 2) {
+    } else if (!n && argument) {
+        usage_error("'%s' needs %s", command->name, argument);
+    } else if (n == 1 && argument && !optional) {
         usage_error("'%s' needs %s after the intent", command->name, argument);
-    } else if (argument && n == 2) {
-        options->argument = argv[optind + 1];
-    } else if (n > 1) {
-        usage_error("'%s' takes one intent, a single file%s%s, so far",
-                    command->name, argument ? ", and " : "",
-                    argument ? argument : "");
+    } else {
+        options->argument = argument ? argv[argc - 1] : NULL;
+        options->intent = (const char *const *) &argv[optind];
+        options->n_intent = n - (argument != NULL);
     }
 }
 

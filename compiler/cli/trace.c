@@ -44,8 +44,8 @@ find_endpoint(const struct policy *policy, const struct cli_options *options)
             nearest_try(&nearest, e->name);
         }
     }
-    fprintf(stderr, "bulkhead: %s knows no endpoint '%s'", options->intent,
-            options->from);
+    fprintf(stderr, "bulkhead: %s knows no endpoint '%s'",
+            cli_intent_title(options), options->from);
     if (nearest.best) {
         fprintf(stderr, ": did you mean '%s'?", nearest.best);
     } else if (!strchr(options->from, '/')) {
@@ -242,7 +242,8 @@ enter_tunnel(const struct policy *policy, const struct cli_options *options,
         || name[len + n]) {
         fprintf(stderr, "bulkhead: --from=tunnel:NODE:VNI and --node take "
                 "nodes of %s that have a \"tunnel_address\", as in "
-                "--from=tunnel:n2:5001 --node=n1\n", options->intent);
+                "--from=tunnel:n2:5001 --node=n1\n",
+                cli_intent_title(options));
         return false;
     } else if (eth_addr_is_zero(given->masks.dl_src)
                || eth_addr_is_zero(given->masks.dl_dst)) {

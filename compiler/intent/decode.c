@@ -39,13 +39,20 @@ wrong_type(struct decoder *d, const struct value *v, const char *wanted)
                  arena_printf(d->arena, "write %s here", wanted));
 }
 
+/* Is what stands in 's' before 'end' a name? */
 static bool
-is_name(const char *s, size_t max)
+is_name_before(const char *s, char end, size_t max)
 {
     size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz"
                       "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
 
-    return n && n <= max && !s[n] && isalnum((unsigned char) s[0]);
+    return n && n <= max && s[n] == end && isalnum((unsigned char) s[0]);
+}
+
+static bool
+is_name(const char *s, size_t max)
+{
+    return is_name_before(s, '\0', max);
 }
 
 static void
@@ -133,13 +140,42 @@ decode_object(struct decoder *d, const struct value *v, const char *what,
     return true;
 }
 
+static bool
+is_object(struct decoder *d, const struct value *v, const char *what)
+{
+    if (v && v->type != VALUE_OBJECT) {
+        wrong_type(d, v, what);
+    }
+    return v && v->type == VALUE_OBJECT;
+}
+
+bool
+decode_endpoint_map(struct decoder *d, const struct value *v,
+                    const char *what)
+{
+    if (!is_object(d, v, what)) {
+        return false;
+    }
+    for (size_t i = 0; i < v->n; i++) {
+        const char *key = v->elems[i].key;
+        const char *slash = strchr(key, '/');
+
+        if (!slash || !is_name_before(key, '/', MAX_NAME)
+            || !is_name(slash + 1, MAX_NAME)) {
+            struct diag *diag = value_key_error(d->diags, &v->elems[i],
+                                                "this is not the name of an "
+                                                "endpoint");
+            diag_remedy(d->diags, diag, "write TENANT/ENDPOINT, as in "
+                        "\"inference/frontend0\"");
+        }
+    }
+    return true;
+}
+
 bool
 decode_map(struct decoder *d, const struct value *v, const char *what)
 {
-    if (!v) {
-        return false;
-    } else if (v->type != VALUE_OBJECT) {
-        wrong_type(d, v, what);
+    if (!is_object(d, v, what)) {
         return false;
     }
     for (size_t i = 0; i < v->n; i++) {

@@ -15,11 +15,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "intent/files.h"
 #include "intent/intent.h"
 
 struct decoder {
     struct arena *arena;
     struct diags *diags;
+    const struct intent_file *file;     /* That is being decoded. */
 };
 
 /* A member that an object may have. */
@@ -38,6 +40,10 @@ bool decode_object(struct decoder *, const struct value *v, const char *what,
 /* Checks that 'v' is a map from names to values, each name well formed.  A
  * null 'v' is an empty map. */
 bool decode_map(struct decoder *, const struct value *v, const char *what);
+
+/* The same for a map from names of endpoints, TENANT/ENDPOINT. */
+bool decode_endpoint_map(struct decoder *, const struct value *v,
+                         const char *what);
 
 /* Checks that 'v' is a list.  A null 'v' is an empty list. */
 bool decode_list(struct decoder *, const struct value *v, const char *what);
@@ -94,6 +100,32 @@ void decode_way(struct decoder *, const struct value *v,
 /* A selector, or a list of alternatives. */
 void decode_selector(struct decoder *, const struct value *v,
                      bool needs_tenant, selector_vec *alternatives);
+
+/* Adds what 'root', a whole file, defines to 'intent'. */
+void decode_intent(struct decoder *, const struct value *root,
+                   struct intent *);
+
+/* Adds an error for each member of 'root', a whole file, that is not the
+ * file's to define. */
+void check_file(struct decoder *, const struct value *root);
+
+/* The same for an endpoint's. */
+void check_right_to_bind(struct decoder *, const struct value *endpoint);
+
+/* Decodes the members of 'v' that bind an endpoint. */
+void decode_binding(struct decoder *, const struct value *v,
+                    struct intent_endpoint *);
+
+/* Decodes a map of bindings, which may be null. */
+void decode_bindings(struct decoder *, const struct value *v,
+                     struct intent *);
+
+/* Gives each endpoint what its binding says. */
+void join_bindings(struct decoder *, struct intent *);
+
+/* The error that 'what' stands at 'span', of 'v', and at 'first'. */
+void decode_twice(struct decoder *, const char *what, const struct value *v,
+                  struct span span, struct span first);
 
 /* The error "'text' is not ...: reason". */
 void decode_error(struct decoder *, const struct value *v, const char *cause,

@@ -116,6 +116,22 @@ decode_node(struct decoder *d, const struct value *v,
     }
 }
 
+static void
+decode_encapsulation(struct decoder *d, const struct value *v,
+                     struct intent *intent)
+{
+    struct text text = decode_text(d, v, "encapsulation");
+
+    if (text.s && strcmp(text.s, "geneve") && strcmp(text.s, "vxlan")) {
+        decode_error(d, text.at, "this encapsulation is not known",
+                     "write \"geneve\" or \"vxlan\"");
+    } else if (text.s && intent->encapsulation.s) {
+        decode_twice(d, "the encapsulation", text.at, text.at->span,
+                     intent->encapsulation.at->span);
+    }
+    intent->encapsulation = text.s ? text : intent->encapsulation;
+}
+
 void
 decode_fabric(struct decoder *d, const struct value *v, struct intent *intent)
 {
@@ -124,14 +140,7 @@ decode_fabric(struct decoder *d, const struct value *v, struct intent *intent)
     };
 
     if (v && decode_object(d, v, "the fabric", members)) {
-        intent->encapsulation = decode_text(d, v, "encapsulation");
-        if (intent->encapsulation.s
-            && strcmp(intent->encapsulation.s, "geneve")
-            && strcmp(intent->encapsulation.s, "vxlan")) {
-            decode_error(d, intent->encapsulation.at,
-                         "this encapsulation is not known",
-                         "write \"geneve\" or \"vxlan\"");
-        }
+        decode_encapsulation(d, v, intent);
         DECODE_EACH(d, value_member(v, "nodes"), decode_map,
                     "a map of nodes", decode_node, &intent->nodes);
     }

@@ -110,14 +110,11 @@ decode_endpoint(struct decoder *d, const struct value *v,
 
     endpoint->name = decode_key(v);
     if (decode_object(d, v, "an endpoint", members)) {
+        check_right_to_bind(d, v);
         endpoint->network = decode_text(d, v, "network");
-        endpoint->node = decode_text(d, v, "node");
-        endpoint->interface = decode_interface(d, v, "interface");
-        decode_mac(d, v, "mac", &endpoint->mac_text, &endpoint->mac);
+        decode_binding(d, v, endpoint);
         decode_labels(d, value_member(v, "labels"), &endpoint->label_names,
                       &endpoint->label_values);
-        decode_addresses(d, value_member(v, "addresses"), false,
-                         &endpoint->addresses);
     }
 }
 
@@ -258,18 +255,20 @@ decode_tenant(struct decoder *d, const struct value *v,
                 "a list of rules", decode_rule, &tenant->rules);
 }
 
-static void
+void
 decode_intent(struct decoder *d, const struct value *v, struct intent *intent)
 {
+    /* Other files may have what this one does not; see join.c. */
     static const struct member members[] = {
-        { "version", true }, { "fabric", true }, { "classes", false },
-        { "services", false }, { "tenants", true }, { "peerings", false },
-        { NULL, false },
+        { "version", true }, { "fabric", false }, { "classes", false },
+        { "services", false }, { "tenants", false }, { "peerings", false },
+        { "bindings", false }, { NULL, false },
     };
 
     if (!decode_object(d, v, "an intent", members)) {
         return;
     }
+    check_file(d, v);
     decode_integer(d, v, "version", 1, 1);
     decode_fabric(d, value_member(v, "fabric"), intent);
 
@@ -281,22 +280,5 @@ decode_intent(struct decoder *d, const struct value *v, struct intent *intent)
                 "a map of tenants", decode_tenant, &intent->tenants);
     DECODE_EACH(d, value_member(v, "peerings"), decode_map,
                 "a map of peerings", decode_peering, &intent->peerings);
-}
-
-const struct intent *
-intent_parse(const struct source *source, struct arena *arena,
-             struct diags *diags)
-{
-    const struct value *v = value_parse(source, arena, diags);
-    struct decoder d = { arena, diags };
-    size_t n_errors = diags->n_errors;
-
-    if (!v) {
-        return NULL;
-    }
-
-    struct intent *intent = arena_zalloc(arena, sizeof *intent);
-    intent->root = v;
-    decode_intent(&d, v, intent);
-    return diags->n_errors == n_errors ? intent : NULL;
+    decode_bindings(d, value_member(v, "bindings"), intent);
 }

@@ -24,6 +24,7 @@
 #include "openvswitch/types.h"
 
 struct ds;
+struct intent_file;
 
 /* A name or other string and its place.  's' is NULL where it is absent. */
 struct text {
@@ -159,21 +160,31 @@ struct intent_tenant {
 };
 
 struct intent {
-    const struct value *root;   /* The whole text. */
+    VEC(const struct value *) roots;    /* The whole of each file. */
     struct text encapsulation;  /* "geneve" or "vxlan"; absent: none. */
     VEC(struct intent_node) nodes;
     VEC(struct intent_class) classes;
     VEC(struct intent_service) services;
     VEC(struct intent_tenant) tenants;
     VEC(struct intent_rule) peerings;
+    VEC(struct intent_endpoint) bindings;   /* Called "TENANT/ENDPOINT"; each
+                                             * is joined to its endpoint. */
 };
 
-/* Decodes 'source'.  Returns NULL after adding at least one error to 'diags'
- * if it is not an intent. */
+/* Decodes the 'n' files of an intent.  Returns NULL after adding at least one
+ * error to 'diags' if one of them is wrong, or all are no intent together. */
+const struct intent *intent_parse_files(const struct intent_file *, size_t n,
+                                        struct arena *, struct diags *);
+
+/* The same for one file, which may define everything. */
 const struct intent *intent_parse(const struct source *, struct arena *,
                                   struct diags *);
 
-/* Appends 'intent' as JSON, laid out in one way however it was: members in the
+/* Decodes one file of an intent, whatever there is in others. */
+const struct intent *intent_parse_part(const struct source *, struct arena *,
+                                       struct diags *);
+
+/* Appends 'intent' as JSON, all of its files as one, laid out in one way however it was: members in the
  * order of the language, and names in that of the alphabet.  Numbers, lists,
  * comments and strings are as they were written. */
 void intent_print(const struct intent *, struct ds *);

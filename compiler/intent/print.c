@@ -14,6 +14,7 @@
 #include "intent/decode.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "openvswitch/shash.h"
 #include "util.h"
 
 /* Knows no member of the language: the decoder has noted in each object what
@@ -184,11 +185,69 @@ put_value(struct printer *p, const struct value *v)
     free(sorted);
 }
 
+static struct value *merge(struct arena *, const struct value *const parts[],
+                           size_t n);
+
+/* The members 'key' of the objects 'parts' as one, if they are objects; else
+ * the first of them. */
+static struct value *
+merge_members(struct arena *arena, const struct value *const parts[],
+              size_t n, const char *key)
+{
+    const struct value **members = arena_zalloc(arena, n * sizeof *members);
+    size_t n_members = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct value *v = value_member(parts[i], key);
+
+        if (v && (!n_members || v->type == VALUE_OBJECT)) {
+            members[n_members++] = v;
+        }
+    }
+    return merge(arena, members, n_members);
+}
+
+/* What several files say in an object, as one object.  What each of them may
+ * say, such as "version" and comments, is that of the first. */
+static struct value *
+merge(struct arena *arena, const struct value *const parts[], size_t n)
+{
+    struct value *merged = arena_zalloc(arena, sizeof *merged);
+    struct shash keys = SHASH_INITIALIZER(&keys);
+    size_t n_elems = 0;
+
+    *merged = *parts[0];
+    if (n == 1 || merged->type != VALUE_OBJECT) {
+        return merged;
+    }
+    for (size_t i = 0; i < n; i++) {
+        n_elems += parts[i]->n;
+    }
+    merged->elems = arena_zalloc(arena, n_elems * sizeof *merged->elems);
+    merged->n = 0;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < parts[i]->n; j++) {
+            const char *key = parts[i]->elems[j].key;
+
+            if (shash_add_once(&keys, key, NULL)) {
+                struct value *v = &merged->elems[merged->n++];
+
+                *v = *merge_members(arena, parts + i, n - i, key);
+                v->parent = merged;
+            }
+        }
+    }
+    shash_destroy(&keys);
+    return merged;
+}
+
 void
 intent_print(const struct intent *intent, struct ds *ds)
 {
     struct printer p = { ds, ds->length, 0 };
+    struct arena *arena = arena_create();
 
-    put_value(&p, intent->root);
+    put_value(&p, merge(arena, intent->roots.v, intent->roots.n));
     ds_put_char(ds, '\n');
+    arena_destroy(arena);
 }

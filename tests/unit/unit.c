@@ -200,6 +200,7 @@ main(void)
 
     srunner_add_suite(runner, source_suite());
     srunner_add_suite(runner, diag_suite());
+    srunner_add_suite(runner, files_suite());
     srunner_add_suite(runner, units_suite());
     srunner_add_suite(runner, value_suite());
     srunner_add_suite(runner, intent_suite());

@@ -41,6 +41,7 @@ Suite *openflow_suite(void);
 Suite *conjunction_suite(void);
 Suite *plan_suite(void);
 Suite *ports_suite(void);
+Suite *files_suite(void);
 Suite *flows_suite(void);
 Suite *tunnels_suite(void);
 Suite *gcra_suite(void);
