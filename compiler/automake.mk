@@ -99,6 +99,7 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/check-doubts.c \
 	compiler/sema/check-overlay.c \
 	compiler/sema/check-peering.c \
+	compiler/sema/check-redundant.c \
 	compiler/sema/check-sums.c \
 	compiler/sema/check-uplinks.c \
 	compiler/sema/check.c \

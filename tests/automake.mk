@@ -37,6 +37,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-openflow.c \
 	tests/unit/test-pass.c \
 	tests/unit/test-plan.c \
+	tests/unit/test-redundant.c \
 	tests/unit/test-ports.c \
 	tests/unit/test-sema.c \
 	tests/unit/test-source.c \

@@ -84,10 +84,14 @@ diag_see(struct diags *diags, struct diag *d, struct span span,
 {
     va_list args;
 
-    va_start(args, format);
-    d->note.span = span;
-    d->note.text = arena_vprintf(diags->arena, format, args);
-    va_end(args);
+    if (d->n_notes < DIAG_MAX_NOTES) {
+        struct diag_note *note = &d->notes[d->n_notes++];
+
+        va_start(args, format);
+        note->span = span;
+        note->text = arena_vprintf(diags->arena, format, args);
+        va_end(args);
+    }
 }
 
 /* Is 'c' a character that a terminal would obey, or that would make a text
@@ -199,12 +203,14 @@ diag_format(struct ds *ds, const struct diag *d)
         ds_put_cstr(ds, "  remedy: ");
         put_line(ds, d->remedy);
     }
-    if (d->note.text) {
-        put_prefix(ds, &d->note.span);
+    for (size_t i = 0; i < d->n_notes; i++) {
+        const struct diag_note *note = &d->notes[i];
+
+        put_prefix(ds, &note->span);
         ds_put_cstr(ds, "note: ");
-        put_line(ds, d->note.text);
-        if (d->note.span.source) {
-            diag_put_snippet(ds, &d->note.span, '~');
+        put_line(ds, note->text);
+        if (note->span.source) {
+            diag_put_snippet(ds, &note->span, '~');
         }
     }
 }

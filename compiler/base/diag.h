@@ -35,13 +35,16 @@ struct diag_note {
     const char *text;
 };
 
+enum { DIAG_MAX_NOTES = 3 };
+
 struct diag {
     enum diag_severity severity;
     struct span span;           /* source == NULL: no place. */
     const char *pointer;        /* JSON pointer (RFC 6901) or NULL. */
     const char *cause;
     const char *remedy;         /* Or NULL. */
-    struct diag_note note;      /* note.text == NULL: none. */
+    struct diag_note notes[DIAG_MAX_NOTES];
+    size_t n_notes;
 };
 
 /* At most this many errors, and as many warnings, are kept; the others are
@@ -69,7 +72,7 @@ struct diag *diag_add(struct diags *, enum diag_severity, struct span,
                       const char *pointer, const char *cause, va_list)
     OVS_PRINTF_FORMAT(5, 0);
 
-/* Say what to do, and what else to look at. */
+/* Say what to do, and what else to look at: up to DIAG_MAX_NOTES places. */
 void diag_remedy(struct diags *, struct diag *, const char *, ...)
     OVS_PRINTF_FORMAT(3, 4);
 void diag_see(struct diags *, struct diag *, struct span, const char *, ...)

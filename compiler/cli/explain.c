@@ -70,7 +70,7 @@ static void
 print_snippet(const struct policy_rule *rule)
 {
     struct ds ds = DS_EMPTY_INITIALIZER;
-    struct span span = show_rule_span(rule);
+    struct span span = policy_rule_span(rule);
 
     diag_put_snippet(&ds, &span, '^');
     fputs(ds_cstr(&ds), stdout);

@@ -42,19 +42,11 @@ show_json(struct json *json)
     json_destroy(json);
 }
 
-struct span
-show_rule_span(const struct policy_rule *rule)
-{
-    /* A string, or the key of a tenant or a peering. */
-    return (rule->at->type == VALUE_OBJECT ? rule->at->key_span
-            : rule->at->span);
-}
-
 struct json *
 show_rule_place_json(const struct policy_rule *rule)
 {
     struct arena *arena = arena_create();
-    struct span span = show_rule_span(rule);
+    struct span span = policy_rule_span(rule);
     struct source_pos pos = source_pos(span.source, span.start);
     struct json *place = json_object_create();
 
@@ -96,7 +88,7 @@ void
 show_rule_place(const struct policy_rule *rule)
 {
     struct ds ds = DS_EMPTY_INITIALIZER;
-    struct span span = show_rule_span(rule);
+    struct span span = policy_rule_span(rule);
 
     diag_put_place(&ds, &span);
     fputs(ds_cstr(&ds), stdout);

@@ -23,9 +23,6 @@ void show_put_number(struct json *object, const char *key, uint64_t value);
 /* Prints 'json' in a line, and destroys it. */
 void show_json(struct json *);
 
-/* Where the name of 'rule' stands. */
-struct span show_rule_span(const struct policy_rule *);
-
 /* "rule 'a/web'". */
 void show_rule(const struct policy_rule *);
 

@@ -86,28 +86,19 @@ rules_intersect(const struct policy_rule *a, const struct policy_rule *b)
                                        &b->to, &b->from))));
 }
 
-/* May rules 'a' and 'b', which allow, have endpoints in common?  Rules of one
- * tenant, and peerings, stand together: policy->rules is sorted by name. */
-static bool
-same_scope(const struct policy_rule *a, const struct policy_rule *b)
-{
-    return (a->kind == RULE_PEERING || b->kind == RULE_PEERING
-            ? a->kind == b->kind
-            : a->from_tenants.v[0] == b->from_tenants.v[0]);
-}
-
 static void
 check_class(const struct policy_rule *a, const struct policy_rule *b,
             struct diags *diags)
 {
     if (a->class != b->class && rules_intersect(a, b)) {
-        struct diag *d = value_error(diags, b->at,
-                                     "this allows packets that rule '%s' "
-                                     "allows with another class", a->name);
+        struct diag *d = diag_error(diags, policy_rule_span(b),
+                                    value_pointer(b->at, diags->arena),
+                                    "this allows packets that rule '%s' "
+                                    "allows with another class", a->name);
         diag_remedy(diags, d, "give both the same class, or make them match "
                     "different packets (RoCEv2, and so 'any service', "
                     "matches both ways)");
-        diag_see(diags, d, a->at->span, "the other rule");
+        diag_see(diags, d, policy_rule_span(a), "the other rule");
     }
 }
 
@@ -126,9 +117,10 @@ check_classes(const struct policy *policy, struct arena *arena,
             *vec_push(arena, &allows) = rule;
         }
     }
+    /* Rules of one tenant, and peerings, stand together. */
     for (size_t i = 0; i < allows.n; i++) {
         for (size_t j = i + 1;
-             j < allows.n && same_scope(allows.v[i], allows.v[j]); j++) {
+             j < allows.n && allows.v[i]->tenant == allows.v[j]->tenant; j++) {
             check_class(allows.v[i], allows.v[j], diags);
         }
     }
@@ -196,5 +188,6 @@ policy_check(const struct policy *policy, struct arena *arena,
     check_ids(policy, arena, diags);
     if (diags->n_errors == n_errors) {
         check_doubts(policy, diags);
+        check_redundant(policy, diags);
     }
 }

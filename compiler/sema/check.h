@@ -64,6 +64,9 @@ bool selector_matches(const struct intent_selector *,
 /* Warns of what may be meant otherwise, in a policy that is right. */
 void check_doubts(const struct policy *, struct diags *);
 
+/* Warns, in a policy that is right, of rules that change nothing. */
+void check_redundant(const struct policy *, struct diags *);
+
 /* Is 'ip' an address of 'subnet'? */
 bool subnet_holds(const struct address *subnet, const struct in6_addr *ip);
 

@@ -214,18 +214,20 @@ add_tenant(struct resolver *r, const struct intent_tenant *intent)
 }
 
 static struct policy_rule *
-add_rule(struct resolver *r, enum rule_kind kind, const char *tenant,
-         const char *name, const struct value *at)
+add_rule(struct resolver *r, enum rule_kind kind,
+         const struct policy_tenant *tenant, const char *name,
+         const struct value *at)
 {
     struct policy_rule *rule = arena_zalloc(r->arena, sizeof *rule);
 
     rule->kind = kind;
     rule->name = (kind == RULE_PEERING
                   ? arena_printf(r->arena, "peering:%s", name)
-                  : arena_printf(r->arena, "%s/%s", tenant, name));
+                  : arena_printf(r->arena, "%s/%s", tenant->name, name));
     rule->id = ident(kind == RULE_PEERING ? "peering" : "rule",
                      rule->name, 48);
     rule->at = at;
+    rule->tenant = tenant;
     *vec_push(r->arena, &r->policy->rules) = rule;
     return rule;
 }
@@ -236,9 +238,8 @@ add_intent_rule(struct resolver *r, const struct intent_rule *intent,
 {
     enum rule_kind kind = (!tenant ? RULE_PEERING
                            : intent->deny ? RULE_DENY : RULE_ALLOW);
-    struct policy_rule *rule = add_rule(r, kind,
-                                        tenant ? tenant->name : NULL,
-                                        intent->name.s, intent->name.at);
+    struct policy_rule *rule = add_rule(r, kind, tenant, intent->name.s,
+                                        intent->name.at);
 
     if (tenant) {
         check_authority(r, intent, tenant);
@@ -263,8 +264,7 @@ static void
 add_default_rule(struct resolver *r, const struct policy_tenant *tenant)
 {
     /* The name cannot be a rule's: those begin with a letter or digit. */
-    struct policy_rule *rule = add_rule(r, RULE_DEFAULT, tenant->name,
-                                        "(default)",
+    struct policy_rule *rule = add_rule(r, RULE_DEFAULT, tenant, "(default)",
                                         tenant->intent->name.at);
 
     for (size_t i = 0; i < tenant->endpoints.n; i++) {
@@ -309,6 +309,14 @@ resolve_all(struct resolver *r, const struct intent *intent)
         add_intent_rule(r, &intent->peerings.v[i], NULL);
     }
     SORT_BY_NAME(&policy->rules, rule);
+}
+
+struct span
+policy_rule_span(const struct policy_rule *rule)
+{
+    /* A string, or the key of a tenant or a peering. */
+    return (rule->at->type == VALUE_OBJECT ? rule->at->key_span
+            : rule->at->span);
 }
 
 const struct policy *

@@ -82,6 +82,7 @@ struct policy_rule {
     enum rule_kind kind;
     const char *name;           /* "TENANT/RULE" or "peering:NAME". */
     const struct value *at;
+    const struct policy_tenant *tenant;     /* Whose; NULL: the operator's. */
     endpoint_vec from, to;      /* Sorted by index, no endpoint twice. */
     tenant_vec from_tenants, to_tenants;    /* That a peering's sides name. */
     const struct policy_service *service;   /* NULL: any. */
@@ -95,6 +96,9 @@ struct policy {
     VEC(struct policy_tenant *) tenants;    /* Sorted by name. */
     VEC(struct policy_rule *) rules;        /* Sorted by name. */
 };
+
+/* Where the name of a rule stands, or the key that is the name. */
+struct span policy_rule_span(const struct policy_rule *);
 
 /* Resolves and checks 'intent'.  Returns NULL after adding at least one error
  * to 'diags' if it contradicts itself or names what does not exist. */

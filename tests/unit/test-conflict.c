@@ -124,8 +124,8 @@ START_TEST(test_classes)
     wrong(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("low")),
                     RULE("s", LEFT, "{}", ", 'class': 'best-effort'")), cause,
           place);
-    fine(TWO_RULES(RULE("r", LEFT, RIGHT, ", 'service': 'low'"),
-                   RULE("s", LEFT, "{}", ", 'class': 'best-effort'")));
+    taken(TWO_RULES(RULE("r", LEFT, RIGHT, ", 'service': 'low'"),
+                    RULE("s", LEFT, "{}", ", 'class': 'best-effort'")));
 
     /* RoCEv2 and "any service" match both ways, ports only one. */
     wrong(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("rocev2")),
@@ -133,24 +133,24 @@ START_TEST(test_classes)
     wrong(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("rocev2")),
                     RULE("s", RIGHT, LEFT, ", 'class': 'silver'")), cause,
           place);
-    fine(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("low")),
-                   RULE("s", RIGHT, LEFT, ", 'class': 'silver'")));
+    taken(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("low")),
+                    RULE("s", RIGHT, LEFT, ", 'class': 'silver'")));
     /* Nobody sends to itself. */
-    fine(TWO_RULES(RULE("r", LEFT, LEFT, GOLD("low")),
-                   RULE("s", LEFT, "{}", SILVER("low"))));
+    taken(TWO_RULES(RULE("r", LEFT, LEFT, GOLD("low")),
+                    RULE("s", LEFT, "{}", SILVER("low"))));
 
-    fine(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("low")),
-                   RULE("s", LEFT, RIGHT, GOLD("mid"))));
-    fine(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("low")),
-                   RULE("s", LEFT, RIGHT, SILVER("high"))));
-    fine(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("low")),
-                   RULE("s", LEFT, RIGHT, SILVER("udp"))));
-    fine(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("low")),
-                   RULE("s", RIGHT, LEFT, SILVER("low"))));
+    taken(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("low")),
+                    RULE("s", LEFT, RIGHT, GOLD("mid"))));
+    taken(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("low")),
+                    RULE("s", LEFT, RIGHT, SILVER("high"))));
+    taken(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("low")),
+                    RULE("s", LEFT, RIGHT, SILVER("udp"))));
+    taken(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("low")),
+                    RULE("s", RIGHT, LEFT, SILVER("low"))));
     /* A deny has no class to contradict. */
-    fine(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("low")),
-                   RULE("s", LEFT, RIGHT, ", 'service': 'low',"
-                        "'action': 'deny'")));
+    taken(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("low")),
+                    RULE("s", LEFT, RIGHT, ", 'service': 'low',"
+                         "'action': 'deny'")));
 }
 END_TEST
 

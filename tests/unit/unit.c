@@ -90,7 +90,7 @@ unit_emit(struct unit *u, const char *node)
     if (u->intent) {
         u->policy = policy_resolve(u->intent, u->arena, &u->diags);
     }
-    ck_assert_msg(u->policy && !u->diags.list.n, "%s", unit_diags(u));
+    ck_assert_msg(u->policy && !u->diags.n_errors, "%s", unit_diags(u));
     unit_build(u, node);
 }
 
@@ -206,6 +206,7 @@ main(void)
     srunner_add_suite(runner, intent_suite());
     srunner_add_suite(runner, sema_suite());
     srunner_add_suite(runner, conflict_suite());
+    srunner_add_suite(runner, redundant_suite());
     srunner_add_suite(runner, meaning_suite());
     srunner_add_suite(runner, ir_suite());
     srunner_add_suite(runner, pass_suite());

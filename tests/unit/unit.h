@@ -33,6 +33,7 @@ Suite *value_suite(void);
 Suite *intent_suite(void);
 Suite *sema_suite(void);
 Suite *conflict_suite(void);
+Suite *redundant_suite(void);
 Suite *meaning_suite(void);
 Suite *ir_suite(void);
 Suite *pass_suite(void);
