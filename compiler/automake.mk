@@ -28,6 +28,8 @@ libbulkhead_a_SOURCES = \
 	compiler/base/arena.h \
 	compiler/base/diag.c \
 	compiler/base/diag.h \
+	compiler/base/file.c \
+	compiler/base/file.h \
 	compiler/base/folder.c \
 	compiler/base/folder.h \
 	compiler/base/nearest.c \

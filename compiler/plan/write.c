@@ -9,14 +9,12 @@
 #include "plan/plan.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "util.h"
@@ -207,35 +205,6 @@ format_manifest(const struct plan *plan, struct ds *ds)
     json_destroy(manifest);
 }
 
-/* Writes 'contents' to 'path' by way of a new file beside it. */
-static const char *
-write_file(const struct plan *plan, const char *path,
-           const struct ds *contents)
-{
-    const char *new = arena_printf(plan->arena, "%s.new", path);
-    bool ok;
-
-    /* Never through a link that somebody has put there. */
-    unlink(new);
-    int fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
-    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (!file) {
-        return arena_printf(plan->arena, "cannot write %s: %s", path,
-                            ovs_strerror(errno));
-    }
-    ok = fwrite(contents->string, 1, contents->length, file)
-        == contents->length;
-    /* fclose() is where a full disk may show. */
-    ok = !fclose(file) && ok;
-    if (!ok || rename(new, path)) {
-        const char *error = arena_printf(plan->arena, "cannot write %s: %s",
-                                         path, ovs_strerror(errno));
-        unlink(new);
-        return error;
-    }
-    return NULL;
-}
-
 static void
 format_policy(const struct plan *plan, struct ds *ds)
 {
@@ -282,8 +251,10 @@ plan_write(const struct plan *plan, const char *dir)
         }
         files[i].format(plan, &ds);
         ds_cstr(&ds);
-        error = write_file(plan, arena_printf(plan->arena, "%s/%s", dir,
-                                              files[i].name), &ds);
+        error = file_replace(plan->arena,
+                             arena_printf(plan->arena, "%s/%s", dir,
+                                          files[i].name),
+                             ds.string, ds.length, 0666);
         ds_destroy(&ds);
         if (error) {
             return error;

@@ -1,0 +1,35 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef BASE_FILE_H
+#define BASE_FILE_H 1
+
+/* Files that are there as a whole or not at all, also after a crash: a new
+ * one is written beside the old, which it then replaces.
+ *
+ * All return NULL, or a reason in the arena. */
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+
+/* Writes 'len' bytes to PATH.new and waits until they are on the disk.  When
+ * that fails, nothing of it stays. */
+const char *file_prepare(struct arena *, const char *path, const void *data,
+                         size_t len, mode_t);
+
+/* Makes PATH.new, which is complete, PATH. */
+const char *file_install(struct arena *, const char *path);
+
+/* Both. */
+const char *file_replace(struct arena *, const char *path, const void *data,
+                         size_t len, mode_t);
+
+/* Takes back file_prepare(). */
+void file_abandon(struct arena *, const char *path);
+
+#endif /* base/file.h */
