@@ -77,6 +77,8 @@ libbulkhead_a_SOURCES = \
 	compiler/plan/diff.c \
 	compiler/plan/plan.c \
 	compiler/plan/plan.h \
+	compiler/plan/record.c \
+	compiler/plan/record.h \
 	compiler/plan/tunnel.c \
 	compiler/plan/write.c \
 	compiler/push/changes.c \

@@ -49,7 +49,7 @@ number_ports(void)
 
 START_TEST(test_every_flow_parses)
 {
-    const struct source *source = unit_example(u.arena);
+    const struct source *source = unit_example(u.arena, "ai-cluster");
 
     unit_compile_raw(&u, source->text, source->len, "gpu-node-1");
     number_ports();

@@ -28,7 +28,7 @@ START_TEST(test_example)
     struct unit u;
 
     unit_init(&u);
-    u.source = unit_example(u.arena);
+    u.source = unit_example(u.arena, "ai-cluster");
     u.intent = intent_parse(u.source, u.arena, &u.diags);
     ck_assert_msg(u.intent && !u.diags.list.n, "%s", unit_diags(&u));
     ck_assert_uint_eq(u.intent->nodes.n, 1);

@@ -307,7 +307,8 @@ START_TEST(test_order_never_matters)
     }
 
     unit_init(&example);
-    const struct source *source = unit_example(example.arena);
+    const struct source *source = unit_example(example.arena,
+                                               "ai-cluster");
     unit_compile_raw(&example, source->text, source->len, "gpu-node-1");
     text = unit_plan_text(&example);
     v = value_parse(source, example.arena, &example.diags);

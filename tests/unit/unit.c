@@ -179,11 +179,11 @@ unit_rule(const struct unit *u, const char *name)
 }
 
 const struct source *
-unit_example(struct arena *arena)
+unit_example(struct arena *arena, const char *name)
 {
     const char *srcdir = getenv("srcdir");
-    const char *path = arena_printf(arena, "%s/examples/ai-cluster.json",
-                                    srcdir ? srcdir : ".");
+    const char *path = arena_printf(arena, "%s/examples/%s.json",
+                                    srcdir ? srcdir : ".", name);
     const struct source *source;
     const char *error = source_read(arena, path, &source);
 
@@ -214,6 +214,7 @@ main(void)
     srunner_add_suite(runner, openflow_suite());
     srunner_add_suite(runner, conjunction_suite());
     srunner_add_suite(runner, plan_suite());
+    srunner_add_suite(runner, record_suite());
     srunner_add_suite(runner, ports_suite());
     srunner_add_suite(runner, flows_suite());
     srunner_add_suite(runner, tunnels_suite());

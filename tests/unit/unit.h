@@ -41,6 +41,7 @@ Suite *backend_suite(void);
 Suite *openflow_suite(void);
 Suite *conjunction_suite(void);
 Suite *plan_suite(void);
+Suite *record_suite(void);
 Suite *ports_suite(void);
 Suite *files_suite(void);
 Suite *flows_suite(void);
@@ -108,8 +109,8 @@ const char *unit_lot(struct arena *, unsigned int seed);
 /* The rule of this name, such as "a/r"; fails the test if it is not there. */
 const struct policy_rule *unit_rule(const struct unit *, const char *name);
 
-/* Reads examples/ai-cluster.json. */
-const struct source *unit_example(struct arena *);
+/* Reads examples/NAME.json. */
+const struct source *unit_example(struct arena *, const char *name);
 
 /* The pieces of an intent.  FABRIC has the nodes "n1" and "n2". */
 #define UPLINK "{'interface': 'p0', 'rate': '100Gbps', 'burst': '256KiB'}"

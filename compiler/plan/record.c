@@ -1,0 +1,423 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "plan/record.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "openvswitch/shash.h"
+#include "sema/ident.h"
+#include "sha1.h"
+#include "util.h"
+
+#define MAGIC "bulkhead-plan 1 "
+
+/* How a member of a structure is written. */
+enum kind {
+    TEXT,                       /* A string... */
+    TEXT_OR_NULL,               /* ...or null. */
+    FLAG,
+    NUMBER_8, NUMBER_16, NUMBER_32, NUMBER_64,
+    COOKIE,                     /* In hexadecimal: JSON has no 64 bits. */
+};
+
+struct member {
+    size_t offset;
+    enum kind kind;
+};
+
+/* A structure is an array of its members; what is listed here is what is
+ * written and read. */
+enum { MAX_MEMBERS = 12 };
+struct shape {
+    size_t size, n;
+    struct member members[MAX_MEMBERS];
+};
+
+#define MEMBER(TYPE, NAME, KIND) { offsetof(struct TYPE, NAME), KIND }
+
+static const struct shape flow_shape = {
+    sizeof(struct plan_flow), 5, {
+        MEMBER(plan_flow, table, NUMBER_8),
+        MEMBER(plan_flow, priority, NUMBER_16),
+        MEMBER(plan_flow, cookie, COOKIE),
+        MEMBER(plan_flow, match, TEXT),
+        MEMBER(plan_flow, actions, TEXT),
+    },
+};
+
+static const struct shape meter_shape = {
+    sizeof(struct plan_meter), 12, {
+        MEMBER(plan_meter, id, NUMBER_32),
+        MEMBER(plan_meter, name, TEXT),
+        MEMBER(plan_meter, uplink, TEXT_OR_NULL),
+        MEMBER(plan_meter, packets, FLAG),
+        MEMBER(plan_meter, rate, NUMBER_64),
+        MEMBER(plan_meter, burst, NUMBER_32),
+        MEMBER(plan_meter, microburst, FLAG),
+        MEMBER(plan_meter, ecn, FLAG),
+        MEMBER(plan_meter, mark, NUMBER_32),
+        MEMBER(plan_meter, depth, NUMBER_32),
+        MEMBER(plan_meter, limit, NUMBER_32),
+        MEMBER(plan_meter, tag, NUMBER_32),
+    },
+};
+
+static const struct shape cookie_shape = {
+    sizeof(struct plan_cookie), 4, {
+        MEMBER(plan_cookie, cookie, COOKIE),
+        MEMBER(plan_cookie, kind, TEXT),
+        MEMBER(plan_cookie, name, TEXT),
+        MEMBER(plan_cookie, text, TEXT),
+    },
+};
+
+static const struct shape number_shape = {
+    sizeof(struct plan_number), 3, {
+        MEMBER(plan_number, name, TEXT),
+        MEMBER(plan_number, number, NUMBER_32),
+        MEMBER(plan_number, zone, NUMBER_16),
+    },
+};
+
+static const struct shape network_shape = {
+    sizeof(struct plan_network), 3, {
+        MEMBER(plan_network, name, TEXT),
+        MEMBER(plan_network, vni, NUMBER_32),
+        MEMBER(plan_network, mtu, NUMBER_16),
+    },
+};
+
+static const struct shape name_shape = {
+    sizeof(const char *), 1, { { 0, TEXT } },
+};
+
+static const struct shape plan_shape = {
+    sizeof(struct plan), 4, {
+        MEMBER(plan, node, TEXT),
+        MEMBER(plan, target, TEXT),
+        MEMBER(plan, tunnel.type, TEXT_OR_NULL),
+        MEMBER(plan, tunnel.local_ip, TEXT_OR_NULL),
+    },
+};
+
+static const struct shape record_shape = {
+    sizeof(struct plan_record), 7, {
+        MEMBER(plan_record, bridge, TEXT),
+        MEMBER(plan_record, generation, NUMBER_64),
+        MEMBER(plan_record, time, TEXT),
+        MEMBER(plan_record, intent, TEXT_OR_NULL),
+        MEMBER(plan_record, file, TEXT_OR_NULL),
+        MEMBER(plan_record, partial, FLAG),
+        MEMBER(plan_record, held, TEXT_OR_NULL),
+    },
+};
+
+/* The lists of a plan. */
+static const struct {
+    const char *name;
+    size_t offset;
+    const struct shape *shape;
+} lists[] = {
+    { "flows", offsetof(struct plan, flows), &flow_shape },
+    { "meters", offsetof(struct plan, meters), &meter_shape },
+    { "cookies", offsetof(struct plan, cookies), &cookie_shape },
+    { "ports", offsetof(struct plan, ports), &name_shape },
+    { "tenants", offsetof(struct plan, tenants), &number_shape },
+    { "endpoints", offsetof(struct plan, endpoints), &number_shape },
+    { "networks", offsetof(struct plan, networks), &network_shape },
+    { "by_tunnel", offsetof(struct plan, by_tunnel), &name_shape },
+    { "elsewhere", offsetof(struct plan, elsewhere), &name_shape },
+    { "unbound", offsetof(struct plan, unbound), &name_shape },
+};
+
+/* Any VEC(). */
+typedef VEC(char) any_vec;
+
+static const any_vec *
+list_of(const struct plan *plan, size_t i)
+{
+    const void *list = (const char *) plan + lists[i].offset;
+
+    return list;
+}
+
+static struct json *
+member_to_json(const void *p, enum kind kind)
+{
+    const char *const *text = p;
+
+    switch (kind) {
+    case TEXT:
+    case TEXT_OR_NULL:
+        return *text ? json_string_create(*text) : json_null_create();
+    case FLAG: return json_boolean_create(*(const bool *) p);
+    case NUMBER_8: return json_integer_create(*(const uint8_t *) p);
+    case NUMBER_16: return json_integer_create(*(const uint16_t *) p);
+    case NUMBER_32: return json_integer_create(*(const uint32_t *) p);
+    case NUMBER_64: return json_integer_create(*(const uint64_t *) p);
+    case COOKIE: break;
+    }
+    return json_string_create_nocopy(xasprintf("%#"PRIx64,
+                                               *(const uint64_t *) p));
+}
+
+static struct json *
+shape_to_json(const void *p, const struct shape *shape)
+{
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; i < shape->n; i++) {
+        json_array_add(array, member_to_json(
+            (const char *) p + shape->members[i].offset,
+            shape->members[i].kind));
+    }
+    return array;
+}
+
+static struct json *
+list_to_json(const any_vec *list, const struct shape *shape)
+{
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; i < list->n; i++) {
+        json_array_add(array, shape_to_json(list->v + i * shape->size,
+                                            shape));
+    }
+    return array;
+}
+
+bool
+plan_record_is(const char *text, size_t len)
+{
+    return len >= strlen(MAGIC) && !memcmp(text, MAGIC, strlen(MAGIC));
+}
+
+const char *
+plan_hash(struct arena *arena, const void *data, size_t len)
+{
+    char hex[SHA1_HEX_DIGEST_LEN + 1];
+    uint8_t digest[SHA1_DIGEST_SIZE];
+
+    sha1_bytes(data, len, digest);
+    sha1_to_hex(digest, hex);
+    return arena_strdup(arena, hex);
+}
+
+const char *
+plan_record_now(struct arena *arena)
+{
+    char s[sizeof "9999-12-31T23:59:59Z"];
+    time_t now = time(NULL);
+    struct tm tm;
+
+    gmtime_r(&now, &tm);
+    strftime(s, sizeof s, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    return arena_strdup(arena, s);
+}
+
+void
+plan_record_format(const struct plan_record *record, struct ds *ds)
+{
+    const struct plan *plan = record->plan;
+    struct json *object = json_object_create();
+    char hex[SHA1_HEX_DIGEST_LEN + 1];
+    uint8_t digest[SHA1_DIGEST_SIZE];
+    char *body;
+
+    json_object_put(object, "record", shape_to_json(record, &record_shape));
+    json_object_put(object, "plan", shape_to_json(plan, &plan_shape));
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        json_object_put(object, lists[i].name,
+                        list_to_json(list_of(plan, i), lists[i].shape));
+    }
+    body = json_to_string(object, JSSF_SORT);
+    json_destroy(object);
+    sha1_bytes(body, strlen(body), digest);
+    sha1_to_hex(digest, hex);
+    ds_put_format(ds, MAGIC "%s\n%s", hex, body);
+    free(body);
+}
+
+static const struct json *
+find(const struct json *object, const char *name)
+{
+    return (object->type == JSON_OBJECT
+            ? shash_find_data(object->object, name) : NULL);
+}
+
+/* Each reads a member and returns false if it is none of its kind. */
+static bool
+read_number(const struct json *json, uint64_t max, uint64_t *number)
+{
+    if (json->type != JSON_INTEGER || json->integer < 0
+        || (uint64_t) json->integer > max) {
+        return false;
+    }
+    *number = json->integer;
+    return true;
+}
+
+static bool
+read_text(const struct json *json, bool or_null, struct arena *arena,
+          const char **text)
+{
+    if (json->type != JSON_STRING) {
+        return or_null && json->type == JSON_NULL;
+    }
+    *text = arena_strdup(arena, json_string(json));
+    return true;
+}
+
+static bool
+read_cookie(const struct json *json, uint64_t *cookie)
+{
+    unsigned long long int n = 0;
+    bool ok = (json->type == JSON_STRING
+               && str_to_ullong(json_string(json), 16, &n));
+
+    *cookie = n;
+    return ok;
+}
+
+static bool
+read_member(const struct json *json, enum kind kind, struct arena *arena,
+            void *p)
+{
+    uint64_t n = 0;
+    bool ok = true;
+
+    switch (kind) {
+    case TEXT:
+    case TEXT_OR_NULL:
+        return read_text(json, kind == TEXT_OR_NULL, arena, p);
+    case FLAG:
+        *(bool *) p = json->type == JSON_TRUE;
+        return json->type == JSON_TRUE || json->type == JSON_FALSE;
+    case NUMBER_8:
+        ok = read_number(json, UINT8_MAX, &n);
+        *(uint8_t *) p = n;
+        break;
+    case NUMBER_16:
+        ok = read_number(json, UINT16_MAX, &n);
+        *(uint16_t *) p = n;
+        break;
+    case NUMBER_32:
+        ok = read_number(json, UINT32_MAX, &n);
+        *(uint32_t *) p = n;
+        break;
+    case NUMBER_64:
+        ok = read_number(json, INT64_MAX, &n);
+        *(uint64_t *) p = n;
+        break;
+    case COOKIE:
+        return read_cookie(json, p);
+    }
+    return ok;
+}
+
+static bool
+read_shape(const struct json *json, const struct shape *shape,
+           struct arena *arena, void *p)
+{
+    if (!json || json->type != JSON_ARRAY || json->array.n != shape->n) {
+        return false;
+    }
+    for (size_t i = 0; i < shape->n; i++) {
+        if (!read_member(json->array.elems[i], shape->members[i].kind, arena,
+                         (char *) p + shape->members[i].offset)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+read_list(const struct json *json, const struct shape *shape,
+          struct arena *arena, any_vec *list)
+{
+    size_t n = json && json->type == JSON_ARRAY ? json->array.n : 0;
+
+    list->v = arena_zalloc(arena, n * shape->size);
+    list->n = list->allocated = n;
+    for (size_t i = 0; i < n; i++) {
+        if (!read_shape(json->array.elems[i], shape, arena,
+                        list->v + i * shape->size)) {
+            return false;
+        }
+    }
+    return json && json->type == JSON_ARRAY;
+}
+
+/* Holds what every plan does, and what push takes for granted? */
+static bool
+is_plan(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->flows.n; i++) {
+        const struct plan_flow *flow = &plan->flows.v[i];
+
+        if ((flow->cookie & COOKIE_MARK_MASK) != COOKIE_MARK
+            || (i && plan_compare_flows(flow - 1, flow) >= 0)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < plan->meters.n; i++) {
+        if (!plan_meter_is_ours(plan->meters.v[i].id)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+read_record(const struct json *json, struct arena *arena,
+            struct plan_record *record)
+{
+    struct plan *plan = arena_zalloc(arena, sizeof *plan);
+    bool ok = (read_shape(find(json, "record"), &record_shape, arena, record)
+               && read_shape(find(json, "plan"), &plan_shape, arena, plan));
+
+    for (size_t i = 0; ok && i < ARRAY_SIZE(lists); i++) {
+        void *list = (char *) plan + lists[i].offset;
+
+        ok = read_list(find(json, lists[i].name), lists[i].shape, arena,
+                       list);
+    }
+    plan->arena = arena;
+    record->plan = plan;
+    return ok && is_plan(plan);
+}
+
+const char *
+plan_record_parse(const char *text, size_t len, struct arena *arena,
+                  struct plan_record *record)
+{
+    const size_t head = strlen(MAGIC) + SHA1_HEX_DIGEST_LEN + 1;
+    struct json *json;
+    bool ok;
+
+    memset(record, 0, sizeof *record);
+    if (!plan_record_is(text, len)) {
+        return "is no plan that this version of Bulkhead has written";
+    } else if (len < head || text[head - 1] != '\n'
+               || memchr(text, '\0', len)
+               || memcmp(text + strlen(MAGIC),
+                         plan_hash(arena, text + head, len - head),
+                         SHA1_HEX_DIGEST_LEN)) {
+        return "is cut short or has been changed";
+    }
+    json = json_from_string(arena_strndup(arena, text + head, len - head));
+    ok = read_record(json, arena, record);
+    json_destroy(json);
+    return ok ? NULL : "is no plan that this version of Bulkhead has written";
+}

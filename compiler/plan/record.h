@@ -1,0 +1,60 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef PLAN_RECORD_H
+#define PLAN_RECORD_H 1
+
+/* A plan with all that belongs to it, as one text: what "plan -o" saves, and
+ * what the node keeps of the plans that were applied.
+ *
+ * The first line has the version of the form and the SHA-1 of the rest, which
+ * is JSON.  So what was cut short, damaged or written by another program is
+ * never taken for a plan.  The hash is no signature: who may write the file
+ * may write another plan. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "plan/plan.h"
+
+struct ds;
+
+VEC_TYPEDEF(generation_vec, uint64_t);
+
+/* SHA-1s are in hexadecimal. */
+struct plan_record {
+    const char *bridge;
+    uint64_t generation;        /* Of the plan; of one that is only saved, that
+                                 * of the bridge when it was made. */
+    const char *time;           /* When it was applied or saved, ISO 8601. */
+    const char *intent;         /* SHA-1 of intent_print(); NULL: of none. */
+    const char *file;           /* The intent's, absolute; or NULL. */
+    bool partial;               /* Made with --partial. */
+    const char *held;           /* What the bridge held (push_diff.held) when
+                                 * the plan was saved; else NULL. */
+    const struct plan *plan;
+};
+
+/* Begins 'text' as a record does? */
+bool plan_record_is(const char *text, size_t len);
+
+void plan_record_format(const struct plan_record *, struct ds *);
+
+/* Everything is copied to the arena.  Returns NULL, or a reason that begins
+ * with a verb: "is cut short". */
+const char *plan_record_parse(const char *text, size_t len, struct arena *,
+                              struct plan_record *);
+
+/* Copies the time of now, as 'time' has it. */
+const char *plan_record_now(struct arena *);
+
+/* The SHA-1 of 'len' bytes. */
+const char *plan_hash(struct arena *, const void *, size_t len);
+
+#endif /* plan/record.h */

@@ -1,0 +1,190 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "plan/record.h"
+
+#include <string.h>
+
+#include "openvswitch/dynamic-string.h"
+#include "unit.h"
+#include "util.h"
+
+/* Plans on file: nothing is lost, and what is not whole is no plan. */
+
+static struct unit u;
+static struct plan_record record;
+static struct ds text;
+
+static const char *const examples[] = { "ai-cluster", "multi-rail", "rack" };
+
+/* Formats the plan of a node of an example. */
+static void
+format(const char *example)
+{
+    const struct source *source;
+
+    unit_init(&u);
+    source = unit_example(u.arena, example);
+    unit_compile_raw(&u, source->text, source->len, "gpu-node-1");
+    record = (struct plan_record) {
+        .bridge = "br0", .generation = 7, .time = plan_record_now(u.arena),
+        .intent = plan_hash(u.arena, "x", 1), .file = "/x/y.json",
+        .partial = true, .held = plan_hash(u.arena, "y", 1), .plan = &u.plan,
+    };
+    ds_init(&text);
+    plan_record_format(&record, &text);
+}
+
+static void
+setup(void)
+{
+    format(examples[0]);
+}
+
+static void
+teardown(void)
+{
+    ds_destroy(&text);
+    unit_destroy(&u);
+}
+
+static const char *
+plan_text(const struct plan *plan)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const char *s;
+
+    plan_print(plan, &ds);
+    s = arena_strdup(u.arena, ds_cstr(&ds));
+    ds_destroy(&ds);
+    return s;
+}
+
+static const char *
+parse(const char *s, size_t len, struct plan_record *parsed)
+{
+    return plan_record_parse(s, len, u.arena, parsed);
+}
+
+START_TEST(test_round)
+{
+    struct plan_record parsed;
+    struct ds again = DS_EMPTY_INITIALIZER;
+
+    teardown();
+    format(examples[_i]);
+    ck_assert_ptr_null(parse(text.string, text.length, &parsed));
+    ck_assert_str_eq(parsed.bridge, "br0");
+    ck_assert_uint_eq(parsed.generation, 7);
+    ck_assert_str_eq(parsed.time, record.time);
+    ck_assert_str_eq(parsed.intent, record.intent);
+    ck_assert_str_eq(parsed.file, record.file);
+    ck_assert_str_eq(parsed.held, record.held);
+    ck_assert(parsed.partial);
+
+    /* All that is printed of a plan is in it. */
+    ck_assert_uint_gt(u.plan.flows.n, 100);
+    ck_assert_str_eq(plan_text(parsed.plan), plan_text(&u.plan));
+    plan_record_format(&parsed, &again);
+    ck_assert_str_eq(ds_cstr(&again), ds_cstr(&text));
+    ds_destroy(&again);
+}
+END_TEST
+
+/* Cut short anywhere, or with any byte changed, it is refused. */
+START_TEST(test_damage)
+{
+    struct plan_record parsed;
+    const size_t step = 97;
+
+    for (size_t i = 0; i < text.length; i += i < 200 ? 1 : step) {
+        char c = text.string[i];
+
+        ck_assert_ptr_nonnull(parse(text.string, i, &parsed));
+        text.string[i] ^= 1;
+        ck_assert_ptr_nonnull(parse(text.string, text.length, &parsed));
+        text.string[i] = '\0';
+        ck_assert_ptr_nonnull(parse(text.string, text.length, &parsed));
+        text.string[i] = c;
+    }
+    ck_assert_ptr_nonnull(parse("", 0, &parsed));
+    ck_assert_ptr_nonnull(parse("{}", 2, &parsed));
+    ck_assert_ptr_null(parse(text.string, text.length, &parsed));
+}
+END_TEST
+
+/* Parses what begins like 'text' and has 'body', rightly hashed. */
+static const char *
+parse_body(const char *body)
+{
+    struct plan_record parsed;
+    const char *s = arena_printf(u.arena, "bulkhead-plan 1 %s\n%s",
+                                 plan_hash(u.arena, body, strlen(body)),
+                                 body);
+
+    return parse(s, strlen(s), &parsed);
+}
+
+/* The body with the first 'from' replaced. */
+static const char *
+body_with(const char *from, const char *to)
+{
+    const char *body = strchr(ds_cstr(&text), '\n') + 1;
+    const char *at = strstr(body, from);
+
+    ck_assert_msg(at, "no %s", from);
+    return arena_printf(u.arena, "%.*s%s%s", (int) (at - body), body, to,
+                        at + strlen(from));
+}
+
+/* Text that is whole and no plan all the same. */
+START_TEST(test_foreign)
+{
+    static const char *const changes[][2] = {
+        { "\"0xb17d000000000001\",\"in_port", "\"0x1\",\"in_port" },
+        { "\"0xb17d000000000001\",\"in_port", "\"b17\",\"in_port" },
+        { "\"0xb17d000000000001\",\"in_port", "7,\"in_port" },
+        { "[[0,200,", "[[0,65536," },   /* No priority. */
+        { "[[0,200,", "[[0,-1," },
+        { "[[0,200,", "[[1,200," },     /* Not in order. */
+        { "[[0,200,", "[[0,200,0," },
+        { "[[224530,", "[[65535," },    /* No meter of ours. */
+        { "[[224530,", "[[null," },
+        { "\"flows\":[", "\"flow\":[" },
+        { "\"flows\":[", "\"flows\":7,\"f\":[" },
+        { "\"br0\"", "null" },
+        { "\"ports\":[[\"", "\"ports\":[\"" },
+        { "true", "1" },
+    };
+
+    ck_assert_ptr_null(parse_body(body_with("br0", "br1")));
+    for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
+        const char *body = body_with(changes[i][0], changes[i][1]);
+
+        ck_assert_msg(parse_body(body), "%s for %s", changes[i][1],
+                      changes[i][0]);
+    }
+    ck_assert_ptr_nonnull(parse_body("{}"));
+    ck_assert_ptr_nonnull(parse_body("[]"));
+    ck_assert_ptr_nonnull(parse_body(""));
+    ck_assert_ptr_nonnull(parse_body("7"));
+}
+END_TEST
+
+Suite *
+record_suite(void)
+{
+    Suite *suite = suite_create("record");
+    TCase *tc = unit_case(suite, "record");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, test_round, 0, ARRAY_SIZE(examples));
+    tcase_add_test(tc, test_damage);
+    tcase_add_test(tc, test_foreign);
+    return suite;
+}
