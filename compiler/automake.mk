@@ -81,12 +81,14 @@ libbulkhead_a_SOURCES = \
 	compiler/plan/record.h \
 	compiler/plan/tunnel.c \
 	compiler/plan/write.c \
+	compiler/push/apply.c \
 	compiler/push/changes.c \
 	compiler/push/drops.c \
 	compiler/push/drops.h \
 	compiler/push/fit.c \
 	compiler/push/flows.c \
 	compiler/push/flows.h \
+	compiler/push/held.c \
 	compiler/push/list.c \
 	compiler/push/ovsdb.c \
 	compiler/push/ovsdb.h \
@@ -95,7 +97,10 @@ libbulkhead_a_SOURCES = \
 	compiler/push/run.h \
 	compiler/push/session.c \
 	compiler/push/session.h \
+	compiler/push/state.c \
+	compiler/push/state.h \
 	compiler/push/tunnel.c \
+	compiler/push/words.c \
 	compiler/push/zones.c \
 	compiler/sema/check-addressing.c \
 	compiler/sema/check-bandwidth.c \
@@ -142,13 +147,18 @@ libbulkhead_a_SOURCES = \
 BULKHEAD_LIBS = libbulkhead.a $(JANSSON_LIBS) $(OVS_LIBS)
 
 bin_PROGRAMS += bulkhead
+bulkhead_CPPFLAGS = \
+	$(AM_CPPFLAGS) -DSTATEDIR='"$(localstatedir)/lib/bulkhead"'
 bulkhead_SOURCES = \
+	compiler/cli/apply.c \
 	compiler/cli/cli.h \
 	compiler/cli/commands.c \
 	compiler/cli/compile.c \
 	compiler/cli/drops.c \
 	compiler/cli/explain.c \
 	compiler/cli/main.c \
+	compiler/cli/order.c \
+	compiler/cli/plan.c \
 	compiler/cli/show.c \
 	compiler/cli/show.h \
 	compiler/cli/status.c \

@@ -63,6 +63,8 @@ test_scripts = \
 	tests/system/apply-test.sh \
 	tests/system/fit-test.sh \
 	tests/system/fragments-test.sh \
+	tests/system/plan-test.sh \
+	tests/system/rollback-test.sh \
 	tests/system/status-test.sh \
 	tests/system/tunnels-test.sh \
 	tests/system/bursts-test.sh \

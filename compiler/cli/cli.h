@@ -10,6 +10,7 @@
 /* The command line: arguments, help, output.  Only cli/ prints. */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "push/push.h"
 
@@ -17,14 +18,14 @@
 enum {
     EXIT_DONE = 0,
     EXIT_WRONG = 1,             /* The intent is wrong, or its plan could
-                                 * not be written. */
+                                 * not be written, or is refused. */
     EXIT_USAGE = 2,             /* Or a name or cookie that is not in the
                                  * intent. */
     EXIT_UNREACHABLE = 3,       /* Switch or database not reached, or it
                                  * refused; nothing changed, or the message
                                  * names a doubt. */
     EXIT_DIFFERENT = 4,         /* status: the bridge differs, or is not
-                                 * fit. */
+                                 * fit; plan: apply would change it. */
 };
 
 enum cli_format {
@@ -48,7 +49,8 @@ struct cli_options {
     const char *argument;       /* What comes after them. */
     const char *node, *bridge, *db, *output, *from, *state, *opener;
     int timeout;                /* Seconds. */
-    bool verbose, no_headings, help;
+    uint64_t to;                /* A generation. */
+    bool verbose, no_headings, help, exit_code, dry_run;
     enum cli_format format;
     const struct backend *target;
     enum cli_dump dump;
@@ -57,7 +59,7 @@ struct cli_options {
 /* Options of a command, for its table entry. */
 enum {
     OPTION_NODE = 1 << 0,
-    OPTION_BRIDGE = 1 << 1,     /* Required. */
+    OPTION_BRIDGE = 1 << 1,
     OPTION_OUTPUT = 1 << 2,     /* Not required. */
     OPTION_SWITCH = 1 << 3,     /* --db, --timeout; not required. */
     OPTION_VERBOSE = 1 << 8,    /* Not required. */
@@ -70,6 +72,10 @@ enum {
     OPTION_CSV = 1 << 10,       /* --format=csv, --no-headings. */
     OPTION_TARGET = 1 << 11,    /* Not required. */
     OPTION_DUMP = 1 << 12,      /* Not required. */
+    BRIDGE_REQUIRED = 1 << 14,
+    OPTION_EXIT_CODE = 1 << 15, /* Not required. */
+    OPTION_DRY_RUN = 1 << 16,   /* Not required. */
+    OPTION_TO = 1 << 17,        /* Not required. */
 };
 
 struct cli_command {
@@ -84,6 +90,7 @@ extern const struct cli_command cli_commands[];     /* Ends with a null. */
 
 struct backend;
 struct ir_prog;
+struct json;
 struct policy;
 
 /* Reads and resolves the intent.  Returns NULL after printing what is
@@ -107,6 +114,36 @@ void cli_print_error(const char *reason);
 /* Says which endpoints the plan leaves out. */
 void cli_print_left_out(const struct plan *);
 
+/* Makes the plan of a policy for the node; prints what is wrong. */
+bool cli_compile(const struct cli_options *, const struct policy *,
+                 struct arena *, struct plan *);
+
+/* Loads the intent, or a plan that was saved, as an order for the bridge.
+ * Returns EXIT_*, after printing what is wrong. */
+int cli_load_intent(const struct cli_options *, struct arena *,
+                    struct plan_record *);
+int cli_load_order(const struct cli_options *, struct arena *,
+                   struct plan_record *);
+
+/* Has this been done, or would it be? */
+enum cli_mood {
+    CLI_DONE,
+    CLI_WOULD,
+};
+
+void cli_print_diff(const char *node, const char *bridge,
+                    const struct push_diff *, enum cli_mood);
+void cli_print_warnings(const char *bridge, const struct push_diff *);
+void cli_print_generation(const struct push_diff *);
+struct json *cli_diff_json(const char *node, const char *bridge,
+                           const struct push_diff *);
+
+/* Prints what apply would do with the order. */
+int cli_plan(const struct cli_options *, struct plan_record *,
+             struct arena *);
+
+int cmd_plan(const struct cli_options *);
+int cmd_rollback(const struct cli_options *);
 int cmd_apply(const struct cli_options *);
 int cmd_clear(const struct cli_options *);
 int cmd_status(const struct cli_options *);

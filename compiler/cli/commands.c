@@ -105,16 +105,13 @@ cli_load_prog(const struct cli_options *options, struct arena *arena)
 }
 
 bool
-cli_load_plan(const struct cli_options *options, struct arena *arena,
-              struct plan *plan)
+cli_compile(const struct cli_options *options, const struct policy *policy,
+            struct arena *arena, struct plan *plan)
 {
-    struct ir_prog *prog = cli_load_prog(options, arena);
+    struct ir_prog *prog = ir_build(policy, options->node, arena);
     struct diags diags;
     bool ok;
 
-    if (!prog) {
-        return false;
-    }
     diags_init(&diags, arena);
     ok = backend_compile(options->target ? options->target : backends[0],
                          prog, arena, &diags, plan);
@@ -126,6 +123,15 @@ cli_load_plan(const struct cli_options *options, struct arena *arena,
         return false;
     }
     return ok;
+}
+
+bool
+cli_load_plan(const struct cli_options *options, struct arena *arena,
+              struct plan *plan)
+{
+    const struct policy *policy = cli_load_policy(options, arena);
+
+    return policy && cli_compile(options, policy, arena, plan);
 }
 
 static void
@@ -175,6 +181,15 @@ cmd_check(const struct cli_options *options)
     return policy ? EXIT_DONE : EXIT_WRONG;
 }
 
+/* Where the node keeps what was applied; NULL: nowhere. */
+static const char *
+state_folder(void)
+{
+    const char *folder = getenv("BULKHEAD_STATEDIR");
+
+    return !folder ? STATEDIR : folder[0] ? folder : NULL;
+}
+
 struct push_target
 cli_target(const struct cli_options *options, struct arena *arena)
 {
@@ -182,6 +197,7 @@ cli_target(const struct cli_options *options, struct arena *arena)
         .db = (options->db ? options->db
                : arena_printf(arena, "unix:%s/db.sock", ovs_rundir())),
         .bridge = options->bridge,
+        .state = state_folder(),
         .timeout_ms = 1000 * (options->timeout ? options->timeout
                               : DEFAULT_TIMEOUT),
     };
@@ -195,15 +211,27 @@ const struct cli_command cli_commands[] = {
       "INTENT... --node=NODE [--target=TARGET] [-o DIR] [-v] [--dump=STAGE]",
       "write flows.txt, meters.txt, ovs-vsctl.sh and manifest.json; for the\n"
       "      target text, policy.txt: who may reach whom" },
-    { "apply", OPTION_NODE | NODE_REQUIRED | OPTION_BRIDGE | OPTION_SWITCH,
-      cmd_apply,
-      "INTENT... --node=NODE --bridge=BRIDGE",
-      "make the bridge hold the intent, in one step" },
-    { "status", OPTION_NODE | NODE_REQUIRED | OPTION_BRIDGE | OPTION_SWITCH
-      | OPTION_VERBOSE | OPTION_FORMAT, cmd_status,
-      "INTENT... --node=NODE --bridge=BRIDGE [-v]",
-      "say whether the bridge holds the intent; with -v, what differs" },
-    { "clear", OPTION_BRIDGE | OPTION_SWITCH | INTENT_NONE, cmd_clear,
+    { "plan", OPTION_NODE | NODE_REQUIRED | OPTION_BRIDGE | BRIDGE_REQUIRED
+      | OPTION_SWITCH | OPTION_FORMAT | OPTION_OUTPUT | OPTION_EXIT_CODE,
+      cmd_plan,
+      "INTENT... --node=NODE --bridge=BRIDGE [-o FILE] [--exit-code]",
+      "say what apply would change on the bridge: tenants, endpoints, rules\n"
+      "      and bandwidth; -o saves it for apply" },
+    { "apply", OPTION_NODE | OPTION_BRIDGE | OPTION_SWITCH | OPTION_FORMAT
+      | OPTION_DRY_RUN, cmd_apply,
+      "INTENT... --node=NODE --bridge=BRIDGE [--dry-run], or apply PLAN",
+      "make the bridge hold the intent, or the saved plan, in one step" },
+    { "rollback", OPTION_NODE | OPTION_BRIDGE | BRIDGE_REQUIRED
+      | OPTION_SWITCH | OPTION_TO | INTENT_NONE, cmd_rollback,
+      "--bridge=BRIDGE [--to=GENERATION] [--node=NODE]",
+      "make the bridge hold again what was applied before" },
+    { "status", OPTION_NODE | OPTION_BRIDGE | BRIDGE_REQUIRED | OPTION_SWITCH
+      | OPTION_VERBOSE | OPTION_FORMAT | INTENT_OPTIONAL, cmd_status,
+      "[INTENT... --node=NODE] --bridge=BRIDGE [-v]",
+      "say whether the bridge holds the intent, or without one, what was\n"
+      "      applied last; with -v, what differs" },
+    { "clear", OPTION_BRIDGE | BRIDGE_REQUIRED | OPTION_SWITCH | INTENT_NONE,
+      cmd_clear,
       "--bridge=BRIDGE",
       "take Bulkhead's flows and meters off the bridge, and nothing else" },
     { "trace", OPTION_NODE | OPTION_FROM | OPTION_STATE | OPTION_FORMAT,
@@ -217,8 +245,9 @@ const struct cli_command cli_commands[] = {
       "say what a flow's cookie means: the rule of the intent and where it\n"
       "      stands, or why packets are dropped where no rule says so",
       "a cookie" },
-    { "drops", OPTION_NODE | OPTION_BRIDGE | OPTION_SWITCH | OPTION_FORMAT
-      | OPTION_CSV | OPTION_VERBOSE | INTENT_OPTIONAL, cmd_drops,
+    { "drops", OPTION_NODE | OPTION_BRIDGE | BRIDGE_REQUIRED | OPTION_SWITCH
+      | OPTION_FORMAT | OPTION_CSV | OPTION_VERBOSE | INTENT_OPTIONAL,
+      cmd_drops,
       "[INTENT... --node=NODE] --bridge=BRIDGE [-v]",
       "count what the bridge's flows and meters of Bulkhead's have dropped,\n"
       "      and why; with the intent, by which rule", NULL },

@@ -30,7 +30,8 @@ print_counts(const struct plan *plan)
 static int
 write_plan(const struct cli_options *options, const struct plan *plan)
 {
-    const char *reason = plan_write(plan, options->output);
+    const char *dir = options->output ? options->output : ".";
+    const char *reason = plan_write(plan, dir);
 
     cli_print_left_out(plan);
     if (options->verbose && !plan->policy) {
@@ -40,10 +41,10 @@ write_plan(const struct cli_options *options, const struct plan *plan)
         cli_print_error(reason);
         return EXIT_WRONG;
     } else if (plan->policy) {
-        printf("%s: policy.txt in %s\n", plan->node, options->output);
+        printf("%s: policy.txt in %s\n", plan->node, dir);
     } else {
         printf("%s: %zu endpoints, %zu flows, %zu meters in %s\n", plan->node,
-               plan->ports.n, plan->flows.n, plan->meters.n, options->output);
+               plan->ports.n, plan->flows.n, plan->meters.n, dir);
     }
     return EXIT_DONE;
 }

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,9 @@ static const struct {
     { { "opener", required_argument, NULL, 'p' }, OPTION_STATE },
     { { "format", required_argument, NULL, 'f' }, OPTION_FORMAT },
     { { "no-headings", no_argument, NULL, 'H' }, OPTION_CSV },
+    { { "exit-code", no_argument, NULL, 'x' }, OPTION_EXIT_CODE },
+    { { "dry-run", no_argument, NULL, 'y' }, OPTION_DRY_RUN },
+    { { "to", required_argument, NULL, 'g' }, OPTION_TO },
     { { "help", no_argument, NULL, 'h' }, 0 },
     { { "version", no_argument, NULL, 'V' }, 0 },
 };
@@ -59,7 +63,15 @@ print_help(void)
          "                        packet is (default: where its sender is "
          "bound)\n"
          "  --bridge=BRIDGE       the bridge that holds its policy\n"
-         "  -o, --output=DIR      where compile writes (default: .)\n"
+         "  -o, --output=DIR      where compile writes (default: .); plan: "
+         "the file to save to\n"
+         "  --exit-code           plan exits with 4 if apply would change "
+         "something\n"
+         "  --dry-run             apply only says what it would change, as "
+         "plan does\n"
+         "  --to=GENERATION       rollback goes back to this one (default: "
+         "the one before the\n"
+         "                        last)\n"
          "  --target=TARGET       what compile is for: userspace (the "
          "default) or text\n"
          "  --dump=STAGE          compile prints the intent, ir or plan and "
@@ -72,7 +84,10 @@ print_help(void)
          "  -t, --timeout=SECS    for the switch and the database (default: "
          "10)\n"
          "                        RUNDIR is $OVS_RUNDIR, by default "
-         SYSTEM_RUNDIR"\n"
+         SYSTEM_RUNDIR";\n"
+         "                        what was applied is kept in "
+         "$BULKHEAD_STATEDIR, by default\n"
+         "                        "STATEDIR"\n"
          "  --from=TENANT/ENDPOINT  who sends the packet\n"
          "  --state=STATE         what connection tracking says of the "
          "packet: none (was\n"
@@ -98,11 +113,12 @@ print_help(void)
          "  -h, --help            display this help message, or a command's\n"
          "  -V, --version         display version information\n\n"
          "Exit status: 0 done; 1 the intent is wrong, or its plan could not "
-         "be written;\n2 usage, or a node, an endpoint or a cookie that the "
-         "intent does not have;\n3 the switch or database could not be "
-         "reached or refused, and nothing changed,\nor a doubt about that, "
-         "which the message names; 4 status: the bridge differs, or is\nnot "
-         "fit for the intent.");
+         "be written, or is\nrefused; 2 usage, or a node, an endpoint or a "
+         "cookie that the intent does not have;\n3 the switch or database "
+         "could not be reached or refused, and nothing changed,\nor a doubt "
+         "about that, which the message names; 4 status: the bridge differs, "
+         "or is\nnot fit for the intent; plan --exit-code: apply would "
+         "change it.");
 }
 
 /* One command, and the options that it takes. */
@@ -159,6 +175,17 @@ parse_timeout(const char *s)
         usage_error("--timeout takes seconds, from 1 to 86400, not '%s'", s);
     }
     return seconds;
+}
+
+static uint64_t
+parse_generation(const char *s)
+{
+    long long int generation;
+
+    if (!str_to_llong(s, 10, &generation) || generation < 1) {
+        usage_error("--to takes the number of a generation, not '%s'", s);
+    }
+    return generation;
 }
 
 static enum cli_format
@@ -234,6 +261,9 @@ parse_options(int argc, char *argv[], struct cli_options *options)
         case 'p': options->opener = optarg; break;
         case 'f': options->format = parse_format(optarg); break;
         case 'H': options->no_headings = true; break;
+        case 'x': options->exit_code = true; break;
+        case 'y': options->dry_run = true; break;
+        case 'g': options->to = parse_generation(optarg); break;
         case 'h': options->help = true; break;
         case 'V': puts(PACKAGE_STRING); exit(EXIT_DONE);
         default:                        /* getopt_long() has said why. */
@@ -263,7 +293,7 @@ check_options(const struct cli_command *command, unsigned int given,
     if (command->options & NODE_REQUIRED && !options->node) {
         usage_error("'%s' needs --node=NODE", command->name);
     }
-    if (command->options & OPTION_BRIDGE && !options->bridge) {
+    if (command->options & BRIDGE_REQUIRED && !options->bridge) {
         usage_error("'%s' needs --bridge=BRIDGE", command->name);
     }
     if (command->options & OPTION_FROM && !options->from) {
@@ -273,12 +303,12 @@ check_options(const struct cli_command *command, unsigned int given,
         usage_error("'%s' has no csv; --format takes table or json",
                     command->name);
     }
-    if (options->bridge && (!options->bridge[0]
+    if (options->bridge && (!options->bridge[0] || options->bridge[0] == '.'
                             || strchr(options->bridge, '/'))) {
         usage_error("'%s' is not the name of a bridge", options->bridge);
     }
-    if (!options->output[0]) {
-        usage_error("--output needs the name of a folder");
+    if (options->output && !options->output[0]) {
+        usage_error("--output needs the name of a folder or file");
     }
     if (options->db && stream_verify_name(options->db)) {
         usage_error("--db takes unix:FILE, tcp:IP:PORT or ssl:IP:PORT, not "
@@ -327,12 +357,13 @@ finish(int status)
 int
 main(int argc, char *argv[])
 {
-    struct cli_options options = { .output = "." };
+    struct cli_options options = { .intent = NULL };
     const struct cli_command *command;
     unsigned int given;
 
     ovs_set_program_name(argv[0], PACKAGE_VERSION);
     fatal_ignore_sigpipe();
+    signal(SIGXFSZ, SIG_IGN);           /* write() says so. */
     /* The library comes from a prefix of its own, and would look there. */
     setenv("OVS_RUNDIR", SYSTEM_RUNDIR, 0);
     /* Our own messages say what went wrong, once. */

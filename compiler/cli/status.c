@@ -10,21 +10,23 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/show.h"
 #include "openvswitch/json.h"
 #include "plan/plan.h"
+#include "plan/record.h"
 #include "push/push.h"
 #include "util.h"
 
 static void
-print_counts(const struct push_diff *diff, bool applied)
+print_counts(const struct push_diff *diff, enum cli_mood mood)
 {
     if (push_diff_is_of_flows(diff)) {
         printf("flows %s%zu added, %zu changed, %zu"
                " deleted, %zu kept; meters %zu added, %zu"
                " deleted, %zu kept\n",
-               applied ? "" : "to be ", diff->flows_added,
+               mood == CLI_DONE ? "" : "to be ", diff->flows_added,
                diff->flows_changed, diff->flows_deleted, diff->flows_same,
                diff->meters_added, diff->meters_deleted, diff->meters_same);
     } else {
@@ -36,22 +38,24 @@ print_counts(const struct push_diff *diff, bool applied)
     }
 }
 
-/* What is somebody's, and perhaps on purpose. */
-static void
-print_warnings(const struct cli_options *options,
-               const struct push_diff *diff)
+void
+cli_print_warnings(const char *bridge, const struct push_diff *diff)
 {
+    for (size_t i = 0; i < diff->warnings.n; i++) {
+        fprintf(stderr, "bulkhead: warning: bridge %s: %s\n", bridge,
+                diff->warnings.v[i]);
+    }
+    /* What is somebody's, and perhaps on purpose. */
     if (diff->foreign_flows) {
         fprintf(stderr, "bulkhead: warning: bridge %s holds flows of others "
                 "in Bulkhead's tables, %zu in all, which may pass what the "
                 "intent does not: %s; ovs-ofctl dump-flows shows them\n",
-                options->bridge, diff->foreign_flows, diff->foreign);
+                bridge, diff->foreign_flows, diff->foreign);
     }
     if (diff->mirrors) {
         fprintf(stderr, "bulkhead: warning: bridge %s has mirrors, which copy "
                 "packets of tenants past all tables: %s; ovs-vsctl clear "
-                "bridge %s mirrors\n", options->bridge, diff->mirrors,
-                options->bridge);
+                "bridge %s mirrors\n", bridge, diff->mirrors, bridge);
     }
 }
 
@@ -80,22 +84,51 @@ print_lines(const struct push_diff *diff)
     }
 }
 
-static void
-print_diff(const struct plan *plan, const struct cli_options *options,
-           const struct push_diff *diff, bool applied)
+void
+cli_print_diff(const char *node, const char *bridge,
+               const struct push_diff *diff, enum cli_mood mood)
 {
     for (size_t i = 0; i < diff->unfit.n; i++) {
-        printf("%s on %s: not as intended: %s\n", plan->node,
-               options->bridge, diff->unfit.v[i]);
+        printf("%s on %s: not as intended: %s\n", node, bridge,
+               diff->unfit.v[i]);
     }
     if (diff->compared) {
-        printf("%s on %s: ", plan->node, options->bridge);
-        print_counts(diff, applied);
+        printf("%s on %s: ", node, bridge);
+        print_counts(diff, mood);
     }
-    if (options->verbose) {
-        print_lines(diff);
+}
+
+/* The generation that the node keeps as the last.  'intent' is the hash of one
+ * that it is compared with, or NULL. */
+static void
+print_kept(const struct push_diff *diff, const char *intent)
+{
+    const struct plan_record *kept = diff->kept;
+
+    if (!kept) {
+        return;
     }
-    print_warnings(options, diff);
+    printf("generation %"PRIu64" of %s, ", kept->generation, kept->time);
+    if (kept->intent) {
+        printf("intent %s%s", kept->intent, !intent ? ""
+               : strcmp(kept->intent, intent) ? ", which is another one"
+               : ", which is this one");
+    } else {
+        fputs("cleared", stdout);
+    }
+    if (diff->generations.n > 1) {
+        fputs("; kept before it:", stdout);
+        for (size_t i = 1; i < diff->generations.n; i++) {
+            printf(" %"PRIu64, diff->generations.v[i]);
+        }
+    }
+    putchar('\n');
+}
+
+void
+cli_print_generation(const struct push_diff *diff)
+{
+    print_kept(diff, NULL);
 }
 
 static struct json *
@@ -153,21 +186,41 @@ counts_json(size_t added, size_t deleted, size_t kept)
     return object;
 }
 
+static struct json *
+generations_json(const struct push_diff *diff)
+{
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; i < diff->generations.n; i++) {
+        json_array_add(array, json_integer_create(diff->generations.v[i]));
+    }
+    return array;
+}
+
 static void
-print_json(const struct plan *plan, const struct cli_options *options,
-           const struct push_diff *diff)
+put_kept(struct json *object, const struct push_diff *diff)
+{
+    const struct plan_record *kept = diff->kept;
+
+    json_object_put(object, "generation",
+                    diff->generation ? json_integer_create(diff->generation)
+                    : json_null_create());
+    show_put(object, "applied", kept ? kept->time : NULL);
+    show_put(object, "intent", kept ? kept->intent : NULL);
+    json_object_put(object, "generations", generations_json(diff));
+}
+
+struct json *
+cli_diff_json(const char *node, const char *bridge,
+              const struct push_diff *diff)
 {
     struct json *flows = counts_json(diff->flows_added, diff->flows_deleted,
                                      diff->flows_same);
     struct json *object = json_object_create();
 
     show_put_number(flows, "changed", diff->flows_changed);
-    json_object_put(object, "as_intended",
-                    json_boolean_create(push_diff_is_empty(diff)));
-    show_put(object, "node", plan->node);
-    show_put(object, "bridge", options->bridge);
-    json_object_put(object, "unfit", unfit_json(diff));
-    json_object_put(object, "compared", json_boolean_create(diff->compared));
+    show_put(object, "node", node);
+    show_put(object, "bridge", bridge);
     json_object_put(object, "flows", flows);
     json_object_put(object, "meters",
                     counts_json(diff->meters_added, diff->meters_deleted,
@@ -175,71 +228,76 @@ print_json(const struct plan *plan, const struct cli_options *options,
     show_put_number(object, "foreign_flows", diff->foreign_flows);
     show_put(object, "foreign", diff->foreign);
     show_put(object, "mirrors", diff->mirrors);
+    put_kept(object, diff);
+    return object;
+}
+
+static void
+print_json(const char *node, const char *bridge, const struct push_diff *diff)
+{
+    struct json *object = cli_diff_json(node, bridge, diff);
+
+    json_object_put(object, "as_intended",
+                    json_boolean_create(push_diff_is_empty(diff)));
+    json_object_put(object, "unfit", unfit_json(diff));
+    json_object_put(object, "compared", json_boolean_create(diff->compared));
     json_object_put(object, "differences", lines_json(diff));
     show_put_number(object, "left_out", diff->lines_left_out);
     json_object_put(object, "tenants", tenants_json(diff));
     show_json(object);
 }
 
-/* Runs 'action', push_apply() or push_status(). */
+/* Compares with 'order', or if that is NULL, with what the node keeps. */
 static int
-run_push(const struct cli_options *options,
-         const char *(*action)(const struct push_target *,
-                               const struct plan *, struct push_diff *),
-         int different)
+status(const struct cli_options *options, const struct plan_record *order,
+       struct arena *arena)
 {
-    struct arena *arena = arena_create();
-    int status = EXIT_WRONG;
-    struct plan plan;
+    struct push_target target = cli_target(options, arena);
+    const char *bridge = options->bridge, *node;
+    struct push_diff diff;
+    const char *reason = push_status(&target, order ? order->plan : NULL,
+                                     arena, &diff);
 
-    if (cli_load_plan(options, arena, &plan)) {
-        struct push_target target = cli_target(options, arena);
-        struct push_diff diff;
-        const char *reason = action(&target, &plan, &diff);
-
-        cli_print_left_out(&plan);
-        if (reason) {
-            cli_print_error(reason);
-            status = EXIT_UNREACHABLE;
-        } else {
-            if (options->format == FORMAT_JSON) {
-                print_json(&plan, options, &diff);
-            } else {
-                print_diff(&plan, options, &diff, action == push_apply);
-            }
-            status = push_diff_is_empty(&diff) ? EXIT_DONE : different;
+    cli_print_warnings(bridge, &diff);
+    if (reason) {
+        cli_print_error(reason);
+        return EXIT_UNREACHABLE;
+    }
+    node = order ? order->plan->node : diff.kept->plan->node;
+    if (options->format == FORMAT_JSON) {
+        print_json(node, bridge, &diff);
+    } else {
+        cli_print_diff(node, bridge, &diff, CLI_WOULD);
+        print_kept(&diff, order ? order->intent : NULL);
+        if (options->verbose) {
+            print_lines(&diff);
         }
     }
-    arena_destroy(arena);
-    return status;
-}
-
-int
-cmd_apply(const struct cli_options *options)
-{
-    return run_push(options, push_apply, EXIT_DONE);
+    return push_diff_is_empty(&diff) ? EXIT_DONE : EXIT_DIFFERENT;
 }
 
 int
 cmd_status(const struct cli_options *options)
 {
-    return run_push(options, push_status, EXIT_DIFFERENT);
-}
+    struct arena *arena;
+    struct plan_record order;
+    int code = EXIT_DONE;
 
-int
-cmd_clear(const struct cli_options *options)
-{
-    struct arena *arena = arena_create();
-    struct push_target target = cli_target(options, arena);
-    struct push_diff diff;
-    const char *reason = push_clear(&target, arena, &diff);
-
-    if (reason) {
-        cli_print_error(reason);
-    } else {
-        printf("%s: %zu flows deleted; %zu meters deleted\n",
-               options->bridge, diff.flows_deleted, diff.meters_deleted);
+    if (!options->n_intent != !options->node) {
+        fputs("bulkhead: 'status' takes an intent and --node=NODE together, "
+              "or none of both\n", stderr);
+        return EXIT_USAGE;
+    }
+    arena = arena_create();
+    if (options->n_intent) {
+        code = cli_load_intent(options, arena, &order);
+    }
+    if (options->n_intent && code == EXIT_DONE) {
+        cli_print_left_out(order.plan);
+    }
+    if (code == EXIT_DONE) {
+        code = status(options, options->n_intent ? &order : NULL, arena);
     }
     arena_destroy(arena);
-    return reason ? EXIT_UNREACHABLE : EXIT_DONE;
+    return code;
 }

@@ -34,7 +34,7 @@ struct plan_record {
                                  * of the bridge when it was made. */
     const char *time;           /* When it was applied or saved, ISO 8601. */
     const char *intent;         /* SHA-1 of intent_print(); NULL: of none. */
-    const char *file;           /* The intent's, absolute; or NULL. */
+    plan_names files;           /* The intent's files and folders, absolute. */
     bool partial;               /* Made with --partial. */
     const char *held;           /* What the bridge held (push_diff.held) when
                                  * the plan was saved; else NULL. */

@@ -14,11 +14,11 @@
 #include <string.h>
 
 #include "dirs.h"
-#include "lockfile.h"
 #include "openvswitch/ofpbuf.h"
 #include "openvswitch/vconn.h"
 #include "push/run.h"
 #include "push/session.h"
+#include "push/state.h"
 #include "timeval.h"
 #include "util.h"
 
@@ -230,18 +230,6 @@ compare_meters(struct push *push)
     }
 }
 
-/* Two runs at once would undo each other's meters.  Returns 0, or a positive
- * errno; 'EAGAIN' or 'EDEADLK' if another run has the lock. */
-static int
-push_lock(const struct push_target *target, struct lockfile **lock)
-{
-    char *name = xasprintf("%s/bulkhead-%s", ovs_rundir(), target->bridge);
-    int error = lockfile_lock(name, lock);
-
-    free(name);
-    return error;
-}
-
 /* All that makes the bridge unfit, a line each. */
 static const char *
 join_unfit(const struct push *push)
@@ -255,10 +243,57 @@ join_unfit(const struct push *push)
     return lines;
 }
 
-static const char *
-push_run(const struct push_target *target, const struct plan *plan,
-         struct push_diff *diff, enum push_action action)
+/* Tells the differences; the 'n' flows of 'about' are those that differ. */
+static void
+tell(struct push *push, const struct state *state,
+     const struct flow_entry **about, size_t n)
 {
+    if (push->action == ACTION_STATUS) {
+        push_list(push, about, n);
+    } else if (push->action == ACTION_PLAN) {
+        push->diff->held = push_held(push);
+        push_words(push, state->current ? state->current->plan : NULL, about,
+                   n);
+    }
+}
+
+/* Returns why the order must not be carried out, or NULL. */
+static const char *
+find_refusal(const struct push *push, const struct plan_record *order)
+{
+    if (push->action == ACTION_STATUS) {
+        return NULL;
+    } else if (push->diff->unfit.n) {
+        return join_unfit(push);
+    } else if (push->action == ACTION_APPLY && order->held
+               && strcmp(order->held, push_held(push))) {
+        return arena_printf(push->arena, "bridge %s holds other flows or "
+                            "meters of Bulkhead's than when the plan was "
+                            "made; make it anew", push->target->bridge);
+    }
+    return NULL;
+}
+
+static void
+push_destroy(struct push *push)
+{
+    free(push->plan_ids);
+    free(push->ids);
+    free(push->present);
+    if (push->vconn) {
+        vconn_close(push->vconn);
+    }
+    switch_state_destroy(&push->wanted);
+    switch_state_destroy(&push->live);
+    bridge_info_destroy(&push->info);
+}
+
+const char *
+push_run(const struct push_target *target, const struct plan_record *order,
+         const struct state *state, enum push_action action,
+         struct push_diff *diff)
+{
+    const struct plan *plan = order->plan;
     size_t n = MAX(1, plan->meters.n);
     struct push push = {
         .target = target, .arena = plan->arena, .plan = plan, .diff = diff,
@@ -281,71 +316,18 @@ push_run(const struct push_target *target, const struct plan *plan,
                         + hmap_count(&push.live.flows), sizeof *about);
         compare_flows(&push, &changes, about);
         compare_meters(&push);
-        if (action == ACTION_STATUS) {
-            push_list(&push, about, ovs_list_size(&changes));
-        }
+        tell(&push, state, about, ovs_list_size(&changes));
     }
-    if (!reason && action != ACTION_STATUS && diff->unfit.n) {
-        reason = join_unfit(&push);
-    } else if (!reason && action != ACTION_STATUS
-               && push_diff_is_of_flows(diff)) {
+    if (!reason) {
+        reason = find_refusal(&push, order);
+    }
+    if (!reason && (action == ACTION_APPLY || action == ACTION_CLEAR)
+        && push_diff_is_of_flows(diff)) {
         reason = push_changes(&push, &changes, about);
     }
 
     ofpbuf_list_delete(&changes);
     free(about);
-    free(push.plan_ids);
-    free(push.ids);
-    free(push.present);
-    if (push.vconn) {
-        vconn_close(push.vconn);
-    }
-    switch_state_destroy(&push.wanted);
-    switch_state_destroy(&push.live);
-    bridge_info_destroy(&push.info);
+    push_destroy(&push);
     return reason;
-}
-
-static const char *
-push_run_locked(const struct push_target *target, const struct plan *plan,
-                struct push_diff *diff, enum push_action action)
-{
-    struct lockfile *lock = NULL;
-    int error = push_lock(target, &lock);
-    const char *reason;
-
-    /* No run directory, no switch: push_run() says so better. */
-    if (error && error != ENOENT) {
-        return arena_printf(plan->arena, "bridge %s: cannot lock it in %s, "
-                            "another apply may be at work: %s",
-                            target->bridge, ovs_rundir(),
-                            ovs_strerror(error));
-    }
-    reason = push_run(target, plan, diff, action);
-    lockfile_unlock(lock);
-    return reason;
-}
-
-const char *
-push_apply(const struct push_target *target, const struct plan *plan,
-           struct push_diff *diff)
-{
-    return push_run_locked(target, plan, diff, ACTION_APPLY);
-}
-
-const char *
-push_clear(const struct push_target *target, struct arena *arena,
-           struct push_diff *diff)
-{
-    struct plan nothing;
-
-    plan_init(&nothing, arena, "", "");
-    return push_run_locked(target, &nothing, diff, ACTION_CLEAR);
-}
-
-const char *
-push_status(const struct push_target *target, const struct plan *plan,
-            struct push_diff *diff)
-{
-    return push_run(target, plan, diff, ACTION_STATUS);
 }

@@ -23,11 +23,14 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "plan/plan.h"
+#include "plan/record.h"
 
 struct push_target {
     const char *db;             /* OVSDB remote, "unix:...". */
     const char *bridge;         /* Its name. */
     int timeout_ms;             /* For everything together. */
+    const char *state;          /* Folder for what is kept of applied plans
+                                 * (push/state.h); NULL: nothing is. */
 };
 
 /* A flow or meter that differs, as ovs-ofctl writes it.  What changes has two
@@ -47,8 +50,29 @@ struct push_meter {
     uint32_t id, plan_id;       /* On the bridge, in the plan. */
 };
 
+/* What changes, in the operator's words. */
+struct push_change {
+    const char *what;           /* "tenant", "network", "endpoint", "rule",
+                                 * "bandwidth", "limits", or "shared" for
+                                 * flows that are nobody's in particular. */
+    const char *name;           /* The rule's, the tenant's, ... */
+    const char *change;         /* "added", "removed" or "changed". */
+    size_t flows_added, flows_changed, flows_deleted;
+    const char *before, *after; /* Bandwidth and limits, or NULL. */
+};
+VEC_TYPEDEF(push_changes_vec, struct push_change);
+
 /* What the bridge lacks, or has too much, against the plan. */
 struct push_diff {
+    /* What the node keeps: the last generation, after push_apply() the new
+     * one (0: none), and its record; NULL if there is none to trust. */
+    uint64_t generation;
+    const struct plan_record *kept;
+    generation_vec generations; /* All that it keeps, the last one first. */
+    plan_names warnings;        /* Of what it keeps. */
+    const struct plan_record *done;     /* What the bridge holds now, if it
+                                         * was to be changed. */
+
     /* Why the plan cannot go onto the bridge as it is, each with the remedy.
      */
     plan_names unfit;
@@ -67,6 +91,11 @@ struct push_diff {
     size_t lines_left_out;
     VEC(struct push_meter) meters;
 
+    /* Of push_plan(). */
+    push_changes_vec changes;
+    const char *held;           /* SHA-1 of Bulkhead's flows and meters that
+                                 * the bridge holds. */
+
     /* Others' flows in the plan's tables.  They are never touched, but they
      * may pass what the plan does not. */
     size_t foreign_flows;
@@ -82,16 +111,37 @@ bool push_diff_is_empty(const struct push_diff *);
 
 /* Each fills '*diff' and returns NULL, or returns the reason why the switch
  * or database could not be reached or refused; then nothing has changed.  An
- * unfit bridge is a refusal to push_apply(), with a line for each cause, and a
- * difference to push_status().  Texts are in 'plan->arena'. */
-const char *push_apply(const struct push_target *, const struct plan *,
+ * unfit bridge is a difference to push_status(); to the others it is a
+ * refusal, with a line for each cause.  Texts are in the arena, of the order's
+ * plan if there is one.
+ *
+ * push_apply() makes the bridge hold the order's plan and keeps it on the
+ * node; 'time' and 'generation' of the order are its own to give.  If the
+ * order has 'held' then it refuses when the bridge holds something else, or is
+ * at another generation.  Where nothing can be kept, it says so in
+ * 'diff->warnings' and goes on.
+ *
+ * push_plan() says what push_apply() would do. */
+const char *push_apply(const struct push_target *, const struct plan_record *,
                        struct push_diff *);
+const char *push_plan(const struct push_target *, const struct plan_record *,
+                      struct push_diff *);
+
+/* Compares with 'plan'; if that is NULL, with what the node keeps of the last
+ * apply. */
 const char *push_status(const struct push_target *, const struct plan *,
-                        struct push_diff *);
+                        struct arena *, struct push_diff *);
+
+/* Goes back to a generation that the node keeps, or if 'to' is 0, to the one
+ * before the last.  It becomes a new one.  If 'node' is not NULL then the
+ * generation must be of that. */
+const char *push_rollback(const struct push_target *, uint64_t to,
+                          const char *node, struct arena *,
+                          struct push_diff *);
 
 /* Takes all of Bulkhead's flows, in one bundle, and then its meters off the
- * bridge, whether that is fit or not.  As push_apply(); texts are in the
- * arena. */
+ * bridge, whether that is fit or not.  If the node keeps plans, that becomes a
+ * generation too. */
 const char *push_clear(const struct push_target *, struct arena *,
                        struct push_diff *);
 

@@ -7,9 +7,10 @@
 #ifndef PUSH_RUN_H
 #define PUSH_RUN_H 1
 
-/* Between push.c, which compares, fit.c, which looks whether the bridge is one
- * for a plan, list.c, which tells the differences, changes.c and zones.c,
- * which change, and drops.c, which counts. */
+/* Between apply.c, which runs and keeps, push.c, which compares, fit.c, which
+ * looks whether the bridge is one for a plan, list.c, words.c and held.c,
+ * which tell the differences, changes.c and zones.c, which change, and
+ * drops.c, which counts. */
 
 #include "push/flows.h"
 #include "push/ovsdb.h"
@@ -17,9 +18,12 @@
 
 enum push_action {
     ACTION_STATUS,
+    ACTION_PLAN,
     ACTION_APPLY,
     ACTION_CLEAR,               /* Of a plan of nothing, on any bridge. */
 };
+
+struct state;
 
 /* One run against one bridge. */
 struct push {
@@ -69,6 +73,20 @@ const char *push_errno(struct push *, const char *what, int error);
  * switch holds what it held, unless the reason says otherwise. */
 const char *push_changes(struct push *, struct ovs_list *changes,
                          const struct flow_entry **about);
+
+/* Does 'action' against the bridge; the arguments are those of push_apply(),
+ * and what the node keeps. */
+const char *push_run(const struct push_target *, const struct plan_record *,
+                     const struct state *, enum push_action,
+                     struct push_diff *);
+
+/* Fills 'diff->changes'.  'old' is what was applied last, or NULL; the 'n'
+ * flows of 'about' are those that differ. */
+void push_words(struct push *, const struct plan *old,
+                const struct flow_entry **about, size_t n);
+
+/* The SHA-1 of Bulkhead's flows and meters that the switch holds. */
+const char *push_held(const struct push *);
 
 /* Fills 'diff->lines' and 'diff->meters'; the 'n' flows of 'about' are those
  * that differ. */

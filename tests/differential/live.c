@@ -71,12 +71,13 @@ live_load(struct live *live, const struct plan *plan)
     struct push_target target = {
         .db = live->db, .bridge = live->bridge, .timeout_ms = 10000,
     };
+    struct plan_record order = { .plan = plan };
     struct push_diff diff;
 
     const char *reason = plan->tunnel.type ? make_tunnel(live, plan) : NULL;
 
     return (reason ? reason : plan->conflict ? plan->conflict
-            : push_apply(&target, plan, &diff));
+            : push_apply(&target, &order, &diff));
 }
 
 static const char *

@@ -77,6 +77,7 @@ switch_prepare() {
     switch_dir=$(mktemp -d "${TMPDIR:-/tmp}/bulkhead.XXXXXX")
     export OVS_RUNDIR=$switch_dir OVS_LOGDIR=$switch_dir \
            OVS_DBDIR=$switch_dir OVS_SYSCONFDIR=$switch_dir \
+           BULKHEAD_STATEDIR=$switch_dir/state \
            OVS_PKGDATADIR=$OVS_PREFIX/share/openvswitch
 }
 

@@ -17,7 +17,8 @@ dirs=()
 
 # on I COMMAND...: with the switch of node I (0 or 1).
 on() {
-    local OVS_RUNDIR=${dirs[$1]} OVS_LOGDIR=${dirs[$1]}
+    local OVS_RUNDIR=${dirs[$1]} OVS_LOGDIR=${dirs[$1]} \
+        BULKHEAD_STATEDIR=${dirs[$1]}/state
     shift
     "$@"
 }

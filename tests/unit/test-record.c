@@ -33,9 +33,9 @@ format(const char *example)
     unit_compile_raw(&u, source->text, source->len, "gpu-node-1");
     record = (struct plan_record) {
         .bridge = "br0", .generation = 7, .time = plan_record_now(u.arena),
-        .intent = plan_hash(u.arena, "x", 1), .file = "/x/y.json",
-        .partial = true, .held = plan_hash(u.arena, "y", 1), .plan = &u.plan,
+        .intent = plan_hash(u.arena, "x", 1), .partial = true, .held = plan_hash(u.arena, "y", 1), .plan = &u.plan,
     };
+    *vec_push(u.arena, &record.files) = "/x/y.json";
     ds_init(&text);
     plan_record_format(&record, &text);
 }
@@ -83,7 +83,8 @@ START_TEST(test_round)
     ck_assert_uint_eq(parsed.generation, 7);
     ck_assert_str_eq(parsed.time, record.time);
     ck_assert_str_eq(parsed.intent, record.intent);
-    ck_assert_str_eq(parsed.file, record.file);
+    ck_assert_uint_eq(parsed.files.n, 1);
+    ck_assert_str_eq(parsed.files.v[0], "/x/y.json");
     ck_assert_str_eq(parsed.held, record.held);
     ck_assert(parsed.partial);
 

@@ -1,0 +1,93 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "cli/cli.h"
+
+#include <stdio.h>
+
+#include "plan/plan.h"
+#include "plan/record.h"
+#include "push/push.h"
+
+/* The commands that change a bridge. */
+
+static int
+apply(const struct cli_options *options, const struct plan_record *order,
+      struct arena *arena)
+{
+    struct push_target target = cli_target(options, arena);
+    struct push_diff diff;
+    const char *reason;
+
+    target.bridge = order->bridge;
+    reason = push_apply(&target, order, &diff);
+    cli_print_left_out(order->plan);
+    cli_print_warnings(order->bridge, &diff);
+    if (reason) {
+        cli_print_error(reason);
+        return EXIT_UNREACHABLE;
+    }
+    cli_print_diff(order->plan->node, order->bridge, &diff, CLI_DONE);
+    cli_print_generation(&diff);
+    return EXIT_DONE;
+}
+
+int
+cmd_apply(const struct cli_options *options)
+{
+    struct arena *arena = arena_create();
+    struct plan_record order;
+    int status = cli_load_order(options, arena, &order);
+
+    if (status == EXIT_DONE) {
+        status = (options->dry_run ? cli_plan(options, &order, arena)
+                  : apply(options, &order, arena));
+    }
+    arena_destroy(arena);
+    return status;
+}
+
+int
+cmd_rollback(const struct cli_options *options)
+{
+    struct arena *arena = arena_create();
+    struct push_target target = cli_target(options, arena);
+    struct push_diff diff;
+    const char *reason = push_rollback(&target, options->to, options->node,
+                                       arena, &diff);
+
+    cli_print_warnings(options->bridge, &diff);
+    if (reason) {
+        cli_print_error(reason);
+    } else {
+        cli_print_diff(diff.done->plan->node, options->bridge, &diff,
+                       CLI_DONE);
+        cli_print_generation(&diff);
+    }
+    arena_destroy(arena);
+    return reason ? EXIT_UNREACHABLE : EXIT_DONE;
+}
+
+int
+cmd_clear(const struct cli_options *options)
+{
+    struct arena *arena = arena_create();
+    struct push_target target = cli_target(options, arena);
+    struct push_diff diff;
+    const char *reason = push_clear(&target, arena, &diff);
+
+    cli_print_warnings(options->bridge, &diff);
+    if (reason) {
+        cli_print_error(reason);
+    } else {
+        printf("%s: %zu flows deleted; %zu meters deleted\n",
+               options->bridge, diff.flows_deleted, diff.meters_deleted);
+    }
+    arena_destroy(arena);
+    return reason ? EXIT_UNREACHABLE : EXIT_DONE;
+}

@@ -1,0 +1,146 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "cli/cli.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/source.h"
+#include "intent/intent.h"
+#include "openvswitch/dynamic-string.h"
+#include "plan/plan.h"
+#include "plan/record.h"
+#include "sema/policy.h"
+#include "util.h"
+
+/* What apply and plan are given: an intent, or a plan that was saved. */
+
+static int
+usage(const char *command, const char *what)
+{
+    fprintf(stderr, "bulkhead: '%s' needs %s; 'bulkhead --help' shows the "
+            "usage\n", command, what);
+    return EXIT_USAGE;
+}
+
+static const char *
+hash_intent(const struct intent *intent, struct arena *arena)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const char *hash;
+
+    intent_print(intent, &ds);
+    hash = plan_hash(arena, ds.string, ds.length);
+    ds_destroy(&ds);
+    return hash;
+}
+
+/* Notes where the intent is, for whoever reads it from another folder.  Links
+ * stay as they are: the folder of a file says what it may define. */
+static void
+note_files(const struct cli_options *options, struct arena *arena,
+           struct plan_record *order)
+{
+    for (size_t i = 0; i < options->n_intent; i++) {
+        char *path = abs_file_name(NULL, options->intent[i]);
+
+        *vec_push(arena, &order->files) = arena_strdup(arena, path);
+        free(path);
+    }
+}
+
+int
+cli_load_intent(const struct cli_options *options, struct arena *arena,
+                struct plan_record *order)
+{
+    struct plan *plan = arena_zalloc(arena, sizeof *plan);
+    const struct policy *policy = cli_load_policy(options, arena);
+
+    *order = (struct plan_record) { .bridge = options->bridge, .plan = plan };
+    if (!policy || !cli_compile(options, policy, arena, plan)) {
+        return EXIT_WRONG;
+    }
+    order->intent = hash_intent(policy->intent, arena);
+    note_files(options, arena, order);
+    return EXIT_DONE;
+}
+
+/* A plan goes only where it was made for. */
+static const char *
+check_place(const struct cli_options *options,
+            const struct plan_record *order, struct arena *arena)
+{
+    if (options->node && strcmp(options->node, order->plan->node)) {
+        return arena_printf(arena, "it is for node %s, not %s",
+                            order->plan->node, options->node);
+    } else if (options->bridge && strcmp(options->bridge, order->bridge)) {
+        return arena_printf(arena, "it is for bridge %s, not %s",
+                            order->bridge, options->bridge);
+    } else if (!order->held || !order->intent || !order->files.n) {
+        return "it was not saved by 'bulkhead plan -o'";
+    }
+    return NULL;
+}
+
+/* Is the intent still the one that the plan was made of?  Prints what is
+ * wrong. */
+static const char *
+check_intent(const struct plan_record *order, struct arena *arena)
+{
+    struct cli_options options = {
+        .intent = order->files.v, .n_intent = order->files.n,
+        .node = order->plan->node,
+    };
+    const struct policy *policy = cli_load_policy(&options, arena);
+
+    return (!policy ? "its intent is not right any more"
+            : strcmp(hash_intent(policy->intent, arena), order->intent)
+            ? "its intent has changed since; make it anew" : NULL);
+}
+
+static int
+load_saved(const struct cli_options *options, const struct source *source,
+           struct arena *arena, struct plan_record *order)
+{
+    const char *reason = plan_record_parse(source->text, source->len, arena,
+                                           order);
+
+    if (reason) {
+        fprintf(stderr, "bulkhead: %s %s; make it anew with 'bulkhead plan "
+                "-o'\n", options->intent[0], reason);
+        return EXIT_WRONG;
+    }
+    reason = check_place(options, order, arena);
+    reason = reason ? reason : check_intent(order, arena);
+    if (reason) {
+        fprintf(stderr, "bulkhead: the plan %s is refused: %s\n",
+                options->intent[0], reason);
+    }
+    return reason ? EXIT_WRONG : EXIT_DONE;
+}
+
+int
+cli_load_order(const struct cli_options *options, struct arena *arena,
+               struct plan_record *order)
+{
+    const struct source *source;
+
+    if (options->n_intent == 1
+        && !source_read(arena, options->intent[0], &source)
+        && plan_record_is(source->text, source->len)) {
+        return load_saved(options, source, arena, order);
+    } else if (!options->node) {
+        return usage("apply", "--node=NODE");
+    } else if (!options->bridge) {
+        return usage("apply", "--bridge=BRIDGE");
+    }
+    return cli_load_intent(options, arena, order);
+}

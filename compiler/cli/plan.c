@@ -1,0 +1,167 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "cli/cli.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "cli/show.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "plan/plan.h"
+#include "plan/record.h"
+#include "push/push.h"
+#include "util.h"
+
+/* "3 flows added, 1 deleted", or nothing. */
+static void
+print_flows(const struct push_change *change)
+{
+    const struct {
+        size_t n;
+        const char *what;
+    } counts[] = {
+        { change->flows_added, "added" },
+        { change->flows_changed, "changed" },
+        { change->flows_deleted, "deleted" },
+    };
+    const char *separator = ": flows ";
+
+    for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+        if (counts[i].n) {
+            printf("%s%zu %s", separator, counts[i].n, counts[i].what);
+            separator = ", ";
+        }
+    }
+}
+
+static void
+print_change(const struct push_change *change)
+{
+    bool added = !strcmp(change->change, "added");
+    bool removed = !strcmp(change->change, "removed");
+
+    printf("  %c %s %s", added ? '+' : removed ? '-' : '~', change->what,
+           change->name);
+    print_flows(change);
+    if (change->before || change->after) {
+        printf(": %s%s%s", change->before ? change->before : "",
+               change->before && change->after ? " -> " : "",
+               change->after ? change->after : "");
+    }
+    putchar('\n');
+}
+
+static struct json *
+change_json(const struct push_change *change)
+{
+    struct json *flows = json_object_create();
+    struct json *object = json_object_create();
+
+    show_put_number(flows, "added", change->flows_added);
+    show_put_number(flows, "changed", change->flows_changed);
+    show_put_number(flows, "deleted", change->flows_deleted);
+    show_put(object, "what", change->what);
+    show_put(object, "name", change->name);
+    show_put(object, "change", change->change);
+    show_put(object, "before", change->before);
+    show_put(object, "after", change->after);
+    json_object_put(object, "flows", flows);
+    return object;
+}
+
+static struct json *
+changes_json(const struct push_diff *diff)
+{
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; i < diff->changes.n; i++) {
+        json_array_add(array, change_json(&diff->changes.v[i]));
+    }
+    return array;
+}
+
+static void
+print_plan(const struct cli_options *options, const struct plan_record *order,
+           const struct push_diff *diff)
+{
+    if (options->format == FORMAT_JSON) {
+        struct json *object = cli_diff_json(order->plan->node,
+                                            order->bridge, diff);
+
+        json_object_put(object, "changes", changes_json(diff));
+        show_put(object, "held", diff->held);
+        show_json(object);
+        return;
+    }
+    for (size_t i = 0; i < diff->changes.n; i++) {
+        print_change(&diff->changes.v[i]);
+    }
+    cli_print_diff(order->plan->node, order->bridge, diff, CLI_WOULD);
+}
+
+/* Saves the plan for apply. */
+static const char *
+save(const char *path, struct plan_record *order,
+     const struct push_diff *diff, struct arena *arena)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const char *reason;
+
+    order->generation = diff->generation;
+    order->time = plan_record_now(arena);
+    order->held = diff->held;
+    plan_record_format(order, &ds);
+    reason = file_replace(arena, path, ds.string, ds.length, 0666);
+    ds_destroy(&ds);
+    return reason;
+}
+
+int
+cli_plan(const struct cli_options *options, struct plan_record *order,
+         struct arena *arena)
+{
+    struct push_target target = cli_target(options, arena);
+    struct push_diff diff;
+    const char *reason;
+
+    target.bridge = order->bridge;
+    reason = push_plan(&target, order, &diff);
+    cli_print_left_out(order->plan);
+    cli_print_warnings(order->bridge, &diff);
+    if (reason) {
+        cli_print_error(reason);
+        return EXIT_UNREACHABLE;
+    }
+    print_plan(options, order, &diff);
+    reason = options->output ? save(options->output, order, &diff, arena)
+             : NULL;
+    if (reason) {
+        cli_print_error(reason);
+        return EXIT_WRONG;
+    }
+    return (options->exit_code && push_diff_is_of_flows(&diff)
+            ? EXIT_DIFFERENT : EXIT_DONE);
+}
+
+int
+cmd_plan(const struct cli_options *options)
+{
+    struct arena *arena = arena_create();
+    struct plan_record order;
+    int status = cli_load_intent(options, arena, &order);
+
+    if (status == EXIT_DONE) {
+        status = cli_plan(options, &order, arena);
+    }
+    arena_destroy(arena);
+    return status;
+}

@@ -1,0 +1,252 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "push/push.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dirs.h"
+#include "lockfile.h"
+#include "push/run.h"
+#include "push/state.h"
+#include "util.h"
+
+/* One run under the lock: what the node keeps is read, the bridge changed, and
+ * the new plan kept.
+ *
+ * Its record is written before the switch is changed, so that there is room
+ * for it, and gets its name afterwards: what has the name was applied. */
+
+/* Two runs at once would undo each other's meters.  Returns NULL, or why the
+ * lock cannot be had. */
+static const char *
+push_lock(const struct push_target *target, struct arena *arena,
+          struct lockfile **lock)
+{
+    char *name = xasprintf("%s/bulkhead-%s", ovs_rundir(), target->bridge);
+    int error = lockfile_lock(name, lock);
+
+    free(name);
+    /* No run directory, no switch: push_run() says so better. */
+    return (!error || error == ENOENT ? NULL
+            : arena_printf(arena, "bridge %s: cannot lock it in %s, another "
+                           "apply may be at work: %s", target->bridge,
+                           ovs_rundir(), ovs_strerror(error)));
+}
+
+/* Would both do the same to a bridge? */
+static bool
+same_plan(const struct plan *a, const struct plan *b)
+{
+    struct plan_diff diff = plan_compare(a, b);
+
+    return (!diff.added.n && !diff.changed.n && !diff.deleted.n
+            && !diff.meters_added && !diff.meters_deleted);
+}
+
+/* Has the bridge, or what the node keeps of it, moved since the order was
+ * saved? */
+static const char *
+check_order(const struct plan_record *order, const struct state *state)
+{
+    return (order->held && order->generation != state_last(state)
+            ? arena_printf(state->arena, "bridge %s is at generation %"PRIu64
+                           ", and the plan was made at %"PRIu64"; make it "
+                           "anew", state->bridge, state_last(state),
+                           order->generation)
+            : NULL);
+}
+
+static void
+warn(struct push_diff *diff, struct arena *arena, const char *reason)
+{
+    *vec_push(arena, &diff->warnings) = arena_printf(
+        arena, "this generation is not kept, so there is no rollback to it: "
+        "%s", reason);
+}
+
+static void
+note_kept(struct push_diff *diff, struct state *state)
+{
+    diff->generation = state_last(state);
+    diff->kept = state->current;
+    diff->generations = state->kept;
+    diff->warnings = state->warnings;
+}
+
+/* Runs 'order' and keeps it, as a new generation if it is another plan than
+ * the last.  It takes the place of 'replaces', which may be 0. */
+static const char *
+run_and_keep(const struct push_target *target, struct state *state,
+             const struct plan_record *order, uint64_t replaces,
+             struct push_diff *diff)
+{
+    struct plan_record *record = arena_zalloc(state->arena, sizeof *record);
+    bool same = state->current && same_plan(state->current->plan,
+                                            order->plan);
+    const char *refused, *reason;
+
+    *record = *order;
+    record->generation = state_last(state) + !same;
+    record->bridge = target->bridge;
+    record->time = plan_record_now(state->arena);
+    record->held = NULL;
+    refused = target->state ? state_prepare(state, record) : NULL;
+    reason = push_run(target, order, state,
+                      order->plan->flows.n ? ACTION_APPLY : ACTION_CLEAR,
+                      diff);
+    if (reason || refused || !target->state) {
+        state_abandon(state, record);
+    } else {
+        refused = state_commit(state, record, replaces);
+    }
+    note_kept(diff, state);
+    if (!reason) {
+        diff->done = record;
+    }
+    if (!reason && refused) {
+        warn(diff, state->arena, refused);
+    }
+    return reason;
+}
+
+const char *
+push_apply(const struct push_target *target, const struct plan_record *order,
+           struct push_diff *diff)
+{
+    struct arena *arena = order->plan->arena;
+    struct lockfile *lock = NULL;
+    struct state state;
+    const char *reason = push_lock(target, arena, &lock);
+
+    memset(diff, 0, sizeof *diff);
+    if (!reason) {
+        state_read(&state, target->state, target->bridge, arena);
+        reason = check_order(order, &state);
+        if (!reason) {
+            reason = run_and_keep(target, &state, order, 0, diff);
+        }
+        lockfile_unlock(lock);
+    }
+    return reason;
+}
+
+const char *
+push_plan(const struct push_target *target, const struct plan_record *order,
+          struct push_diff *diff)
+{
+    struct state state;
+    const char *reason;
+
+    state_read(&state, target->state, target->bridge, order->plan->arena);
+    reason = push_run(target, order, &state, ACTION_PLAN, diff);
+    note_kept(diff, &state);
+    return reason;
+}
+
+const char *
+push_status(const struct push_target *target, const struct plan *plan,
+            struct arena *arena, struct push_diff *diff)
+{
+    struct plan_record order = { .plan = plan };
+    struct state state;
+    const char *reason;
+
+    state_read(&state, target->state, target->bridge, arena);
+    if (!plan && !state.current) {
+        memset(diff, 0, sizeof *diff);
+        note_kept(diff, &state);
+        return arena_printf(arena, "bridge %s: nothing that can be trusted is "
+                            "kept of what was applied; name the intent",
+                            target->bridge);
+    }
+    order.plan = plan ? plan : state.current->plan;
+    reason = push_run(target, &order, &state, ACTION_STATUS, diff);
+    note_kept(diff, &state);
+    return reason;
+}
+
+/* Chooses the generation to go back to, or returns why there is none. */
+static const char *
+choose(struct state *state, uint64_t to, const char *node,
+       struct plan_record *record)
+{
+    const char *list = "", *reason = NULL;
+
+    for (size_t i = 0; i < state->kept.n; i++) {
+        uint64_t generation = state->kept.v[i];
+
+        list = arena_printf(state->arena, "%s %"PRIu64, list, generation);
+        if (to ? generation != to : !i) {
+            continue;
+        }
+        reason = state_load(state, generation, record);
+        if (!reason && node && record->plan->node[0]
+            && strcmp(record->plan->node, node)) {
+            return arena_printf(state->arena, "generation %"PRIu64" of bridge "
+                                "%s is of node %s, not %s", generation,
+                                state->bridge, record->plan->node, node);
+        } else if (!reason || to) {
+            return reason;
+        }
+    }
+    return (reason ? reason
+            : arena_printf(state->arena, "bridge %s: there is no %s"
+                           "generation to go back to; kept are:%s",
+                           state->bridge, to ? "such " : "earlier ",
+                           list[0] ? list : " none"));
+}
+
+const char *
+push_rollback(const struct push_target *target, uint64_t to, const char *node,
+              struct arena *arena, struct push_diff *diff)
+{
+    struct lockfile *lock = NULL;
+    struct plan_record record;
+    struct state state;
+    const char *reason = push_lock(target, arena, &lock);
+
+    memset(diff, 0, sizeof *diff);
+    if (!reason) {
+        state_read(&state, target->state, target->bridge, arena);
+        reason = choose(&state, to, node, &record);
+        if (!reason) {
+            reason = run_and_keep(target, &state, &record, record.generation,
+                                  diff);
+        }
+        lockfile_unlock(lock);
+    }
+    return reason;
+}
+
+const char *
+push_clear(const struct push_target *target, struct arena *arena,
+           struct push_diff *diff)
+{
+    struct push_target stateless = *target;
+    struct lockfile *lock = NULL;
+    struct plan nothing;
+    struct plan_record order = { .plan = &nothing };
+    struct state state;
+    const char *reason = push_lock(target, arena, &lock);
+
+    memset(diff, 0, sizeof *diff);
+    if (!reason) {
+        state_read(&state, target->state, target->bridge, arena);
+        plan_init(&nothing, arena,
+                  state.current ? state.current->plan->node : "", "");
+        /* A bridge that was never applied to gets no history. */
+        stateless.state = state_last(&state) ? target->state : NULL;
+        reason = run_and_keep(&stateless, &state, &order, 0, diff);
+        lockfile_unlock(lock);
+    }
+    return reason;
+}

@@ -1,0 +1,258 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "push/state.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "openvswitch/dynamic-string.h"
+#include "socket-util.h"
+#include "util.h"
+
+/* The largest file that is read: a plan has a million flows at most. */
+enum { MAX_SIZE = 1024 * 1024 * 1024 };
+
+static const char *
+record_path(const struct state *state, uint64_t generation)
+{
+    return arena_printf(state->arena, "%s/%"PRIu64".plan", state->dir,
+                        generation);
+}
+
+/* The generation that a file is of, or 0. */
+static uint64_t
+parse_name(const char *name)
+{
+    char *end;
+    uint64_t n;
+
+    if (name[0] < '1' || name[0] > '9') {
+        return 0;
+    }
+    errno = 0;
+    n = strtoull(name, &end, 10);
+    return !errno && n < INT64_MAX && !strcmp(end, ".plan") ? n : 0;
+}
+
+static int
+compare_generations(const void *a_, const void *b_)
+{
+    const uint64_t *a = a_, *b = b_;
+
+    return *a < *b ? 1 : *a > *b ? -1 : 0;
+}
+
+static void
+list_kept(struct state *state)
+{
+    DIR *dir = opendir(state->dir);
+    struct dirent *entry;
+
+    if (!dir) {
+        return;
+    }
+    while ((entry = readdir(dir)) != NULL) {
+        uint64_t generation = parse_name(entry->d_name);
+
+        if (generation) {
+            *vec_push(state->arena, &state->kept) = generation;
+        }
+    }
+    closedir(dir);
+    if (state->kept.n) {
+        qsort(state->kept.v, state->kept.n, sizeof *state->kept.v,
+              compare_generations);
+    }
+}
+
+/* Could only we have written the file that is open as 'fd'?  Stores its
+ * size. */
+static const char *
+check_file(int fd, size_t *size)
+{
+    struct stat s;
+
+    if (fstat(fd, &s)) {
+        return ovs_strerror(errno);
+    }
+    *size = s.st_size;
+    return (!S_ISREG(s.st_mode) ? "is no regular file"
+            : s.st_uid != geteuid() ? "is another user's"
+            : s.st_mode & (S_IWGRP | S_IWOTH) ? "may be written by others"
+            : s.st_size > MAX_SIZE ? "is too large" : NULL);
+}
+
+/* Reads a file that can be trusted.  Returns NULL, or a reason. */
+static const char *
+read_file(struct arena *arena, const char *path, char **text, size_t *len)
+{
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const char *reason;
+    size_t size = 0;
+    int error;
+
+    if (fd < 0) {
+        return arena_strdup(arena, ovs_strerror(errno));
+    }
+    reason = check_file(fd, &size);
+    if (!reason) {
+        *text = arena_zalloc(arena, size + 1);
+        error = read_fully(fd, *text, size, len);
+        reason = error && error != EOF ? ovs_strerror(error) : NULL;
+    }
+    close(fd);
+    return reason ? arena_strdup(arena, reason) : NULL;
+}
+
+const char *
+state_load(struct state *state, uint64_t generation,
+           struct plan_record *record)
+{
+    const char *path = record_path(state, generation);
+    char *text = NULL;
+    size_t len = 0;
+    const char *reason = read_file(state->arena, path, &text, &len);
+
+    if (!reason) {
+        reason = plan_record_parse(text, len, state->arena, record);
+    }
+    if (!reason && (record->generation != generation
+                    || strcmp(record->bridge, state->bridge))) {
+        reason = "is of another bridge or generation";
+    }
+    return (reason ? arena_printf(state->arena, "%s: %s", path, reason)
+            : NULL);
+}
+
+uint64_t
+state_last(const struct state *state)
+{
+    return state->kept.n ? state->kept.v[0] : 0;
+}
+
+/* Who may write to the folder may put files of any kind there.  One that is
+ * not there yet will be ours. */
+static bool
+is_ours(struct state *state)
+{
+    struct stat s;
+
+    return (lstat(state->dir, &s)
+            || (S_ISDIR(s.st_mode) && s.st_uid == geteuid()
+                && !(s.st_mode & (S_IWGRP | S_IWOTH))));
+}
+
+void
+state_read(struct state *state, const char *root, const char *bridge,
+           struct arena *arena)
+{
+    struct plan_record *record = arena_zalloc(arena, sizeof *record);
+    const char *reason = NULL;
+
+    *state = (struct state) { .arena = arena, .bridge = bridge, .root = root };
+    if (!root) {
+        return;
+    }
+    state->dir = arena_printf(arena, "%s/%s", root, bridge);
+    if (!is_ours(state)) {
+        *vec_push(arena, &state->warnings) = arena_printf(
+            arena, "%s is not trusted, and nothing is kept there: it is no "
+            "folder of this user's, or others may write to it", state->dir);
+        state->dir = NULL;
+        return;
+    }
+    list_kept(state);
+    if (state->kept.n) {
+        reason = state_load(state, state_last(state), record);
+        state->current = reason ? NULL : record;
+    }
+    if (reason) {
+        *vec_push(arena, &state->warnings) = arena_printf(
+            arena, "what is kept of generation %"PRIu64" is not trusted: %s",
+            state_last(state), reason);
+    }
+}
+
+static const char *
+make_folders(struct state *state)
+{
+    const char *const dirs[] = { state->root, state->dir };
+
+    for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+        if (mkdir(dirs[i], 0700) && errno != EEXIST) {
+            return arena_printf(state->arena, "cannot make the folder %s: %s",
+                                dirs[i], ovs_strerror(errno));
+        }
+    }
+    return NULL;
+}
+
+const char *
+state_prepare(struct state *state, const struct plan_record *record)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const char *reason;
+
+    if (!state->dir) {
+        return "there is no folder for it";
+    }
+    reason = make_folders(state);
+    if (!reason) {
+        plan_record_format(record, &ds);
+        reason = file_prepare(state->arena,
+                              record_path(state, record->generation),
+                              ds.string, ds.length, 0600);
+        ds_destroy(&ds);
+    }
+    return reason;
+}
+
+const char *
+state_commit(struct state *state, const struct plan_record *record,
+             uint64_t replaces)
+{
+    const char *reason = file_install(state->arena,
+                                      record_path(state,
+                                                  record->generation));
+    generation_vec kept = VEC_INIT;
+
+    if (reason) {
+        return reason;
+    }
+    *vec_push(state->arena, &kept) = record->generation;
+    for (size_t i = 0; i < state->kept.n; i++) {
+        uint64_t generation = state->kept.v[i];
+
+        if (generation == record->generation) {
+            continue;
+        } else if (generation == replaces || kept.n == STATE_MAX_KEPT) {
+            unlink(record_path(state, generation));
+        } else {
+            *vec_push(state->arena, &kept) = generation;
+        }
+    }
+    state->kept = kept;
+    state->current = record;
+    return NULL;
+}
+
+void
+state_abandon(struct state *state, const struct plan_record *record)
+{
+    if (state->dir) {
+        file_abandon(state->arena, record_path(state, record->generation));
+    }
+}

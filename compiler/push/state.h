@@ -1,0 +1,64 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef PUSH_STATE_H
+#define PUSH_STATE_H 1
+
+/* What the node keeps of the plans that were applied to a bridge: the last
+ * three, each a file GENERATION.plan (plan/record.h), readable by their owner
+ * only.
+ *
+ * It is there for rollback and to tell what was applied; whether a bridge is
+ * as intended never depends on it.  A file that is damaged, or that another
+ * user could have written, is not trusted; its number counts still, so that
+ * generations never go back.
+ *
+ * What writes must hold the lock of the bridge. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "plan/record.h"
+
+enum { STATE_MAX_KEPT = 3 };
+
+struct state {
+    struct arena *arena;        /* Not owned. */
+    const char *bridge;
+    const char *root, *dir;     /* ROOT/BRIDGE; NULL: nothing is kept. */
+    generation_vec kept;        /* Those that have a file, the last one
+                                 * first. */
+    const struct plan_record *current;  /* The last one; NULL if there is
+                                         * none, or it is not trusted. */
+    plan_names warnings;        /* Why something is not trusted or kept. */
+};
+
+/* Reads what is kept in 'root', which may be NULL. */
+void state_read(struct state *, const char *root, const char *bridge,
+                struct arena *);
+
+/* The last generation; 0 if there is none. */
+uint64_t state_last(const struct state *);
+
+/* Reads a generation.  Returns NULL, or the reason why there is none that can
+ * be trusted. */
+const char *state_load(struct state *, uint64_t generation,
+                       struct plan_record *);
+
+/* Writes the record of a generation, so that there is room for it, and makes
+ * it one that is kept, in place of the generation 'replaces', if that is not
+ * 0, and of the oldest.  Between the two nothing of it is seen.  Each returns
+ * NULL, or why it cannot. */
+const char *state_prepare(struct state *, const struct plan_record *);
+const char *state_commit(struct state *, const struct plan_record *,
+                         uint64_t replaces);
+
+/* Takes back state_prepare(). */
+void state_abandon(struct state *, const struct plan_record *);
+
+#endif /* push/state.h */

@@ -1,0 +1,171 @@
+#!/usr/bin/env bash
+# Copyright (c) 2026 The Bulkhead authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# What plan tells, and when apply refuses a plan that was saved.
+# Environment: BULKHEAD, OVS_PREFIX, srcdir; found by themselves if unset.
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+intent=$srcdir/examples/ai-cluster.json
+node=gpu-node-1
+
+# plan INTENT [OPTION...]
+plan() {
+    local intent=$1
+    shift
+    "$BULKHEAD" plan "$intent" --node $node --bridge br0 "$@"
+}
+
+save() { plan "$1" -o "$switch_dir/saved"; }
+apply_saved() { "$BULKHEAD" apply "$switch_dir/saved" "$@"; }
+
+# words EXPECTED INTENT: the lines of a plan but for the counts.
+words() {
+    plan "$2" >"$switch_dir/words" || return 1
+    diff <(echo "$1") <(grep '^  ' "$switch_dir/words")
+}
+
+# json INTENT EXPRESSION: holds for the object 'p' and the changes by name 'c'.
+json() {
+    plan "$1" -f json | python3 -c 'import json, sys
+p = json.load(sys.stdin)
+print(p)
+c = {(x["what"], x["name"]): x for x in p["changes"]}
+sys.exit(not eval("(" + sys.argv[1] + ")"))' "$2"
+}
+
+test_empty() {
+    check 'a plan for an empty bridge' \
+        says '  + bandwidth inference: 20Gbps, burst 525kbit' 0 plan "$intent"
+    check 'with --exit-code: 4' says '  + rule batch/no-ssh: flows 1 added' 4 \
+        plan "$intent" --exit-code
+    check 'apply --dry-run is the same' same_dry_run
+    check 'it changes nothing' unchanged br0 plan "$intent"
+    check 'and nothing is kept of it' test ! -e "$switch_dir/state"
+    check 'apply: 0' exits 0 bulkhead_on apply br0
+    check 'then there is nothing to do' says 'as intended' 0 \
+        plan "$intent" --exit-code
+}
+
+same_dry_run() {
+    diff <(plan "$intent") <("$BULKHEAD" apply "$intent" --node $node \
+                                         --bridge br0 --dry-run)
+}
+
+test_words() {
+    check 'a limit' words '  ~ tenant inference: flows 1 changed
+  ~ bandwidth inference: 20Gbps, burst 525kbit -> 25Gbps, burst 525kbit' \
+        "$(with 's/"limit": "20Gbps"/"limit": "25Gbps"/')"
+    check 'limits of packets' words '  ~ endpoint batch/job0: flows 1 changed
+  ~ endpoint batch/job1: flows 1 changed
+  ~ limits batch: 2Mpps, burst 2kpkt -> 1Mpps, burst 2kpkt' \
+        "$(with 's/"2Mpps"/"1Mpps"/')"
+    check 'a rule that goes' words '  - rule batch/no-ssh: flows 1 deleted' \
+        "$(with '/"name": "no-ssh"/d')"
+    check 'a rule that changes' words \
+        '  ~ rule inference/serve: flows 4 deleted' \
+        "$(with 's/443, "8000-8100"/443/')"
+    check 'an endpoint that moves' words '  ~ endpoint inference/frontend0: '$(
+        )'flows 1 added, 1 changed, 1 deleted' \
+        "$(with 's/"pf0vf2"/"pf0vf8"/')"
+    check 'one that goes' says '  - endpoint batch/job1: flows 11 deleted' 0 \
+        plan "$(with '/"interface": "pf0vf5"/s/"interface": "[^"]*",//')"
+    check 'the same as JSON' json \
+        "$(with 's/"limit": "20Gbps"/"limit": "25Gbps"/; /"no-ssh"/d')" '
+        c["rule", "batch/no-ssh"]["change"] == "removed"
+        and c["rule", "batch/no-ssh"]["flows"]["deleted"] == 1
+        and c["bandwidth", "inference"]["after"] == "25Gbps, burst 525kbit"
+        and p["flows"] == {"added": 0, "changed": 1, "deleted": 1,
+                           "kept": p["flows"]["kept"]}
+        and p["generation"] == 1 and len(p["changes"]) == 3'
+    # Names of what is not in the new intent come from what is kept.
+    rm -r "$switch_dir/state"
+    check 'without it they are cookies' words \
+        '  - rule 0xb17da5865e696c9a: flows 1 deleted' \
+        "$(with '/"name": "no-ssh"/d')"
+}
+
+test_saved() {
+    local changed
+    changed=$(with '/"name": "no-ssh"/d')
+    check 'a plan is saved' exits 0 save "$changed"
+    check 'for another node: 1, nothing changed' unchanged br0 \
+        says 'for node gpu-node-1, not other' 1 apply_saved --node other
+    check 'for another bridge: 1, nothing changed' unchanged br0 \
+        says 'for bridge br0, not br1' 1 apply_saved --bridge br1
+    check 'applied: 0' says ' 1 deleted, ' 0 apply_saved --node $node
+    check 'and the bridge holds it' exits 0 bulkhead_on status br0 "$changed"
+    check 'a second time: 3, nothing changed' unchanged br0 \
+        says 'at generation 1, and the plan was made at 0' 3 apply_saved
+    check 'another is saved' exits 0 save "$intent"
+    ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=20,priority=0'
+    check 'the switch moves: 3, nothing changed' unchanged br0 \
+        says 'holds other flows' 3 apply_saved
+    check 'one is saved of what it holds now' exits 0 save "$intent"
+    ovs-ofctl -O OpenFlow13 add-meter br0 \
+        'meter=131073,kbps,burst,stats,bands=type=drop,rate=7,burst_size=7'
+    check 'a meter moves: 3' says 'holds other flows' 3 apply_saved
+    check 'and that is applied' exits 0 save "$intent"
+    check 'which repairs both' exits 0 apply_saved
+    check 'status: 0' exits 0 bulkhead_on status br0
+}
+
+test_intent_moves() {
+    local moved=$switch_dir/moved.json
+    cp "$intent" "$moved"
+    check 'a plan is saved' exits 0 save "$moved"
+    sed -i 's/"limit": "20Gbps"/"limit": "30Gbps"/' "$moved"
+    check 'the intent moves: 1, nothing changed' unchanged br0 \
+        says 'has changed since' 1 apply_saved
+    rm "$moved"
+    check 'the intent goes: 1, nothing changed' unchanged br0 \
+        says 'not right any more' 1 apply_saved
+    # Blanks and the order of members mean nothing.
+    python3 -c 'import json, sys
+print(json.dumps(json.load(open(sys.argv[1])), sort_keys=True))' "$intent" \
+        >"$moved"
+    check 'it comes back in another form: 0' exits 0 apply_saved
+    mkdir -p "$switch_dir/parts"
+    cp "$intent" "$switch_dir/parts"
+    check 'a plan of a folder is saved' exits 0 \
+        env -C "$switch_dir" "$BULKHEAD" plan parts --node $node --bridge br0 \
+        -o saved
+    check 'it is applied from elsewhere' exits 0 env -C / "$BULKHEAD" apply \
+        "$switch_dir/saved"
+}
+
+test_bad() {
+    local size
+    check 'a plan is saved' exits 0 save "$intent"
+    size=$(stat -c %s "$switch_dir/saved")
+    truncate -s $((size - 1)) "$switch_dir/saved"
+    check 'one cut short: 1' says 'is cut short or has been changed' 1 \
+        apply_saved
+    check 'one that cannot be written: 1' says 'cannot write /dev/null/x' 1 \
+        plan "$intent" -o /dev/null/x
+    ovs-ofctl set-frags br0 drop
+    check 'a plan for an unfit bridge: 3' says 'fragments' 3 plan "$intent"
+    ovs-ofctl set-frags br0 normal
+    check 'an intent needs a node: 2' says 'needs --node' 2 \
+        "$BULKHEAD" apply "$intent" --bridge br0
+    check 'and a bridge: 2' says 'needs --bridge' 2 \
+        "$BULKHEAD" apply "$intent" --node $node
+}
+
+main() {
+    start_dummy_switch
+    make_dummy_bridge br0 "$intent" "$node"
+    ovs-vsctl --timeout=10 add-port br0 pf0vf8 -- \
+        set interface pf0vf8 type=dummy
+    test_empty
+    test_words
+    test_saved
+    test_intent_moves
+    test_bad
+    [ "$failures" = 0 ]
+}
+
+main
