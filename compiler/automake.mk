@@ -9,6 +9,7 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/openflow/conjunction.h \
 	compiler/backend/openflow/emit-conntrack.c \
 	compiler/backend/openflow/emit-dhcp.c \
+	compiler/backend/openflow/emit-externals.c \
 	compiler/backend/openflow/emit-limits.c \
 	compiler/backend/openflow/emit-multicast.c \
 	compiler/backend/openflow/emit-policy.c \
@@ -43,6 +44,7 @@ libbulkhead_a_SOURCES = \
 	compiler/intent/decode-address.c \
 	compiler/intent/decode.c \
 	compiler/intent/decode.h \
+	compiler/intent/external.c \
 	compiler/intent/fabric.c \
 	compiler/intent/files.c \
 	compiler/intent/files.h \
@@ -56,7 +58,9 @@ libbulkhead_a_SOURCES = \
 	compiler/intent/value.c \
 	compiler/intent/value.h \
 	compiler/ir/build.c \
+	compiler/ir/build.h \
 	compiler/ir/concern.c \
+	compiler/ir/external.c \
 	compiler/ir/ir.h \
 	compiler/ir/meter.c \
 	compiler/ir/meter.h \
@@ -106,6 +110,7 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/check-bandwidth.c \
 	compiler/sema/check-copies.c \
 	compiler/sema/check-doubts.c \
+	compiler/sema/check-externals.c \
 	compiler/sema/check-overlay.c \
 	compiler/sema/check-peering.c \
 	compiler/sema/check-redundant.c \
@@ -114,6 +119,7 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/check.c \
 	compiler/sema/check.h \
 	compiler/sema/expand.c \
+	compiler/sema/external.c \
 	compiler/sema/ident.c \
 	compiler/sema/ident.h \
 	compiler/sema/interface.c \
@@ -122,12 +128,16 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/meaning-dhcp.h \
 	compiler/sema/meaning-endpoint.c \
 	compiler/sema/meaning-endpoint.h \
+	compiler/sema/meaning-external.c \
+	compiler/sema/meaning-external.h \
 	compiler/sema/meaning-multicast.c \
 	compiler/sema/meaning-multicast.h \
 	compiler/sema/meaning-packet.c \
 	compiler/sema/meaning-packet.h \
 	compiler/sema/meaning-reach.c \
 	compiler/sema/meaning-reach.h \
+	compiler/sema/meaning-rule.c \
+	compiler/sema/meaning-rule.h \
 	compiler/sema/meaning.c \
 	compiler/sema/meaning.h \
 	compiler/sema/packet.c \
@@ -162,6 +172,7 @@ bulkhead_SOURCES = \
 	compiler/cli/show.c \
 	compiler/cli/show.h \
 	compiler/cli/status.c \
+	compiler/cli/trace-external.c \
 	compiler/cli/trace-print.c \
 	compiler/cli/trace.c \
 	compiler/cli/trace.h

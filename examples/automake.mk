@@ -1,1 +1,1 @@
-EXTRA_DIST += examples/ai-cluster.json examples/rack.json
+EXTRA_DIST += $(wildcard $(srcdir)/examples/*.json)

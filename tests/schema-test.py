@@ -110,6 +110,19 @@ NEEDS_RESOLVING = {
         "files-tenant-holds-none", "files-tenant-holds-tenant",
         "files-tenant-twice"], FILES),
     "binding-unknown-node": NAME,
+    **dict.fromkeys([
+        "external-unknown", "external-for-others", "external-unknown-tenant",
+        "external-unknown-node"], NAME),
+    **dict.fromkeys([
+        "external-range-of-link", "external-no-gateway",
+        "external-gateway-multicast", "external-cidr-of-another",
+        "external-cidr-inside"], ADDRESS),
+    **dict.fromkeys([
+        "external-range-twice", "external-interface-twice",
+        "external-mac-of-gateway", "external-gateway-mac-twice",
+        "external-to-external", "external-shared-address",
+        "external-not-tracked",
+        "external-classes-contradict", "external-deny-for-others"], ONCE),
     "unit-fraction": UNIT,
     "unit-overflow": UNIT,
     "uplink-unknown": NAME,

@@ -236,7 +236,8 @@ const struct cli_command cli_commands[] = {
       "take Bulkhead's flows and meters off the bridge, and nothing else" },
     { "trace", OPTION_NODE | OPTION_FROM | OPTION_STATE | OPTION_FORMAT,
       cmd_trace,
-      "INTENT... --from=TENANT/ENDPOINT|tunnel:NODE:VNI PACKET",
+      "INTENT... --from=TENANT/ENDPOINT|external:NAME|tunnel:NODE:VNI "
+      "PACKET",
       "say what the intent means for a packet, and which rule decides;\n"
       "      PACKET is as in 'tcp,nw_dst=10.1.0.11,tp_dst=443', and what it\n"
       "      leaves out is filled in as the endpoint would", "a packet" },

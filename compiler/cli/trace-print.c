@@ -26,14 +26,27 @@ class_name(const struct policy_rule *rule)
     return rule && rule->class ? rule->class->name : POLICY_BEST_EFFORT;
 }
 
+/* Where the packet goes, or would, in a static buffer. */
+static const char *
+receiver(const struct meaning *m)
+{
+    static char s[128];
+
+    if (m->to) {
+        return m->to->name;
+    }
+    snprintf(s, sizeof s, TRACE_EXTERNAL"%s", m->external->external->name);
+    return s;
+}
+
 static void
 print_reason(const struct meaning *m)
 {
     const struct reason_info *info = reason_info(m->reason);
 
     printf("reason       %s: %s\n", info->name, info->text);
-    if (m->to) {
-        printf("destination  none; it would have gone to %s\n", m->to->name);
+    if (m->to || m->external) {
+        printf("destination  none; it would have gone to %s\n", receiver(m));
     }
 }
 
@@ -54,7 +67,9 @@ print_rule(const struct policy_rule *rule)
 static bool
 names_uplink(const struct meaning *m)
 {
-    return m->uplink && m->from->node->uplinks.n > 1;
+    const struct policy_endpoint *payer = m->from ? m->from : m->to;
+
+    return m->uplink && payer->node->uplinks.n > 1;
 }
 
 static void
@@ -93,10 +108,12 @@ print_decision(const struct meaning *m)
         print_charged(m, "");
     }
     printf("destination  %s%s%s", m->allow ? "" : "none; it would have "
-           "gone to ", m->to->name, m->routed ? ", through the gateway" : "");
+           "gone to ", receiver(m), m->routed ? ", through the gateway" : "");
     if (m->node) {
         printf(", by tunnel to %s with VNI %"PRIu32, m->node->name.s,
                m->to->network->intent->vni);
+    } else if (!m->to) {
+        printf(", by %s", m->external->intent->interface.s);
     }
     putchar('\n');
 }
@@ -113,9 +130,9 @@ put_number(struct json *object, const char *key, bool known,
 static const struct policy_endpoint *
 find_answerer(const struct meaning_question *q, const struct meaning *m)
 {
-    const struct policy_tenant *tenant = q->from->tenant;
+    const struct policy_tenant *tenant = q->from ? q->from->tenant : NULL;
 
-    for (size_t i = 0; i < tenant->endpoints.n && !m->answer_router; i++) {
+    for (size_t i = 0; !m->answer_router && i < tenant->endpoints.n; i++) {
         const struct policy_endpoint *e = tenant->endpoints.v[i];
 
         if (e->network == q->from->network && e->bound
@@ -132,7 +149,8 @@ destination(const struct meaning_question *q, const struct meaning *m)
     const struct policy_endpoint *to = m->answered ? find_answerer(q, m)
                                        : m->allow ? m->to : NULL;
 
-    return to ? to->name : NULL;
+    return (to ? to->name : m->allow && m->external && !m->answered
+            ? receiver(m) : NULL);
 }
 
 static struct json *

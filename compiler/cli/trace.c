@@ -49,7 +49,8 @@ find_endpoint(const struct policy *policy, const struct cli_options *options)
     if (nearest.best) {
         fprintf(stderr, ": did you mean '%s'?", nearest.best);
     } else if (!strchr(options->from, '/')) {
-        fputs("; --from takes TENANT/ENDPOINT, or tunnel:NODE:VNI", stderr);
+        fputs("; --from takes TENANT/ENDPOINT, external:NAME, or "
+              "tunnel:NODE:VNI", stderr);
     }
     putc('\n', stderr);
     return NULL;
@@ -154,7 +155,7 @@ find_note(const struct policy *policy, const struct meaning_question *q,
 static bool
 is_undecided(const struct meaning_question *q, const struct meaning *m)
 {
-    return (m->to && !m->untracked && !q->opener
+    return ((m->to || m->external) && !m->untracked && !q->opener
             && (q->connection == CONNECTION_RELATED
                 || q->packet->nw_frag & FLOW_NW_FRAG_LATER));
 }
@@ -267,12 +268,19 @@ trace(const struct cli_options *options, struct arena *arena,
     };
     const char *note;
     struct meaning m;
+    bool external;
 
     if (!policy) {
         return EXIT_WRONG;
     }
     q.tunnel = !strncmp(options->from, TUNNEL, strlen(TUNNEL));
-    if (!(q.tunnel ? enter_tunnel(policy, options, given, packet)
+    external = !strncmp(options->from, TRACE_EXTERNAL, strlen(TRACE_EXTERNAL));
+    if (external) {
+        q.external = trace_enter(policy, options, given, packet);
+        q.node = q.external ? q.external->node->name.s : NULL;
+    }
+    if (!(external ? q.external != NULL
+          : q.tunnel ? enter_tunnel(policy, options, given, packet)
           : find_sender(policy, options, given, packet, &q.from))) {
         return EXIT_USAGE;
     }
@@ -290,6 +298,20 @@ trace(const struct cli_options *options, struct arena *arena,
         trace_print_table(&q, &m, options->from, note);
     }
     return EXIT_DONE;
+}
+
+/* The other end of the connection that 'error' is about, which 'opening'
+ * opened; as far as that does not tell, the one that sends it. */
+static struct in6_addr
+packet_remote(const struct flow *opening, const struct flow *error)
+{
+    if (!ipv6_is_zero(&opening->ipv6_dst)) {
+        return opening->ipv6_dst;
+    } else if (opening->nw_dst) {
+        return in6_addr_mapped_ipv4(opening->nw_dst);
+    }
+    return (error->dl_type == htons(ETH_TYPE_IPV6) ? error->ipv6_src
+            : in6_addr_mapped_ipv4(error->nw_src));
 }
 
 int
@@ -313,6 +335,7 @@ cmd_trace(const struct cli_options *options)
         opener.protocol = opening.nw_proto;
         opener.source = opening.tp_src;
         opener.destination = opening.tp_dst;
+        opener.outside = packet_remote(&opening, &packet);
     }
 
     struct arena *arena = arena_create();

@@ -7,10 +7,25 @@
 #ifndef CLI_TRACE_H
 #define CLI_TRACE_H 1
 
-/* What "trace" prints about a packet. */
+/* The rooms behind "trace". */
 
+struct cli_options;
+struct flow;
+struct flow_wildcards;
 struct meaning;
 struct meaning_question;
+struct policy;
+struct policy_attachment;
+
+/* What --from begins with if it is an external. */
+#define TRACE_EXTERNAL "external:"
+
+/* The attachment that --from and --node name, once 'packet' is filled in as
+ * its router would; prints why that cannot be, and returns NULL. */
+const struct policy_attachment *trace_enter(const struct policy *,
+                                            const struct cli_options *,
+                                            const struct flow_wildcards *given,
+                                            struct flow *packet);
 
 /* Both print on standard output.  'from' is what --from says, 'note' a remark
  * for the reader or NULL. */

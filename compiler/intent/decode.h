@@ -131,6 +131,10 @@ void decode_twice(struct decoder *, const char *what, const struct value *v,
 void decode_error(struct decoder *, const struct value *v, const char *cause,
                   const char *remedy);
 
+/* What lies outside the fabric. */
+void decode_external(struct decoder *, const struct value *v,
+                     struct intent_external *);
+
 /* Decodes each element of 'V', a map or list that 'CHECK' accepts, into a new
  * element of 'VEC'. */
 #define DECODE_EACH(D, V, CHECK, WHAT, DECODE_ONE, VEC)                 \

@@ -262,7 +262,7 @@ decode_intent(struct decoder *d, const struct value *v, struct intent *intent)
     static const struct member members[] = {
         { "version", true }, { "fabric", false }, { "classes", false },
         { "services", false }, { "tenants", false }, { "peerings", false },
-        { "bindings", false }, { NULL, false },
+        { "externals", false }, { "bindings", false }, { NULL, false },
     };
 
     if (!decode_object(d, v, "an intent", members)) {
@@ -280,5 +280,7 @@ decode_intent(struct decoder *d, const struct value *v, struct intent *intent)
                 "a map of tenants", decode_tenant, &intent->tenants);
     DECODE_EACH(d, value_member(v, "peerings"), decode_map,
                 "a map of peerings", decode_peering, &intent->peerings);
+    DECODE_EACH(d, value_member(v, "externals"), decode_map,
+                "a map of externals", decode_external, &intent->externals);
     decode_bindings(d, value_member(v, "bindings"), intent);
 }

@@ -111,6 +111,8 @@ struct intent_selector {
     struct text tenant;
     text_vec networks, endpoints;
     VEC(struct intent_label) labels;
+    struct text external;       /* If present no endpoint is meant, but its
+                                 * addresses in 'cidrs'. */
     address_vec cidrs;
     selector_vec except;
 };
@@ -147,6 +149,22 @@ struct intent_microburst {
     const struct value *at;     /* NULL if there is none. */
 };
 
+/* Where a node reaches an external: a router behind an interface. */
+struct intent_attachment {
+    struct text node, interface;
+    struct text mac_text, gateway_mac_text;     /* The latter may be absent. */
+    struct eth_addr mac, gateway_mac;           /* Router's, node's. */
+    address_vec gateways;       /* That the node answers for. */
+};
+
+/* What lies outside the fabric. */
+struct intent_external {
+    struct text name;
+    address_vec addresses, excepts;     /* Ranges. */
+    text_vec tenants;           /* That may use it; "*": all. */
+    VEC(struct intent_attachment) attachments;
+};
+
 struct intent_tenant {
     struct text name;
     bool default_allow;
@@ -167,6 +185,7 @@ struct intent {
     VEC(struct intent_service) services;
     VEC(struct intent_tenant) tenants;
     VEC(struct intent_rule) peerings;
+    VEC(struct intent_external) externals;
     VEC(struct intent_endpoint) bindings;   /* Called "TENANT/ENDPOINT"; each
                                              * is joined to its endpoint. */
 };

@@ -53,13 +53,28 @@ decode_wanted_labels(struct decoder *d, const struct value *v,
 }
 
 static void
+refuse_externals(struct decoder *d, const selector_vec *except)
+{
+    for (size_t i = 0; i < except->n; i++) {
+        if (except->v[i].external.s) {
+            decode_error(d, except->v[i].external.at, "this takes away from "
+                         "endpoints, and an external has none",
+                         "remove it; \"cidr\" narrows an external");
+        }
+    }
+}
+
+static void
 decode_alternative(struct decoder *d, const struct value *v,
                    bool needs_tenant, selector_vec *alternatives)
 {
     static const struct member members[] = {
         { "tenant", false }, { "network", false }, { "endpoint", false },
         { "labels", false }, { "cidr", false }, { "except", false },
-        { NULL, false },
+        { "external", false }, { NULL, false },
+    };
+    static const struct member of_external[] = {
+        { "external", true }, { "cidr", false }, { NULL, false },
     };
     static const struct member of_named[] = {
         { "tenant", true }, { "network", false }, { "endpoint", false },
@@ -68,7 +83,13 @@ decode_alternative(struct decoder *d, const struct value *v,
     };
     struct intent_selector s = { .at = v };
 
-    if (decode_object(d, v, "a selector",
+    if (v->type == VALUE_OBJECT && value_member(v, "external")
+        && !needs_tenant) {
+        decode_object(d, v, "a selector of an external", of_external);
+        s.external = decode_text(d, v, "external");
+        decode_addresses(d, value_member(v, "cidr"), true, &s.cidrs);
+        check_not_empty(d, value_member(v, "cidr"));
+    } else if (decode_object(d, v, "a selector",
                       needs_tenant ? of_named : members)) {
         s.tenant = decode_text(d, v, "tenant");
         decode_texts(d, v, "network", &s.networks);
@@ -77,6 +98,7 @@ decode_alternative(struct decoder *d, const struct value *v,
         decode_addresses(d, value_member(v, "cidr"), true, &s.cidrs);
         check_not_empty(d, value_member(v, "cidr"));
         decode_selector(d, value_member(v, "except"), false, &s.except);
+        refuse_externals(d, &s.except);
     }
     *vec_push(d->arena, alternatives) = s;
 }

@@ -6,14 +6,12 @@
 
 #include <config.h>
 
-#include "ir/ir.h"
+#include "ir/build.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "ir/meter.h"
-#include "sema/ident.h"
-#include "sema/policy.h"
 #include "util.h"
 
 struct builder {
@@ -27,11 +25,12 @@ struct builder {
     struct ident_set meter_numbers;
 };
 
-static void
-add_addresses(struct builder *b, const address_vec *from, ir_addresses *to)
+void
+ir_copy_addresses(struct arena *arena, const address_vec *from,
+                  ir_addresses *to)
 {
     for (size_t i = 0; i < from->n; i++) {
-        *vec_push(b->arena, to) = from->v[i].ip;
+        *vec_push(arena, to) = from->v[i].ip;
     }
 }
 
@@ -126,7 +125,7 @@ get_network(struct builder *b, const struct ir_tenant *tenant,
     network->vni = policy->intent->vni;
     network->mtu = network_mtu(b->policy, policy);
     network->gateway_mac = policy->gateway_mac;
-    add_addresses(b, &policy->intent->gateways, &network->gateways);
+    ir_copy_addresses(b->arena, &policy->intent->gateways, &network->gateways);
     network->dhcp = policy->dhcp_server != NULL;
     for (size_t i = 0; i < policy->intent->groups.n; i++) {
         const struct address *group = &policy->intent->groups.v[i];
@@ -185,7 +184,7 @@ add_endpoint(struct builder *b, struct ir_tenant *tenant,
     e->node = node;
     e->dhcp_server = policy == policy->network->dhcp_server;
     e->mac = intent->mac;
-    add_addresses(b, &intent->addresses, &e->addresses);
+    ir_copy_addresses(b->arena, &intent->addresses, &e->addresses);
     *vec_push(b->arena, &b->prog->endpoints) = e;
 }
 
@@ -261,9 +260,18 @@ add_rule(struct builder *b, const struct policy_rule *policy)
 
     bool from_here = localize(b, &policy->from, &from);
     bool to_here = localize(b, &policy->to, &to);
-    if (from.n && to.n && (from_here || to_here)) {
+    struct ir_side from_outside = { .endpoints = VEC_INIT };
+    struct ir_side to_outside = { .endpoints = VEC_INIT };
+
+    ir_add_ranges(b->prog, &policy->from_ranges, &from_outside, b->arena);
+    ir_add_ranges(b->prog, &policy->to_ranges, &to_outside, b->arena);
+    if ((from.n && to.n && (from_here || to_here))
+        || (from_here && to_outside.parts.n)
+        || (to_here && from_outside.parts.n)) {
         struct ir_rule *rule = arena_zalloc(b->arena, sizeof *rule);
 
+        rule->from = from_outside;
+        rule->to = to_outside;
         rule->name = policy->name;
         rule->id = policy->id;
         rule->kind = policy->kind;
@@ -317,6 +325,8 @@ ir_build(const struct policy *policy, const char *node, struct arena *arena)
     for (size_t i = 0; i < policy->tenants.n; i++) {
         add_endpoints(&b, policy->tenants.v[i]);
     }
+    ir_add_externals(prog, policy, b.node, arena, &b.tenant_numbers,
+                     &b.endpoint_numbers);
     for (size_t i = 0; i < policy->rules.n; i++) {
         add_rule(&b, policy->rules.v[i]);
     }

@@ -149,11 +149,37 @@ struct ir_endpoint {
 };
 
 VEC_TYPEDEF(ir_endpoint_vec, const struct ir_endpoint *);
+VEC_TYPEDEF(ir_tenant_vec, const struct ir_tenant *);
+
+/* What lies outside the fabric, behind a router at this node.  Addresses are
+ * whose the longest prefix of all parts and holes says. */
+struct ir_external {
+    const char *name;
+    struct ir_place place;      /* Of the attachment to this node. */
+    uint32_t number;            /* As if it were a tenant. */
+    uint32_t port;              /* As if it were an endpoint. */
+    const char *interface;
+    struct eth_addr mac, gateway_mac;   /* The router's, the node's. */
+    ir_addresses gateways;      /* That the node answers for there. */
+    ir_tenant_vec tenants;      /* That use it, and are here. */
+    size_t n_parts;             /* In the program. */
+};
+
+/* Addresses of an external that every rule of the node treats alike. */
+struct ir_part {
+    const char *name;           /* "EXTERNAL/ADDRESS/PLEN", of the first. */
+    size_t index;               /* In the program's parts. */
+    const struct ir_external *external;
+    uint32_t number;            /* As if it were a group. */
+    ir_prefixes prefixes;       /* Never empty. */
+};
 
 /* One side of a rule: whole tenants and groups that do not overlap.  An
  * endpoint is on the side if its tenant or its group is. */
 struct ir_side {
-    ir_endpoint_vec endpoints;          /* Never empty; sorted by name. */
+    ir_endpoint_vec endpoints;          /* Sorted by name. */
+    VEC(const struct ir_part *) parts;  /* Sorted by index.  One of the two
+                                         * is never empty. */
     VEC(const struct ir_tenant *) tenants;  /* All of each is on the side,
                                              * and is more than one. */
     VEC(const struct ir_group *) groups;    /* Of no such tenant. */
@@ -180,6 +206,10 @@ struct ir_prog {
     VEC(struct ir_class *) classes;         /* Used here or not. */
     VEC(struct ir_service *) services;      /* Used here or not. */
     VEC(struct ir_tenant *) tenants;        /* Sorted by name. */
+    VEC(struct ir_external *) externals;    /* Sorted by name. */
+    VEC(struct ir_part *) parts;            /* By external. */
+    ir_prefixes holes;          /* Addresses that no part has although one
+                                 * holds them. */
     VEC(struct ir_network *) networks;      /* As endpoints first use them. */
     VEC(struct ir_endpoint *) endpoints;    /* Sorted by tenant and name. */
     VEC(struct ir_meter *) meters;          /* In the tenants' order. */
@@ -187,6 +217,8 @@ struct ir_prog {
     ir_names unbound;           /* Endpoints whose binding is incomplete. */
     ir_names elsewhere;         /* Endpoints that would be in it if a tunnel
                                  * reached them. */
+    ir_names cut_off;           /* "EXTERNAL:TENANT/ENDPOINT": here, and its
+                                 * tenant uses an external that is not. */
 };
 
 /* Builds the program of the node called 'node', in the arena; NULL if the

@@ -34,11 +34,14 @@ enum ir_type {
     IR_TYPE_MATCHES,            /* ir_matches: tcp:80,udp:1-9,icmp,... */
     IR_TYPE_NODE,               /* Pointers to records: their names. */
     IR_TYPE_TENANT,
+    IR_TYPE_TENANTS,            /* ir_tenant_vec: NAME,NAME,... */
+    IR_TYPE_EXTERNAL,
     IR_TYPE_NETWORK,
     IR_TYPE_SERVICE,
     IR_TYPE_CLASS,
     IR_TYPE_GROUP,              /* Pointer to a group: its number, 0x.... */
-    IR_TYPE_SIDE,               /* struct ir_side: its endpoints' names. */
+    IR_TYPE_SIDE,               /* struct ir_side: names of endpoints, then of
+                                 * parts. */
     IR_TYPE_PLACE,              /* struct ir_place: LINE:POINTER. */
 };
 

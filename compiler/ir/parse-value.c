@@ -220,6 +220,8 @@ DEFINE_PARSE_REFERENCE(node)
 DEFINE_PARSE_REFERENCE(tenant)
 DEFINE_PARSE_REFERENCE(network)
 DEFINE_PARSE_REFERENCE(endpoint)
+DEFINE_PARSE_REFERENCE(external)
+DEFINE_PARSE_REFERENCE(part)
 DEFINE_PARSE_REFERENCE(service)
 DEFINE_PARSE_REFERENCE(class)
 
@@ -257,8 +259,26 @@ parse_side(struct ir_parser *p, const struct ir_field *f, void *m, char *word)
     char *name;
 
     while (!reason && (name = strsep(&word, ","))) {
-        reason = parse_endpoint(p, f, vec_push(p->arena, &side->endpoints),
-                                name);
+        if (shash_find(&p->records[IR_OP_part], name)) {
+            reason = parse_part(p, f, vec_push(p->arena, &side->parts), name);
+        } else {
+            reason = parse_endpoint(p, f, vec_push(p->arena,
+                                                   &side->endpoints), name);
+        }
+    }
+    return reason;
+}
+
+static const char *
+parse_tenants(struct ir_parser *p, const struct ir_field *f, void *m,
+              char *word)
+{
+    const char *reason = NULL;
+    char *name;
+
+    while (!reason && (name = strsep(&word, ","))) {
+        reason = parse_tenant(p, f, vec_push(p->arena, (ir_tenant_vec *) m),
+                              name);
     }
     return reason;
 }
@@ -294,6 +314,8 @@ static parse_function *const parsers[] = {
     [IR_TYPE_MATCHES] = parse_matches,
     [IR_TYPE_NODE] = parse_node,
     [IR_TYPE_TENANT] = parse_tenant,
+    [IR_TYPE_TENANTS] = parse_tenants,
+    [IR_TYPE_EXTERNAL] = parse_external,
     [IR_TYPE_NETWORK] = parse_network,
     [IR_TYPE_SERVICE] = parse_service,
     [IR_TYPE_CLASS] = parse_class,

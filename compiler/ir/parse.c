@@ -116,6 +116,16 @@ complete_endpoint(struct ir_parser *p, struct ir_endpoint *e)
     }
 }
 
+static void
+complete_part(struct ir_parser *p, struct ir_part *part)
+{
+    struct ir_external *external = shash_find_data(
+        &p->records[IR_OP_external], part->external->name);
+
+    part->index = p->prog->parts.n;
+    external->n_parts++;
+}
+
 /* Adds a record whose fields are parsed; 'name' is where its name stands. */
 static void
 add_record(struct ir_parser *p, enum ir_op op, void *record, struct span name)
@@ -129,6 +139,8 @@ add_record(struct ir_parser *p, enum ir_op op, void *record, struct span name)
     }
     if (op == IR_OP_endpoint) {
         complete_endpoint(p, record);
+    } else if (op == IR_OP_part) {
+        complete_part(p, record);
     }
     switch (op) {
     case IR_OP_prog:

@@ -163,6 +163,7 @@ print_matches(struct ds *ds, const struct ir_field *f OVS_UNUSED,
     }
 DEFINE_PRINT_REFERENCE(node)
 DEFINE_PRINT_REFERENCE(tenant)
+DEFINE_PRINT_REFERENCE(external)
 DEFINE_PRINT_REFERENCE(network)
 DEFINE_PRINT_REFERENCE(service)
 DEFINE_PRINT_REFERENCE(class)
@@ -183,6 +184,22 @@ print_side(struct ds *ds, const struct ir_field *f OVS_UNUSED, const void *m)
     for (size_t i = 0; i < side->endpoints.n; i++) {
         print_comma(ds, i);
         ds_put_cstr(ds, side->endpoints.v[i]->name);
+    }
+    for (size_t i = 0; i < side->parts.n; i++) {
+        print_comma(ds, side->endpoints.n + i);
+        ds_put_cstr(ds, side->parts.v[i]->name);
+    }
+}
+
+static void
+print_tenants(struct ds *ds, const struct ir_field *f OVS_UNUSED,
+              const void *m)
+{
+    const ir_tenant_vec *tenants = m;
+
+    for (size_t i = 0; i < tenants->n; i++) {
+        print_comma(ds, i);
+        ds_put_cstr(ds, tenants->v[i]->name);
     }
 }
 
@@ -210,6 +227,8 @@ static print_function *const printers[] = {
     [IR_TYPE_MATCHES] = print_matches,
     [IR_TYPE_NODE] = print_node,
     [IR_TYPE_TENANT] = print_tenant,
+    [IR_TYPE_TENANTS] = print_tenants,
+    [IR_TYPE_EXTERNAL] = print_external,
     [IR_TYPE_NETWORK] = print_network,
     [IR_TYPE_SERVICE] = print_service,
     [IR_TYPE_CLASS] = print_class,

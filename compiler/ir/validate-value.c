@@ -64,7 +64,7 @@ check_side(struct ir_validator *v, const struct ir_field *f, const void *m)
 {
     const struct ir_side *side = m;
     const ir_endpoint_vec *endpoints = &side->endpoints;
-    bool whole = endpoints->n > 0;
+    bool whole = endpoints->n || side->parts.n;
     size_t n = 0;
 
     for (size_t i = 0; i < side->tenants.n; i++) {
@@ -88,6 +88,11 @@ check_side(struct ir_validator *v, const struct ir_field *f, const void *m)
             found = side->groups.v[j] == e->group;
         }
         whole &= found && hmapx_contains(&v->records, e);
+    }
+    for (size_t i = 0; i < side->parts.n; i++) {
+        whole &= (hmapx_contains(&v->records, side->parts.v[i])
+                  && (!i || side->parts.v[i]->index
+                            > side->parts.v[i - 1]->index));
     }
     if (!whole || n != endpoints->n) {
         ir_invalid(v, "'%s' is not made of whole groups", f->keyword);
@@ -113,6 +118,7 @@ check_reference(struct ir_validator *v, const struct ir_field *f,
     }
 DEFINE_CHECK_REFERENCE(node)
 DEFINE_CHECK_REFERENCE(tenant)
+DEFINE_CHECK_REFERENCE(external)
 DEFINE_CHECK_REFERENCE(network)
 DEFINE_CHECK_REFERENCE(service)
 DEFINE_CHECK_REFERENCE(class)
@@ -128,22 +134,23 @@ check_number(struct ir_validator *v, const struct ir_field *f, const void *m)
     }
 }
 
-/* Nothing else would be copied. */
 static void
-check_prefixes(struct ir_validator *v, const struct ir_field *f OVS_UNUSED,
-               const void *m)
+check_prefixes(struct ir_validator *v, const struct ir_field *f, const void *m)
 {
-    const ir_prefixes *groups = m;
+    const ir_prefixes *prefixes = m;
 
-    for (size_t i = 0; i < groups->n; i++) {
-        const struct in6_addr *ip = &groups->v[i].ip;
-        int plen = groups->v[i].plen;
+    if (f->presence == IR_REQUIRED && !prefixes->n) {
+        ir_invalid(v, "it has no addresses");
+    }
+}
 
-        if (IN6_IS_ADDR_V4MAPPED(ip)
-            ? plen < 96 + 4 || !ip_is_multicast(in6_addr_get_mapped_ipv4(ip))
-            : plen < 8 || !ipv6_addr_is_multicast(ip)) {
-            ir_invalid(v, "it carries what is no multicast group");
-        }
+static void
+check_tenants(struct ir_validator *v, const struct ir_field *f, const void *m)
+{
+    const ir_tenant_vec *tenants = m;
+
+    for (size_t i = 0; i < tenants->n; i++) {
+        check_tenant(v, f, &tenants->v[i]);
     }
 }
 
@@ -197,6 +204,8 @@ static void (*const checks[])(struct ir_validator *, const struct ir_field *,
     [IR_TYPE_MATCHES] = check_matches,
     [IR_TYPE_NODE] = check_node,
     [IR_TYPE_TENANT] = check_tenant,
+    [IR_TYPE_TENANTS] = check_tenants,
+    [IR_TYPE_EXTERNAL] = check_external,
     [IR_TYPE_NETWORK] = check_network,
     [IR_TYPE_SERVICE] = check_service,
     [IR_TYPE_CLASS] = check_class,

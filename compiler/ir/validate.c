@@ -140,6 +140,56 @@ check_network(struct ir_validator *v, const struct ir_network *network)
     check_addresses(v, network->tenant, &network->gateways);
     take_mac(v, network, network->gateway_mac);
     once(v, "VNI %"PRIu32, network->vni);
+    for (size_t i = 0; i < network->groups.n; i++) {
+        const struct in6_addr *ip = &network->groups.v[i].ip;
+        int plen = network->groups.v[i].plen;
+
+        /* Nothing else would be copied. */
+        if (IN6_IS_ADDR_V4MAPPED(ip)
+            ? plen < 96 + 4 || !ip_is_multicast(in6_addr_get_mapped_ipv4(ip))
+            : plen < 8 || !ipv6_addr_is_multicast(ip)) {
+            ir_invalid(v, "it carries what is no multicast group");
+        }
+    }
+}
+
+static void
+check_external(struct ir_validator *v, const struct ir_external *e)
+{
+    once(v, "tenant's number %#"PRIx32, e->number);
+    once(v, "endpoint's number %#"PRIx32, e->port);
+    once(v, "interface %s", e->interface);
+    if (interface_reserved(e->interface)) {
+        ir_invalid(v, "interface %s: %s", e->interface,
+                   interface_reserved(e->interface));
+    } else if (eth_addr_equals(e->mac, e->gateway_mac)) {
+        ir_invalid(v, "the router has the node's MAC address");
+    }
+    for (size_t i = 0; i < e->tenants.n; i++) {
+        once(v, "tenant '%s' of external '%s'", e->tenants.v[i]->name,
+             e->name);
+    }
+}
+
+/* Those of an external stand together. */
+static void
+check_part(struct ir_validator *v, const struct ir_part *part)
+{
+    const struct ir_part *previous = v->n ? v->prog->parts.v[v->n - 1] : NULL;
+
+    once(v, "endpoint's number %#"PRIx32, part->number);
+    if (part->index != v->n) {
+        ir_invalid(v, "it is not in its place");
+    } else if (!previous || previous->external != part->external) {
+        once(v, "first part of '%s'", part->external->name);
+    }
+    for (size_t i = 0; i < part->prefixes.n; i++) {
+        const struct ir_prefix *prefix = &part->prefixes.v[i];
+        char s[INET6_ADDRSTRLEN + 1];
+
+        ipv6_string_mapped(s, &prefix->ip);
+        once(v, "range %s/%d", s, prefix->plen);
+    }
 }
 
 /* The meters of a tenant stand together, and have numbers if it has several.
@@ -238,6 +288,12 @@ check_rule(struct ir_validator *v, const struct ir_rule *rule)
 {
     bool from = is_own(rule, &rule->from), to = is_own(rule, &rule->to);
 
+    if (rule->kind != RULE_DENY && rule->kind != RULE_ALLOW
+        && (rule->from.parts.n || rule->to.parts.n)) {
+        ir_invalid(v, "it names externals, and is no rule of a tenant");
+    } else if (!rule->from.endpoints.n && !rule->to.endpoints.n) {
+        ir_invalid(v, "it has no endpoints");
+    }
     if (rule->kind == RULE_DENY && rule->class) {
         ir_invalid(v, "it denies, and has a class");
     }
@@ -258,6 +314,8 @@ check_whole(struct ir_validator *v, enum ir_op op, const void *record)
     case IR_OP_service: check_service(v, record); return;
     case IR_OP_node: check_peer(v, record); return;
     case IR_OP_tenant: check_tenant(v, record); return;
+    case IR_OP_external: check_external(v, record); return;
+    case IR_OP_part: check_part(v, record); return;
     case IR_OP_network: check_network(v, record); return;
     case IR_OP_endpoint: check_endpoint(v, record); return;
     case IR_OP_meter: check_meter(v, record); return;

@@ -104,6 +104,12 @@ struct plan_network {
     uint16_t mtu;               /* Payload of a frame, in bytes. */
 };
 
+/* What lies outside, behind a router at the node, for manifest.json. */
+struct plan_external {
+    const char *name, *interface, *mac, *gateway_mac;
+    uint32_t number;            /* As a tenant's. */
+};
+
 /* The port for all tunnels that the bridge must have, a flow-based one
  * ("options:remote_ip=flow" in ovs-vswitchd.conf.db(5)). */
 #define PLAN_TUNNEL INTERFACE_TUNNEL
@@ -126,8 +132,11 @@ struct plan {
     struct plan_tunnel tunnel;
     VEC(struct plan_number) tenants, endpoints;
     VEC(struct plan_network) networks;
+    VEC(struct plan_external) externals;
     plan_names by_tunnel;       /* Endpoints on other nodes, ... */
     plan_names elsewhere;       /* ... and those that no tunnel reaches. */
+    plan_names cut_off;         /* "EXTERNAL:TENANT/ENDPOINT": here, where
+                                 * the external is not. */
     plan_names unbound;         /* Endpoints that match nothing. */
     const char *conflict;       /* See plan_finish(); NULL if there is none. */
 };

@@ -158,6 +158,25 @@ networks_to_json(const struct plan *plan)
 }
 
 static struct json *
+externals_to_json(const struct plan *plan)
+{
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; i < plan->externals.n; i++) {
+        const struct plan_external *x = &plan->externals.v[i];
+        struct json *object = json_object_create();
+
+        json_object_put_string(object, "external", x->name);
+        json_object_put_string(object, "interface", x->interface);
+        json_object_put_string(object, "mac", x->mac);
+        json_object_put_string(object, "gateway_mac", x->gateway_mac);
+        json_object_put_format(object, "number", "%#"PRIx32, x->number);
+        json_array_add(array, object);
+    }
+    return array;
+}
+
+static struct json *
 tunnel_to_json(const struct plan *plan)
 {
     struct json *object = json_object_create();
@@ -192,6 +211,12 @@ format_manifest(const struct plan *plan, struct ds *ds)
                     numbers_to_json(plan->endpoints.v, plan->endpoints.n,
                                     "endpoint"));
     json_object_put(manifest, "networks", networks_to_json(plan));
+    if (plan->externals.n) {
+        json_object_put(manifest, "externals", externals_to_json(plan));
+    }
+    if (plan->cut_off.n) {
+        json_object_put(manifest, "cut_off", names_to_json(&plan->cut_off));
+    }
     json_object_put(manifest, "tunnel", (plan->tunnel.type
                                          ? tunnel_to_json(plan)
                                          : json_null_create()));

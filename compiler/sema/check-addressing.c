@@ -119,8 +119,7 @@ subnets_overlap(const struct address *a, const struct address *b)
                               : subnet_holds(b, &a->ip);
 }
 
-/* Is 'ip' an address that a station can have? */
-static bool
+bool
 is_station(const struct in6_addr *ip)
 {
     if (IN6_IS_ADDR_V4MAPPED(ip)) {
@@ -293,6 +292,41 @@ check_node(struct checker *c, const struct policy *policy,
     }
 }
 
+static void
+check_attachment(struct checker *c, const struct policy *policy,
+                 const struct policy_attachment *a)
+{
+    const struct intent_attachment *intent = a->intent;
+    struct diag *d;
+
+    check_interface(c, policy, a->node->name.s, &intent->interface,
+                    "give each attachment an interface of its own");
+    for (size_t i = 0; i < intent->gateways.n; i++) {
+        if (!is_station(&intent->gateways.v[i].ip)) {
+            d = value_error(c->diags, intent->gateways.v[i].at,
+                            "this is not the address of a station");
+            diag_remedy(c->diags, d, "write the address that the router sends "
+                        "to tenants through");
+        }
+    }
+    if (!intent->gateways.n) {
+        d = value_key_error(c->diags, intent->node.at, "the router finds no "
+                            "way in: there is no \"gateway\"");
+        diag_remedy(c->diags, d, "list the addresses that it sends to tenants "
+                    "through");
+    }
+    if (eth_addr_equals(intent->mac, a->gateway_mac)) {
+        d = value_error(c->diags, intent->mac_text.at, "this is the MAC "
+                        "address that the node answers with");
+        diag_remedy(c->diags, d, "write the router's, or another "
+                    "\"gateway_mac\"");
+    }
+    once(c, "gateway's MAC address", a->external,
+         arena_printf(c->arena, ETH_ADDR_FMT, ETH_ADDR_ARGS(a->gateway_mac)),
+         intent->gateway_mac_text.s ? intent->gateway_mac_text.at
+         : intent->node.at, "give each node a \"gateway_mac\" of its own");
+}
+
 void
 check_addressing(const struct policy *policy, struct arena *arena,
                  struct diags *diags)
@@ -311,6 +345,13 @@ check_addressing(const struct policy *policy, struct arena *arena,
         check_overlap(&c, tenant);
         for (size_t j = 0; j < tenant->endpoints.n; j++) {
             check_endpoint(&c, policy, tenant->endpoints.v[j]);
+        }
+    }
+    for (size_t i = 0; i < policy->externals.n; i++) {
+        const struct policy_external *e = policy->externals.v[i];
+
+        for (size_t j = 0; j < e->attachments.n; j++) {
+            check_attachment(&c, policy, e->attachments.v[j]);
         }
     }
     hmap_destroy(&c.seen);

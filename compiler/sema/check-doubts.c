@@ -179,6 +179,7 @@ check_peering(const struct policy_rule *rule, const endpoint_vec *side,
 void
 check_doubts(const struct policy *policy, struct diags *diags)
 {
+    doubt_externals(policy, diags);
     for (size_t i = 0; i < policy->tenants.n; i++) {
         const struct policy_tenant *tenant = policy->tenants.v[i];
 

@@ -279,8 +279,11 @@ one_is_settled(const struct search *s, const rule_vec *alive)
 static bool
 changes_nothing(struct search *s, const rule_vec *alive)
 {
-    if (!s->rule->from.n || !s->rule->to.n || !one_is_settled(s, alive)) {
-        return false;           /* Who selects nobody was warned. */
+    /* Who selects nobody was warned; what passes to and from externals is not
+     * looked at. */
+    if (s->rule->from_ranges.n || s->rule->to_ranges.n || !s->rule->from.n
+        || !s->rule->to.n || !one_is_settled(s, alive)) {
+        return false;
     }
     s->others.n = s->found.n = 0;
     for (size_t i = 0; i < alive->n; i++) {

@@ -72,6 +72,18 @@ services_intersect(const struct policy_service *a,
     return false;
 }
 
+/* Is there a packet between an endpoint and an external in both? */
+static bool
+outside_intersects(const struct policy_rule *a, const struct policy_rule *b)
+{
+    const struct policy_endpoint *one;
+
+    return ((ranges_intersect(&a->to_ranges, &b->to_ranges)
+             && intersect(&a->from, &b->from, &one))
+            || (ranges_intersect(&a->from_ranges, &b->from_ranges)
+                && intersect(&a->to, &b->to, &one)));
+}
+
 /* Can both rules match one packet?  Symmetric services match both ways. */
 static bool
 rules_intersect(const struct policy_rule *a, const struct policy_rule *b)
@@ -81,6 +93,7 @@ rules_intersect(const struct policy_rule *a, const struct policy_rule *b)
 
     return (services_intersect(a->service, b->service)
             && (pairs_intersect(&a->from, &a->to, &b->from, &b->to)
+                || outside_intersects(a, b)
                 || (symmetric
                     && pairs_intersect(&a->from, &a->to,
                                        &b->to, &b->from))));
@@ -113,7 +126,8 @@ check_classes(const struct policy *policy, struct arena *arena,
         const struct policy_rule *rule = policy->rules.v[i];
 
         if ((rule->kind == RULE_ALLOW || rule->kind == RULE_PEERING)
-            && rule->from.n && rule->to.n) {
+            && rule->from.n + rule->from_ranges.n
+            && rule->to.n + rule->to_ranges.n) {
             *vec_push(arena, &allows) = rule;
         }
     }
@@ -177,9 +191,12 @@ policy_check(const struct policy *policy, struct arena *arena,
     check_uplinks(policy, diags);
     if (diags->n_errors == n_errors) {
         check_peerings(policy, arena, diags);
+        check_externals(policy, arena, diags);
         check_overlay(policy, diags);
     } else {
-        diags->unchecked = "peerings and tunnels";
+        diags->unchecked = (policy->externals.n
+                            ? "peerings, externals and tunnels"
+                            : "peerings and tunnels");
     }
     check_receivers(policy, diags);
     check_bandwidth(policy, diags);

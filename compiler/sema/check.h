@@ -13,6 +13,8 @@
 
 #include <stdbool.h>
 
+#include "sema/policy.h"
+
 struct address;
 struct arena;
 struct diags;
@@ -20,9 +22,6 @@ struct in6_addr;
 struct intent_node;
 struct intent_selector;
 struct intent_uplink;
-struct policy;
-struct policy_endpoint;
-struct policy_tenant;
 
 void policy_check(const struct policy *, struct arena *, struct diags *);
 
@@ -57,6 +56,27 @@ void resolve_dhcp(const struct policy_tenant *, struct diags *);
  * groups. */
 void check_receivers(const struct policy *, struct diags *);
 
+/* Adds what the selector selects of the external, unless that is NULL. */
+void expand_external(const struct policy_external *,
+                     const struct intent_selector *, struct arena *,
+                     range_vec *);
+
+/* Finds the users of the external, and what is inside. */
+void find_users(const struct policy *, struct policy_external *,
+                struct arena *);
+
+/* What the intent says, or what follows from the names. */
+struct eth_addr external_gateway_mac(const struct policy_attachment *);
+
+/* Have they addresses in common? */
+bool ranges_intersect(const range_vec *, const range_vec *);
+
+/* Warns of endpoints that do not reach the externals that rules name. */
+void doubt_externals(const struct policy *, struct diags *);
+
+/* Externals, and the rules that name them. */
+void check_externals(const struct policy *, struct arena *, struct diags *);
+
 /* Does the selector, whose names are known to be right, select 'e'? */
 bool selector_matches(const struct intent_selector *,
                       const struct policy_endpoint *e);
@@ -66,6 +86,9 @@ void check_doubts(const struct policy *, struct diags *);
 
 /* Warns, in a policy that is right, of rules that change nothing. */
 void check_redundant(const struct policy *, struct diags *);
+
+/* Is 'ip' an address that a station can have? */
+bool is_station(const struct in6_addr *ip);
 
 /* Is 'ip' an address of 'subnet'? */
 bool subnet_holds(const struct address *subnet, const struct in6_addr *ip);

@@ -18,8 +18,9 @@ void
 dangling(struct resolver *r, struct text text, const char *owner,
          const char *what, const char *nearest)
 {
-    struct diag *d = value_error(r->diags, text.at, "%s has no %s '%s'", owner,
-                                 what, text.s);
+    bool key = text.at->key == text.s;
+    struct diag *d = (key ? value_key_error : value_error)(
+        r->diags, text.at, "%s has no %s '%s'", owner, what, text.s);
     if (nearest) {
         diag_remedy(r->diags, d, "did you mean '%s'?", nearest);
     } else {
@@ -214,7 +215,7 @@ expand_alternative(struct resolver *r, const struct intent_selector *s,
 void
 expand_selector(struct resolver *r, const selector_vec *alternatives,
                 const struct policy_tenant *own, endpoint_vec *out,
-                tenant_vec *tenants)
+                range_vec *ranges, tenant_vec *tenants)
 {
     struct policy_tenant *one = CONST_CAST(struct policy_tenant *, own);
     struct scope outer = { &one, own != NULL };
@@ -226,11 +227,26 @@ expand_selector(struct resolver *r, const selector_vec *alternatives,
         for (size_t j = 0; j < scope.n; j++) {
             *vec_push(r->arena, tenants) = scope.v[j];
         }
-        if (check_names(r, s, scope)) {
+        if (s->external.s) {
+            expand_external(RESOLVE(r, &r->policy->externals, s->external,
+                                    "external"), s, r->arena, ranges);
+        } else if (check_names(r, s, scope)) {
             expand_alternative(r, s, scope, out);
             check_exceptions(r, s, scope);
         }
     }
+}
+
+/* What of a side names an external, or NULL. */
+static const struct value *
+find_external(const selector_vec *side)
+{
+    for (size_t i = 0; i < side->n; i++) {
+        if (side->v[i].external.s) {
+            return side->v[i].external.at;
+        }
+    }
+    return NULL;
 }
 
 /* What of a side names another tenant than 'own', or NULL. */
@@ -254,6 +270,11 @@ check_authority(struct resolver *r, const struct intent_rule *rule,
     const struct value *from = find_foreign(&rule->from, own);
     const struct value *to = find_foreign(&rule->to, own);
     struct diag *d;
+
+    if (rule->deny) {
+        from = from ? from : to ? find_external(&rule->from) : NULL;
+        to = to ? to : from ? find_external(&rule->to) : NULL;
+    }
 
     if (!rule->deny && (from || to)) {
         d = value_error(r->diags, from ? from : to, "a tenant's rule allows "

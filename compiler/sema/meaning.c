@@ -16,9 +16,11 @@
 #include "packets.h"
 #include "sema/meaning-dhcp.h"
 #include "sema/meaning-endpoint.h"
+#include "sema/meaning-external.h"
 #include "sema/meaning-multicast.h"
 #include "sema/meaning-packet.h"
 #include "sema/meaning-reach.h"
+#include "sema/meaning-rule.h"
 #include "util.h"
 
 const char *
@@ -111,84 +113,6 @@ has_true_source(const struct policy_endpoint *e, const struct flow *packet)
             && endpoint_has_address(e, &source));
 }
 
-/* Does 'service' match 'protocol' and 'port' in the packet's family? */
-static bool
-service_matches(const struct policy_service *service,
-                const struct flow *packet, uint8_t protocol, ovs_be16 port)
-{
-    for (size_t i = 0; i < service->matches.n; i++) {
-        const struct service_match *m = &service->matches.v[i];
-        bool family = (m->protocol == IPPROTO_ICMP ? packet_is_ip4(packet)
-                       : m->protocol == IPPROTO_ICMPV6 ? packet_is_ip6(packet)
-                       : true);
-
-        if (family && protocol == m->protocol
-            && (!m->ports.last || (ntohs(port) >= m->ports.first
-                                   && ntohs(port) <= m->ports.last))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool
-is_symmetric(const struct policy *policy, const struct flow *packet,
-             uint8_t protocol, ovs_be16 port)
-{
-    for (size_t i = 0; i < policy->services.n; i++) {
-        const struct policy_service *service = policy->services.v[i];
-
-        if (service->symmetric
-            && service_matches(service, packet, protocol, port)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Is it to the port of a symmetric service, and so beyond tracking?  Of a
- * fragment nobody knows in time. */
-static bool
-is_stateless(const struct policy *policy, const struct flow *packet)
-{
-    return (!packet_is_fragment(packet)
-            && is_symmetric(policy, packet, packet->nw_proto,
-                            packet->tp_dst));
-}
-
-static bool
-goes_backward(enum connection connection)
-{
-    return (connection == CONNECTION_REPLY
-            || connection == CONNECTION_RELATED);
-}
-
-static bool
-goes_forward(enum connection connection)
-{
-    return (connection == CONNECTION_NEW
-            || connection == CONNECTION_FORWARD);
-}
-
-/* Does it go to the side that opened its connection? */
-static bool
-is_backward(const struct meaning_question *q)
-{
-    return goes_backward(q->connection);
-}
-
-static struct meaning_opener
-opener_of(const struct meaning_question *q)
-{
-    ovs_be16 source = q->packet->tp_src, destination = q->packet->tp_dst;
-    bool swap = is_backward(q);
-
-    return q->opener ? *q->opener : (struct meaning_opener) {
-        q->packet->nw_proto, swap ? destination : source,
-        swap ? source : destination,
-    };
-}
-
 /* The reason to deny the fragment of a packet that would be denied, or not
  * tracked, as a whole; 0 if there is none. */
 static enum reason
@@ -257,58 +181,6 @@ is_to_gateway(const struct meaning_question *q)
             && eth_addr_equals(q->packet->dl_dst, network->gateway_mac));
 }
 
-/* No rule speaks about an endpoint and itself. */
-static bool
-rule_joins(const struct policy_rule *rule, const struct policy_endpoint *from,
-           const struct policy_endpoint *to)
-{
-    return (from != to && endpoint_is_in(from, &rule->from)
-            && endpoint_is_in(to, &rule->to));
-}
-
-bool
-meaning_rule_speaks(const struct policy *policy,
-                    const struct policy_rule *rule,
-                    const struct meaning_question *q,
-                    const struct policy_endpoint *to)
-{
-    const struct policy_service *service = rule->service;
-    const struct flow *packet = q->packet;
-    struct meaning_opener opener = opener_of(q);
-
-    if (is_stateless(policy, packet)) {
-        return ((rule_joins(rule, q->from, to)
-                 || rule_joins(rule, to, q->from))
-                && (!service
-                    || service_matches(service, packet, packet->nw_proto,
-                                       packet->tp_dst)));
-    } else if (service && service->symmetric) {
-        return false;
-    }
-    return ((is_backward(q) ? rule_joins(rule, to, q->from)
-             : rule_joins(rule, q->from, to))
-            && (!service || service_matches(service, packet, opener.protocol,
-                                            opener.destination)));
-}
-
-/* The rule that decides about a packet that reaches 'to', or NULL. */
-static const struct policy_rule *
-find_rule(const struct policy *policy, const struct meaning_question *q,
-          const struct policy_endpoint *to)
-{
-    const struct policy_rule *best = NULL;
-
-    for (size_t i = 0; i < policy->rules.n; i++) {
-        const struct policy_rule *rule = policy->rules.v[i];
-
-        if ((!best || rule->kind < best->kind)
-            && meaning_rule_speaks(policy, rule, q, to)) {
-            best = rule;
-        }
-    }
-    return best;
-}
-
 /* Question 9: does the zone of the receiver's tenant agree? */
 static bool
 is_agreed(const struct policy *policy, const struct meaning_question *q,
@@ -316,7 +188,7 @@ is_agreed(const struct policy *policy, const struct meaning_question *q,
 {
     enum connection beyond = q->beyond ? *q->beyond : q->connection;
 
-    return (to->tenant == q->from->tenant || q->tunnel
+    return (!q->from || !to || to->tenant == q->from->tenant || q->tunnel
             || !endpoint_is_here(q, to) || is_stateless(policy, q->packet)
             || (is_backward(q) ? goes_backward(beyond)
                 : goes_forward(beyond)));
@@ -328,19 +200,24 @@ judge_route_and_policy(const struct policy *policy,
                        const struct meaning_question *q)
 {
     struct meaning m = {
-        .from = q->from, .routed = is_to_gateway(q),
+        .from = q->from, .routed = q->external || is_to_gateway(q),
         .untracked = is_stateless(policy, q->packet),
     };
 
-    if (m.routed && q->packet->nw_ttl <= 1) {
+    if (q->external && !external_has_source(policy, q)) {
+        return deny(REASON_UNREACHABLE);
+    } else if (m.routed && q->packet->nw_ttl <= 1) {
         return deny(REASON_TTL);
     }
-    m.to = find_receiver(policy, q, m.routed);
-    if (!m.to) {
+    m.to = (q->external ? external_receiver(q)
+            : find_receiver(policy, q, m.routed));
+    m.external = (q->external ? q->external
+                  : m.routed && !m.to ? external_way_out(policy, q) : NULL);
+    if (!m.to && !m.external) {
         return deny(REASON_UNREACHABLE);
     }
 
-    m.node = endpoint_is_here(q, m.to) ? NULL : m.to->node;
+    m.node = !m.to || endpoint_is_here(q, m.to) ? NULL : m.to->node;
     m.rule = find_rule(policy, q, m.to);
     if (!m.rule) {
         m.reason = REASON_DEFAULT;
@@ -353,7 +230,8 @@ judge_route_and_policy(const struct policy *policy,
         m.allow = true;
         m.dscp = class ? class->dscp : 0;
         m.queue = class ? class->queue : 0;
-        m.charged = q->tunnel ? NULL : q->from->tenant;
+        m.charged = (q->tunnel ? NULL : q->from ? q->from->tenant
+                     : m.to->tenant);
     }
     return m;
 }
@@ -455,6 +333,28 @@ judge_tunnel(const struct policy *policy, const struct meaning_question *q)
     return known.from ? judge_connection(policy, &known) : deny(REASON_SPOOF);
 }
 
+/* All questions about a packet from outside. */
+static struct meaning
+judge_external(const struct policy *policy, const struct meaning_question *q)
+{
+    const struct policy_endpoint *to = external_receiver(q);
+    struct meaning m;
+
+    if (packet_is_forbidden(q->packet)) {
+        m = deny(REASON_FORBIDDEN_REPLY);
+    } else if (packet_is_neighbor_message(q->packet)) {
+        m = (!external_is_request(q) ? deny(REASON_SPOOF)
+             : external_is_gateway(q) ? answer(q->external->gateway_mac, true)
+             : deny(REASON_UNANSWERED));
+    } else if (!external_is_true(policy, q)) {
+        m = deny(REASON_SPOOF);
+    } else {
+        m = to ? judge_connection(policy, q) : deny(REASON_UNREACHABLE);
+    }
+    m.counted = to && to->tenant->intent->packet_rate.at ? to->tenant : NULL;
+    return m;
+}
+
 struct meaning
 meaning_judge(const struct policy *policy, const struct meaning_question *q)
 {
@@ -462,9 +362,16 @@ meaning_judge(const struct policy *policy, const struct meaning_question *q)
 
     if (q->tunnel) {
         return judge_tunnel(policy, q);
-    } else if (!q->from || !endpoint_is_here(q, q->from)
+    } else if (!(q->external ? external_is_here(q)
+                 : q->from && endpoint_is_here(q, q->from))
                || q->packet->vlans[0].tci & htons(VLAN_CFI)) {
         return deny(REASON_UNBOUND);
+    }
+    if (q->external) {
+        m = judge_external(policy, q);
+        m.uplink = m.charged ? network_uplink(m.to->network, m.to->node)
+                   : NULL;
+        return m;
     }
     m = judge_admitted(policy, q);
     m.uplink = m.charged ? network_uplink(q->from->network, q->from->node)

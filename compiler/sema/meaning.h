@@ -94,6 +94,8 @@ const char *connection_name(enum connection);
 struct meaning_opener {
     uint8_t protocol;
     ovs_be16 source, destination;       /* Ports, or ICMP type and code. */
+    struct in6_addr outside;    /* Of a connection with an external: its
+                                 * address there. */
 };
 
 struct meaning_question {
@@ -103,9 +105,12 @@ struct meaning_question {
     bool tunnel;                /* It came to 'node' by tunnel, with the outer
                                  * header that 'packet' says; 'from' is
                                  * NULL. */
+    const struct policy_attachment *external;   /* It came from behind this
+                                                 * one; 'from' is NULL. */
     const struct flow *packet;  /* As it leaves the sender. */
     enum connection connection; /* In the zone of the sender's tenant; by
-                                 * tunnel, of the receiver's. */
+                                 * tunnel or from an external, of the
+                                 * receiver's. */
     const enum connection *beyond;  /* In that of the receiver's, if it is
                                      * another's and here; NULL: the same. */
     const struct meaning_opener *opener;    /* NULL: as the packet tells.  A
@@ -132,6 +137,9 @@ struct meaning {
 
     /* Known from question 7 on, whatever the verdict. */
     const struct policy_endpoint *from, *to;
+    const struct policy_attachment *external;   /* Instead of 'from' or 'to',
+                                                 * which is NULL: it is from
+                                                 * an external, or for one. */
     const struct intent_node *node;     /* 'to' is there, and it leaves by
                                          * tunnel with the VNI of its network;
                                          * NULL: 'to' is here. */
@@ -142,8 +150,10 @@ struct meaning {
     /* If it is allowed and not answered by the node. */
     uint8_t dscp;               /* Written into it; ECN is kept. */
     uint16_t queue;
-    const struct policy_tenant *charged;    /* Whose meter pays; NULL: the
-                                             * sender's node made it pay. */
+    const struct policy_tenant *charged;    /* Whose meter pays: the
+                                             * sender's, from an external the
+                                             * receiver's; NULL: the sender's
+                                             * node made it pay. */
     const struct intent_uplink *uplink;     /* The meter is for this one. */
 
     /* A packet for many: those who get it, sorted by name.  It is allowed if
@@ -161,7 +171,8 @@ struct meaning {
 struct meaning meaning_judge(const struct policy *,
                              const struct meaning_question *);
 
-/* Does 'rule' speak about this packet, which reaches 'to'?  Where several
+/* Does 'rule' speak about this packet, which reaches 'to', or an external if
+ * that is NULL?  Where several
  * rules of one kind do, meaning_judge() names the first by name; they do not
  * differ in verdict or class. */
 bool meaning_rule_speaks(const struct policy *, const struct policy_rule *,

@@ -30,6 +30,7 @@
     }
 DEFINE_COMPARE_NAMES(endpoint)
 DEFINE_COMPARE_NAMES(tenant)
+DEFINE_COMPARE_NAMES(external)
 DEFINE_COMPARE_NAMES(rule)
 
 /* File order never matters: everything is in the order of its name. */
@@ -168,6 +169,25 @@ find_node(struct resolver *r, struct text name)
 }
 
 static void
+add_external(struct resolver *r, const struct intent_external *intent)
+{
+    struct policy_external *e = arena_zalloc(r->arena, sizeof *e);
+
+    e->name = intent->name.s;
+    e->intent = intent;
+    for (size_t i = 0; i < intent->attachments.n; i++) {
+        struct policy_attachment *a = arena_zalloc(r->arena, sizeof *a);
+
+        a->external = e;
+        a->intent = &intent->attachments.v[i];
+        a->node = find_node(r, a->intent->node);
+        a->gateway_mac = external_gateway_mac(a);
+        *vec_push(r->arena, &e->attachments) = a;
+    }
+    *vec_push(r->arena, &r->policy->externals) = e;
+}
+
+static void
 add_endpoint(struct resolver *r, struct policy_tenant *tenant,
              const struct intent_endpoint *intent)
 {
@@ -244,9 +264,10 @@ add_intent_rule(struct resolver *r, const struct intent_rule *intent,
     if (tenant) {
         check_authority(r, intent, tenant);
     }
-    expand_selector(r, &intent->from, tenant, &rule->from,
+    expand_selector(r, &intent->from, tenant, &rule->from, &rule->from_ranges,
                     &rule->from_tenants);
-    expand_selector(r, &intent->to, tenant, &rule->to, &rule->to_tenants);
+    expand_selector(r, &intent->to, tenant, &rule->to, &rule->to_ranges,
+                    &rule->to_tenants);
     rule->service = RESOLVE(r, &r->policy->services, intent->service,
                             "service");
     if (intent->deny && intent->class.s) {
@@ -295,6 +316,10 @@ resolve_all(struct resolver *r, const struct intent *intent)
             policy->tenants.v[i]->endpoints.v[j]->index = index++;
         }
     }
+    for (size_t i = 0; i < intent->externals.n; i++) {
+        add_external(r, &intent->externals.v[i]);
+    }
+    SORT_BY_NAME(&policy->externals, external);
     for (size_t i = 0; i < policy->tenants.n; i++) {
         struct policy_tenant *tenant = policy->tenants.v[i];
 
@@ -309,6 +334,9 @@ resolve_all(struct resolver *r, const struct intent *intent)
         add_intent_rule(r, &intent->peerings.v[i], NULL);
     }
     SORT_BY_NAME(&policy->rules, rule);
+    for (size_t i = 0; i < policy->externals.n; i++) {
+        find_users(policy, policy->externals.v[i], r->arena);
+    }
 }
 
 struct span

@@ -77,6 +77,34 @@ struct policy_tenant {
 VEC_TYPEDEF(endpoint_vec, const struct policy_endpoint *);
 VEC_TYPEDEF(tenant_vec, const struct policy_tenant *);
 
+/* Where a node reaches an external. */
+struct policy_attachment {
+    const struct policy_external *external;
+    const struct intent_attachment *intent;
+    const struct intent_node *node;
+    struct eth_addr gateway_mac;        /* The node's own; derived from the
+                                         * names unless the intent says it. */
+};
+
+/* What lies outside the fabric.  A tenant uses it if the external lists it and
+ * a rule of the tenant names it. */
+struct policy_external {
+    const char *name;
+    const struct intent_external *intent;
+    VEC(struct policy_attachment *) attachments;
+    tenant_vec users;           /* Sorted by name. */
+    VEC(const struct address *) inside; /* Subnets of the users and of their
+                                         * peers: never the external's. */
+};
+
+/* Addresses of an external. */
+struct policy_range {
+    const struct policy_external *external;
+    const struct address *cidr; /* NULL: all. */
+    const struct value *at;
+};
+VEC_TYPEDEF(range_vec, struct policy_range);
+
 struct policy_rule {
     uint64_t id;                /* 48 bits; see sema/ident.h. */
     enum rule_kind kind;
@@ -84,6 +112,7 @@ struct policy_rule {
     const struct value *at;
     const struct policy_tenant *tenant;     /* Whose; NULL: the operator's. */
     endpoint_vec from, to;      /* Sorted by index, no endpoint twice. */
+    range_vec from_ranges, to_ranges;   /* Of externals; none in a peering. */
     tenant_vec from_tenants, to_tenants;    /* That a peering's sides name. */
     const struct policy_service *service;   /* NULL: any. */
     const struct policy_class *class;       /* NULL: POLICY_BEST_EFFORT. */
@@ -94,6 +123,7 @@ struct policy {
     VEC(struct policy_class *) classes;
     VEC(struct policy_service *) services;
     VEC(struct policy_tenant *) tenants;    /* Sorted by name. */
+    VEC(struct policy_external *) externals;    /* Sorted by name. */
     VEC(struct policy_rule *) rules;        /* Sorted by name. */
 };
 
@@ -121,5 +151,24 @@ uint16_t network_mtu(const struct policy *, const struct policy_network *);
 /* Does 'service' (NULL: any) match a port of a symmetric service?  Such
  * packets are stateless whatever the service that matches them. */
 bool service_has_symmetric(const struct policy_service *);
+
+/* Is all of 'prefix' in 'range'? */
+bool range_holds(const struct address *range, const struct address *prefix);
+
+/* The external that all addresses of 'prefix' belong to, less those that a
+ * longer prefix of the intent holds; NULL if they are nobody's.  It is the one
+ * whose "addresses" hold them by the longest prefix and whose "except" does
+ * not; what is no station's is nobody's, and what is inside or a node's
+ * tunnel address. */
+const struct policy_external *external_of(const struct policy *,
+                                          const struct address *prefix);
+
+/* The attachment of the external to 'node', or NULL. */
+const struct policy_attachment *external_at(const struct policy_external *,
+                                            const struct intent_node *node);
+
+/* Addresses that are no station's, or never leave a link. */
+extern const struct address unroutable[];
+extern const size_t n_unroutable;
 
 #endif /* sema/policy.h */

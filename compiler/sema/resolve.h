@@ -49,12 +49,13 @@ const char *owner_title(struct resolver *, const struct policy_tenant *);
         found__;                                                        \
     })
 
-/* Adds the endpoints that 'alternatives' select to 'out', sorted by index, and
- * whose they are to 'tenants'.  'own' is the tenant whose selector it is; NULL
+/* Adds the endpoints that 'alternatives' select to 'out', sorted by index,
+ * what they select of externals to 'ranges', and whose the endpoints are to
+ * 'tenants'.  'own' is the tenant whose selector it is; NULL
  * for the operator's, which all name one. */
 void expand_selector(struct resolver *, const selector_vec *alternatives,
                      const struct policy_tenant *own, endpoint_vec *out,
-                     tenant_vec *tenants);
+                     range_vec *ranges, tenant_vec *tenants);
 
 /* Adds an error if a rule of 'own' speaks of other tenants where it may not:
  * what it allows is within the tenant, what it denies has the tenant on one

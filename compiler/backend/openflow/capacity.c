@@ -62,15 +62,15 @@ static void
 check_ports(const struct ir_prog *prog, const struct backend_caps *caps,
             struct diags *diags)
 {
-    size_t n = prog->encapsulation != NULL;
+    size_t n = (prog->encapsulation != NULL) + prog->externals.n;
 
     for (size_t i = 0; i < prog->endpoints.n; i++) {
         const struct ir_endpoint *e = prog->endpoints.v[i];
 
         if (!e->node && n++ >= caps->n_ports) {
-            too_many(diags, &e->place, "ports (one an endpoint, and one for "
-                     "tunnels)", caps->n_ports, "bind fewer endpoints to this "
-                     "node");
+            too_many(diags, &e->place, "ports (one an endpoint, one an "
+                     "external, and one for tunnels)", caps->n_ports,
+                     "bind fewer endpoints to this node");
             return;
         }
     }

@@ -169,6 +169,13 @@ emit_commit(struct emitter *e)
                      FORMAT(e, COMMIT(ZONE_FIELD, REG_TO_TENANT)
                             ",goto_table:%d", TABLE_PEER));
     }
+    if (e->prog->externals.n) {
+        emit_ct_flow(e, TABLE_COMMIT, PRIORITY_ALLOW,
+                     FORMAT(e, "ct_state=+trk+new,"REG_CROSSING"=%d",
+                            CROSSING_EXTERNAL),
+                     FORMAT(e, COMMIT(ZONE_FIELD, REG_TO_TENANT)
+                            ",goto_table:%d", TABLE_PEER));
+    }
     emit_flow(e, TABLE_COMMIT, PRIORITY_ALLOW, REASON_PIPELINE,
               FORMAT(e, "ct_state=+trk+new,"REG_CROSSING"=%d", CROSSING_YES),
               FORMAT(e, "set_field:%d->"REG_CROSSING",goto_table:%d",

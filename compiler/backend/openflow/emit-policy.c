@@ -50,11 +50,41 @@ rule_actions(struct emitter *e, const struct ir_rule *rule)
                   TABLE_COMMIT);
 }
 
+/* Adds the matches of the parts of externals: of all parts of one as of a
+ * whole tenant. */
+static void
+match_parts(struct emitter *e, const struct ir_side *side,
+            const struct side_fields *fields, side_match_vec *out)
+{
+    for (size_t i = 0, n; i < side->parts.n; i += n) {
+        const struct ir_external *x = side->parts.v[i]->external;
+
+        for (n = 1; i + n < side->parts.n
+             && side->parts.v[i + n]->external == x; n++) {
+            continue;
+        }
+        if (n == x->n_parts) {
+            *vec_push(e->arena, out) = (struct side_match) {
+                FORMAT(e, "%s=%#"PRIx32, fields->tenant, x->number), 0,
+            };
+            continue;
+        }
+        for (size_t j = i; j < i + n; j++) {
+            *vec_push(e->arena, out) = (struct side_match) {
+                FORMAT(e, "%s=%#"PRIx32, fields->group,
+                       side->parts.v[j]->number), 0,
+            };
+        }
+    }
+}
+
 static side_match_vec
 match_side(struct emitter *e, const struct ir_side *side,
            const struct side_fields *fields)
 {
     side_match_vec out = VEC_INIT;
+
+    match_parts(e, side, fields, &out);
 
     for (size_t i = 0; i < side->tenants.n; i++) {
         *vec_push(e->arena, &out) = (struct side_match) {
@@ -73,7 +103,17 @@ match_side(struct emitter *e, const struct ir_side *side,
     return out;
 }
 
-/* 'services' of each tenant that has endpoints in 'from'. */
+static void
+add_tenant_services(struct emitter *e, uint32_t number,
+                    const match_vec *services, match_vec *out)
+{
+    for (size_t i = 0; i < services->n; i++) {
+        *vec_push(e->arena, out) = FORMAT(e, REG_FROM_TENANT"=%#"PRIx32",%s",
+                                          number, services->v[i]);
+    }
+}
+
+/* 'services' of each tenant, and external, that 'from' holds some of. */
 static match_vec
 match_tenant_services(struct emitter *e, const struct ir_side *from,
                       const match_vec *services)
@@ -85,11 +125,14 @@ match_tenant_services(struct emitter *e, const struct ir_side *from,
         const struct ir_tenant *tenant = endpoints->v[i]->tenant;
 
         if (!i || tenant != endpoints->v[i - 1]->tenant) {
-            for (size_t j = 0; j < services->n; j++) {
-                *vec_push(e->arena, &out) = FORMAT(
-                    e, REG_FROM_TENANT"=%#"PRIx32",%s", tenant->number,
-                    services->v[j]);
-            }
+            add_tenant_services(e, tenant->number, services, &out);
+        }
+    }
+    for (size_t i = 0; i < from->parts.n; i++) {
+        const struct ir_external *x = from->parts.v[i]->external;
+
+        if (!i || x != from->parts.v[i - 1]->external) {
+            add_tenant_services(e, x->number, services, &out);
         }
     }
     return out;
@@ -123,12 +166,14 @@ add_rule(struct emitter *e, const struct ir_rule *rule, product_vec *products)
     }
 
     match_vec services = match_stateless(e, service);
+    struct ir_side from = rule->from, to = rule->to;
 
-    if (services.n) {
-        add_product(e, rule, "stateless", &rule->from, &rule->to, services,
+    /* What is not tracked passes to and from no external. */
+    from.parts.n = to.parts.n = 0;
+    if (services.n && from.endpoints.n && to.endpoints.n) {
+        add_product(e, rule, "stateless", &from, &to, services, products);
+        add_product(e, rule, "stateless, back", &to, &from, services,
                     products);
-        add_product(e, rule, "stateless, back", &rule->to, &rule->from,
-                    services, products);
     }
 }
 

@@ -131,9 +131,8 @@ emit_forbidden(struct emitter *e)
     }
 }
 
-/* Turns a request into the reply that 'ip' is at 'mac' in network 'vni'. */
-static void
-emit_answer(struct emitter *e, uint32_t vni, const struct in6_addr *ip,
+void
+emit_answer(struct emitter *e, const char *where, const struct in6_addr *ip,
             struct eth_addr ea, bool router)
 {
     const char *mac = FORMAT(e, ETH_ADDR_FMT, ETH_ADDR_ARGS(ea));
@@ -142,8 +141,7 @@ emit_answer(struct emitter *e, uint32_t vni, const struct in6_addr *ip,
     ipv6_string_mapped(s, ip);
     if (IN6_IS_ADDR_V4MAPPED(ip)) {
         emit_flow(e, TABLE_NEIGHBOR, PRIORITY_ALLOW, REASON_PIPELINE,
-                  FORMAT(e, REG_NETWORK"=%#"PRIx32",arp,arp_op=1,arp_tpa=%s",
-                         vni, s),
+                  FORMAT(e, "%s,arp,arp_op=1,arp_tpa=%s", where, s),
                   FORMAT(e, "move:eth_src->eth_dst,set_field:%s->eth_src,"
                          "set_field:2->arp_op,move:arp_sha->arp_tha,"
                          "move:arp_spa->arp_tpa,set_field:%s->arp_sha,"
@@ -156,8 +154,8 @@ emit_answer(struct emitter *e, uint32_t vni, const struct in6_addr *ip,
      * option can be set only once the type is an advertisement's, hence the
      * next table. */
     emit_flow(e, TABLE_NEIGHBOR, PRIORITY_ALLOW, REASON_PIPELINE,
-              FORMAT(e, REG_NETWORK"=%#"PRIx32",icmp6,icmp_type=%d,"
-                     "nd_target=%s", vni, ND_NEIGHBOR_SOLICIT, s),
+              FORMAT(e, "%s,icmp6,icmp_type=%d,nd_target=%s", where,
+                     ND_NEIGHBOR_SOLICIT, s),
               FORMAT(e, "move:eth_src->eth_dst,set_field:%s->eth_src,"
                      "move:ipv6_src->ipv6_dst,set_field:%s->ipv6_src,"
                      "set_field:255->nw_ttl,set_field:%d->icmpv6_type,"
@@ -177,6 +175,12 @@ emit_advert(struct emitter *e)
               "move:eth_src->nd_tll,in_port");
 }
 
+static const char *
+match_network(struct emitter *e, const struct ir_network *network)
+{
+    return FORMAT(e, REG_NETWORK"=%#"PRIx32, network->vni);
+}
+
 static void
 emit_neighbors(struct emitter *e)
 {
@@ -184,7 +188,7 @@ emit_neighbors(struct emitter *e)
         const struct ir_network *network = e->prog->networks.v[i];
 
         for (size_t j = 0; j < network->gateways.n && network->here; j++) {
-            emit_answer(e, network->vni, &network->gateways.v[j],
+            emit_answer(e, match_network(e, network), &network->gateways.v[j],
                         network->gateway_mac, true);
         }
     }
@@ -192,15 +196,16 @@ emit_neighbors(struct emitter *e)
         const struct ir_endpoint *ep = e->prog->endpoints.v[i];
 
         for (size_t j = 0; j < ep->addresses.n && ep->network->here; j++) {
-            emit_answer(e, ep->network->vni, &ep->addresses.v[j], ep->mac,
-                        false);
+            emit_answer(e, match_network(e, ep->network),
+                        &ep->addresses.v[j], ep->mac, false);
         }
         /* A DHCPv6 server answers to link-local addresses. */
         if (ep->network->here && ep->network->dhcp && has_ip6(ep)) {
             struct in6_addr link_local;
 
             in6_generate_lla(ep->mac, &link_local);
-            emit_answer(e, ep->network->vni, &link_local, ep->mac, false);
+            emit_answer(e, match_network(e, ep->network), &link_local,
+                        ep->mac, false);
         }
     }
     emit_advert(e);

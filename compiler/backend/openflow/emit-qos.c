@@ -99,6 +99,11 @@ emit_meters(struct emitter *e)
         const struct ir_meter *meter
             = network->here ? ir_send_meter(e->prog, network) : NULL;
 
+        if (meter && e->prog->externals.n) {
+            /* What comes from outside is at the receiver's cost. */
+            emit_call(e, FORMAT(e, REG_CROSSING"=%d,"REG_NETWORK"=%#"PRIx32,
+                                CROSSING_EXTERNAL, network->vni), meter);
+        }
         if (meter && meter->number) {
             emit_call(e, FORMAT(e, REG_TENANT"=%#"PRIx32","REG_NETWORK
                                 "=%#"PRIx32, meter->tenant->number,

@@ -82,6 +82,15 @@ void emit_tunnels(struct emitter *);
 void emit_routed_source(struct emitter *, const struct ir_endpoint *from,
                         const struct ir_tenant *to);
 
+/* What packets from and for externals need in all tables but SELF, SIDES,
+ * POLICY and COMMIT. */
+void emit_externals(struct emitter *);
+
+/* NEIGHBOR: turns a request that matches 'where' into the reply that 'ip' is
+ * at 'mac'. */
+void emit_answer(struct emitter *, const char *where,
+                 const struct in6_addr *ip, struct eth_addr mac, bool router);
+
 /* SELF and SIDES. */
 void emit_sides(struct emitter *);
 

@@ -111,6 +111,13 @@ add_names(struct emitter *e)
             *vec_push(e->arena, &e->plan->ports) = ep->interface;
         }
     }
+    for (size_t i = 0; i < e->prog->externals.n; i++) {
+        *vec_push(e->arena, &e->plan->ports)
+            = e->prog->externals.v[i]->interface;
+    }
+    for (size_t i = 0; i < e->prog->cut_off.n; i++) {
+        *vec_push(e->arena, &e->plan->cut_off) = e->prog->cut_off.v[i];
+    }
     for (size_t i = 0; i < e->prog->unbound.n; i++) {
         *vec_push(e->arena, &e->plan->unbound) = e->prog->unbound.v[i];
     }
@@ -150,6 +157,21 @@ add_networks(struct emitter *e)
 }
 
 static void
+add_externals(struct emitter *e)
+{
+    for (size_t i = 0; i < e->prog->externals.n; i++) {
+        const struct ir_external *x = e->prog->externals.v[i];
+
+        *vec_push(e->arena, &e->plan->externals) = (struct plan_external) {
+            x->name, x->interface,
+            FORMAT(e, ETH_ADDR_FMT, ETH_ADDR_ARGS(x->mac)),
+            FORMAT(e, ETH_ADDR_FMT, ETH_ADDR_ARGS(x->gateway_mac)),
+            x->number,
+        };
+    }
+}
+
+static void
 add_tunnel(struct emitter *e)
 {
     char s[INET6_ADDRSTRLEN + 1];
@@ -179,6 +201,7 @@ openflow_emit(const struct ir_prog *prog, const struct backend_caps *caps,
     emit_multicast(&e);
     emit_routes(&e);
     emit_tunnels(&e);
+    emit_externals(&e);
     emit_sides(&e);
     emit_policy(&e);
     emit_qos(&e);
@@ -186,6 +209,7 @@ openflow_emit(const struct ir_prog *prog, const struct backend_caps *caps,
     add_names(&e);
     add_numbers(&e);
     add_networks(&e);
+    add_externals(&e);
     add_tunnel(&e);
     plan_finish(plan);
     check_tables(&e);

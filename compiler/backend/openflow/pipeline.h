@@ -17,7 +17,8 @@
 enum of_table {
     TABLE_ADMIT,        /* Port -> endpoint, tenant, network, zone; outer
                          * addresses of a tunnel -> node. */
-    TABLE_TUNNEL,       /* From a tunnel: VNI -> receiver's network, zone. */
+    TABLE_TUNNEL,       /* From a tunnel: VNI -> receiver's network, zone;
+                         * from outside: destination address -> zone. */
     TABLE_SPOOF,        /* The source addresses are the endpoint's own. */
     TABLE_NEIGHBOR,     /* ARP and ND are answered here, never forwarded. */
     TABLE_NEIGHBOR_ADVERT,  /* Finishes a neighbor advertisement. */
@@ -46,11 +47,12 @@ enum of_table {
  *
  * A packet from a tunnel is in the receiver's network and zone until it is
  * delivered: who sent it is known only by what the tunnel and its source
- * addresses say together. */
+ * addresses say together.  One from an external is in the receiver's zone. */
 #define REG_PEER        "metadata"  /* Number of the node that sent it here by
                                      * tunnel; 0: it is from a port. */
-#define REG_TENANT      "reg0"  /* Sender's tenant number. */
-#define REG_SOURCE      "reg1"  /* Sender's endpoint number. */
+#define REG_TENANT      "reg0"  /* Sender's tenant number; an external has
+                                 * one too, and is not a tenant. */
+#define REG_SOURCE      "reg1"  /* Sender's endpoint number, or external's. */
 #define REG_NETWORK     "reg2"  /* VNI of the sender's network. */
 #define REG_DEST        "reg3"  /* Receiver's endpoint number. */
 #define REG_ND_FLAGS    "reg4"  /* Of a neighbor advertisement. */
@@ -97,6 +99,8 @@ enum of_crossing {
     CROSSING_YES = 1,
     CROSSING_NEW = 2,           /* And the connection is new in the sender's
                                  * zone, but not there yet. */
+    CROSSING_EXTERNAL = 3,      /* It comes from an external, and is in the
+                                 * receiver's zone. */
 };
 
 #define CLASS_VALUE(DSCP, QUEUE) (1u << 31 | (QUEUE) << 8 | (DSCP))
@@ -104,6 +108,7 @@ enum of_crossing {
 /* Priorities: the stronger kind of rule wins, whatever the file order. */
 enum of_priority {
     PRIORITY_MISS = 0,
+    PRIORITY_PREFIX = 1,        /* And the length of the prefix, to 128. */
     PRIORITY_DEFAULT = 100,
     PRIORITY_ALLOW = 200,
     PRIORITY_DENY = 300,

@@ -36,6 +36,39 @@ put_addresses(struct ds *ds, const ir_addresses *addresses)
     }
 }
 
+static void
+put_prefixes(struct ds *ds, const ir_prefixes *prefixes)
+{
+    for (size_t i = 0; i < prefixes->n; i++) {
+        const struct ir_prefix *p = &prefixes->v[i];
+
+        ds_put_cstr(ds, i ? ", " : "");
+        ipv6_format_mapped(&p->ip, ds);
+        ds_put_format(ds, "/%d",
+                      p->plen - (IN6_IS_ADDR_V4MAPPED(&p->ip) ? 96 : 0));
+    }
+}
+
+/* "external internet", or which addresses of it. */
+static void
+put_parts(struct ds *ds, const struct ir_side *side)
+{
+    for (size_t i = 0, n; i < side->parts.n; i += n) {
+        const struct ir_external *x = side->parts.v[i]->external;
+
+        for (n = 1; i + n < side->parts.n
+             && side->parts.v[i + n]->external == x; n++) {
+            continue;
+        }
+        ds_put_format(ds, "%sexternal %s",
+                      i || side->endpoints.n ? ", " : "", x->name);
+        for (size_t j = i; j < i + n && n < x->n_parts; j++) {
+            ds_put_cstr(ds, j > i ? ", " : " ");
+            put_prefixes(ds, &side->parts.v[j]->prefixes);
+        }
+    }
+}
+
 /* "all endpoints", or their names.  In a section of the tenant 'within' its
  * name goes without saying; NULL for other sections. */
 static void
@@ -67,6 +100,7 @@ put_side(struct ds *ds, const struct ir_side *side,
         }
         named = e->tenant;
     }
+    put_parts(ds, side);
 }
 
 static void
@@ -165,14 +199,8 @@ put_network(struct ds *ds, const struct ir_network *network)
                   short_name(network->name), network->vni, network->mtu);
     ds_put_cstr(ds, network->gateways.n ? "gateway " : "no gateway");
     put_addresses(ds, &network->gateways);
-    for (size_t i = 0; i < network->groups.n; i++) {
-        const struct ir_prefix *group = &network->groups.v[i];
-
-        ds_put_cstr(ds, i ? ", " : ", groups ");
-        ipv6_format_mapped(&group->ip, ds);
-        ds_put_format(ds, "/%d", group->plen
-                      - (IN6_IS_ADDR_V4MAPPED(&group->ip) ? 96 : 0));
-    }
+    ds_put_cstr(ds, network->groups.n ? ", groups " : "");
+    put_prefixes(ds, &network->groups);
     ds_put_char(ds, '\n');
 }
 
@@ -258,6 +286,27 @@ put_tenant(struct ds *ds, const struct ir_prog *prog,
 }
 
 static void
+put_external(struct ds *ds, const struct ir_prog *prog,
+             const struct ir_external *x)
+{
+    ds_put_format(ds, "\nexternal %s\n  %-10s"ETH_ADDR_FMT", "
+                  "interface %s\n  %-10s", x->name, "router",
+                  ETH_ADDR_ARGS(x->mac), x->interface, "gateway");
+    put_addresses(ds, &x->gateways);
+    ds_put_format(ds, " at "ETH_ADDR_FMT"\n", ETH_ADDR_ARGS(x->gateway_mac));
+    for (size_t i = 0; i < prog->parts.n; i++) {
+        if (prog->parts.v[i]->external == x) {
+            ds_put_format(ds, "  %-10s", "addresses");
+            put_prefixes(ds, &prog->parts.v[i]->prefixes);
+            ds_put_char(ds, '\n');
+        }
+    }
+    for (size_t i = 0; i < x->tenants.n; i++) {
+        ds_put_format(ds, "  %-10s%s\n", "tenant", x->tenants.v[i]->name);
+    }
+}
+
+static void
 put_names(struct ds *ds, const char *what, const ir_names *names)
 {
     if (names->n) {
@@ -289,11 +338,20 @@ text_emit(const struct ir_prog *prog, const struct backend_caps *caps
     for (size_t i = 0; i < prog->tenants.n; i++) {
         put_tenant(&ds, prog, prog->tenants.v[i]);
     }
+    for (size_t i = 0; i < prog->externals.n; i++) {
+        put_external(&ds, prog, prog->externals.v[i]);
+    }
+    if (prog->holes.n) {
+        ds_put_cstr(&ds, "  less      ");
+        put_prefixes(&ds, &prog->holes);
+        ds_put_char(&ds, '\n');
+    }
     ds_put_cstr(&ds, "\nbetween tenants\n");
     put_rules(&ds, prog, RULE_PEERING, NULL);
     ds_put_format(&ds, "  %-10severything else\n", "deny");
     put_names(&ds, "unbound, so they match nothing", &prog->unbound);
     put_names(&ds, "on other nodes that no tunnel reaches", &prog->elsewhere);
+    put_names(&ds, "here, where their external is not", &prog->cut_off);
     plan->policy = arena_strdup(plan->arena, ds_cstr(&ds));
     ds_destroy(&ds);
 }
