@@ -10,6 +10,7 @@ tests_differential_differential_SOURCES = \
 	tests/differential/outcome-packet.c \
 	tests/differential/outcome.c \
 	tests/differential/outcome.h \
+	tests/differential/questions-external.c \
 	tests/differential/questions-services.c \
 	tests/differential/questions-text.c \
 	tests/differential/questions-tunnel.c \
@@ -25,6 +26,7 @@ tests_differential_differential_SOURCES = \
 	tests/differential/tally.c \
 	tests/differential/tally.h \
 	tests/differential/world-check.c \
+	tests/differential/world-external.c \
 	tests/differential/world-parts.h \
 	tests/differential/world-selector.c \
 	tests/differential/world-text.c \

@@ -15,7 +15,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../system/lib.sh"
 
 differential=${BUILDDIR:-$srcdir/_build}/tests/differential/differential
-n_ports=20
+n_ports=22
 packets=200000
 traces=6000
 seed=1
@@ -28,7 +28,7 @@ while [ $# != 0 ]; do
     shift
 done
 
-# Interface iN has port N + 1, the tunnels have 30.  Without routes to the
+# Interface iN has port N + 1, the tunnels have 30: 20 endpoints, 2 externals.  Without routes to the
 # underlay native tunnelling would drop; the outer header is enough.
 make_bridge() {
     local i arguments

@@ -91,7 +91,8 @@ still_differs(const struct world *w, struct live *live,
 
     relay_init(&relay, w);
     bool differs = (!load(w, live, &c, &tables)
-                    && (q->tunnel || compiled_endpoint(&c, q->from))
+                    && (q->tunnel || q->external[0]
+                        || compiled_endpoint(&c, q->from))
                     && differ(&c, tables, live, &relay, q, &o));
 
     relay_destroy(&relay);
@@ -141,7 +142,7 @@ report(struct world *w, struct live *live, const struct question *q)
         difference = differ(&c, tables, live, &relay, q, &o);
         printf("from:    %s%s, connection %s, in the receiver's zone %s\n"
                "packet:  %s\nmeaning: %s\nswitch:  %s\n", q->from,
-               q->tunnel ? " by tunnel" : "",
+               q->tunnel ? " by tunnel" : q->external,
                connection_name(q->connection), connection_name(q->beyond),
                question_text(q, c.arena), meaning_text(&c, q, c.arena),
                outcome_text(&o, c.arena));

@@ -7,6 +7,7 @@
 #include <config.h>
 
 #include "draft.h"
+#include "packets.h"
 #include "util.h"
 #include "world.h"
 
@@ -62,6 +63,20 @@ question_restrict(struct question *q)
     }
 }
 
+struct in6_addr
+question_opened(const struct question *q, enum connection connection)
+{
+    const struct flow *packet = &q->packet;
+
+    if (connection == CONNECTION_FOREIGN) {
+        connection = q->foreign;
+    }
+    return (q->external[0] && connection == CONNECTION_RELATED
+            ? q->opener.outside
+            : packet->dl_type == htons(ETH_TYPE_IPV6) ? packet->ipv6_src
+            : in6_addr_mapped_ipv4(packet->nw_src));
+}
+
 void
 draft_opener(struct draft *d, const struct flow *whole)
 {
@@ -82,7 +97,10 @@ draft_connection(struct draft *d)
     if (rng_chance(d->rng, 12)) {
         return rng_below(d->rng, N_CONNECTIONS);
     }
-    return (d->reply && rng_chance(d->rng, 20) ? CONNECTION_RELATED
+    bool inward = d->outside && d->inward;
+
+    return (d->reply && rng_chance(d->rng, inward ? 50 : 20)
+            ? CONNECTION_RELATED
             : d->reply ? CONNECTION_REPLY
             : rng_chance(d->rng, 50) ? CONNECTION_NEW : CONNECTION_FORWARD);
 }
@@ -108,7 +126,8 @@ question_ask(const struct question *q, const struct policy_endpoint *from)
 {
     return (struct meaning_question) {
         .node = WORLD_NODE, .tunnel = q->tunnel,
-        .from = q->tunnel ? NULL : from, .packet = &q->packet,
+        .from = q->tunnel || q->external[0] ? NULL : from,
+        .packet = &q->packet,
         .connection = q->connection, .beyond = &q->beyond,
         .opener = &q->opener,
     };

@@ -21,12 +21,23 @@ struct draft {
     const struct policy_endpoint *from, *to;
     const struct policy_rule *rule;
     bool reply;
+    const struct policy_attachment *outside;    /* One end is behind it... */
+    bool inward;                /* ...and that is the sender. */
     struct question *q;
 };
 
 /* Whose a connection of another tenant is, and how the packet belongs to
  * it. */
 void draft_foreign(struct draft *);
+
+/* Decides whether one end is outside. */
+void draft_outside(struct draft *);
+
+/* Lets the packet go there, or come from there. */
+void draft_leave(struct draft *);
+
+/* An ICMP error from outside may come from anybody: notes what it is about. */
+void draft_opened(struct draft *);
 
 /* What connection tracking knows of the packet, in both zones. */
 enum connection draft_connection(struct draft *);

@@ -331,10 +331,42 @@ read_trace(char *trace, const struct question *q, struct outcome *o)
     }
 }
 
+/* That of whoever has the packet's destination address and uses the
+ * external. */
+static uint16_t
+zone_behind(const struct ir_prog *prog, const struct question *q)
+{
+    bool ip6 = q->packet.dl_type == htons(ETH_TYPE_IPV6);
+    struct in6_addr ip = (ip6 ? q->packet.ipv6_dst
+                          : in6_addr_mapped_ipv4(q->packet.nw_dst));
+
+    for (size_t i = 0; i < prog->externals.n; i++) {
+        const struct ir_external *x = prog->externals.v[i];
+
+        for (size_t j = 0; j < x->tenants.n && !strcmp(x->name, q->external);
+             j++) {
+            for (size_t k = 0; k < prog->endpoints.n; k++) {
+                const struct ir_endpoint *e = prog->endpoints.v[k];
+
+                for (size_t l = 0; l < e->addresses.n && !e->node
+                     && e->tenant == x->tenants.v[j]; l++) {
+                    if (ipv6_addr_equals(&e->addresses.v[l], &ip)) {
+                        return e->tenant->zone;
+                    }
+                }
+            }
+        }
+    }
+    return 0;
+}
+
 /* The first zone that the packet is tracked in; 0 if nobody knows. */
 static uint16_t
 first_zone(const struct ir_prog *prog, const struct question *q)
 {
+    if (q->external[0]) {
+        return zone_behind(prog, q);
+    }
     for (size_t i = 0; i < prog->endpoints.n; i++) {
         const struct ir_endpoint *e = prog->endpoints.v[i];
 

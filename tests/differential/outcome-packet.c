@@ -44,8 +44,10 @@ outcome_packet(const struct flow *sent, const struct meaning *m, uint8_t dscp)
     } else {
         packet.nw_tos = dscp << 2 | (packet.nw_tos & IP_ECN_MASK);
         if (m->routed) {
-            packet.dl_src = m->to->network->gateway_mac;
-            packet.dl_dst = m->to->intent->mac;
+            packet.dl_src = (m->to ? m->to->network->gateway_mac
+                             : m->external->gateway_mac);
+            packet.dl_dst = (m->to ? m->to->intent->mac
+                             : m->external->intent->mac);
             packet.nw_ttl--;
         }
     }

@@ -74,6 +74,7 @@ ask(const struct compiled *c, const struct question *q)
                                                                    q->from));
 
     mq.node = c->prog->node;
+    mq.external = q->external[0] ? compiled_attachment(c, q->external) : NULL;
     return mq;
 }
 
@@ -147,7 +148,8 @@ add_zone_of(const struct compiled *c, const struct policy_tenant *tenant,
 static struct zones
 expected_zones(const struct comparison *c)
 {
-    const struct policy_tenant *from = c->m->from->tenant;
+    const struct policy_tenant *from = (c->m->from ? c->m->from->tenant
+                                        : c->m->to->tenant);
     const struct policy_tenant *to = c->m->to ? c->m->to->tenant : from;
     struct zones zones = { .n = 0 };
 
@@ -242,7 +244,8 @@ compare_delivery(const struct comparison *c, const struct delivery *out,
     const struct meaning *m = c->m;
 
     if (out->port != u16_to_ofp(m->node ? TUNNEL_PORT
-                                : endpoint_port(copy->to))) {
+                                : copy->to ? endpoint_port(copy->to)
+                                : external_port(m->external->external))) {
         return arena_printf(c->arena, "it goes to port %u", out->port);
     } else if (m->node && compare_outer(c, out)) {
         return compare_outer(c, out);
@@ -465,5 +468,6 @@ meaning_text(const struct compiled *compiled, const struct question *q,
     return arena_printf(arena, "%s by %#"PRIx64" (%s)%s%s",
                         m.allow ? "allow" : "deny", COOKIE_MARK | id,
                         m.rule ? m.rule->name : reason_info(m.reason)->name,
-                        m.to ? " to " : "", m.to ? m.to->name : "");
+                        m.to ? " to " : m.external ? " outside" : "",
+                        m.to ? m.to->name : "");
 }

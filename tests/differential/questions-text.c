@@ -134,6 +134,7 @@ put_opener(struct ds *ds, const struct question *q)
     const struct flow *packet = &q->packet;
     bool ip6 = packet->dl_type == htons(ETH_TYPE_IPV6);
     bool swap = connection_is_backward(q, q->connection);
+    struct in6_addr opened = question_opened(q, q->connection);
 
     ds_put_format(ds, ",ct_state=trk|new,ct_nw_proto=%u,ct_tp_src=%u,"
                   "ct_tp_dst=%u,", q->opener.protocol,
@@ -142,11 +143,12 @@ put_opener(struct ds *ds, const struct question *q)
         ds_put_cstr(ds, "ct_ipv6_src=");
         ipv6_format_addr(swap ? &packet->ipv6_dst : &packet->ipv6_src, ds);
         ds_put_cstr(ds, ",ct_ipv6_dst=");
-        ipv6_format_addr(swap ? &packet->ipv6_src : &packet->ipv6_dst, ds);
+        ipv6_format_addr(swap ? &opened : &packet->ipv6_dst, ds);
     } else {
         ds_put_format(ds, "ct_nw_src="IP_FMT",ct_nw_dst="IP_FMT,
                       IP_ARGS(swap ? packet->nw_dst : packet->nw_src),
-                      IP_ARGS(swap ? packet->nw_src : packet->nw_dst));
+                      IP_ARGS(swap ? in6_addr_get_mapped_ipv4(&opened)
+                              : packet->nw_dst));
     }
 }
 
@@ -166,9 +168,11 @@ question_text(const struct question *q, struct arena *arena)
 
     put_packet(&ds, q);
     if (q->packet.nw_frag || q->connection == CONNECTION_RELATED) {
-        ds_put_format(&ds, " (opened by protocol %u, ports %u to %u)",
+        ds_put_format(&ds, " (opened by protocol %u, ports %u to %u, of ",
                       q->opener.protocol, ntohs(q->opener.source),
                       ntohs(q->opener.destination));
+        ipv6_format_mapped(&q->opener.outside, &ds);
+        ds_put_char(&ds, ')');
     }
     return to_arena(&ds, arena);
 }

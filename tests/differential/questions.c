@@ -37,16 +37,20 @@ any_endpoint(const struct draft *d)
     }
 }
 
-/* A rule, often a peering, of which there are fewer. */
+/* A rule, often a peering or one that names externals, of which there are
+ * fewer. */
 static const struct policy_rule *
 pick_rule(const struct draft *d)
 {
-    bool peering = rng_chance(d->rng, 25);
+    unsigned int wish = rng_below(d->rng, 4);
     const struct policy_rule *rule = NULL;
 
-    for (int i = 0; i < 8 && (!rule || (peering
-                                        && rule->kind != RULE_PEERING)); i++) {
+    for (int i = 0; i < 12; i++) {
         rule = d->policy->rules.v[rng_below(d->rng, d->policy->rules.n)];
+        if (wish == 0 ? rule->kind == RULE_PEERING
+            : wish == 1 ? rule->from_ranges.n || rule->to_ranges.n : true) {
+            break;
+        }
     }
     return rule;
 }
@@ -401,6 +405,7 @@ question_init(struct question *q, const struct policy *policy,
     do {
         draft_ends(&d);
     } while (!is_here(d.from) && !is_here(d.to) && rng_chance(rng, 90));
+    draft_outside(&d);
     send_from(&d, d.from);
     if (kind < 8) {
         draft_arp(&d);
@@ -417,7 +422,9 @@ question_init(struct question *q, const struct policy *policy,
             draft_group(&d);
         }
     }
-    if (by_tunnel(&d)) {
+    if (d.outside) {
+        draft_leave(&d);
+    } else if (by_tunnel(&d)) {
         question_tunnel(q, policy, d.from, d.to, rng);
     }
     draft_foreign(&d);
@@ -438,4 +445,5 @@ question_init(struct question *q, const struct policy *policy,
         whole = q->packet;
     }
     draft_opener(&d, &whole);
+    draft_opened(&d);
 }

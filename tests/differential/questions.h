@@ -20,6 +20,7 @@
 struct question {
     char from[64];              /* Name of the sender, if that is here. */
     bool tunnel;                /* It comes by tunnel. */
+    char external[8];           /* Or the external that it comes from. */
     struct flow packet;         /* Its in_port is the sender's. */
     enum connection connection; /* In the zone of the sender's tenant. */
     enum connection beyond;     /* In that of the receiver's, if another. */
@@ -35,6 +36,11 @@ void question_init(struct question *, const struct policy *, struct rng *);
  * question. */
 struct meaning_question question_ask(const struct question *,
                                      const struct policy_endpoint *from);
+
+/* The address at the other end that the connection was opened to, of a packet
+ * that goes to the side that opened it: who sends it, but that of an ICMP
+ * error from outside may be another. */
+struct in6_addr question_opened(const struct question *, enum connection);
 
 /* The room behind question_init() that makes the packet from 'from' to 'to'
  * come by tunnel, as from the node of 'from' or nearly so. */

@@ -49,7 +49,7 @@ make_new(struct question *q)
     struct flow *packet = &q->packet;
     bool ip6 = packet->dl_type == htons(ETH_TYPE_IPV6);
 
-    if (q->tunnel || packet->nw_frag) {
+    if (q->tunnel || q->external[0] || packet->nw_frag) {
         return false;
     }
     q->connection = q->beyond = CONNECTION_NEW;
@@ -261,8 +261,8 @@ print_world(const struct compiled *c, uint64_t seed, size_t n_packets)
     puts("\n]}");
 }
 
-/* Without tunnels, which end at other nodes; with a peering, groups, DHCP and
- * a limit of packets. */
+/* Without tunnels, which end at other nodes, and externals; with a peering,
+ * groups, DHCP and a limit of packets. */
 static bool
 is_fit(const struct compiled *c)
 {
@@ -283,7 +283,8 @@ is_fit(const struct compiled *c)
         }
     }
     return (peering && groups && dhcp && limit
-            && !c->policy->intent->encapsulation.s);
+            && !c->policy->intent->encapsulation.s
+            && !c->policy->externals.n);
 }
 
 void

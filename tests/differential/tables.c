@@ -220,6 +220,7 @@ set_ct_fields(struct flow *packet, const struct ir_prog *prog,
               uint16_t zone)
 {
     bool swap = connection_is_backward(q, connection);
+    struct in6_addr opened = question_opened(q, connection);
 
     packet->ct_state = connection_ct_state(q, connection);
     packet->ct_zone = zone;
@@ -233,10 +234,11 @@ set_ct_fields(struct flow *packet, const struct ir_prog *prog,
     packet->ct_tp_dst = q->opener.destination;
     if (packet->dl_type == htons(ETH_TYPE_IP)) {
         packet->ct_nw_src = swap ? packet->nw_dst : packet->nw_src;
-        packet->ct_nw_dst = swap ? packet->nw_src : packet->nw_dst;
+        packet->ct_nw_dst = (swap ? in6_addr_get_mapped_ipv4(&opened)
+                             : packet->nw_dst);
     } else {
         packet->ct_ipv6_src = swap ? packet->ipv6_dst : packet->ipv6_src;
-        packet->ct_ipv6_dst = swap ? packet->ipv6_src : packet->ipv6_dst;
+        packet->ct_ipv6_dst = swap ? opened : packet->ipv6_dst;
     }
 }
 

@@ -53,7 +53,9 @@ tally_init(struct tally *tally)
     };
     static const char *const ways[] = {
         "routed", "between-tenants", "zones-differ", "zones-disagree",
-        "fragment", "icmp-error", "to-tunnel", "from-tunnel", "counted",
+        "fragment", "icmp-error", "to-tunnel", "from-tunnel", "to-external",
+        "from-external", "reply-external", "error-from-external",
+        "counted-from-external", "counted",
         "class", "best-effort",
     };
     static const char *const untracked[] = {
@@ -145,19 +147,26 @@ static void
 count_allowed(struct tally *tally, const struct question *q,
               const struct meaning *m)
 {
-    bool two_zones = m->from->tenant != m->to->tenant && !q->tunnel
-                     && !m->node;
+    bool between = !m->external && m->from->tenant != m->to->tenant;
+    bool two_zones = between && !q->tunnel && !m->node;
     const struct {
         bool holds;
         const char *name;
     } ways[] = {
         { m->routed, "routed" },
-        { m->from->tenant != m->to->tenant, "between-tenants" },
+        { between, "between-tenants" },
         { two_zones && q->connection != q->beyond, "zones-differ" },
         { q->packet.nw_frag, "fragment" },
         { q->connection == CONNECTION_RELATED, "icmp-error" },
         { m->node, "to-tunnel" },
         { q->tunnel, "from-tunnel" },
+        { m->external && m->from, "to-external" },
+        { m->external && m->to, "from-external" },
+        { m->external && q->connection == CONNECTION_REPLY,
+          "reply-external" },
+        { m->external && m->to && q->connection == CONNECTION_RELATED,
+          "error-from-external" },
+        { m->external && m->to && m->counted, "counted-from-external" },
         { m->counted, "counted" },
         { m->rule->class, "class" },
         { !m->rule->class, "best-effort" },
@@ -207,7 +216,7 @@ tally_count(struct tally *tally, const struct compiled *c,
     if (m.rule) {
         bump(tally, "decided by", rule_kind_name(m.rule->kind));
         bump(tally, "service", service_kind(m.rule->service));
-        if (!m.allow && m.from->tenant != m.to->tenant) {
+        if (!m.allow && !m.external && m.from->tenant != m.to->tenant) {
             bump(tally, "decided by", "deny-between-tenants");
         }
     } else if (m.allow && !m.answered) {

@@ -155,6 +155,9 @@ check_rule(const struct check *check, int number)
            : !is_set(&policy->to,
                      world_selected(w, rule->tenant, &rule->to))
            ? "is to other endpoints"
+           : !world_ranges_fit(&rule->from, &policy->from_ranges)
+             || !world_ranges_fit(&rule->to, &policy->to_ranges)
+           ? "names other externals"
            : !is_consented(w, rule) ? "has not everybody's consent"
            : !class_fits(w, rule, policy->class) ? "has another class"
            : !service_fits(w, rule, policy->service) ? "has another service"
@@ -360,5 +363,6 @@ world_check(const struct world *w, const struct compiled *c)
     const char *wrong = check_endpoints(&check);
 
     wrong = wrong ? wrong : check_rules(&check);
+    wrong = wrong ? wrong : world_check_externals(w, c);
     return wrong ? wrong : check_meters(&check);
 }

@@ -26,6 +26,21 @@ void world_put_selector(struct ds *, const char *key,
 unsigned int world_selected(const struct world *, int own,
                             const struct world_selector *);
 
+void world_init_externals(struct world *, struct rng *);
+
+/* Appends ", "externals": {...}", if there are any. */
+void world_put_externals(struct ds *, const struct world *);
+
+/* Appends what selects a range of an external. */
+void world_put_range(struct ds *, int external, int range);
+
+/* Returns NULL, or what the policy says otherwise of externals. */
+const char *world_check_externals(const struct world *,
+                                  const struct compiled *);
+
+/* Does the policy say the ranges of the selector? */
+bool world_ranges_fit(const struct world_selector *, const range_vec *);
+
 /* Is the endpoint of this number in the intent? */
 bool world_is_there(const struct world *, int endpoint);
 

@@ -83,6 +83,12 @@ world_init_selector(struct world *w, struct rng *rng, int own, bool named,
         s->choices[i].has_except = rng_chance(rng, 15);
         s->choices[i].except.tenant = -1;
         init_choice(w, rng, tenant, &s->choices[i].except);
+        s->choices[i].external = s->choices[i].range = -1;
+        if (!named && w->n_externals && rng_chance(rng, 25)) {
+            s->choices[i].external = rng_below(rng, w->n_externals);
+            s->choices[i].range = (rng_chance(rng, 50) ? -1
+                                   : (int) rng_below(rng, N_CIDRS));
+        }
     }
 }
 
@@ -144,6 +150,11 @@ world_put_selector(struct ds *ds, const char *key,
     for (int i = 0; i < s->n; i++) {
         world_put_comma(ds);
         ds_put_char(ds, '{');
+        if (s->choices[i].external >= 0) {
+            world_put_range(ds, s->choices[i].external, s->choices[i].range);
+            ds_put_char(ds, '}');
+            continue;
+        }
         put_choice(ds, &s->choices[i].in);
         if (s->choices[i].has_except) {
             world_put_comma(ds);
@@ -197,7 +208,8 @@ world_selected(const struct world *w, int own, const struct world_selector *s)
             int tenant = s->choices[j].in.tenant;
 
             tenant = tenant < 0 ? own : tenant;
-            if (choice_fits(w, tenant, &s->choices[j].in, i)
+            if (s->choices[j].external < 0
+                && choice_fits(w, tenant, &s->choices[j].in, i)
                 && !(s->choices[j].has_except
                      && choice_fits(w, tenant, &s->choices[j].except, i))) {
                 set |= 1u << i;

@@ -224,7 +224,7 @@ put_peerings(struct ds *ds, const struct world *w)
             put_rule(ds, &w->rules[i]);
         }
     }
-    ds_put_cstr(ds, "}}\n");
+    ds_put_char(ds, '}');
 }
 
 /* The first is on a plane of its own. */
@@ -293,6 +293,8 @@ world_text(const struct world *w, struct arena *arena)
         }
     }
     put_peerings(&ds, w);
+    world_put_externals(&ds, w);
+    ds_put_cstr(&ds, "}\n");
 
     const char *text = arena_strdup(arena, ds_cstr(&ds));
     ds_destroy(&ds);

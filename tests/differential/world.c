@@ -162,6 +162,7 @@ init_sides(struct world *w, struct rng *rng, int number)
     if (foreign >= 0 && peering->tenant < 0) {
         rule->from = rule->to = (struct world_selector) { .n = 1 };
         rule->from.choices[0].in.tenant = rule->to.choices[0].in.tenant = -1;
+        rule->from.choices[0].external = rule->to.choices[0].external = -1;
         if (foreign) {
             rule->to.choices[0].in = peering->to.choices[0].in;
             rule->tenant = peering->from.choices[0].in.tenant;
@@ -225,6 +226,7 @@ world_init(struct world *w, uint64_t seed)
     init_tenants(w, &rng);
     init_endpoints(w, &rng);
     init_copies(w, &rng);
+    world_init_externals(w, &rng);
     init_rules(w, &rng);
     leave_out_contradictions(w);
 }
@@ -343,7 +345,8 @@ compiled_destroy(struct compiled *c)
 int
 world_n_parts(const struct world *w)
 {
-    return w->n_rules + w->n_tenants + w->n_networks + w->n_endpoints;
+    return (w->n_rules + w->n_tenants + w->n_networks + w->n_endpoints
+            + w->n_externals);
 }
 
 bool *
@@ -360,7 +363,11 @@ world_part(struct world *w, int part)
     if (part < w->n_endpoints) {
         return &w->endpoints[part].left_out;
     }
-    return &w->rules[part - w->n_endpoints].left_out;
+    part -= w->n_endpoints;
+    if (part < w->n_rules) {
+        return &w->rules[part].left_out;
+    }
+    return &w->externals[part - w->n_rules].left_out;
 }
 
 const struct policy_endpoint *
@@ -376,6 +383,29 @@ compiled_endpoint(const struct compiled *c, const char *name)
         }
     }
     return NULL;
+}
+
+const struct policy_attachment *
+compiled_attachment(const struct compiled *c, const char *external)
+{
+    for (size_t i = 0; i < c->policy->externals.n; i++) {
+        const struct policy_external *e = c->policy->externals.v[i];
+
+        for (size_t j = 0; j < e->attachments.n; j++) {
+            if (!strcmp(e->name, external)
+                && !strcmp(e->attachments.v[j]->node->name.s,
+                           c->prog->node)) {
+                return e->attachments.v[j];
+            }
+        }
+    }
+    return NULL;
+}
+
+int
+external_port(const struct policy_external *e)
+{
+    return MAX_ENDPOINTS + atoi(e->name + 1) + 1;
 }
 
 int

@@ -50,6 +50,16 @@ enum {
 #undef SERVICE
 };
 
+/* External "xN" has interface "iM", M following the last endpoint. */
+enum { MAX_EXTERNALS = 2, N_RANGES = 4, N_CIDRS = 8 };
+
+struct world_external {
+    bool left_out, own_mac;
+    unsigned int addresses, excepts;    /* 1-bits: ranges of N_RANGES. */
+    unsigned int tenants;       /* 1-bits; that of EVERY_TENANT is "*". */
+    unsigned int nodes;         /* 1-bits: attached to these. */
+};
+
 struct world_tenant {
     bool left_out, allow;
     bool limited, counted;      /* It has "bandwidth", "limits". */
@@ -88,6 +98,8 @@ struct world_selector {
     struct {
         struct world_choice in, except;
         bool has_except;
+        int external, range;    /* Instead: an external, and which of
+                                 * N_CIDRS; -1: none, all. */
     } choices[MAX_CHOICES];
 };
 
@@ -109,6 +121,8 @@ struct world {
     struct world_network networks[MAX_NETWORKS];
     struct world_endpoint endpoints[MAX_ENDPOINTS];
     struct world_rule rules[MAX_RULES];
+    int n_externals;
+    struct world_external externals[MAX_EXTERNALS];
     struct {
         bool udp;
         int first[2], last[2];
@@ -163,5 +177,11 @@ const struct policy_endpoint *compiled_endpoint(const struct compiled *,
                                                 const char *name);
 
 int endpoint_port(const struct policy_endpoint *);
+int external_port(const struct policy_external *);
+
+/* The attachment of the external to the compilation's node; NULL if there is
+ * none. */
+const struct policy_attachment *compiled_attachment(const struct compiled *,
+                                                    const char *external);
 
 #endif /* world.h */
