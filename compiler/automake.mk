@@ -169,6 +169,8 @@ bulkhead_SOURCES = \
 	compiler/cli/main.c \
 	compiler/cli/order.c \
 	compiler/cli/plan.c \
+	compiler/cli/report.c \
+	compiler/cli/report.h \
 	compiler/cli/show.c \
 	compiler/cli/show.h \
 	compiler/cli/status.c \

@@ -176,25 +176,51 @@ diag_put_place(struct ds *ds, const struct span *span)
     }
 }
 
-/* Begins a message about the place, if there is one. */
+/* Appends 's' between a terminal's colours on and off (ECMA-48 SGR). */
 static void
-put_prefix(struct ds *ds, const struct span *span)
+put_coloured(struct ds *ds, const char *s, const char *colour)
 {
+    if (colour) {
+        ds_put_format(ds, "\33[%sm%s\33[0m", colour, s);
+    } else {
+        ds_put_cstr(ds, s);
+    }
+}
+
+/* Appends a message about the place, if there is one, and the text there. */
+static void
+put_message(struct ds *ds, const struct span *span, const char *label,
+            const char *text, char mark, const char *colour)
+{
+    struct ds snippet = DS_EMPTY_INITIALIZER;
+
     diag_put_place(ds, span);
     if (span->source) {
         ds_put_cstr(ds, ": ");
     }
+    put_coloured(ds, label, colour);
+    ds_put_cstr(ds, ": ");
+    put_line(ds, text);
+    if (span->source) {
+        char *marks;
+
+        diag_put_snippet(&snippet, span, mark);
+        ds_chomp(&snippet, '\n');
+        marks = strrchr(ds_cstr(&snippet), '\n') + 1;
+        ds_put_buffer(ds, snippet.string, marks - snippet.string);
+        put_coloured(ds, marks, colour);
+        ds_put_char(ds, '\n');
+    }
+    ds_destroy(&snippet);
 }
 
 static void
-diag_format(struct ds *ds, const struct diag *d)
+diag_format(struct ds *ds, const struct diag *d, bool coloured)
 {
-    put_prefix(ds, &d->span);
-    ds_put_cstr(ds, d->severity == DIAG_ERROR ? "error: " : "warning: ");
-    put_line(ds, d->cause);
-    if (d->span.source) {
-        diag_put_snippet(ds, &d->span, '^');
-    }
+    bool error = d->severity == DIAG_ERROR;
+
+    put_message(ds, &d->span, error ? "error" : "warning", d->cause, '^',
+                !coloured ? NULL : error ? "1;31" : "1;35");
     if (d->pointer && d->pointer[0]) {
         ds_put_cstr(ds, "  at ");
         put_line(ds, d->pointer);
@@ -204,58 +230,56 @@ diag_format(struct ds *ds, const struct diag *d)
         put_line(ds, d->remedy);
     }
     for (size_t i = 0; i < d->n_notes; i++) {
-        const struct diag_note *note = &d->notes[i];
-
-        put_prefix(ds, &note->span);
-        ds_put_cstr(ds, "note: ");
-        put_line(ds, note->text);
-        if (note->span.source) {
-            diag_put_snippet(ds, &note->span, '~');
-        }
+        put_message(ds, &d->notes[i].span, "note", d->notes[i].text, '~',
+                    coloured ? "1;36" : NULL);
     }
 }
 
-static int
-compare_places(const void *a_, const void *b_)
+/* Is 'a' in front of 'b'? */
+static bool
+is_before(const struct span *a, const struct span *b)
 {
-    const struct diag *const *ap = a_;
-    const struct diag *const *bp = b_;
-    const struct span *a = &(*ap)->span;
-    const struct span *b = &(*bp)->span;
+    int order = (a->source == b->source ? 0
+                 : strcmp(a->source ? a->source->name : "",
+                          b->source ? b->source->name : ""));
 
-    if (a->source != b->source) {
-        int order = strcmp(a->source ? a->source->name : "",
-                           b->source ? b->source->name : "");
-
-        if (order) {
-            return order;
-        }
-    }
-    if (a->start != b->start) {
-        return a->start < b->start ? -1 : 1;
-    }
-    /* Keep the order in which they were found. */
-    return *ap < *bp ? -1 : *ap > *bp;
+    return order ? order < 0 : a->start < b->start;
 }
 
 void
-diags_format(const struct diags *diags, struct ds *ds)
+diags_sort(struct diags *diags)
 {
-    size_t n = diags->list.n;
-    size_t n_all = diags->n_errors + diags->n_warnings;
-    const struct diag **sorted = xmalloc(MAX(1, n) * sizeof *sorted);
+    struct diag *v = diags->list.v;
 
-    for (size_t i = 0; i < n; i++) {
-        sorted[i] = &diags->list.v[i];
-    }
-    qsort(sorted, n, sizeof *sorted, compare_places);
-    for (size_t i = 0; i < n; i++) {
-        diag_format(ds, sorted[i]);
-    }
-    free(sorted);
+    /* There are few, and those of one place keep their order. */
+    for (size_t i = 1; i < diags->list.n; i++) {
+        struct diag d = v[i];
+        size_t j = i;
 
-    if (n_all > n) {
-        ds_put_format(ds, "... and %"PRIuSIZE" more\n", n_all - n);
+        for (; j > 0 && is_before(&d.span, &v[j - 1].span); j--) {
+            v[j] = v[j - 1];
+        }
+        v[j] = d;
+    }
+}
+
+void
+diags_format(struct diags *diags, struct ds *ds)
+{
+    diags_sort(diags);
+    for (size_t i = 0; i < diags->list.n; i++) {
+        diag_format(ds, &diags->list.v[i], diags->colour);
+    }
+    diags_format_rest(diags, ds);
+}
+
+void
+diags_format_rest(const struct diags *diags, struct ds *ds)
+{
+    size_t n_more = diags->n_errors + diags->n_warnings - diags->list.n;
+
+    if (n_more) {
+        ds_put_format(ds, "... and %"PRIuSIZE" more\n", n_more);
     }
     if (diags->unchecked) {
         ds_put_format(ds, "%s are checked when these errors are mended\n",

@@ -57,6 +57,7 @@ struct diags {
     size_t n_errors, n_warnings;    /* Kept or not. */
     const char *unchecked;      /* What errors kept from being checked, such
                                  * as "conflicts"; NULL: nothing. */
+    bool colour;                /* Their text is for a terminal. */
 };
 
 void diags_init(struct diags *, struct arena *);
@@ -78,9 +79,14 @@ void diag_remedy(struct diags *, struct diag *, const char *, ...)
 void diag_see(struct diags *, struct diag *, struct span, const char *, ...)
     OVS_PRINTF_FORMAT(4, 5);
 
-/* Appends all records to 'ds' as text, in the order of their places, and what
- * is unchecked. */
-void diags_format(const struct diags *, struct ds *);
+/* Puts the records into the order of their places. */
+void diags_sort(struct diags *);
+
+/* Sorts the records and appends them to 'ds' as text, and the rest. */
+void diags_format(struct diags *, struct ds *);
+
+/* Appends how many more there are and what is unchecked, a line each. */
+void diags_format_rest(const struct diags *, struct ds *);
 
 /* Appends "file:line:column", nothing for no place. */
 void diag_put_place(struct ds *, const struct span *);

@@ -15,6 +15,7 @@
 
 #include "backend/backend.h"
 #include "base/diag.h"
+#include "cli/report.h"
 #include "dirs.h"
 #include "intent/files.h"
 #include "intent/intent.h"
@@ -35,16 +36,6 @@ cli_print_error(const char *reason)
         fprintf(stderr, "bulkhead: %.*s\n", n, line);
         line += n;
     }
-}
-
-static void
-print_diags(const struct diags *diags)
-{
-    struct ds ds = DS_EMPTY_INITIALIZER;
-
-    diags_format(diags, &ds);
-    fputs(ds_cstr(&ds), stderr);
-    ds_destroy(&ds);
 }
 
 const char *
@@ -89,7 +80,7 @@ cli_load_policy(const struct cli_options *options, struct arena *arena)
             diags.unchecked = "names and conflicts";
         }
     }
-    print_diags(&diags);
+    report_diags(&diags);
     if (policy && options->node) {
         check_node(policy, options);
     }
@@ -115,7 +106,7 @@ cli_compile(const struct cli_options *options, const struct policy *policy,
     diags_init(&diags, arena);
     ok = backend_compile(options->target ? options->target : backends[0],
                          prog, arena, &diags, plan);
-    print_diags(&diags);
+    report_diags(&diags);
     if (plan->conflict) {
         cli_print_error(arena_printf(arena, "two flows contradict each other, "
                                      "which is a bug of Bulkhead's; nothing "
@@ -135,38 +126,30 @@ cli_load_plan(const struct cli_options *options, struct arena *arena,
 }
 
 static void
-print_names(const char *what, const plan_names *names)
+report_unbound(const plan_names *names)
 {
-    if (names->n) {
-        fprintf(stderr, "%s:", what);
-        for (size_t i = 0; i < names->n; i++) {
-            fprintf(stderr, " %s", names->v[i]);
-        }
-        putc('\n', stderr);
-    }
-}
-
-static void
-print_unbound(const plan_names *names)
-{
-    print_names("unbound, so they match nothing", names);
+    report_names("unbound, so they match nothing", names->v, names->n);
 }
 
 void
 cli_print_left_out(const struct plan *plan)
 {
-    print_unbound(&plan->unbound);
-    print_names("on other nodes that no tunnel reaches",
-                &plan->elsewhere);
+    report_unbound(&plan->unbound);
+    report_names("on other nodes that no tunnel reaches", plan->elsewhere.v,
+                 plan->elsewhere.n);
 }
 
 static int
 cmd_check(const struct cli_options *options)
 {
     struct arena *arena = arena_create();
-    const struct policy *policy = cli_load_policy(options, arena);
     plan_names unbound = VEC_INIT;
+    const struct policy *policy;
 
+    if (options->format == FORMAT_JSON) {
+        report_as_json();
+    }
+    policy = cli_load_policy(options, arena);
     for (size_t i = 0; policy && i < policy->tenants.n; i++) {
         const struct policy_tenant *tenant = policy->tenants.v[i];
 
@@ -176,7 +159,8 @@ cmd_check(const struct cli_options *options)
             }
         }
     }
-    print_unbound(&unbound);
+    report_unbound(&unbound);
+    report_end();
     arena_destroy(arena);
     return policy ? EXIT_DONE : EXIT_WRONG;
 }
@@ -204,10 +188,10 @@ cli_target(const struct cli_options *options, struct arena *arena)
 }
 
 const struct cli_command cli_commands[] = {
-    { "check", 0, cmd_check,
+    { "check", OPTION_FORMAT, cmd_check,
       "INTENT...", "say whether the intent is right, and if not, where" },
     { "compile", OPTION_NODE | NODE_REQUIRED | OPTION_OUTPUT | OPTION_VERBOSE
-      | OPTION_TARGET | OPTION_DUMP, cmd_compile,
+      | OPTION_TARGET | OPTION_DUMP | OPTION_FORMAT, cmd_compile,
       "INTENT... --node=NODE [--target=TARGET] [-o DIR] [-v] [--dump=STAGE]",
       "write flows.txt, meters.txt, ovs-vsctl.sh and manifest.json; for the\n"
       "      target text, policy.txt: who may reach whom" },

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "backend/backend.h"
+#include "cli/report.h"
 #include "intent/intent.h"
 #include "ir/ir.h"
 #include "openvswitch/dynamic-string.h"
@@ -40,6 +41,8 @@ write_plan(const struct cli_options *options, const struct plan *plan)
     if (reason) {
         cli_print_error(reason);
         return EXIT_WRONG;
+    } else if (options->format == FORMAT_JSON) {
+        return EXIT_DONE;
     } else if (plan->policy) {
         printf("%s: policy.txt in %s\n", plan->node, dir);
     } else {
@@ -112,6 +115,9 @@ cmd_compile(const struct cli_options *options)
     int status = EXIT_WRONG;
     struct plan plan;
 
+    if (options->format == FORMAT_JSON) {
+        report_as_json();
+    }
     if (options->dump) {
         struct ds ds = DS_EMPTY_INITIALIZER;
 
@@ -123,6 +129,7 @@ cmd_compile(const struct cli_options *options)
     } else if (cli_load_plan(options, arena, &plan)) {
         status = write_plan(options, &plan);
     }
+    report_end();
     arena_destroy(arena);
     return status;
 }

@@ -303,6 +303,10 @@ check_options(const struct cli_command *command, unsigned int given,
         usage_error("'%s' has no csv; --format takes table or json",
                     command->name);
     }
+    if (options->dump && options->format == FORMAT_JSON) {
+        usage_error("--dump prints a stage in a form of its own; leave out "
+                    "--format");
+    }
     if (options->bridge && (!options->bridge[0] || options->bridge[0] == '.'
                             || strchr(options->bridge, '/'))) {
         usage_error("'%s' is not the name of a bridge", options->bridge);

@@ -49,6 +49,44 @@ START_TEST(test_format)
 }
 END_TEST
 
+START_TEST(test_colour)
+{
+    struct unit u;
+
+    set_text(&u, "{\n  'x': 12\n}");
+    struct diag *d = diag_error(&u.diags, span_of(&u, 9, 11), "/x", "x");
+    diag_see(&u.diags, d, span_of(&u, 0, 1), "the object");
+    u.diags.colour = true;
+    ck_assert_str_eq(unit_diags(&u),
+                     "f.json:2:8: \33[1;31merror\33[0m: x\n"
+                     "      'x': 12\n"
+                     "\33[1;31m           ^^\33[0m\n"
+                     "  at /x\n"
+                     "f.json:1:1: \33[1;36mnote\33[0m: the object\n"
+                     "    {\n"
+                     "\33[1;36m    ~\33[0m\n");
+    unit_destroy(&u);
+}
+END_TEST
+
+START_TEST(test_places_in_order)
+{
+    struct unit u;
+
+    set_text(&u, "abc");
+    diag_error(&u.diags, span_of(&u, 2, 3), NULL, "third");
+    diag_error(&u.diags, span_of(&u, 1, 2), NULL, "first of two");
+    diag_warning(&u.diags, span_of(&u, 1, 3), NULL, "second of two");
+    diag_error(&u.diags, span_of(&u, 0, 3), NULL, "start");
+    diags_sort(&u.diags);
+    ck_assert_str_eq(u.diags.list.v[0].cause, "start");
+    ck_assert_str_eq(u.diags.list.v[1].cause, "first of two");
+    ck_assert_str_eq(u.diags.list.v[2].cause, "second of two");
+    ck_assert_str_eq(u.diags.list.v[3].cause, "third");
+    unit_destroy(&u);
+}
+END_TEST
+
 START_TEST(test_warning_and_no_place)
 {
     struct unit u;
@@ -226,6 +264,8 @@ diag_suite(void)
 
     tcase_add_test(tc, test_format);
     tcase_add_test(tc, test_warning_and_no_place);
+    tcase_add_test(tc, test_colour);
+    tcase_add_test(tc, test_places_in_order);
     tcase_add_test(tc, test_caret);
     tcase_add_test(tc, test_span_over_lines);
     tcase_add_test(tc, test_control_characters);
