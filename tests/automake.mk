@@ -59,6 +59,7 @@ test_scripts = \
 	tests/golden/run \
 	tests/man-test \
 	tests/schema-test.py \
+	tests/hostile-test.py \
 	tests/house-test \
 	tests/system/apply-test.sh \
 	tests/system/fit-test.sh \

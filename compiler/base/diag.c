@@ -25,6 +25,28 @@ diags_init(struct diags *diags, struct arena *arena)
     diags->arena = arena;
 }
 
+/* Moves 's + n' to the start of a UTF-8 character. */
+static size_t
+utf8_floor(const char *s, size_t n)
+{
+    while (n && (s[n] & 0xc0) == 0x80) {
+        n--;
+    }
+    return n;
+}
+
+/* A text that holds what an intent has chosen, in reasonable length: names
+ * that are right are much shorter. */
+static const char *
+make_text(struct arena *arena, const char *format, va_list args)
+{
+    char *s = arena_vprintf(arena, format, args);
+
+    return (strlen(s) <= DIAG_MAX_TEXT ? s
+            : arena_printf(arena, "%.*s...",
+                           (int) utf8_floor(s, DIAG_MAX_TEXT), s));
+}
+
 struct diag *
 diag_add(struct diags *diags, enum diag_severity severity, struct span span,
          const char *pointer, const char *cause, va_list args)
@@ -38,8 +60,9 @@ diag_add(struct diags *diags, enum diag_severity severity, struct span span,
     (*count)++;
     d->severity = severity;
     d->span = span;
-    d->pointer = pointer;
-    d->cause = arena_vprintf(diags->arena, cause, args);
+    d->pointer = (pointer && strlen(pointer) <= DIAG_MAX_TEXT ? pointer
+                  : NULL);
+    d->cause = make_text(diags->arena, cause, args);
     return d;
 }
 
@@ -74,7 +97,7 @@ diag_remedy(struct diags *diags, struct diag *d, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    d->remedy = arena_vprintf(diags->arena, format, args);
+    d->remedy = make_text(diags->arena, format, args);
     va_end(args);
 }
 
@@ -89,7 +112,7 @@ diag_see(struct diags *diags, struct diag *d, struct span span,
 
         va_start(args, format);
         note->span = span;
-        note->text = arena_vprintf(diags->arena, format, args);
+        note->text = make_text(diags->arena, format, args);
         va_end(args);
     }
 }
@@ -127,16 +150,6 @@ put_line(struct ds *ds, const char *s)
 {
     put_text(ds, s, strlen(s));
     ds_put_char(ds, '\n');
-}
-
-/* Moves 's + n' to the start of a UTF-8 character. */
-static size_t
-utf8_floor(const char *s, size_t n)
-{
-    while (n && (s[n] & 0xc0) == 0x80) {
-        n--;
-    }
-    return n;
 }
 
 void

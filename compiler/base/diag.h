@@ -47,6 +47,10 @@ struct diag {
     size_t n_notes;
 };
 
+/* Longer texts are cut, in bytes: an intent may give anything a long name.  A
+ * pointer that is longer is left out. */
+enum { DIAG_MAX_TEXT = 1000 };
+
 /* At most this many errors, and as many warnings, are kept; the others are
  * only counted. */
 enum { DIAG_MAX = 20 };

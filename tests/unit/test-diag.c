@@ -69,6 +69,27 @@ START_TEST(test_colour)
 }
 END_TEST
 
+START_TEST(test_long_texts)
+{
+    struct unit u;
+    struct diag *d;
+    char *name;
+
+    set_text(&u, "1");
+    name = arena_zalloc(u.arena, 5001);
+    for (size_t i = 0; i < 5000; i += 2) {
+        memcpy(name + i, "\303\251", 2);
+    }
+    d = diag_error(&u.diags, span_of(&u, 0, 1), name, "!%s", name);
+    diag_remedy(&u.diags, d, "%s", name);
+    ck_assert_ptr_null(d->pointer);
+    ck_assert_uint_eq(strlen(d->cause), DIAG_MAX_TEXT - 1 + 3);
+    ck_assert(!strcmp(d->cause + 997, "\303\251..."));
+    ck_assert_uint_eq(strlen(d->remedy), DIAG_MAX_TEXT + 3);
+    unit_destroy(&u);
+}
+END_TEST
+
 START_TEST(test_places_in_order)
 {
     struct unit u;
@@ -266,6 +287,7 @@ diag_suite(void)
     tcase_add_test(tc, test_warning_and_no_place);
     tcase_add_test(tc, test_colour);
     tcase_add_test(tc, test_places_in_order);
+    tcase_add_test(tc, test_long_texts);
     tcase_add_test(tc, test_caret);
     tcase_add_test(tc, test_span_over_lines);
     tcase_add_test(tc, test_control_characters);
