@@ -166,6 +166,7 @@ bulkhead_SOURCES = \
 	compiler/cli/compile.c \
 	compiler/cli/drops.c \
 	compiler/cli/explain.c \
+	compiler/cli/fmt.c \
 	compiler/cli/main.c \
 	compiler/cli/order.c \
 	compiler/cli/plan.c \

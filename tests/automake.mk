@@ -57,6 +57,7 @@ tests_unit_unit_tests_LDADD = $(BULKHEAD_LIBS) $(CHECK_LIBS)
 # Those that need no switch first.
 test_scripts = \
 	tests/golden/run \
+	tests/fmt-test \
 	tests/man-test \
 	tests/schema-test.py \
 	tests/hostile-test.py \

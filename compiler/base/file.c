@@ -10,7 +10,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "socket-util.h"
@@ -29,9 +31,22 @@ complaint(struct arena *arena, const char *path, int error)
                         ovs_strerror(error));
 }
 
-const char *
-file_prepare(struct arena *arena, const char *path, const void *data,
-             size_t len, mode_t mode)
+/* Gives 'fd' the owner and the mode of 'like'. */
+static bool
+take_rights(int fd, const struct stat *like)
+{
+    struct stat s;
+
+    return (!fstat(fd, &s)
+            && ((s.st_uid == like->st_uid && s.st_gid == like->st_gid)
+                || !fchown(fd, like->st_uid, like->st_gid))
+            && !fchmod(fd, like->st_mode & 07777));
+}
+
+/* As file_prepare(), then with the rights of 'like', if it is not NULL. */
+static const char *
+prepare(struct arena *arena, const char *path, const void *data, size_t len,
+        mode_t mode, const struct stat *like)
 {
     const char *new = new_name(arena, path);
     size_t written;
@@ -45,7 +60,7 @@ file_prepare(struct arena *arena, const char *path, const void *data,
         return complaint(arena, path, errno);
     }
     error = write_fully(fd, data, len, &written);
-    if (!error && fsync(fd)) {
+    if (!error && ((like && !take_rights(fd, like)) || fsync(fd))) {
         error = errno;
     }
     if (close(fd) && !error) {
@@ -56,6 +71,13 @@ file_prepare(struct arena *arena, const char *path, const void *data,
         return complaint(arena, path, error);
     }
     return NULL;
+}
+
+const char *
+file_prepare(struct arena *arena, const char *path, const void *data,
+             size_t len, mode_t mode)
+{
+    return prepare(arena, path, data, len, mode, NULL);
 }
 
 /* Waits until the folder of 'path' is on the disk with the names in it.  Some
@@ -94,6 +116,23 @@ file_replace(struct arena *arena, const char *path, const void *data,
     const char *reason = file_prepare(arena, path, data, len, mode);
 
     return reason ? reason : file_install(arena, path);
+}
+
+const char *
+file_rewrite(struct arena *arena, const char *path, const void *data,
+             size_t len)
+{
+    char *name = realpath(path, NULL);
+    const char *real = name ? arena_strdup(arena, name) : NULL;
+    const char *reason;
+    struct stat old;
+
+    free(name);
+    if (!real || stat(real, &old)) {
+        return complaint(arena, path, errno);
+    }
+    reason = prepare(arena, real, data, len, 0600, &old);
+    return reason ? reason : file_install(arena, real);
 }
 
 void

@@ -29,6 +29,11 @@ const char *file_install(struct arena *, const char *path);
 const char *file_replace(struct arena *, const char *path, const void *data,
                          size_t len, mode_t);
 
+/* Replaces the file PATH, or the one that it is a link to, by one of the same
+ * owner and mode. */
+const char *file_rewrite(struct arena *, const char *path, const void *data,
+                         size_t len);
+
 /* Takes back file_prepare(). */
 void file_abandon(struct arena *, const char *path);
 

@@ -18,7 +18,9 @@
 enum {
     EXIT_DONE = 0,
     EXIT_WRONG = 1,             /* The intent is wrong, or its plan could
-                                 * not be written, or is refused. */
+                                 * not be written, or is refused; fmt: a
+                                 * file has another layout, or could not be
+                                 * written. */
     EXIT_USAGE = 2,             /* Or a name or cookie that is not in the
                                  * intent. */
     EXIT_UNREACHABLE = 3,       /* Switch or database not reached, or it
@@ -51,6 +53,7 @@ struct cli_options {
     int timeout;                /* Seconds. */
     uint64_t to;                /* A generation. */
     bool verbose, no_headings, help, exit_code, dry_run;
+    bool write, check;
     enum cli_format format;
     const struct backend *target;
     enum cli_dump dump;
@@ -76,6 +79,7 @@ enum {
     OPTION_EXIT_CODE = 1 << 15, /* Not required. */
     OPTION_DRY_RUN = 1 << 16,   /* Not required. */
     OPTION_TO = 1 << 17,        /* Not required. */
+    OPTION_WRITE = 1 << 18,     /* --write, --check; not required. */
 };
 
 struct cli_command {
@@ -150,6 +154,7 @@ int cmd_status(const struct cli_options *);
 int cmd_compile(const struct cli_options *);
 int cmd_trace(const struct cli_options *);
 int cmd_explain(const struct cli_options *);
+int cmd_fmt(const struct cli_options *);
 int cmd_drops(const struct cli_options *);
 
 #endif /* cli/cli.h */

@@ -236,5 +236,9 @@ const struct cli_command cli_commands[] = {
       "[INTENT... --node=NODE] --bridge=BRIDGE [-v]",
       "count what the bridge's flows and meters of Bulkhead's have dropped,\n"
       "      and why; with the intent, by which rule", NULL },
+    { "fmt", OPTION_WRITE, cmd_fmt,
+      "FILE... [--check|-w]",
+      "print files of an intent in one layout, whatever theirs; -w writes it\n"
+      "      to them, --check names those that have another", NULL },
     { NULL, 0, NULL, NULL, NULL },
 };

@@ -44,6 +44,8 @@ static const struct {
     { { "exit-code", no_argument, NULL, 'x' }, OPTION_EXIT_CODE },
     { { "dry-run", no_argument, NULL, 'y' }, OPTION_DRY_RUN },
     { { "to", required_argument, NULL, 'g' }, OPTION_TO },
+    { { "write", no_argument, NULL, 'w' }, OPTION_WRITE },
+    { { "check", no_argument, NULL, 'c' }, OPTION_WRITE },
     { { "help", no_argument, NULL, 'h' }, 0 },
     { { "version", no_argument, NULL, 'V' }, 0 },
 };
@@ -110,6 +112,10 @@ print_help(void)
          "csv\n"
          "  --no-headings         drops leaves out the headings of a table or "
          "csv\n"
+         "  -w, --write           fmt replaces files that have another layout\n"
+         "  --check               fmt names such files, exits with 1 if there "
+         "are any, and\n"
+         "                        writes nothing\n"
          "  -h, --help            display this help message, or a command's\n"
          "  -V, --version         display version information\n\n"
          "Exit status: 0 done; 1 the intent is wrong, or its plan could not "
@@ -242,7 +248,7 @@ parse_options(int argc, char *argv[], struct cli_options *options)
         long_options[i] = option_table[i].option;
     }
     for (;;) {
-        int c = getopt_long(argc, argv, "f:o:t:vhV", long_options, NULL);
+        int c = getopt_long(argc, argv, "f:o:t:vwhV", long_options, NULL);
 
         if (c == -1) {
             return given;
@@ -264,6 +270,8 @@ parse_options(int argc, char *argv[], struct cli_options *options)
         case 'x': options->exit_code = true; break;
         case 'y': options->dry_run = true; break;
         case 'g': options->to = parse_generation(optarg); break;
+        case 'w': options->write = true; break;
+        case 'c': options->check = true; break;
         case 'h': options->help = true; break;
         case 'V': puts(PACKAGE_STRING); exit(EXIT_DONE);
         default:                        /* getopt_long() has said why. */
@@ -298,6 +306,9 @@ check_options(const struct cli_command *command, unsigned int given,
     }
     if (command->options & OPTION_FROM && !options->from) {
         usage_error("'%s' needs --from=TENANT/ENDPOINT", command->name);
+    }
+    if (options->write && options->check) {
+        usage_error("--write and --check exclude each other");
     }
     if (options->format == FORMAT_CSV && !(command->options & OPTION_CSV)) {
         usage_error("'%s' has no csv; --format takes table or json",

@@ -77,7 +77,8 @@ int64_t decode_integer(struct decoder *, const struct value *v,
 bool decode_choice(struct decoder *, const struct value *v, const char *key,
                    const char *no, const char *yes);
 
-void decode_text_list(struct decoder *, const struct value *v, text_vec *);void decode_labels(struct decoder *, const struct value *v,
+void decode_text_list(struct decoder *, const struct value *v, text_vec *);
+void decode_labels(struct decoder *, const struct value *v,
                    text_vec *names, text_vec *values);
 
 /* A list of addresses, or one by itself; with "/LENGTH" if 'prefixes'. */

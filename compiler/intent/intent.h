@@ -203,9 +203,9 @@ const struct intent *intent_parse(const struct source *, struct arena *,
 const struct intent *intent_parse_part(const struct source *, struct arena *,
                                        struct diags *);
 
-/* Appends 'intent' as JSON, all of its files as one, laid out in one way however it was: members in the
- * order of the language, and names in that of the alphabet.  Numbers, lists,
- * comments and strings are as they were written. */
+/* Appends 'intent' as JSON, all of its files as one, in one layout: members in
+ * the order of the language, and names in that of the alphabet.  Numbers,
+ * lists, comments and strings are as they were written. */
 void intent_print(const struct intent *, struct ds *);
 
 #endif /* intent/intent.h */
