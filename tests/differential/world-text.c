@@ -105,7 +105,8 @@ put_addresses(struct ds *ds, const struct world *w,
 {
     int subnet = w->networks[e->network].subnet;
 
-    ds_put_cstr(ds, ", \"addresses\": [");
+    world_put_comma(ds);
+    ds_put_cstr(ds, "\"addresses\": [");
     for (int i = 0; i <= e->second; i++) {
         int host = 10 + e->host + 100 * i;
 
@@ -121,6 +122,29 @@ put_addresses(struct ds *ds, const struct world *w,
     ds_put_char(ds, ']');
 }
 
+/* What of the binding of an endpoint is in 'parts', of APART_*. */
+static void
+put_binding(struct ds *ds, const struct world *w, int i, unsigned int parts)
+{
+    const struct world_endpoint *e = &w->endpoints[i];
+
+    if (parts & APART_NODE && e->bound) {
+        world_put_comma(ds);
+        ds_put_format(ds, "\"node\": \"%s\"", node_names[e->node]);
+    }
+    if (parts & APART_INTERFACE) {
+        world_put_comma(ds);
+        ds_put_format(ds, "\"interface\": \"i%d\"", i);
+    }
+    if (parts & APART_MAC) {
+        world_put_comma(ds);
+        ds_put_format(ds, "\"mac\": \"02:00:00:00:00:%02x\"", e->mac);
+    }
+    if (parts & APART_ADDRESSES) {
+        put_addresses(ds, w, e);
+    }
+}
+
 static void
 put_endpoint(struct ds *ds, const struct world *w, int i)
 {
@@ -128,14 +152,27 @@ put_endpoint(struct ds *ds, const struct world *w, int i)
 
     world_put_comma(ds);
     ds_put_format(ds, "\n    \"e%d\": {\"network\": \"n%d\", \"labels\": "
-                  "{\"role\": \"r%d\", \"tier\": \"t%d\"}, \"interface\": "
-                  "\"i%d\"", i, e->network, e->role, e->tier, i);
-    ds_put_format(ds, ", \"mac\": \"02:00:00:00:00:%02x\"", e->mac);
-    if (e->bound) {
-        ds_put_format(ds, ", \"node\": \"%s\"",
-                      node_names[e->node]);
+                  "{\"role\": \"r%d\", \"tier\": \"t%d\"}", i, e->network,
+                  e->role, e->tier);
+    put_binding(ds, w, i, APART_ALL & ~e->apart);
+    ds_put_char(ds, '}');
+}
+
+static void
+put_bindings(struct ds *ds, const struct world *w)
+{
+    ds_put_cstr(ds, ",\n \"bindings\": {");
+    for (int i = 0; i < w->n_endpoints; i++) {
+        const struct world_endpoint *e = &w->endpoints[i];
+
+        if (e->apart && world_is_there(w, i)) {
+            world_put_comma(ds);
+            ds_put_format(ds, "\n  \"t%d/e%d\": {",
+                          w->networks[e->network].tenant, i);
+            put_binding(ds, w, i, e->apart);
+            ds_put_char(ds, '}');
+        }
     }
-    put_addresses(ds, w, e);
     ds_put_char(ds, '}');
 }
 
@@ -293,6 +330,7 @@ world_text(const struct world *w, struct arena *arena)
         }
     }
     put_peerings(&ds, w);
+    put_bindings(&ds, w);
     world_put_externals(&ds, w);
     ds_put_cstr(&ds, "}\n");
 

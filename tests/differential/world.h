@@ -38,7 +38,8 @@ enum { TUNNEL_PORT = 30 };
 enum {
     MAX_NODES = 3,
     MAX_TENANTS = 4, MAX_NETWORKS = 8, MAX_ENDPOINTS = 20, MAX_RULES = 24,
-    MAX_UPLINKS = 3, N_GROUPS = 6, MAX_SERVICES = 4, MAX_CLASSES = 3, MAX_CHOICES = 2,
+    MAX_UPLINKS = 3, N_GROUPS = 6, MAX_SERVICES = 4, MAX_CLASSES = 3,
+    MAX_CHOICES = 2,
 };
 
 /* How many lines services.def has: rules name the services of lines, then
@@ -80,6 +81,13 @@ struct world_network {
 struct world_endpoint {
     bool left_out, bound, ip4, ip6, second;
     int node, network, host, mac, role, tier;
+    unsigned int apart;         /* 1-bits: what of its binding does not stand
+                                 * with it, of APART_*. */
+};
+
+enum {
+    APART_NODE = 1, APART_INTERFACE = 2, APART_MAC = 4, APART_ADDRESSES = 8,
+    APART_ALL = 15,
 };
 
 /* In place of a tenant: all of them. */
