@@ -1,1 +1,1 @@
-EXTRA_DIST += $(wildcard $(srcdir)/examples/*.json)
+EXTRA_DIST += $(wildcard $(srcdir)/examples/*.json) examples/shared-cluster
