@@ -41,6 +41,7 @@ libbulkhead_a_SOURCES = \
 	compiler/base/vec.h \
 	compiler/intent/authority.c \
 	compiler/intent/bindings.c \
+	compiler/intent/bandwidth.c \
 	compiler/intent/decode-address.c \
 	compiler/intent/decode.c \
 	compiler/intent/decode.h \
@@ -130,6 +131,8 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/meaning-endpoint.h \
 	compiler/sema/meaning-external.c \
 	compiler/sema/meaning-external.h \
+	compiler/sema/meaning-meters.c \
+	compiler/sema/meaning-meters.h \
 	compiler/sema/meaning-multicast.c \
 	compiler/sema/meaning-multicast.h \
 	compiler/sema/meaning-packet.c \

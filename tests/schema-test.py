@@ -41,6 +41,7 @@ NEEDS_RESOLVING = {
     "address-twice": ONCE,
     "burst-over-buffer": UNIT,
     "burst-under-frame": UNIT,
+    "bandwidth-receive-above-uplink": UNIT,
     "bursts-over-buffer": UNIT,
     "class-built-in": "the built-in name is the compiler's",
     "classes-contradict": ONCE,

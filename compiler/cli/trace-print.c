@@ -15,6 +15,7 @@
 #include "cli/show.h"
 #include "openvswitch/json.h"
 #include "packets.h"
+#include "sema/meaning-meters.h"
 #include "sema/meaning.h"
 #include "sema/packet.h"
 #include "sema/policy.h"
@@ -72,13 +73,31 @@ names_uplink(const struct meaning *m)
     return m->uplink && payer->node->uplinks.n > 1;
 }
 
-static void
-print_charged(const struct meaning *m, const char *more)
+/* The tenant whose meter of what it gets the packet for 'to' passes, or
+ * NULL. */
+static const char *
+receiving_tenant(const struct meaning *m, const struct policy_endpoint *to)
 {
-    printf("charged      %s%s%s%s\n", m->charged ? m->charged->name
+    struct meaning_meter meters[MAX_MEANING_METERS];
+    size_t n = meaning_meters(m, to, meters);
+
+    return (n && meters[n - 1].receive ? meters[n - 1].tenant->name : NULL);
+}
+
+static void
+print_charged(const struct meaning *m, const struct policy_endpoint *to,
+              const char *more)
+{
+    const char *receiving = receiving_tenant(m, to);
+
+    printf("charged      %s%s%s", m->charged ? m->charged->name
            : "nobody here, the sender on its own node",
            names_uplink(m) ? ", uplink " : "",
-           names_uplink(m) ? m->uplink->name.s : "", more);
+           names_uplink(m) ? m->uplink->name.s : "");
+    if (receiving) {
+        printf("; %s for what it gets", receiving);
+    }
+    printf("%s\n", more);
 }
 
 static void
@@ -93,7 +112,7 @@ print_copies(const struct meaning *m)
         print_rule(copy->rule);
         putchar('\n');
     }
-    print_charged(m, ", for each copy");
+    print_charged(m, m->copies[0].to, ", for each copy");
 }
 
 static void
@@ -105,7 +124,7 @@ print_decision(const struct meaning *m)
     if (m->allow) {
         printf("class        %s: DSCP %u, queue %u\n", class_name(m->rule),
                m->dscp, m->queue);
-        print_charged(m, "");
+        print_charged(m, m->to, "");
     }
     printf("destination  %s%s%s", m->allow ? "" : "none; it would have "
            "gone to ", receiver(m), m->routed ? ", through the gateway" : "");
@@ -163,6 +182,7 @@ copies_json(const struct meaning *m)
         struct json *object = json_object_create();
 
         show_put(object, "destination", copy->to->name);
+        show_put(object, "receiving_tenant", receiving_tenant(m, copy->to));
         show_put(object, "rule", copy->rule ? copy->rule->name : NULL);
         show_put(object, "class", class_name(copy->rule));
         show_put_number(object, "dscp", copy->dscp);
@@ -188,6 +208,7 @@ trace_print_json(const struct meaning_question *q, const struct meaning *m,
     show_put(o, "class", one ? class_name(m->rule) : NULL);
     show_put(o, "tenant", forwarded && m->charged ? m->charged->name : NULL);
     show_put(o, "uplink", forwarded && m->uplink ? m->uplink->name.s : NULL);
+    show_put(o, "receiving_tenant", one ? receiving_tenant(m, m->to) : NULL);
     show_put(o, "destination", destination(q, m));
     show_put(o, "answered_for", !m->answered ? NULL
              : m->answer_router ? "gateway" : "endpoint");

@@ -128,6 +128,16 @@ void join_bindings(struct decoder *, struct intent *);
 void decode_twice(struct decoder *, const char *what, const struct value *v,
                   struct span span, struct span first);
 
+/* "bandwidth", whose short form is for both directions, "microburst" and
+ * "limits". */
+void decode_bandwidth(struct decoder *, const struct value *v,
+                      struct intent_bandwidth *send,
+                      struct intent_bandwidth *receive);
+void decode_microburst(struct decoder *, const struct value *v,
+                       struct intent_microburst *);
+void decode_limits(struct decoder *, const struct value *v,
+                   struct intent_tenant *);
+
 /* The error "'text' is not ...: reason". */
 void decode_error(struct decoder *, const struct value *v, const char *cause,
                   const char *remedy);

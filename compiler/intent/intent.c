@@ -157,77 +157,6 @@ decode_peering(struct decoder *d, const struct value *v,
 }
 
 static void
-decode_bandwidth(struct decoder *d, const struct value *v,
-                 struct intent_tenant *tenant)
-{
-    static const struct member members[] = {
-        { "limit", true }, { "burst", true }, { NULL, false },
-    };
-
-    if (v && decode_object(d, v, "bandwidth", members)) {
-        tenant->limit = decode_rate(d, v, "limit");
-        tenant->burst = decode_bytes(d, v, "burst");
-    }
-}
-
-static void
-decode_microburst(struct decoder *d, const struct value *v,
-                  struct intent_microburst *microburst)
-{
-    static const struct member members[] = {
-        { "depth", false }, { "mark", false }, { "limit", false },
-        { "exceed", false }, { NULL, false },
-    };
-
-    if (v && decode_object(d, v, "microburst", members)) {
-        microburst->depth = decode_bytes(d, v, "depth");
-        microburst->mark = decode_bytes(d, v, "mark");
-        microburst->limit = decode_bytes(d, v, "limit");
-        microburst->ecn = decode_choice(d, v, "exceed", "drop", "ecn");
-        microburst->at = v;
-    }
-}
-
-/* What a tenant may have of what is limited without being sold. */
-static void
-decode_limits(struct decoder *d, const struct value *v,
-              struct intent_tenant *tenant)
-{
-    static const struct member members[] = {
-        { "packets", false }, { "connections", false }, { "upcalls", false },
-        { NULL, false },
-    };
-    static const struct member of_packets[] = {
-        { "rate", true }, { "burst", true }, { NULL, false },
-    };
-    const struct value *packets, *refused;
-
-    if (!v || !decode_object(d, v, "limits", members)) {
-        return;
-    }
-    packets = value_member(v, "packets");
-    if (packets && decode_object(d, packets, "a limit of packets",
-                                 of_packets)) {
-        tenant->packet_rate = decode_packet_rate(d, packets, "rate");
-        tenant->packet_burst = decode_packets(d, packets, "burst");
-    }
-    refused = value_member(v, "connections");
-    if (refused) {
-        decode_error(d, refused, "connections of a tenant cannot be limited "
-                     "yet: Open vSwitch keeps such limits outside OpenFlow, "
-                     "where no apply can change them together with the flows",
-                     "remove it; \"packets\" limits how fast connections can "
-                     "be opened");
-    }
-    refused = value_member(v, "upcalls");
-    if (refused) {
-        decode_error(d, refused, "upcalls of a tenant cannot be limited: Open "
-                     "vSwitch makes them before it applies any meter",
-                     "remove it");
-    }
-}
-
-static void
 decode_tenant(struct decoder *d, const struct value *v,
               struct intent_tenant *tenant)
 {
@@ -243,7 +172,8 @@ decode_tenant(struct decoder *d, const struct value *v,
     }
     tenant->default_allow = decode_choice(d, v, "default", "deny", "allow");
     decode_text_list(d, value_member(v, "peers"), &tenant->peers);
-    decode_bandwidth(d, value_member(v, "bandwidth"), tenant);
+    decode_bandwidth(d, value_member(v, "bandwidth"), &tenant->send,
+                     &tenant->receive);
     decode_microburst(d, value_member(v, "microburst"), &tenant->microburst);
     decode_limits(d, value_member(v, "limits"), tenant);
 

@@ -142,6 +142,11 @@ struct intent_endpoint {
     address_vec addresses;
 };
 
+/* What may pass in one direction. */
+struct intent_bandwidth {
+    struct quantity limit, burst;       /* Both, or neither. */
+};
+
 /* What becomes of bursts; see "microburst" in docs/intents.md. */
 struct intent_microburst {
     struct quantity depth, mark, limit;
@@ -169,7 +174,7 @@ struct intent_tenant {
     struct text name;
     bool default_allow;
     text_vec peers;
-    struct quantity limit, burst;
+    struct intent_bandwidth send, receive;
     struct intent_microburst microburst;
     struct quantity packet_rate, packet_burst;
     VEC(struct intent_network) networks;

@@ -102,13 +102,15 @@ struct ir_network {
 };
 
 /* What may pass of a tenant's traffic.  Each tenant that is here has one for
- * what it sends by each uplink that its networks here take. */
+ * what it sends by each uplink that its networks here take, and perhaps one
+ * for what its endpoints here in such networks get. */
 struct ir_meter {
-    const char *name;           /* "TENANT/send:UPLINK". */
+    const char *name;           /* "TENANT/send:UPLINK", "TENANT/receive:". */
     struct ir_place place;      /* Of the bandwidth, or of the tenant. */
     const struct ir_tenant *tenant;
     const char *uplink;
-    uint32_t number;            /* 0: the tenant's only one. */
+    bool receive;
+    uint32_t number;            /* 0: the only one for what it sends. */
     uint64_t rate_kbps;         /* Frame bytes without FCS. */
     uint64_t burst_bytes;
     bool microburst;            /* Has it a phantom queue?  If so: */
@@ -242,10 +244,10 @@ struct ir_prog *ir_parse(const struct source *, struct arena *,
  * is wrong. */
 bool ir_validate(const struct ir_prog *, struct diags *);
 
-/* The meter of what the network sends, which is here.  NULL if there is none,
- * which ir_validate() refuses. */
-const struct ir_meter *ir_send_meter(const struct ir_prog *,
-                                     const struct ir_network *);
+/* The meter of what the network, which is here, sends or receives; NULL if
+ * there is none.  ir_validate() sees to it that it has one to send. */
+const struct ir_meter *ir_find_meter(const struct ir_prog *,
+                                     const struct ir_network *, bool receive);
 
 /* The room behind ir_build() that says which endpoints may have to do with
  * 'node': an element an endpoint, by its index in the policy. */

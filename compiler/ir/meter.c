@@ -53,33 +53,73 @@ set_microburst(struct ir_meter *meter, const struct intent_microburst *intent)
     meter->exceed_ecn = intent->ecn;
 }
 
-/* Without "bandwidth" the uplink is the limit. */
-static void
-add_meter(struct ir_prog *prog, const struct intent_uplink *uplink,
-          const struct intent_tenant *intent, const struct ir_tenant *tenant,
+static struct ir_meter *
+add_meter(struct ir_prog *prog, const char *name,
+          const struct intent_uplink *uplink, const struct ir_tenant *tenant,
           struct arena *arena)
 {
     struct ir_meter *meter = arena_zalloc(arena, sizeof *meter);
-    bool limited = intent->limit.at != NULL;
 
-    meter->name = arena_printf(arena, "%s/send:%s", tenant->name,
-                               uplink->name.s);
-    meter->place = ir_place_of(arena, limited ? intent->limit.at
-                               : intent->name.at, !limited);
+    meter->name = name;
     meter->tenant = tenant;
     meter->uplink = uplink->name.s;
-    meter->rate_kbps = (limited ? intent->limit.n : uplink->rate.n) / 1000;
-    meter->burst_bytes = limited ? intent->burst.n : uplink->burst.n;
-    set_microburst(meter, &intent->microburst);
     *vec_push(arena, &prog->meters) = meter;
+    return meter;
 }
 
+static void
+set_bandwidth(struct ir_meter *meter, const struct intent_bandwidth *intent,
+              struct arena *arena)
+{
+    meter->place = ir_place_of(arena, intent->limit.at, false);
+    meter->rate_kbps = intent->limit.n / 1000;
+    meter->burst_bytes = intent->burst.n;
+}
+
+/* Without "bandwidth" the uplink is the limit. */
+static void
+add_send(struct ir_prog *prog, const struct intent_uplink *uplink,
+         const struct intent_tenant *intent, const struct ir_tenant *tenant,
+         struct arena *arena)
+{
+    struct intent_bandwidth whole = { uplink->rate, uplink->burst };
+    struct ir_meter *meter = add_meter(
+        prog, arena_printf(arena, "%s/send:%s", tenant->name, uplink->name.s),
+        uplink, tenant, arena);
+
+    if (intent->send.limit.at) {
+        set_bandwidth(meter, &intent->send, arena);
+    } else {
+        set_bandwidth(meter, &whole, arena);
+        meter->place = ir_place_of(arena, intent->name.at, true);
+    }
+    set_microburst(meter, &intent->microburst);
+}
+
+static void
+add_receive(struct ir_prog *prog, const struct intent_uplink *uplink,
+            const struct intent_tenant *intent,
+            const struct ir_tenant *tenant, struct arena *arena)
+{
+    if (intent->receive.limit.at) {
+        struct ir_meter *meter = add_meter(
+            prog, arena_printf(arena, "%s/receive:%s", tenant->name,
+                               uplink->name.s), uplink, tenant, arena);
+
+        set_bandwidth(meter, &intent->receive, arena);
+        meter->receive = true;
+    }
+}
+
+/* What is sent comes first. */
 static int
-compare_names(const void *a_, const void *b_)
+compare_meters(const void *a_, const void *b_)
 {
     const struct ir_meter *const *a = a_, *const *b = b_;
 
-    return strcmp((*a)->name, (*b)->name);
+    return ((*a)->receive != (*b)->receive
+            ? (*a)->receive - (*b)->receive
+            : strcmp((*a)->name, (*b)->name));
 }
 
 void
@@ -87,30 +127,36 @@ ir_add_meters(struct ir_prog *prog, const struct intent_node *node,
               const struct policy_tenant *policy,
               const struct ir_tenant *tenant, struct ident_set *numbers)
 {
-    size_t first = prog->meters.n;
+    size_t first = prog->meters.n, n_uplinks = 0;
 
     for (size_t i = 0; i < node->uplinks.n; i++) {
-        if (is_taken(prog, tenant, &node->uplinks.v[i])) {
-            add_meter(prog, &node->uplinks.v[i], policy->intent, tenant,
-                      numbers->arena);
+        const struct intent_uplink *uplink = &node->uplinks.v[i];
+
+        if (is_taken(prog, tenant, uplink)) {
+            add_send(prog, uplink, policy->intent, tenant, numbers->arena);
+            add_receive(prog, uplink, policy->intent, tenant, numbers->arena);
+            n_uplinks++;
         }
     }
 
     struct ir_meter **own = &prog->meters.v[first];
     size_t n = prog->meters.n - first;
-    qsort(own, n, sizeof *own, compare_names);
-    for (size_t i = 0; i < n && n > 1; i++) {
-        own[i]->number = ident_take(numbers, "meter", own[i]->name, 28);
+    qsort(own, n, sizeof *own, compare_meters);
+    for (size_t i = 0; i < n; i++) {
+        if (own[i]->receive || n_uplinks > 1) {
+            own[i]->number = ident_take(numbers, "meter", own[i]->name, 28);
+        }
     }
 }
 
 const struct ir_meter *
-ir_send_meter(const struct ir_prog *prog, const struct ir_network *network)
+ir_find_meter(const struct ir_prog *prog, const struct ir_network *network,
+              bool receive)
 {
     for (size_t i = 0; i < prog->meters.n; i++) {
         const struct ir_meter *meter = prog->meters.v[i];
 
-        if (meter->tenant == network->tenant
+        if (meter->tenant == network->tenant && meter->receive == receive
             && !strcmp(meter->uplink, network->uplink)) {
             return meter;
         }

@@ -192,8 +192,8 @@ check_part(struct ir_validator *v, const struct ir_part *part)
     }
 }
 
-/* The meters of a tenant stand together, and have numbers if it has several.
- */
+/* The meters of a tenant stand together, and have numbers but the only one for
+ * what it sends. */
 static void
 check_meter(struct ir_validator *v, const struct ir_meter *meter)
 {
@@ -206,14 +206,15 @@ check_meter(struct ir_validator *v, const struct ir_meter *meter)
     } else if (previous && strcmp(previous->tenant->name,
                                   meter->tenant->name) > 0) {
         ir_invalid(v, "it comes after '%s'", previous->name);
-    } else if (previous && previous->tenant == meter->tenant
-               && !(previous->number && meter->number)) {
-        ir_invalid(v, "it or '%s' has no number", previous->name);
     } else if (meter->number) {
         once(v, "meter's number %#"PRIx32, meter->number);
+        once(v, "meter of '%s' to %s by uplink '%s'", meter->tenant->name,
+             meter->receive ? "receive" : "send", meter->uplink);
+    } else if (meter->receive) {
+        ir_invalid(v, "it is for what is received, and has no number");
+    } else {
+        once(v, "meter of '%s' without number", meter->tenant->name);
     }
-    once(v, "meter of '%s' for uplink '%s'", meter->tenant->name,
-         meter->uplink);
 }
 
 /* A group is called after the first of its endpoints, which are all of one
@@ -411,7 +412,7 @@ check_metered(struct ir_validator *v)
             ir_invalid(v, "it takes an uplink without endpoints here, or none "
                        "with");
             return;
-        } else if (network->here && !ir_send_meter(v->prog, network)) {
+        } else if (network->here && !ir_find_meter(v->prog, network, false)) {
             ir_invalid(v, "no meter is for its uplink");
             return;
         }

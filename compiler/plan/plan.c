@@ -138,8 +138,13 @@ plan_cookie_name(const struct plan *plan, uint64_t cookie)
 const char *
 plan_meter_title(const struct plan *plan, const struct plan_meter *meter)
 {
-    return (meter->uplink ? arena_printf(plan->arena, "%s (%s)", meter->name,
-                                         meter->uplink) : meter->name);
+    const char *uplink = meter->uplink ? meter->uplink : "";
+
+    return (meter->receive || meter->uplink
+            ? arena_printf(plan->arena, "%s (%s%s%s)", meter->name,
+                           meter->receive ? "receive" : "",
+                           meter->receive && meter->uplink ? ", " : "", uplink)
+            : meter->name);
 }
 
 const char *

@@ -38,6 +38,7 @@ struct plan_meter {
     uint32_t id;                /* See PLAN_METER_ID(). */
     const char *name;           /* The tenant. */
     const char *uplink;         /* If the tenant takes several, else NULL. */
+    bool receive;               /* Of what its endpoints get, not send. */
     bool packets;
     uint64_t rate;              /* In kbps, or packets a second. */
     uint32_t burst;             /* In kbit, or packets; in bytes if... */
@@ -50,15 +51,16 @@ struct plan_meter {
 /* Meter ids that are Bulkhead's on a bridge; all others are somebody else's.
  * Meters carry no cookie, so the id says whose they are.
  *
- * A tenant has a meter of bits and perhaps one of packets, whose low 16 bits
- * are the tenant's.  If it has several meters of bits, the low 28 bits of each
- * are a hash of what it is for.  Each has a second id, which is the push
+ * A tenant has a meter of what it sends, in bits, and perhaps one of packets,
+ * whose low 16 bits are the tenant's.  The low 28 bits of all others are a hash
+ * of what they are for; if a tenant takes several uplinks, those of what it
+ * sends are among them.  Each has a second id, which is the push
  * engine's: it gives that to a meter that changes, so that old and new can
  * stand side by side.
  *
  *     bits     0x0001.... and 0x0002....
  *     packets  0x0003.... and 0x0004....
- *     several  0x1....... and 0x2.......
+ *     others   0x1....... and 0x2.......
  */
 #define PLAN_METER_ID(PACKETS, N) (((PACKETS) ? 0x30000u : 0x10000u) + (N))
 #define PLAN_METER_NUMBER(N) (0x10000000u + (N))
@@ -163,7 +165,8 @@ const char *plan_meter_string(const struct plan *, const struct plan_meter *);
  * the plan's. */
 const char *plan_cookie_name(const struct plan *, uint64_t cookie);
 
-/* What a meter is for, as people read it: "TENANT", or "TENANT (UPLINK)". */
+/* What a meter is for, as people read it: "TENANT", or
+ * "TENANT (receive, UPLINK)". */
 const char *plan_meter_title(const struct plan *, const struct plan_meter *);
 
 /* The title of a meter, by either of its ids, or NULL. */

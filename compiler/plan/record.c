@@ -38,7 +38,7 @@ struct member {
 
 /* A structure is an array of its members; what is listed here is what is
  * written and read. */
-enum { MAX_MEMBERS = 12 };
+enum { MAX_MEMBERS = 16 };
 struct shape {
     size_t size, n;
     struct member members[MAX_MEMBERS];
@@ -57,10 +57,11 @@ static const struct shape flow_shape = {
 };
 
 static const struct shape meter_shape = {
-    sizeof(struct plan_meter), 12, {
+    sizeof(struct plan_meter), 13, {
         MEMBER(plan_meter, id, NUMBER_32),
         MEMBER(plan_meter, name, TEXT),
         MEMBER(plan_meter, uplink, TEXT_OR_NULL),
+        MEMBER(plan_meter, receive, FLAG),
         MEMBER(plan_meter, packets, FLAG),
         MEMBER(plan_meter, rate, NUMBER_64),
         MEMBER(plan_meter, burst, NUMBER_32),

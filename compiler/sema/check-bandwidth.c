@@ -114,6 +114,28 @@ check_packets(struct diags *diags, const struct intent_tenant *tenant)
 }
 
 static void
+check_limit(const struct quantity *limit, const struct intent_node *node,
+            const struct intent_uplink *uplink, struct diags *diags)
+{
+    if (limit->at && limit->n > uplink->rate.n) {
+        struct diag *d = value_error(diags, limit->at,
+                                     "this limit is above the rate of an "
+                                     "uplink of node '%s', where the tenant "
+                                     "has endpoints", node->name.s);
+        diag_remedy(diags, d, "lower it to the uplink's rate");
+        diag_see(diags, d, uplink->rate.at->span, "the uplink's rate");
+    }
+}
+
+/* The short form of "bandwidth" is one limit. */
+static bool
+is_short(const struct intent_bandwidth *send,
+         const struct intent_bandwidth *receive)
+{
+    return send->limit.at == receive->limit.at;
+}
+
+static void
 check_uplink(const struct policy *policy, const struct intent_node *node,
              const struct intent_uplink *uplink, struct diags *diags)
 {
@@ -121,18 +143,27 @@ check_uplink(const struct policy *policy, const struct intent_node *node,
     check_burst(diags, &uplink->burst);
     for (size_t i = 0; i < policy->tenants.n; i++) {
         const struct policy_tenant *tenant = policy->tenants.v[i];
-        const struct quantity *limit = &tenant->intent->limit;
+        const struct intent_bandwidth *send = &tenant->intent->send;
+        const struct intent_bandwidth *receive = &tenant->intent->receive;
 
-        if (limit->at && limit->n > uplink->rate.n
-            && tenant_takes(tenant, node, uplink)) {
-            struct diag *d = value_error(diags, limit->at,
-                                         "this limit is above the rate of an "
-                                         "uplink of node '%s', where the "
-                                         "tenant has endpoints",
-                                         node->name.s);
-            diag_remedy(diags, d, "lower it to the uplink's rate");
-            diag_see(diags, d, uplink->rate.at->span, "the uplink's rate");
+        if (tenant_takes(tenant, node, uplink)) {
+            check_limit(&send->limit, node, uplink, diags);
+            if (!is_short(send, receive)) {
+                check_limit(&receive->limit, node, uplink, diags);
+            }
         }
+    }
+}
+
+static void
+check_both(const struct intent_bandwidth *send,
+           const struct intent_bandwidth *receive, struct diags *diags)
+{
+    check_rate(diags, &send->limit);
+    check_burst(diags, &send->burst);
+    if (!is_short(send, receive)) {
+        check_rate(diags, &receive->limit);
+        check_burst(diags, &receive->burst);
     }
 }
 
@@ -147,9 +178,10 @@ check_bandwidth(const struct policy *policy, struct diags *diags)
         }
     }
     for (size_t i = 0; i < policy->tenants.n; i++) {
-        check_rate(diags, &policy->tenants.v[i]->intent->limit);
-        check_burst(diags, &policy->tenants.v[i]->intent->burst);
-        check_microburst(diags, &policy->tenants.v[i]->intent->microburst);
-        check_packets(diags, policy->tenants.v[i]->intent);
+        const struct intent_tenant *tenant = policy->tenants.v[i]->intent;
+
+        check_both(&tenant->send, &tenant->receive, diags);
+        check_microburst(diags, &tenant->microburst);
+        check_packets(diags, tenant);
     }
 }

@@ -27,8 +27,8 @@ check_buffer(const struct policy *policy, const struct intent_node *node,
 
         if (!tenant_takes(tenant, node, uplink)) {
             continue;
-        } else if (tenant->intent->limit.at) {
-            own += tenant->intent->burst.n;
+        } else if (tenant->intent->send.limit.at) {
+            own += tenant->intent->send.burst.n;
         } else {
             n_others++;
         }

@@ -100,7 +100,8 @@ ct_next(const struct question *q, enum connection connection)
  * datapath is told to do, which decides; and so on for each recirculation. */
 struct reader {
     struct outcome *o;
-    uint32_t queue, meter;
+    uint32_t queue;
+    struct meters meters;
     bool copy;                  /* It is in a clone(), ... */
     size_t n_before;            /* ... before which there were as many. */
     struct flow packet;         /* As the datapath has it, after ... */
@@ -131,7 +132,8 @@ begin_copy(struct reader *r)
     r->copy = true;
     r->n_before = r->o->n_out;
     r->o->rule = 0;
-    r->queue = r->meter = 0;
+    r->queue = 0;
+    r->meters.n = 0;
 }
 
 /* A line of an executed flow or action. */
@@ -152,11 +154,11 @@ read_line(struct reader *r, const char *line)
     } else if (sscanf(line, " set_queue:%u", &n) == 1) {
         r->queue = n;
     } else if (sscanf(line, " meter:%u", &n) == 1) {
-        outcome_call_meter(o, n, &r->meter);
+        outcome_call_meter(o, n, &r->meters);
     } else if (sscanf(line, " output:%u", &n) == 1) {
-        outcome_deliver(o, u16_to_ofp(n), r->meter, r->queue);
+        outcome_deliver(o, u16_to_ofp(n), &r->meters, r->queue);
     } else if (!strcmp(line, "    IN_PORT")) {
-        outcome_deliver(o, OFPP_IN_PORT, r->meter, r->queue);
+        outcome_deliver(o, OFPP_IN_PORT, &r->meters, r->queue);
     } else if (!strncmp(strip(line), "clone(", strlen("clone("))) {
         begin_copy(r);
     }
@@ -246,7 +248,7 @@ read_output(struct reader *r)
 
     if (r->n_out >= r->o->n_out) {
         r->o->broken = "the datapath sends it to more ports";
-    } else if (r->n_meters != !!r->o->counter + !!out->meter) {
+    } else if (r->n_meters != !!r->o->counter + (int) out->meters.n) {
         r->o->broken = "in the datapath, the meter of another copy drops it";
     } else {
         out->packet = r->packet;

@@ -26,8 +26,8 @@ struct comparison {
 };
 
 struct delivery *
-outcome_deliver(struct outcome *o, ofp_port_t port, uint32_t meter,
-                uint32_t queue)
+outcome_deliver(struct outcome *o, ofp_port_t port,
+                const struct meters *meters, uint32_t queue)
 {
     struct delivery *out = &o->out[o->n_out];
 
@@ -38,7 +38,7 @@ outcome_deliver(struct outcome *o, ofp_port_t port, uint32_t meter,
     }
     out->port = port;
     out->rule = o->rule;
-    out->meter = meter;
+    out->meters = *meters;
     out->queue = queue;
     return out;
 }
@@ -242,6 +242,8 @@ compare_delivery(const struct comparison *c, const struct delivery *out,
                  const struct meaning_copy *copy)
 {
     const struct meaning *m = c->m;
+    const char *wrong_meters = outcome_compare_meters(c->compiled, c->o, out,
+                                                      m, copy->to, c->arena);
 
     if (out->port != u16_to_ofp(m->node ? TUNNEL_PORT
                                 : copy->to ? endpoint_port(copy->to)
@@ -254,10 +256,8 @@ compare_delivery(const struct comparison *c, const struct delivery *out,
         return arena_printf(c->arena, "its rule is %#"PRIx64, out->rule);
     } else if (out->queue != copy->queue) {
         return arena_printf(c->arena, "its queue is %u", out->queue);
-    } else if (!outcome_is_charged(c->compiled, c->o, out, m)) {
-        return arena_printf(c->arena, "it pays with meter %u of '%s'",
-                            out->meter, outcome_meter_owner(c->compiled, c->o,
-                                                            out->meter));
+    } else if (wrong_meters) {
+        return wrong_meters;
     }
     return compare_packets(c, out, copy->dscp);
 }
@@ -439,8 +439,11 @@ outcome_text(const struct outcome *o, struct arena *arena)
         const struct delivery *out = &o->out[i];
 
         text = arena_printf(arena, "%s%sallow by %#"PRIx64" to port %u, queue "
-                            "%u, meter %u", text, i ? "; " : "", out->rule,
-                            out->port, out->queue, out->meter);
+                            "%u, meters", text, i ? "; " : "", out->rule,
+                            out->port, out->queue);
+        for (size_t j = 0; j < out->meters.n; j++) {
+            text = arena_printf(arena, "%s %u", text, out->meters.v[j]);
+        }
     }
     return o->n_out ? text : arena_printf(arena, "deny by %#"PRIx64,
                                           o->cookie);

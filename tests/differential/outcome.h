@@ -19,7 +19,7 @@
 #include "questions.h"
 #include "world.h"
 
-enum { MAX_ZONES = 4 };
+enum { MAX_ZONES = 4, MAX_METERS = 8 };
 
 struct zones {
     uint16_t v[MAX_ZONES];
@@ -27,11 +27,18 @@ struct zones {
     size_t n;
 };
 
+/* The meters of bits that a packet has passed, in order. */
+struct meters {
+    uint32_t v[MAX_METERS];
+    size_t n;
+};
+
 /* What leaves by a port. */
 struct delivery {
     ofp_port_t port;            /* OFPP_IN_PORT: back to the sender. */
     uint64_t rule;              /* As in struct outcome. */
-    uint32_t meter, queue;      /* 0: none. */
+    struct meters meters;
+    uint32_t queue;             /* 0: none. */
     struct flow packet;
 };
 
@@ -52,24 +59,28 @@ struct outcome {
 
 /* Notes that a packet leaves by 'port'. */
 struct delivery *outcome_deliver(struct outcome *, ofp_port_t port,
-                                 uint32_t meter, uint32_t queue);
+                                 const struct meters *, uint32_t queue);
 
 /* Notes that a copy met its last flow, which went nowhere if there were
  * 'n_before' deliveries when it began. */
 void outcome_end_copy(struct outcome *, size_t n_before);
 
-/* Notes that meter 'id' is called: 'meter' or 'o->counter' is it then.  'o' is
- * broken if a packet is counted twice, or late. */
-void outcome_call_meter(struct outcome *, uint32_t id, uint32_t *meter);
+/* Notes that meter 'id' is called: it is the last of 'meters' then, or
+ * 'o->counter'.  'o' is broken if a packet is counted twice, or late. */
+void outcome_call_meter(struct outcome *, uint32_t id, struct meters *);
 
 /* The tenant of a meter; "" if it is none of the plan's. */
 const char *outcome_meter_owner(const struct compiled *,
                                 const struct outcome *, uint32_t meter);
 
-/* Does the meter of the tenant that is charged, for the right uplink if it has
- * several, limit the delivery, or none if nobody is? */
-bool outcome_is_charged(const struct compiled *, const struct outcome *,
-                        const struct delivery *, const struct meaning *);
+/* Has the delivery to 'to' passed the meters that it should?  Returns NULL, or
+ * how not, in 'arena'. */
+const char *outcome_compare_meters(const struct compiled *,
+                                   const struct outcome *,
+                                   const struct delivery *,
+                                   const struct meaning *,
+                                   const struct policy_endpoint *to,
+                                   struct arena *);
 
 /* Adds 'zone'; 'o' is broken if there are too many. */
 void outcome_add_zone(struct outcome *, struct zones *, uint16_t zone,

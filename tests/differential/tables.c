@@ -40,7 +40,8 @@ struct run {
     const struct tables *tables;
     const struct question *q;
     struct outcome *o;
-    uint32_t queue, meter;
+    uint32_t queue;
+    struct meters meters;
     int steps;
 };
 
@@ -283,7 +284,7 @@ execute_output(struct run *run, const struct flow *packet, ofp_port_t port)
         o->broken = "it goes to the port that it came from";
         return;
     }
-    outcome_deliver(o, port, run->meter, run->queue)->packet = *packet;
+    outcome_deliver(o, port, &run->meters, run->queue)->packet = *packet;
 }
 
 static void
@@ -316,14 +317,15 @@ execute_clone(struct run *run, const struct flow *packet,
               const struct ofpact_nest *clone)
 {
     struct flow copy = *packet;
-    uint32_t queue = run->queue, meter = run->meter;
+    struct meters meters = run->meters;
+    uint32_t queue = run->queue;
     uint64_t rule = run->o->rule;
     size_t n_before = run->o->n_out;
 
     execute(run, &copy, clone->actions, ofpact_nest_get_action_len(clone));
     outcome_end_copy(run->o, n_before);
     run->queue = queue;
-    run->meter = meter;
+    run->meters = meters;
     run->o->rule = rule;
 }
 
@@ -346,7 +348,7 @@ execute_one(struct run *run, struct flow *packet, const struct ofpact *a)
         return true;
     case OFPACT_METER:
         outcome_call_meter(run->o, ofpact_get_METER(a)->meter_id,
-                           &run->meter);
+                           &run->meters);
         return true;
     case OFPACT_DEC_TTL:
         if (packet->nw_ttl <= 1) {

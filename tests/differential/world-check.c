@@ -267,11 +267,17 @@ uplinks_here(const struct world *w, int tenant)
     return set;
 }
 
-/* Is there one such meter, or none if that is not 'wanted'?  'uplink' is -1
- * for the meter of a tenant that has one for all. */
+/* What a meter of a tenant is for.  'uplink' is -1 for what takes any. */
+struct wanted {
+    int tenant, uplink;
+    bool receive, packets;
+    uint64_t rate;              /* 0: there is none. */
+    uint64_t burst;
+};
+
+/* Is there one such meter, or none? */
 static bool
-has_meter(const struct plan *plan, int tenant, int uplink, bool wanted,
-          bool packets, uint64_t rate, uint32_t burst)
+has_meter(const struct plan *plan, const struct wanted *w)
 {
     size_t n = 0;
 
@@ -279,16 +285,18 @@ has_meter(const struct plan *plan, int tenant, int uplink, bool wanted,
         const struct plan_meter *m = &plan->meters.v[i];
         bool counts_packets = plan_meter_counts_packets(m->id);
 
-        if (number_of(m->name) != tenant || counts_packets != packets
-            || (m->uplink ? number_of(m->uplink) : -1) != uplink) {
+        if (number_of(m->name) != w->tenant || counts_packets != w->packets
+            || m->receive != w->receive
+            || (m->uplink ? number_of(m->uplink) : -1) != w->uplink) {
             continue;
         }
-        if (m->packets != packets || m->rate != rate || m->burst != burst) {
+        if (m->packets != w->packets || m->rate != w->rate
+            || m->burst != w->burst) {
             return false;
         }
         n++;
     }
-    return n == wanted;
+    return n == (w->rate != 0);
 }
 
 /* Is what it says of bursts what the world wrote? */
@@ -298,7 +306,7 @@ has_microburst(const struct plan *plan, int tenant, uint32_t mark)
     for (size_t i = 0; i < plan->meters.n; i++) {
         const struct plan_meter *m = &plan->meters.v[i];
 
-        if (number_of(m->name) == tenant && !m->packets
+        if (number_of(m->name) == tenant && !m->packets && !m->receive
             && (m->microburst != (mark != 0) || m->ecn != (mark != 0)
                 || m->mark != mark || m->limit != 2 * mark || m->depth)) {
             return false;
@@ -309,26 +317,31 @@ has_microburst(const struct plan *plan, int tenant, uint32_t mark)
 
 /* Meters of bits are in kbps and whole kbit of 1000 bits, or bytes. */
 static bool
-has_bandwidth(const struct check *check, int tenant, unsigned int uplinks)
+has_bandwidth(const struct check *check, int tenant, unsigned int uplinks,
+              bool receive)
 {
     const struct world_tenant *t = &check->w->tenants[tenant];
     bool several = (uplinks & (uplinks - 1)) != 0;
 
     for (int i = 0; i < MAX_UPLINKS; i++) {
-        uint64_t mbps = t->limited ? t->mbps : UPLINK_MBPS(i);
-        uint64_t bytes = 1024 * (uint64_t) (t->limited ? t->burst_kib
-                                            : UPLINK_BURST_KIB(i));
-        bool wanted = uplinks & 1u << i;
+        int mbps = (receive ? (t->limited ? t->received_mbps : 0)
+                    : t->limited ? t->mbps : UPLINK_MBPS(i));
+        int kib = (receive ? t->received_kib : t->limited ? t->burst_kib
+                   : UPLINK_BURST_KIB(i));
+        bool taken = uplinks & 1u << i;
+        struct wanted w = {
+            tenant, several ? i : -1, receive, false,
+            taken ? 1000 * (uint64_t) mbps : 0,
+            (t->mark_kib && !receive ? 1024 * (uint64_t) kib
+             : (1024 * 8 * (uint64_t) kib + 999) / 1000),
+        };
 
-        if ((wanted || several)
-            && !has_meter(&check->c->plan, tenant, several ? i : -1, wanted,
-                          false, mbps * 1000, t->mark_kib ? bytes
-                          : (bytes * 8 + 999) / 1000)) {
+        if ((taken || several || !uplinks)
+            && !has_meter(&check->c->plan, &w)) {
             return false;
         }
     }
-    return uplinks || has_meter(&check->c->plan, tenant, -1, false, false, 0,
-                                0);
+    return true;
 }
 
 static const char *
@@ -340,15 +353,19 @@ check_meters(const struct check *check)
     for (int i = 0; i < w->n_tenants; i++) {
         const struct world_tenant *t = &w->tenants[i];
         unsigned int uplinks = t->left_out ? 0 : uplinks_here(w, i);
+        struct wanted packets = {
+            i, -1, false, true, uplinks && t->counted ? t->kpps * 1000 : 0,
+            t->burst_packets,
+        };
 
-        if (!has_bandwidth(check, i, uplinks)) {
+        if (!has_bandwidth(check, i, uplinks, false)
+            || !has_bandwidth(check, i, uplinks, true)) {
             return arena_printf(plan->arena, "tenant t%d has another "
                                 "bandwidth", i);
         } else if (!has_microburst(plan, i, t->mark_kib * 1024)) {
             return arena_printf(plan->arena, "tenant t%d has other bursts",
                                 i);
-        } else if (!has_meter(plan, i, -1, uplinks && t->counted, true,
-                              t->kpps * 1000, t->burst_packets)) {
+        } else if (!has_meter(plan, &packets)) {
             return arena_printf(plan->arena, "tenant t%d has another limit of "
                                 "packets", i);
         }

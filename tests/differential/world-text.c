@@ -198,6 +198,30 @@ put_rule(struct ds *ds, const struct world_rule *rule)
 }
 
 static void
+put_limit(struct ds *ds, int mbps, int kib)
+{
+    ds_put_format(ds, "{\"limit\": \"%dMbps\", \"burst\": \"%dKiB\"}", mbps,
+                  kib);
+}
+
+static void
+put_bandwidth(struct ds *ds, const struct world_tenant *t)
+{
+    ds_put_cstr(ds, ", \"bandwidth\": ");
+    if (t->both) {
+        put_limit(ds, t->mbps, t->burst_kib);
+        return;
+    }
+    ds_put_cstr(ds, "{\"send\": ");
+    put_limit(ds, t->mbps, t->burst_kib);
+    if (t->received_mbps) {
+        ds_put_cstr(ds, ", \"receive\": ");
+        put_limit(ds, t->received_mbps, t->received_kib);
+    }
+    ds_put_char(ds, '}');
+}
+
+static void
 put_tenant(struct ds *ds, const struct world *w, int i)
 {
     const struct world_tenant *t = &w->tenants[i];
@@ -213,8 +237,7 @@ put_tenant(struct ds *ds, const struct world *w, int i)
     }
     ds_put_cstr(ds, "]");
     if (t->limited) {
-        ds_put_format(ds, ", \"bandwidth\": {\"limit\": \"%dMbps\", "
-                      "\"burst\": \"%dKiB\"}", t->mbps, t->burst_kib);
+        put_bandwidth(ds, t);
     }
     if (t->mark_kib) {
         ds_put_format(ds, ", \"microburst\": {\"mark\": \"%dKiB\", "

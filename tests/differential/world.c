@@ -78,6 +78,16 @@ init_meters(struct world_tenant *t, struct rng *rng)
     t->mark_kib = t->burst_kib % 2 ? t->burst_kib / 2 : 0;
 }
 
+/* Draws for itself, so that the world is otherwise as without it. */
+static void
+init_received(struct world_tenant *t, struct rng rng)
+{
+    t->both = rng_chance(&rng, 50);
+    t->received_mbps = (t->both ? t->mbps : rng_chance(&rng, 30) ? 0
+                        : 1000 + rng_below(&rng, UPLINK_MBPS(0) - 999));
+    t->received_kib = t->both ? t->burst_kib : 64 + rng_below(&rng, 1000);
+}
+
 static void
 init_tenants(struct world *w, struct rng *rng)
 {
@@ -85,6 +95,7 @@ init_tenants(struct world *w, struct rng *rng)
     for (int i = 0; i < w->n_tenants; i++) {
         w->tenants[i].allow = rng_chance(rng, 30);
         init_meters(&w->tenants[i], rng);
+        init_received(&w->tenants[i], (struct rng) { ~rng->state });
         for (int j = 0; j < w->n_tenants; j++) {
             w->tenants[i].peers |= (j != i && rng_chance(rng, 80)) << j;
         }

@@ -65,6 +65,8 @@ struct world_tenant {
     bool left_out, allow;
     bool limited, counted;      /* It has "bandwidth", "limits". */
     int mbps, burst_kib, kpps, burst_packets;
+    bool both;                  /* "bandwidth" is in its short form, or: */
+    int received_mbps, received_kib;    /* 0: no "receive". */
     int mark_kib;               /* Of "microburst", 0 if it has none. */
     unsigned int peers;         /* 1-bits: tenants. */
 };

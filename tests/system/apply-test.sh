@@ -35,8 +35,8 @@ test_update() {
     meters br0 >"$switch_dir/old-meters"
     flows br0 >"$switch_dir/old-flows"
     changed=$(with 's/"limit": "20Gbps"/"limit": "25Gbps"/')
-    check 'one limit changed: one flow and one meter' \
-        says 'flows 0 added, 1 changed, 0 deleted, ' 0 \
+    check 'one limit changed: two meters, the flow of one, two ports' \
+        says 'flows 0 added, 3 changed, 0 deleted, ' 0 \
         bulkhead_on apply br0 "$changed"
     check 'the new meter is there' has_meter br0 25000000
     check 'the old one is gone' exits 1 has_meter br0 20000000
@@ -90,7 +90,7 @@ test_drift() {
         priority=500,actions=goto_table:9'
     check 'a flow in our name: 4' says '1 deleted' 4 bulkhead_on status br0
     ovs-ofctl -O OpenFlow13 del-meters br0
-    check 'deleted meters: 4' says 'meters 5 added' 4 bulkhead_on status br0
+    check 'deleted meters: 4' says 'meters 9 added' 4 bulkhead_on status br0
     check 'apply repairs' exits 0 bulkhead_on apply br0
     check 'status: 0 again' exits 0 bulkhead_on status br0
     # A leftover of an apply that was killed between its steps.
@@ -179,7 +179,7 @@ test_clear() {
     ovs-ofctl set-frags br0 drop
     ovs-vsctl set-manager tcp:127.0.0.1:1
     check 'clear of an unfit bridge: 0' \
-        says ' flows deleted; 5 meters deleted' 0 clear br0
+        says ' flows deleted; 9 meters deleted' 0 clear br0
     ovs-vsctl del-manager
     ovs-ofctl set-frags br0 normal
     check "then there are others' flow and meter only" only_others

@@ -212,7 +212,10 @@ bulkhead_on() {
 
 flows() { ovs-ofctl -O OpenFlow14 --no-stats --no-names dump-flows "$1" |
           LC_ALL=C sort; }
-meters() { ovs-ofctl -O OpenFlow13 dump-meters "$1" | tail -n +2; }
+meters() {
+    ovs-ofctl -O OpenFlow13 dump-meters "$1" | tail -n +2 |
+        awk -v RS= '{ $1 = $1; print }' | sort
+}
 
 # state BRIDGE: everything that a policy is.
 state() { flows "$1"; meters "$1"; }

@@ -45,7 +45,7 @@ test_empty() {
     check 'apply: 0' exits 0 bulkhead_on apply br0
     check 'then none' exits 1 grep '^[-+]' <(status -v)
     check 'and JSON' json 's["as_intended"] and s["differences"] == []
-        and len(s["tenants"]) == s["meters"]["kept"] == 5'
+        and len(s["tenants"]) == s["meters"]["kept"] == 9'
 }
 
 test_unfit() {
@@ -96,7 +96,9 @@ test_meters() {
 meters_change() {
     { status -v || :; } | grep '^[-+]meter' >"$switch_dir/listed"
     diff <(echo '-meter=180013,kbps,burst,stats,bands=type=drop,rate=25000000,burst_size=525 # inference
-+meter=114477,kbps,burst,stats,bands=type=drop,rate=20000000,burst_size=525 # inference') "$switch_dir/listed"
+-meter=611619536,kbps,burst,stats,bands=type=drop,rate=25000000,burst_size=525 # inference (receive)
++meter=114477,kbps,burst,stats,bands=type=drop,rate=20000000,burst_size=525 # inference
++meter=343184080,kbps,burst,stats,bands=type=drop,rate=20000000,burst_size=525 # inference (receive)') "$switch_dir/listed"
 }
 
 main() {

@@ -40,8 +40,8 @@ START_TEST(test_example)
     const struct intent_tenant *tenant = &u.intent->tenants.v[0];
     ck_assert_str_eq(tenant->name.s, "llm-training");
     ck_assert(!tenant->default_allow);
-    ck_assert_uint_eq(tenant->limit.n, UINT64_C(60000000000));
-    ck_assert_uint_eq(tenant->burst.n, 256 * 1024);
+    ck_assert_uint_eq(tenant->send.limit.n, UINT64_C(60000000000));
+    ck_assert_uint_eq(tenant->send.burst.n, 256 * 1024);
     ck_assert_uint_eq(tenant->networks.n, 1);
     ck_assert_uint_eq(tenant->networks.v[0].vni, 5001);
     ck_assert_int_eq(tenant->networks.v[0].subnets.v[0].plen, 96 + 16);
@@ -79,7 +79,7 @@ START_TEST(test_members)
     const struct intent_tenant *tenant = &u.intent->tenants.v[0];
     ck_assert(tenant->default_allow);
     ck_assert_str_eq(tenant->peers.v[0].s, "b");
-    ck_assert_ptr_null(tenant->limit.at);
+    ck_assert_ptr_null(tenant->send.limit.at);
     const struct intent_rule *rule = &tenant->rules.v[0];
     ck_assert(rule->deny);
     ck_assert_uint_eq(rule->from.n, 2);

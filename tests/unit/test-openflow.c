@@ -152,7 +152,8 @@ START_TEST(test_meters_and_flows_agree)
 {
     size_t n_calls = 0;
 
-    ck_assert_uint_eq(u.plan.meters.n, 2);      /* "c" is elsewhere. */
+    /* "a" also receives by one; "c" is elsewhere. */
+    ck_assert_uint_eq(u.plan.meters.n, 3);
     for (size_t i = 0; i < u.plan.flows.n; i++) {
         const char *p = strstr(flow_at(i)->actions, "meter:");
 
@@ -167,7 +168,7 @@ START_TEST(test_meters_and_flows_agree)
             n_calls++;
         }
     }
-    ck_assert_uint_eq(n_calls, u.plan.meters.n);
+    ck_assert_uint_eq(n_calls, 4);
     for (size_t i = 0; i < u.plan.meters.n; i++) {
         uint32_t id = u.plan.meters.v[i].id;
         const char *call = arena_printf(u.arena, "meter:%u,", id);
@@ -186,9 +187,15 @@ END_TEST
 START_TEST(test_rates)
 {
     const struct plan_meter *a = &u.plan.meters.v[0];
-    const struct plan_meter *b = &u.plan.meters.v[1];
+    const struct plan_meter *received = &u.plan.meters.v[1];
+    const struct plan_meter *b = &u.plan.meters.v[2];
 
     ck_assert_str_eq(a->name, "a");
+    ck_assert(!a->receive);
+    ck_assert_str_eq(received->name, "a");
+    ck_assert(received->receive);
+    ck_assert_uint_eq(received->rate, a->rate);
+    ck_assert_uint_eq(received->burst, a->burst);
     ck_assert_uint_eq(a->rate, 60000000);
     ck_assert_uint_eq(a->burst, 525);      /* 524.288, rounded up. */
     /* Without "bandwidth" the uplink is the limit. */
@@ -408,7 +415,7 @@ START_TEST(test_plan_counts)
     ck_assert_uint_eq(counts.masks, masks.n);
     ck_assert_uint_eq(counts.conjunctions, 0);
     ck_assert_uint_eq(plan_count(&u.plan).masks, masks.n + 4);
-    ck_assert_uint_eq(plan_count(&u.plan).meters, 2);
+    ck_assert_uint_eq(plan_count(&u.plan).meters, 3);
 }
 END_TEST
 

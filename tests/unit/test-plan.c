@@ -14,8 +14,8 @@
 #define ONE RULE("r", LEFT, RIGHT, ", 'service': 'ssh', 'class': 'gold'")
 #define TWO RULE("s", RIGHT, LEFT, ", 'service': 'dns'")
 #define TENANT_A(RULES, LIMIT)                                          \
-    TENANT("a", 1, ", 'bandwidth': {'limit': '" LIMIT "', 'burst':"     \
-           "'64KiB'}, 'rules': [" RULES "]")
+    TENANT("a", 1, ", 'bandwidth': {'send': {'limit': '" LIMIT "',"     \
+           "'burst': '64KiB'}}, 'rules': [" RULES "]")
 #define TENANT_B TENANT("b", 2, ", 'default': 'allow'")
 
 static struct plan_diff

@@ -41,6 +41,20 @@ emit_classes(struct emitter *e)
     }
 }
 
+/* Does it send by several uplinks?  Then its meters to send have numbers. */
+static bool
+takes_several(const struct ir_prog *prog, const struct ir_tenant *tenant)
+{
+    for (size_t i = 0; i < prog->meters.n; i++) {
+        const struct ir_meter *meter = prog->meters.v[i];
+
+        if (meter->tenant == tenant && !meter->receive) {
+            return meter->number;
+        }
+    }
+    return false;
+}
+
 static uint32_t
 meter_id(const struct ir_meter *meter)
 {
@@ -56,7 +70,8 @@ add_meter(struct emitter *e, const struct ir_meter *ir)
 
     meter->id = meter_id(ir);
     meter->name = ir->tenant->name;
-    meter->uplink = ir->number ? ir->uplink : NULL;
+    meter->receive = ir->receive;
+    meter->uplink = takes_several(e->prog, ir->tenant) ? ir->uplink : NULL;
     meter->rate = ir->rate_kbps;
     if (ir->microburst) {
         meter->microburst = true;
@@ -97,7 +112,7 @@ emit_meters(struct emitter *e)
     for (size_t i = 0; i < e->prog->networks.n; i++) {
         const struct ir_network *network = e->prog->networks.v[i];
         const struct ir_meter *meter
-            = network->here ? ir_send_meter(e->prog, network) : NULL;
+            = network->here ? ir_find_meter(e->prog, network, false) : NULL;
 
         if (meter && e->prog->externals.n) {
             /* What comes from outside is at the receiver's cost. */
@@ -110,6 +125,14 @@ emit_meters(struct emitter *e)
                                 network->vni), meter);
         }
     }
+}
+
+const char *
+receive_call(struct emitter *e, const struct ir_network *network)
+{
+    const struct ir_meter *meter = ir_find_meter(e->prog, network, true);
+
+    return meter ? FORMAT(e, "meter:%"PRIu32",", meter_id(meter)) : "";
 }
 
 void

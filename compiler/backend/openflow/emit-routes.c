@@ -138,7 +138,8 @@ emit_routes(struct emitter *e)
         if (!ep->node) {
             emit_flow(e, TABLE_OUTPUT, PRIORITY_ALLOW, REASON_PIPELINE,
                       FORMAT(e, REG_DEST"=%#"PRIx32, ep->number),
-                      FORMAT(e, "output:\"%s\"", ep->interface));
+                      FORMAT(e, "%soutput:\"%s\"",
+                             receive_call(e, ep->network), ep->interface));
         }
     }
     for (size_t i = 0; i < e->prog->rules.n; i++) {

@@ -97,8 +97,12 @@ void emit_sides(struct emitter *);
 /* POLICY. */
 void emit_policy(struct emitter *);
 
-/* CLASS and METER. */
+/* CLASS and METER, and all meters of bits. */
 void emit_qos(struct emitter *);
+
+/* The call of the meter that counts what endpoints of the network get, as
+ * limit_call(). */
+const char *receive_call(struct emitter *, const struct ir_network *);
 
 VEC_TYPEDEF(match_vec, const char *);
 

@@ -226,15 +226,12 @@ put_microburst(struct ds *ds, const struct ir_meter *meter)
     }
 }
 
-/* The uplink is of interest if there are several. */
 static void
 put_meter(struct ds *ds, const struct ir_meter *meter)
 {
-    ds_put_format(ds, "  %-10s", "sends");
+    ds_put_format(ds, "  %-10s", meter->receive ? "receives" : "sends");
     format_rate(meter->rate_kbps * 1000, ds);
-    if (meter->number) {
-        ds_put_format(ds, " by %s", meter->uplink);
-    }
+    ds_put_format(ds, " by %s", meter->uplink);
     ds_put_cstr(ds, ", bursts of ");
     format_bytes(meter->burst_bytes, ds);
     ds_put_char(ds, '\n');

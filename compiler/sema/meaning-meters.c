@@ -1,0 +1,28 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "sema/meaning-meters.h"
+
+#include "sema/meaning.h"
+
+size_t
+meaning_meters(const struct meaning *m, const struct policy_endpoint *to,
+               struct meaning_meter meters[MAX_MEANING_METERS])
+{
+    size_t n = 0;
+
+    if (m->charged) {
+        meters[n++] = (struct meaning_meter) { m->charged, m->uplink, false };
+    }
+    if (to && !m->node && to->tenant->intent->receive.limit.at) {
+        meters[n++] = (struct meaning_meter) {
+            to->tenant, network_uplink(to->network, to->node), true,
+        };
+    }
+    return n;
+}

@@ -1,0 +1,37 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef SEMA_MEANING_METERS_H
+#define SEMA_MEANING_METERS_H 1
+
+/* Which meters a packet passes that is allowed and forwarded.
+ *
+ * On the node that it comes from, that of what its tenant sends by the uplink
+ * of its network (from outside, that of the receiver's tenant); on the node of its receiver, that of what the receiver's
+ * tenant gets by the uplink of the receiver's network, if it has one.  What is
+ * for many passes them once for each copy. */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sema/policy.h"
+
+struct meaning;
+
+struct meaning_meter {
+    const struct policy_tenant *tenant;
+    const struct intent_uplink *uplink;
+    bool receive;
+};
+
+enum { MAX_MEANING_METERS = 2 };
+
+/* Stores them in the order in which the packet passes them, which is for 'to'
+ * or the copy of it that is; NULL: for outside.  Returns how many. */
+size_t meaning_meters(const struct meaning *, const struct policy_endpoint *to,
+                      struct meaning_meter meters[MAX_MEANING_METERS]);
+
+#endif /* sema/meaning-meters.h */
