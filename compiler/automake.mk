@@ -112,6 +112,8 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/check-copies.c \
 	compiler/sema/check-doubts.c \
 	compiler/sema/check-externals.c \
+	compiler/sema/check-host.c \
+	compiler/sema/check-lossless.c \
 	compiler/sema/check-overlay.c \
 	compiler/sema/check-peering.c \
 	compiler/sema/check-redundant.c \

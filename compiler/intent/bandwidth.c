@@ -10,17 +10,24 @@
 
 #include "util.h"
 
+enum { MAX_WEIGHT = 1000 };
+
 static void
 decode_direction(struct decoder *d, const struct value *v, const char *what,
                  struct intent_bandwidth *bandwidth)
 {
     static const struct member members[] = {
-        { "limit", true }, { "burst", true }, { NULL, false },
+        { "guarantee", false }, { "limit", true }, { "burst", true },
+        { "weight", false }, { "borrow", false }, { NULL, false },
     };
 
     if (v && decode_object(d, v, what, members)) {
+        bandwidth->guarantee = decode_rate(d, v, "guarantee");
         bandwidth->limit = decode_rate(d, v, "limit");
         bandwidth->burst = decode_bytes(d, v, "burst");
+        bandwidth->weight = decode_integer(d, v, "weight", 1, MAX_WEIGHT);
+        bandwidth->weight_at = value_member(v, "weight");
+        bandwidth->no_borrow = decode_flag(d, v, "borrow", false);
     }
 }
 
@@ -31,10 +38,13 @@ decode_directions(struct decoder *d, const struct value *v,
                   struct intent_bandwidth *receive)
 {
     static const struct member members[] = {
-        { "send", false }, { "receive", false }, { "limit", false },
-        { "burst", false }, { NULL, false },
+        { "send", false }, { "receive", false }, { "guarantee", false },
+        { "limit", false }, { "burst", false }, { "weight", false },
+        { "borrow", false }, { NULL, false },
     };
-    static const char *const of_both[] = { "limit", "burst" };
+    static const char *const of_both[] = {
+        "guarantee", "limit", "burst", "weight", "borrow",
+    };
 
     if (!decode_object(d, v, "bandwidth", members)) {
         return;

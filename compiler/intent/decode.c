@@ -343,6 +343,19 @@ decode_choice(struct decoder *d, const struct value *v, const char *key,
     return text.s && !strcmp(text.s, yes);
 }
 
+const struct value *
+decode_flag(struct decoder *d, const struct value *v, const char *key,
+            bool value)
+{
+    const struct value *m = value_member(v, key);
+
+    if (m && m->type != VALUE_BOOLEAN) {
+        wrong_type(d, m, "true or false");
+        return NULL;
+    }
+    return m && m->boolean == value ? m : NULL;
+}
+
 void
 decode_text_list(struct decoder *d, const struct value *v, text_vec *list)
 {

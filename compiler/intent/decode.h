@@ -77,6 +77,10 @@ int64_t decode_integer(struct decoder *, const struct value *v,
 bool decode_choice(struct decoder *, const struct value *v, const char *key,
                    const char *no, const char *yes);
 
+/* A member that is true or false: its place if it is 'value', or NULL. */
+const struct value *decode_flag(struct decoder *, const struct value *v,
+                                const char *key, bool value);
+
 void decode_text_list(struct decoder *, const struct value *v, text_vec *);
 void decode_labels(struct decoder *, const struct value *v,
                    text_vec *names, text_vec *values);

@@ -90,8 +90,8 @@ decode_node(struct decoder *d, const struct value *v,
             struct intent_node *node)
 {
     static const struct member members[] = {
-        { "target", false }, { "tunnel_address", false }, { "uplinks", true },
-        { NULL, false },
+        { "target", false }, { "enforcer", false },
+        { "tunnel_address", false }, { "uplinks", true }, { NULL, false },
     };
 
     node->name = decode_key(v);
@@ -105,6 +105,7 @@ decode_node(struct decoder *d, const struct value *v,
                      "write \"userspace\", the only target so far");
     }
 
+    node->dpu = decode_choice(d, v, "enforcer", "host", "dpu");
     decode_tunnel(d, v, node);
 
     const struct value *uplinks = value_member(v, "uplinks");

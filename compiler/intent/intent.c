@@ -26,13 +26,21 @@ decode_class(struct decoder *d, const struct value *v,
              struct intent_class *class)
 {
     static const struct member members[] = {
-        { "dscp", true }, { "queue", false }, { NULL, false },
+        { "dscp", true }, { "queue", false }, { "lossless", false },
+        { "delay_bound", false }, { NULL, false },
     };
 
     class->name = decode_key(v);
     if (decode_object(d, v, "a class", members)) {
         class->dscp = decode_integer(d, v, "dscp", 0, MAX_DSCP);
         class->queue = decode_integer(d, v, "queue", 0, MAX_QUEUE);
+        class->lossless = decode_flag(d, v, "lossless", true);
+        if (value_member(v, "delay_bound")) {
+            decode_error(d, value_member(v, "delay_bound"),
+                         "nothing admits tenants by the delay of a class yet, "
+                         "so this would promise what nobody has computed",
+                         "remove it; \"burst\" bounds what may wait at once");
+        }
     }
 }
 
@@ -163,7 +171,8 @@ decode_tenant(struct decoder *d, const struct value *v,
     static const struct member members[] = {
         { "default", false }, { "peers", false }, { "bandwidth", false },
         { "microburst", false }, { "limits", false }, { "networks", true },
-        { "endpoints", false }, { "rules", false }, { NULL, false },
+        { "endpoints", false }, { "rules", false }, { "bare_metal", false },
+        { NULL, false },
     };
 
     tenant->name = decode_key(v);
@@ -171,6 +180,7 @@ decode_tenant(struct decoder *d, const struct value *v,
         return;
     }
     tenant->default_allow = decode_choice(d, v, "default", "deny", "allow");
+    tenant->bare_metal = decode_flag(d, v, "bare_metal", true);
     decode_text_list(d, value_member(v, "peers"), &tenant->peers);
     decode_bandwidth(d, value_member(v, "bandwidth"), &tenant->send,
                      &tenant->receive);

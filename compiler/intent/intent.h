@@ -76,6 +76,7 @@ intent_plane(const struct intent_uplink *uplink)
 
 struct intent_node {
     struct text name;
+    bool dpu;                   /* Enforced by a DPU, not by the host? */
     struct address tunnel;      /* 'at' is NULL if it has no tunnels. */
     VEC(struct intent_uplink) uplinks;
 };
@@ -84,6 +85,7 @@ struct intent_class {
     struct text name;
     uint8_t dscp;               /* 0..63. */
     uint16_t queue;
+    const struct value *lossless;       /* NULL if it is not. */
 };
 
 struct port_range {
@@ -145,6 +147,10 @@ struct intent_endpoint {
 /* What may pass in one direction. */
 struct intent_bandwidth {
     struct quantity limit, burst;       /* Both, or neither. */
+    struct quantity guarantee;
+    uint16_t weight;            /* Of what it borrows; 1..1000. */
+    const struct value *weight_at;      /* NULL: 1. */
+    const struct value *no_borrow;      /* NULL: it borrows. */
 };
 
 /* What becomes of bursts; see "microburst" in docs/intents.md. */
@@ -172,6 +178,7 @@ struct intent_external {
 
 struct intent_tenant {
     struct text name;
+    const struct value *bare_metal;     /* It owns its hosts; NULL if not. */
     bool default_allow;
     text_vec peers;
     struct intent_bandwidth send, receive;

@@ -113,6 +113,9 @@ struct ir_meter {
     uint32_t number;            /* 0: the only one for what it sends. */
     uint64_t rate_kbps;         /* Frame bytes without FCS. */
     uint64_t burst_bytes;
+    uint64_t guarantee_kbps;    /* 0: none. */
+    uint16_t weight;            /* Of what it borrows; 0: not said. */
+    bool no_borrow;
     bool microburst;            /* Has it a phantom queue?  If so: */
     uint32_t mark_bytes, depth_bytes, limit_bytes; /* 0: none. */
     bool exceed_ecn;            /* Mark what exceeds the rate, not drop? */

@@ -71,7 +71,14 @@ static void
 set_bandwidth(struct ir_meter *meter, const struct intent_bandwidth *intent,
               struct arena *arena)
 {
-    meter->place = ir_place_of(arena, intent->limit.at, false);
+    const struct value *at = (intent->guarantee.at ? intent->guarantee.at
+                              : intent->weight_at ? intent->weight_at
+                              : intent->limit.at);
+
+    meter->place = ir_place_of(arena, at, false);
+    meter->guarantee_kbps = intent->guarantee.n / 1000;
+    meter->weight = intent->weight_at ? intent->weight : 0;
+    meter->no_borrow = intent->no_borrow != NULL;
     meter->rate_kbps = intent->limit.n / 1000;
     meter->burst_bytes = intent->burst.n;
 }
@@ -82,7 +89,9 @@ add_send(struct ir_prog *prog, const struct intent_uplink *uplink,
          const struct intent_tenant *intent, const struct ir_tenant *tenant,
          struct arena *arena)
 {
-    struct intent_bandwidth whole = { uplink->rate, uplink->burst };
+    struct intent_bandwidth whole = {
+        .limit = uplink->rate, .burst = uplink->burst,
+    };
     struct ir_meter *meter = add_meter(
         prog, arena_printf(arena, "%s/send:%s", tenant->name, uplink->name.s),
         uplink, tenant, arena);

@@ -156,14 +156,36 @@ check_uplink(const struct policy *policy, const struct intent_node *node,
 }
 
 static void
+check_direction(const struct intent_bandwidth *bandwidth, struct diags *diags)
+{
+    const struct quantity *guarantee = &bandwidth->guarantee;
+    const struct quantity *limit = &bandwidth->limit;
+
+    check_rate(diags, limit);
+    check_rate(diags, guarantee);
+    check_burst(diags, &bandwidth->burst);
+    if (guarantee->at && guarantee->n > limit->n) {
+        struct diag *d = value_error(diags, guarantee->at,
+                                     "this guarantee is above the limit, "
+                                     "where packets drop");
+        diag_remedy(diags, d, "lower it to the limit, or raise the limit");
+        diag_see(diags, d, limit->at->span, "the limit");
+    }
+    if (bandwidth->no_borrow && !guarantee->at) {
+        struct diag *d = value_error(diags, bandwidth->no_borrow,
+                                     "without a guarantee, who does not "
+                                     "borrow gets nothing");
+        diag_remedy(diags, d, "add a \"guarantee\", or let it borrow");
+    }
+}
+
+static void
 check_both(const struct intent_bandwidth *send,
            const struct intent_bandwidth *receive, struct diags *diags)
 {
-    check_rate(diags, &send->limit);
-    check_burst(diags, &send->burst);
+    check_direction(send, diags);
     if (!is_short(send, receive)) {
-        check_rate(diags, &receive->limit);
-        check_burst(diags, &receive->burst);
+        check_direction(receive, diags);
     }
 }
 

@@ -10,6 +10,9 @@
 
 #include <inttypes.h>
 
+#include "intent/units.h"
+#include "openvswitch/dynamic-string.h"
+#include "packets.h"
 #include "sema/policy.h"
 #include "util.h"
 
@@ -48,6 +51,72 @@ check_buffer(const struct policy *policy, const struct intent_node *node,
     }
 }
 
+/* On the wire a frame takes 24 bytes more: FCS, preamble and gap (IEEE 802.3
+ * clauses 3 and 4), and what a tunnel adds.  Guarantees are compared as if all
+ * frames were of GUARANTEED_FRAME bytes. */
+enum {
+    WIRE_OVERHEAD = 24,
+    GUARANTEED_FRAME = ETH_HEADER_LEN + ETH_PAYLOAD_MAX,
+};
+
+/* Rounded up to whole kbps. */
+static uint64_t
+wire_rate(uint64_t rate, int overhead)
+{
+    return 1000 * DIV_ROUND_UP(rate / 1000 * (GUARANTEED_FRAME + overhead),
+                               GUARANTEED_FRAME);
+}
+
+static const char *
+rate_string(uint64_t rate, struct diags *diags)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const char *s;
+
+    format_rate(rate, &ds);
+    s = arena_strdup(diags->arena, ds_cstr(&ds));
+    ds_destroy(&ds);
+    return s;
+}
+
+static void
+check_guarantees(const struct policy *policy, const struct intent_node *node,
+                 const struct intent_uplink *uplink, bool receive,
+                 struct diags *diags)
+{
+    int overhead = WIRE_OVERHEAD + (node->tunnel.at
+                                    ? encapsulation_bytes(policy) : 0);
+    uint64_t sum = 0;
+    const struct value *last = NULL;
+
+    for (size_t i = 0; i < policy->tenants.n; i++) {
+        const struct policy_tenant *tenant = policy->tenants.v[i];
+        const struct quantity *guarantee
+            = (receive ? &tenant->intent->receive.guarantee
+               : &tenant->intent->send.guarantee);
+
+        if (guarantee->at && tenant_takes(tenant, node, uplink)) {
+            sum += guarantee->n;
+            last = guarantee->at;
+        }
+    }
+    if (last && wire_rate(sum, overhead) > uplink->rate.n) {
+        struct diag *d = value_error(
+            diags, last, "uplink '%s' of node '%s' cannot keep what is "
+            "guaranteed to %s: %s together, which with %d bytes around each "
+            "frame of %d take %s on the wire, above %s", uplink->name.s,
+            node->name.s, receive ? "receive" : "send",
+            rate_string(sum, diags), overhead, GUARANTEED_FRAME,
+            rate_string(wire_rate(sum, overhead), diags),
+            rate_string(uplink->rate.n, diags));
+
+        diag_remedy(diags, d, "lower guarantees by %s of the uplink",
+                    rate_string(wire_rate(sum, overhead) - uplink->rate.n,
+                                diags));
+        diag_see(diags, d, uplink->rate.at->span, "the uplink's rate");
+    }
+}
+
 void
 check_sums(const struct policy *policy, struct diags *diags)
 {
@@ -55,8 +124,12 @@ check_sums(const struct policy *policy, struct diags *diags)
         const struct intent_node *node = &policy->intent->nodes.v[i];
 
         for (size_t j = 0; j < node->uplinks.n; j++) {
-            if (node->uplinks.v[j].buffer.at) {
-                check_buffer(policy, node, &node->uplinks.v[j], diags);
+            const struct intent_uplink *uplink = &node->uplinks.v[j];
+
+            check_guarantees(policy, node, uplink, false, diags);
+            check_guarantees(policy, node, uplink, true, diags);
+            if (uplink->buffer.at) {
+                check_buffer(policy, node, uplink, diags);
             }
         }
     }

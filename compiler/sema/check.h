@@ -41,6 +41,12 @@ void check_bandwidth(const struct policy *, struct diags *);
 /* What the tenants of each uplink may send together, against the uplink. */
 void check_sums(const struct policy *, struct diags *);
 
+/* That nobody owns what keeps it apart from others. */
+void check_hosts(const struct policy *, struct diags *);
+
+/* Warns of lossless classes whose packets a limit drops. */
+void check_lossless(const struct policy *, struct diags *);
+
 /* Tunnels, and room for them in the uplinks' frames. */
 void check_overlay(const struct policy *, struct diags *);
 

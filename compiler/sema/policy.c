@@ -126,6 +126,7 @@ add_class(struct resolver *r, const struct intent_class *intent)
     class->at = intent->name.at;
     class->dscp = intent->dscp;
     class->queue = intent->queue;
+    class->lossless = intent->lossless;
     if (!strcmp(class->name, POLICY_BEST_EFFORT)) {
         report_built_in(r, "class", intent->name);
     }

@@ -30,6 +30,7 @@ struct policy_class {
     const struct value *at;
     uint8_t dscp;
     uint16_t queue;
+    const struct value *lossless;       /* NULL if it is not. */
 };
 
 /* What a service matches; a port range of 0..0 is "any". */

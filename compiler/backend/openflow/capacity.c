@@ -76,6 +76,30 @@ check_ports(const struct ir_prog *prog, const struct backend_caps *caps,
     }
 }
 
+/* What takes meters of two levels, which the switch does not have yet. */
+static void
+check_shares(const struct ir_prog *prog, struct diags *diags)
+{
+    size_t last = SIZE_MAX;     /* One place may be for both directions. */
+
+    for (size_t i = 0; i < prog->meters.n; i++) {
+        const struct ir_meter *meter = prog->meters.v[i];
+
+        if ((meter->guarantee_kbps || meter->weight)
+            && meter->place.span.start != last) {
+            struct diag *d = diag_error(
+                diags, meter->place.span, meter->place.pointer, "the target's "
+                "meters have a limit each, and cannot guarantee or share what "
+                "others leave yet");
+
+            diag_remedy(diags, d, "remove \"guarantee\", \"weight\" and "
+                        "\"borrow\"; keep the sum of limits within the "
+                        "uplink's rate");
+            last = meter->place.span.start;
+        }
+    }
+}
+
 bool
 openflow_check(const struct ir_prog *prog, const struct backend_caps *caps,
                struct diags *diags)
@@ -88,6 +112,7 @@ openflow_check(const struct ir_prog *prog, const struct backend_caps *caps,
     }
     check_ports(prog, caps, diags);
     check_tenants(prog, caps, diags);
+    check_shares(prog, diags);
     return diags->n_errors == n_errors;
 }
 

@@ -234,6 +234,15 @@ put_meter(struct ds *ds, const struct ir_meter *meter)
     ds_put_format(ds, " by %s", meter->uplink);
     ds_put_cstr(ds, ", bursts of ");
     format_bytes(meter->burst_bytes, ds);
+    if (meter->guarantee_kbps) {
+        ds_put_cstr(ds, ", of which guaranteed ");
+        format_rate(meter->guarantee_kbps * 1000, ds);
+    }
+    if (meter->no_borrow) {
+        ds_put_cstr(ds, ", borrowing nothing");
+    } else if (meter->weight) {
+        ds_put_format(ds, ", borrowing with weight %"PRIu16, meter->weight);
+    }
     ds_put_char(ds, '\n');
     put_microburst(ds, meter);
 }

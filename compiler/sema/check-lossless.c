@@ -1,0 +1,51 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "sema/check.h"
+
+#include "sema/policy.h"
+
+/* A limit of a tenant that sends in the class; NULL if none does. */
+static const struct quantity *
+find_limit(const struct policy *policy, const struct policy_class *class,
+           const struct policy_tenant **tenant)
+{
+    for (size_t i = 0; i < policy->rules.n; i++) {
+        const struct policy_rule *rule = policy->rules.v[i];
+
+        for (size_t j = 0; rule->class == class && j < rule->from.n; j++) {
+            *tenant = rule->from.v[j]->tenant;
+            if ((*tenant)->intent->send.limit.at) {
+                return &(*tenant)->intent->send.limit;
+            }
+        }
+    }
+    return NULL;
+}
+
+void
+check_lossless(const struct policy *policy, struct diags *diags)
+{
+    for (size_t i = 0; i < policy->classes.n; i++) {
+        const struct policy_class *class = policy->classes.v[i];
+        const struct policy_tenant *tenant = NULL;
+        const struct quantity *limit
+            = class->lossless ? find_limit(policy, class, &tenant) : NULL;
+
+        if (limit) {
+            struct diag *d = value_warning(
+                diags, class->lossless, "packets of this lossless class drop "
+                "above the limit of tenant '%s'", tenant->name);
+
+            diag_remedy(diags, d, "a lossless class needs a rate of the NIC, "
+                        "or pause frames, below the limit: see to it, and "
+                        "ignore this");
+            diag_see(diags, d, limit->at->span, "the limit");
+        }
+    }
+}
