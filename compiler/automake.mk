@@ -93,6 +93,8 @@ libbulkhead_a_SOURCES = \
 	compiler/push/fit.c \
 	compiler/push/flows.c \
 	compiler/push/flows.h \
+	compiler/push/guard.c \
+	compiler/push/guard.h \
 	compiler/push/held.c \
 	compiler/push/list.c \
 	compiler/push/ovsdb.c \
@@ -169,11 +171,13 @@ bulkhead_SOURCES = \
 	compiler/cli/cli.h \
 	compiler/cli/commands.c \
 	compiler/cli/compile.c \
+	compiler/cli/confirm.c \
 	compiler/cli/drops.c \
 	compiler/cli/explain.c \
 	compiler/cli/fmt.c \
 	compiler/cli/main.c \
 	compiler/cli/order.c \
+	compiler/cli/partial.c \
 	compiler/cli/plan.c \
 	compiler/cli/report.c \
 	compiler/cli/report.h \

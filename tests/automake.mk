@@ -65,6 +65,7 @@ test_scripts = \
 	tests/system/apply-test.sh \
 	tests/system/fit-test.sh \
 	tests/system/fragments-test.sh \
+	tests/system/confirm-test.sh \
 	tests/system/plan-test.sh \
 	tests/system/rollback-test.sh \
 	tests/system/status-test.sh \

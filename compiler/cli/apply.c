@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 
+#include "cli/show.h"
 #include "plan/plan.h"
 #include "plan/record.h"
 #include "push/push.h"
@@ -25,6 +26,7 @@ apply(const struct cli_options *options, const struct plan_record *order,
     const char *reason;
 
     target.bridge = order->bridge;
+    target.confirm_ms = 1000 * options->confirm;
     reason = push_apply(&target, order, &diff);
     cli_print_left_out(order->plan);
     cli_print_warnings(order->bridge, &diff);
@@ -32,9 +34,14 @@ apply(const struct cli_options *options, const struct plan_record *order,
         cli_print_error(reason);
         return EXIT_UNREACHABLE;
     }
-    cli_print_diff(order->plan->node, order->bridge, &diff, CLI_DONE);
-    cli_print_generation(&diff);
-    return EXIT_DONE;
+    if (options->format == FORMAT_JSON) {
+        show_json(cli_diff_json(order->plan->node, order->bridge, &diff));
+    } else {
+        cli_print_diff(order->plan->node, order->bridge, &diff, CLI_DONE);
+        cli_print_generation(&diff);
+    }
+    return (diff.guard.generation
+            ? cli_await(&target, diff.guard.generation) : EXIT_DONE);
 }
 
 int

@@ -52,7 +52,8 @@ struct cli_options {
     const char *node, *bridge, *db, *output, *from, *state, *opener;
     int timeout;                /* Seconds. */
     uint64_t to;                /* A generation. */
-    bool verbose, no_headings, help, exit_code, dry_run;
+    int confirm;                /* Seconds. */
+    bool verbose, no_headings, help, exit_code, dry_run, partial;
     bool write, check;
     enum cli_format format;
     const struct backend *target;
@@ -80,6 +81,8 @@ enum {
     OPTION_DRY_RUN = 1 << 16,   /* Not required. */
     OPTION_TO = 1 << 17,        /* Not required. */
     OPTION_WRITE = 1 << 18,     /* --write, --check; not required. */
+    OPTION_PARTIAL = 1 << 19,   /* Not required. */
+    OPTION_CONFIRM = 1 << 20,   /* Not required. */
 };
 
 struct cli_command {
@@ -146,7 +149,17 @@ struct json *cli_diff_json(const char *node, const char *bridge,
 int cli_plan(const struct cli_options *, struct plan_record *,
              struct arena *);
 
+/* If standard input is a terminal, waits for Enter, which confirms
+ * 'generation', or until that is decided otherwise.  Returns EXIT_*. */
+int cli_await(const struct push_target *, uint64_t generation);
+
+/* Leaves out the endpoints of the node whose interfaces the bridge lacks, and
+ * says so.  Returns EXIT_*. */
+int cli_leave_out(const struct cli_options *, const struct policy *,
+                  struct arena *);
+
 int cmd_plan(const struct cli_options *);
+int cmd_confirm(const struct cli_options *);
 int cmd_rollback(const struct cli_options *);
 int cmd_apply(const struct cli_options *);
 int cmd_clear(const struct cli_options *);

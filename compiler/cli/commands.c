@@ -196,15 +196,20 @@ const struct cli_command cli_commands[] = {
       "write flows.txt, meters.txt, ovs-vsctl.sh and manifest.json; for the\n"
       "      target text, policy.txt: who may reach whom" },
     { "plan", OPTION_NODE | NODE_REQUIRED | OPTION_BRIDGE | BRIDGE_REQUIRED
-      | OPTION_SWITCH | OPTION_FORMAT | OPTION_OUTPUT | OPTION_EXIT_CODE,
-      cmd_plan,
-      "INTENT... --node=NODE --bridge=BRIDGE [-o FILE] [--exit-code]",
+      | OPTION_SWITCH | OPTION_FORMAT | OPTION_OUTPUT | OPTION_EXIT_CODE
+      | OPTION_PARTIAL, cmd_plan,
+      "INTENT... --node=NODE --bridge=BRIDGE [--partial] [-o FILE]\n"
+      "           [--exit-code]",
       "say what apply would change on the bridge: tenants, endpoints, rules\n"
       "      and bandwidth; -o saves it for apply" },
     { "apply", OPTION_NODE | OPTION_BRIDGE | OPTION_SWITCH | OPTION_FORMAT
-      | OPTION_DRY_RUN, cmd_apply,
-      "INTENT... --node=NODE --bridge=BRIDGE [--dry-run], or apply PLAN",
+      | OPTION_DRY_RUN | OPTION_PARTIAL | OPTION_CONFIRM, cmd_apply,
+      "INTENT... --node=NODE --bridge=BRIDGE [--partial]\n"
+      "           [--confirm=TIME] [--dry-run], or apply PLAN",
       "make the bridge hold the intent, or the saved plan, in one step" },
+    { "confirm", OPTION_BRIDGE | BRIDGE_REQUIRED | INTENT_NONE, cmd_confirm,
+      "--bridge=BRIDGE",
+      "keep what apply --confirm has done, which else goes back" },
     { "rollback", OPTION_NODE | OPTION_BRIDGE | BRIDGE_REQUIRED
       | OPTION_SWITCH | OPTION_TO | INTENT_NONE, cmd_rollback,
       "--bridge=BRIDGE [--to=GENERATION] [--node=NODE]",

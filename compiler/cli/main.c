@@ -23,6 +23,8 @@
 #include "stream.h"
 #include "util.h"
 
+enum { MAX_CONFIRM = 86400 };   /* Seconds. */
+
 /* The options of all commands; 'of' says which commands take one. */
 static const struct {
     struct option option;
@@ -46,9 +48,84 @@ static const struct {
     { { "to", required_argument, NULL, 'g' }, OPTION_TO },
     { { "write", no_argument, NULL, 'w' }, OPTION_WRITE },
     { { "check", no_argument, NULL, 'c' }, OPTION_WRITE },
+    { { "partial", no_argument, NULL, 'P' }, OPTION_PARTIAL },
+    { { "confirm", required_argument, NULL, 'C' }, OPTION_CONFIRM },
     { { "help", no_argument, NULL, 'h' }, 0 },
     { { "version", no_argument, NULL, 'V' }, 0 },
 };
+
+static const char options_help[] =
+    "\nOptions:\n"
+    "  --node=NODE           the node of the intent to compile for; "
+    "trace: where the\n"
+    "                        packet is (default: where its sender is "
+    "bound)\n"
+    "  --bridge=BRIDGE       the bridge that holds its policy\n"
+    "  -o, --output=DIR      where compile writes (default: .); plan: "
+    "the file to save to\n"
+    "  --exit-code           plan exits with 4 if apply would change "
+    "something\n"
+    "  --dry-run             apply only says what it would change, as "
+    "plan does\n"
+    "  --partial             leave out endpoints whose interface the "
+    "bridge lacks\n"
+    "  --confirm=TIME        apply goes back after this time, as in "
+    "60s or 5m, unless\n"
+    "                        'bulkhead confirm' comes first\n"
+    "  --to=GENERATION       rollback goes back to this one (default: "
+    "the one before the\n"
+    "                        last)\n"
+    "  --target=TARGET       what compile is for: userspace (the "
+    "default) or text\n"
+    "  --dump=STAGE          compile prints the intent, ir or plan and "
+    "writes nothing\n"
+    "  -v, --verbose         compile also says how large the plan is; "
+    "status, what\n"
+    "                        differs; drops shows what has dropped "
+    "nothing, too\n"
+    "  --db=DATABASE         OVSDB (default: unix:RUNDIR/db.sock)\n"
+    "  -t, --timeout=SECS    for the switch and the database (default: "
+    "10)\n"
+    "                        RUNDIR is $OVS_RUNDIR, by default "
+    SYSTEM_RUNDIR";\n"
+    "                        what was applied is kept in "
+    "$BULKHEAD_STATEDIR, by default\n"
+    "                        "STATEDIR"\n"
+    "  --from=TENANT/ENDPOINT  who sends the packet\n"
+    "  --state=STATE         what connection tracking says of the "
+    "packet: none (was\n"
+    "                        not tracked), new (would open a "
+    "connection; the default),\n"
+    "                        forward (from the side that opened it), "
+    "reply (from the\n"
+    "                        other side), related (an ICMP error for "
+    "the side that\n"
+    "                        opened it), foreign (of another tenant's "
+    "connection, which\n"
+    "                        had the zone before) or invalid (none of "
+    "these)\n"
+    "  --opener=PACKET       what opened the connection, as a fragment "
+    "or an ICMP error\n"
+    "                        cannot tell: protocol and ports count, "
+    "as in\n"
+    "                        'tcp,tp_src=5000,tp_dst=443'\n"
+    "  -f, --format=FORMAT   table (the default) or json; drops: also "
+    "csv\n"
+    "  --no-headings         drops leaves out the headings of a table or "
+    "csv\n"
+    "  -w, --write           fmt replaces files that have another layout\n"
+    "  --check               fmt names such files, exits with 1 if there "
+    "are any, and\n"
+    "                        writes nothing\n"
+    "  -h, --help            display this help message, or a command's\n"
+    "  -V, --version         display version information\n\n"
+    "Exit status: 0 done; 1 the intent is wrong, or its plan could not "
+    "be written, or is\nrefused; 2 usage, or a node, an endpoint or a "
+    "cookie that the intent does not have;\n3 the switch or database "
+    "could not be reached or refused, and nothing changed,\nor a doubt "
+    "about that, which the message names; 4 status: the bridge differs, "
+    "or is\nnot fit for the intent; plan --exit-code: apply would "
+    "change it.";
 
 static void
 print_help(void)
@@ -59,72 +136,7 @@ print_help(void)
     for (const struct cli_command *c = cli_commands; c->name; c++) {
         printf("  %s %s\n      %s\n", c->name, c->usage, c->help);
     }
-    puts("\nOptions:\n"
-         "  --node=NODE           the node of the intent to compile for; "
-         "trace: where the\n"
-         "                        packet is (default: where its sender is "
-         "bound)\n"
-         "  --bridge=BRIDGE       the bridge that holds its policy\n"
-         "  -o, --output=DIR      where compile writes (default: .); plan: "
-         "the file to save to\n"
-         "  --exit-code           plan exits with 4 if apply would change "
-         "something\n"
-         "  --dry-run             apply only says what it would change, as "
-         "plan does\n"
-         "  --to=GENERATION       rollback goes back to this one (default: "
-         "the one before the\n"
-         "                        last)\n"
-         "  --target=TARGET       what compile is for: userspace (the "
-         "default) or text\n"
-         "  --dump=STAGE          compile prints the intent, ir or plan and "
-         "writes nothing\n"
-         "  -v, --verbose         compile also says how large the plan is; "
-         "status, what\n"
-         "                        differs; drops shows what has dropped "
-         "nothing, too\n"
-         "  --db=DATABASE         OVSDB (default: unix:RUNDIR/db.sock)\n"
-         "  -t, --timeout=SECS    for the switch and the database (default: "
-         "10)\n"
-         "                        RUNDIR is $OVS_RUNDIR, by default "
-         SYSTEM_RUNDIR";\n"
-         "                        what was applied is kept in "
-         "$BULKHEAD_STATEDIR, by default\n"
-         "                        "STATEDIR"\n"
-         "  --from=TENANT/ENDPOINT  who sends the packet\n"
-         "  --state=STATE         what connection tracking says of the "
-         "packet: none (was\n"
-         "                        not tracked), new (would open a "
-         "connection; the default),\n"
-         "                        forward (from the side that opened it), "
-         "reply (from the\n"
-         "                        other side), related (an ICMP error for "
-         "the side that\n"
-         "                        opened it), foreign (of another tenant's "
-         "connection, which\n"
-         "                        had the zone before) or invalid (none of "
-         "these)\n"
-         "  --opener=PACKET       what opened the connection, as a fragment "
-         "or an ICMP error\n"
-         "                        cannot tell: protocol and ports count, "
-         "as in\n"
-         "                        'tcp,tp_src=5000,tp_dst=443'\n"
-         "  -f, --format=FORMAT   table (the default) or json; drops: also "
-         "csv\n"
-         "  --no-headings         drops leaves out the headings of a table or "
-         "csv\n"
-         "  -w, --write           fmt replaces files that have another layout\n"
-         "  --check               fmt names such files, exits with 1 if there "
-         "are any, and\n"
-         "                        writes nothing\n"
-         "  -h, --help            display this help message, or a command's\n"
-         "  -V, --version         display version information\n\n"
-         "Exit status: 0 done; 1 the intent is wrong, or its plan could not "
-         "be written, or is\nrefused; 2 usage, or a node, an endpoint or a "
-         "cookie that the intent does not have;\n3 the switch or database "
-         "could not be reached or refused, and nothing changed,\nor a doubt "
-         "about that, which the message names; 4 status: the bridge differs, "
-         "or is\nnot fit for the intent; plan --exit-code: apply would "
-         "change it.");
+    puts(options_help);
 }
 
 /* One command, and the options that it takes. */
@@ -181,6 +193,24 @@ parse_timeout(const char *s)
         usage_error("--timeout takes seconds, from 1 to 86400, not '%s'", s);
     }
     return seconds;
+}
+
+/* "60s", "5m" or "1h", in seconds. */
+static int
+parse_time(const char *s)
+{
+    static const char units[] = "smh";
+    static const int seconds[] = { 1, 60, 3600 };
+    size_t digits = strspn(s, "0123456789");
+    const char *unit = s[digits] ? strchr(units, s[digits]) : NULL;
+    int n = digits && digits < 6 ? atoi(s) : 0;
+
+    if (!n || !unit || s[digits + 1]
+        || n > MAX_CONFIRM / seconds[unit - units]) {
+        usage_error("--confirm takes a time of up to a day, as in 60s or 5m, "
+                    "not '%s'", s);
+    }
+    return n * seconds[unit - units];
 }
 
 static uint64_t
@@ -272,6 +302,8 @@ parse_options(int argc, char *argv[], struct cli_options *options)
         case 'g': options->to = parse_generation(optarg); break;
         case 'w': options->write = true; break;
         case 'c': options->check = true; break;
+        case 'P': options->partial = true; break;
+        case 'C': options->confirm = parse_time(optarg); break;
         case 'h': options->help = true; break;
         case 'V': puts(PACKAGE_STRING); exit(EXIT_DONE);
         default:                        /* getopt_long() has said why. */

@@ -64,9 +64,17 @@ cli_load_intent(const struct cli_options *options, struct arena *arena,
     struct plan *plan = arena_zalloc(arena, sizeof *plan);
     const struct policy *policy = cli_load_policy(options, arena);
 
-    *order = (struct plan_record) { .bridge = options->bridge, .plan = plan };
-    if (!policy || !cli_compile(options, policy, arena, plan)) {
-        return EXIT_WRONG;
+    int status = (!policy ? EXIT_WRONG : options->partial
+                  ? cli_leave_out(options, policy, arena) : EXIT_DONE);
+
+    *order = (struct plan_record) {
+        .bridge = options->bridge, .partial = options->partial, .plan = plan,
+    };
+    if (status == EXIT_DONE && !cli_compile(options, policy, arena, plan)) {
+        status = EXIT_WRONG;
+    }
+    if (status != EXIT_DONE) {
+        return status;
     }
     order->intent = hash_intent(policy->intent, arena);
     note_files(options, arena, order);
@@ -118,7 +126,8 @@ load_saved(const struct cli_options *options, const struct source *source,
                 "-o'\n", options->intent[0], reason);
         return EXIT_WRONG;
     }
-    reason = check_place(options, order, arena);
+    reason = (options->partial ? "--partial is for 'bulkhead plan'"
+              : check_place(options, order, arena));
     reason = reason ? reason : check_intent(order, arena);
     if (reason) {
         fprintf(stderr, "bulkhead: the plan %s is refused: %s\n",

@@ -19,6 +19,7 @@
 #include "plan/plan.h"
 #include "plan/record.h"
 #include "push/push.h"
+#include "timeval.h"
 #include "util.h"
 
 /* "3 flows added, 1 deleted", or nothing. */
@@ -117,7 +118,7 @@ save(const char *path, struct plan_record *order,
     const char *reason;
 
     order->generation = diff->generation;
-    order->time = plan_record_now(arena);
+    order->time = plan_record_time(arena, time_wall());
     order->held = diff->held;
     plan_record_format(order, &ds);
     reason = file_replace(arena, path, ds.string, ds.length, 0666);

@@ -38,6 +38,29 @@ print_counts(const struct push_diff *diff, enum cli_mood mood)
     }
 }
 
+static void
+print_guard(const char *bridge, const struct guard *guard)
+{
+    if (guard->watchdog) {
+        fprintf(stderr, "bulkhead: warning: bridge %s: generation %"PRIu64
+                " is not confirmed yet; ", bridge, guard->generation);
+        if (guard->back) {
+            fprintf(stderr, "generation %"PRIu64" comes back", guard->back);
+        } else {
+            fputs("it is emptied again", stderr);
+        }
+        fprintf(stderr, " at %s unless 'bulkhead confirm --bridge=%s' comes "
+                "first\n", guard->until ? guard->until : "an unknown time",
+                bridge);
+    } else if (guard->generation) {
+        fprintf(stderr, "bulkhead: warning: bridge %s: generation %"PRIu64
+                " was never confirmed, and nothing watches it any more; "
+                "'bulkhead confirm --bridge=%s' keeps it, 'bulkhead rollback "
+                "--bridge=%s' goes back\n", bridge, guard->generation, bridge,
+                bridge);
+    }
+}
+
 void
 cli_print_warnings(const char *bridge, const struct push_diff *diff)
 {
@@ -45,6 +68,7 @@ cli_print_warnings(const char *bridge, const struct push_diff *diff)
         fprintf(stderr, "bulkhead: warning: bridge %s: %s\n", bridge,
                 diff->warnings.v[i]);
     }
+    print_guard(bridge, &diff->guard);
     /* What is somebody's, and perhaps on purpose. */
     if (diff->foreign_flows) {
         fprintf(stderr, "bulkhead: warning: bridge %s holds flows of others "
@@ -197,6 +221,23 @@ generations_json(const struct push_diff *diff)
     return array;
 }
 
+static struct json *
+guard_json(const struct guard *guard)
+{
+    struct json *object;
+
+    if (!guard->generation) {
+        return json_null_create();
+    }
+    object = json_object_create();
+    show_put_number(object, "generation", guard->generation);
+    show_put_number(object, "back", guard->back);
+    show_put(object, "until", guard->until);
+    json_object_put(object, "watched",
+                    json_boolean_create(guard->watchdog != 0));
+    return object;
+}
+
 static void
 put_kept(struct json *object, const struct push_diff *diff)
 {
@@ -208,6 +249,7 @@ put_kept(struct json *object, const struct push_diff *diff)
     show_put(object, "applied", kept ? kept->time : NULL);
     show_put(object, "intent", kept ? kept->intent : NULL);
     json_object_put(object, "generations", generations_json(diff));
+    json_object_put(object, "unconfirmed", guard_json(&diff->guard));
 }
 
 struct json *

@@ -215,13 +215,12 @@ plan_hash(struct arena *arena, const void *data, size_t len)
 }
 
 const char *
-plan_record_now(struct arena *arena)
+plan_record_time(struct arena *arena, time_t when)
 {
     char s[sizeof "9999-12-31T23:59:59Z"];
-    time_t now = time(NULL);
     struct tm tm;
 
-    gmtime_r(&now, &tm);
+    gmtime_r(&when, &tm);
     strftime(s, sizeof s, "%Y-%m-%dT%H:%M:%SZ", &tm);
     return arena_strdup(arena, s);
 }

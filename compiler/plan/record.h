@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "base/arena.h"
 #include "base/vec.h"
@@ -51,8 +52,8 @@ void plan_record_format(const struct plan_record *, struct ds *);
 const char *plan_record_parse(const char *text, size_t len, struct arena *,
                               struct plan_record *);
 
-/* Copies the time of now, as 'time' has it. */
-const char *plan_record_now(struct arena *);
+/* A time as 'time' has it. */
+const char *plan_record_time(struct arena *, time_t);
 
 /* The SHA-1 of 'len' bytes. */
 const char *plan_hash(struct arena *, const void *, size_t len);

@@ -12,11 +12,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "dirs.h"
 #include "lockfile.h"
 #include "push/run.h"
 #include "push/state.h"
+#include "timeval.h"
 #include "util.h"
 
 /* One run under the lock: what the node keeps is read, the bridge changed, and
@@ -76,6 +78,7 @@ warn(struct push_diff *diff, struct arena *arena, const char *reason)
 static void
 note_kept(struct push_diff *diff, struct state *state)
 {
+    guard_read(state, &diff->guard);
     diff->generation = state_last(state);
     diff->kept = state->current;
     diff->generations = state->kept;
@@ -97,9 +100,13 @@ run_and_keep(const struct push_target *target, struct state *state,
     *record = *order;
     record->generation = state_last(state) + !same;
     record->bridge = target->bridge;
-    record->time = plan_record_now(state->arena);
+    record->time = plan_record_time(state->arena, time_wall());
     record->held = NULL;
     refused = target->state ? state_prepare(state, record) : NULL;
+    if (refused && target->confirm_ms) {
+        return arena_printf(state->arena, "bridge %s: there would be no way "
+                            "back: %s", target->bridge, refused);
+    }
     reason = push_run(target, order, state,
                       order->plan->flows.n ? ACTION_APPLY : ACTION_CLEAR,
                       diff);
@@ -118,6 +125,93 @@ run_and_keep(const struct push_target *target, struct state *state,
     return reason;
 }
 
+/* What waited to be confirmed is decided. */
+static void
+decide(struct state *state, struct push_diff *diff)
+{
+    guard_remove(state);
+    diff->guard = (struct guard) { .generation = 0 };
+}
+
+/* May the order go ahead, though another waits to be confirmed? */
+static const char *
+check_guard(struct state *state)
+{
+    struct guard guard;
+
+    guard_read(state, &guard);
+    if (guard.watchdog) {
+        return arena_printf(
+            state->arena, "bridge %s: generation %"PRIu64" waits to be "
+            "confirmed until %s (process %ld); 'bulkhead confirm' or "
+            "'bulkhead rollback' first", state->bridge, guard.generation,
+            guard.until ? guard.until : "an unknown time",
+            (long int) guard.watchdog);
+    } else if (guard.generation) {
+        *vec_push(state->arena, &state->warnings) = arena_printf(
+            state->arena, "generation %"PRIu64" was never confirmed, and "
+            "nothing watched it any more", guard.generation);
+    }
+    return NULL;
+}
+
+/* Chooses what to go back to: what the bridge holds, which must be what is
+ * kept of it, or nothing. */
+static const char *
+find_way_back(const struct push_target *target, struct state *state,
+              struct plan_record *back)
+{
+    struct plan *nothing = arena_zalloc(state->arena, sizeof *nothing);
+    struct push_diff diff;
+    const char *reason;
+
+    if (!target->state) {
+        return arena_printf(state->arena, "bridge %s: there would be no way "
+                            "back, since nothing is kept", target->bridge);
+    }
+    plan_init(nothing, state->arena, "", "");
+    *back = state->current ? *state->current
+            : (struct plan_record) { .plan = nothing };
+    reason = push_run(target, back, state, ACTION_STATUS, &diff);
+    if (!reason && (!diff.compared || push_diff_is_of_flows(&diff))) {
+        reason = arena_printf(state->arena, "bridge %s: there would be no way "
+                              "back, since it does not hold what was applied "
+                              "last; apply without --confirm first",
+                              target->bridge);
+    }
+    return reason;
+}
+
+/* As run_and_keep(), under a guard. */
+static const char *
+run_guarded(const struct push_target *target, struct state *state,
+            const struct plan_record *order, struct push_diff *diff)
+{
+    struct plan_record *back = arena_zalloc(state->arena, sizeof *back);
+    struct guard guard = {
+        .generation = state_last(state) + 1,
+        .back = state->current ? state->current->generation : 0,
+    };
+    const char *reason = find_way_back(target, state, back);
+    int fd;
+
+    if (reason || same_plan(back->plan, order->plan)) {
+        return reason ? reason : run_and_keep(target, state, order, 0, diff);
+    }
+    reason = state_make(state);
+    reason = reason ? reason : guard_arm(target, state, &guard, back, &fd);
+    if (reason) {
+        return arena_printf(state->arena, "bridge %s: there would be no way "
+                            "back: %s", target->bridge, reason);
+    }
+    reason = run_and_keep(target, state, order, 0, diff);
+    if (reason && !diff->doubt) {
+        guard_remove(state);
+    }
+    close(fd);                  /* Its time begins. */
+    return reason;
+}
+
 const char *
 push_apply(const struct push_target *target, const struct plan_record *order,
            struct push_diff *diff)
@@ -128,14 +222,21 @@ push_apply(const struct push_target *target, const struct plan_record *order,
     const char *reason = push_lock(target, arena, &lock);
 
     memset(diff, 0, sizeof *diff);
-    if (!reason) {
-        state_read(&state, target->state, target->bridge, arena);
-        reason = check_order(order, &state);
-        if (!reason) {
-            reason = run_and_keep(target, &state, order, 0, diff);
-        }
-        lockfile_unlock(lock);
+    if (reason) {
+        return reason;
     }
+    state_read(&state, target->state, target->bridge, arena);
+    reason = check_order(order, &state);
+    reason = reason ? reason : check_guard(&state);
+    if (!reason && target->confirm_ms) {
+        reason = run_guarded(target, &state, order, diff);
+    } else if (!reason) {
+        reason = run_and_keep(target, &state, order, 0, diff);
+        if (!reason) {
+            decide(&state, diff);
+        }
+    }
+    lockfile_unlock(lock);
     return reason;
 }
 
@@ -222,6 +323,9 @@ push_rollback(const struct push_target *target, uint64_t to, const char *node,
             reason = run_and_keep(target, &state, &record, record.generation,
                                   diff);
         }
+        if (!reason) {
+            decide(&state, diff);
+        }
         lockfile_unlock(lock);
     }
     return reason;
@@ -246,6 +350,68 @@ push_clear(const struct push_target *target, struct arena *arena,
         /* A bridge that was never applied to gets no history. */
         stateless.state = state_last(&state) ? target->state : NULL;
         reason = run_and_keep(&stateless, &state, &order, 0, diff);
+        if (!reason) {
+            decide(&state, diff);
+        }
+        lockfile_unlock(lock);
+    }
+    return reason;
+}
+
+void
+push_look(const struct push_target *target, struct arena *arena,
+          struct push_diff *diff)
+{
+    struct state state;
+
+    memset(diff, 0, sizeof *diff);
+    state_read(&state, target->state, target->bridge, arena);
+    note_kept(diff, &state);
+}
+
+const char *
+push_confirm(const struct push_target *target, struct arena *arena,
+             struct push_diff *diff)
+{
+    struct lockfile *lock = NULL;
+    struct state state;
+    const char *reason = push_lock(target, arena, &lock);
+
+    memset(diff, 0, sizeof *diff);
+    if (!reason) {
+        state_read(&state, target->state, target->bridge, arena);
+        note_kept(diff, &state);
+        if (diff->guard.generation) {
+            decide(&state, diff);
+        } else {
+            reason = arena_printf(arena, "bridge %s: nothing waits to be "
+                                  "confirmed", target->bridge);
+        }
+        lockfile_unlock(lock);
+    }
+    return reason;
+}
+
+const char *
+guard_fire(const struct push_target *target, const struct guard *guard,
+           const struct plan_record *back)
+{
+    struct push_target again = *target;
+    struct arena *arena = back->plan->arena;
+    struct lockfile *lock = NULL;
+    struct push_diff diff;
+    struct state state;
+    const char *reason = push_lock(target, arena, &lock);
+
+    again.confirm_ms = 0;
+    if (!reason) {
+        state_read(&state, target->state, target->bridge, arena);
+        if (guard_waits(&state, guard)) {
+            reason = run_and_keep(&again, &state, back, guard->back, &diff);
+            if (!reason) {
+                decide(&state, &diff);
+            }
+        }
         lockfile_unlock(lock);
     }
     return reason;

@@ -118,6 +118,7 @@ change_flows(struct push *push, struct ovs_list *changes,
         return NULL;
     } else if (serror.unknown) {
         /* Meters stay: the flows may be there and need them. */
+        push->diff->doubt = true;
         return arena_printf(push->arena, "bridge %s: %s while it "
                             "committed the flows: all of them took effect or "
                             "none; see 'bulkhead status'",

@@ -16,6 +16,7 @@
 #include "openvswitch/ofp-switch.h"
 #include "openvswitch/ofpbuf.h"
 #include "push/session.h"
+#include "timeval.h"
 #include "util.h"
 
 /* A frame of 64 bytes takes 512 ns at 1 Gbps. */
@@ -233,4 +234,23 @@ push_check_switch(struct push *push)
     const char *reason = check_meters(push);
 
     return reason ? reason : check_fragments(push);
+}
+
+const char *
+push_missing(const struct push_target *target, const plan_names *wanted,
+             struct arena *arena, plan_names *missing)
+{
+    struct bridge_info info;
+    const char *reason = bridge_info_read(target->db, target->bridge,
+                                          time_msec() + target->timeout_ms,
+                                          arena, &info);
+
+    for (size_t i = 0; !reason && i < wanted->n; i++) {
+        if (ofputil_port_map_get_number(&info.ports, wanted->v[i])
+            == OFPP_NONE) {
+            *vec_push(arena, missing) = wanted->v[i];
+        }
+    }
+    bridge_info_destroy(&info);
+    return reason;
 }

@@ -24,6 +24,7 @@
 #include "base/vec.h"
 #include "plan/plan.h"
 #include "plan/record.h"
+#include "push/guard.h"
 
 struct push_target {
     const char *db;             /* OVSDB remote, "unix:...". */
@@ -31,6 +32,8 @@ struct push_target {
     int timeout_ms;             /* For everything together. */
     const char *state;          /* Folder for what is kept of applied plans
                                  * (push/state.h); NULL: nothing is. */
+    int confirm_ms;             /* push_apply() goes back after this, unless
+                                 * push_confirm() comes first; 0: never. */
 };
 
 /* A flow or meter that differs, as ovs-ofctl writes it.  What changes has two
@@ -69,9 +72,11 @@ struct push_diff {
     uint64_t generation;
     const struct plan_record *kept;
     generation_vec generations; /* All that it keeps, the last one first. */
+    struct guard guard;         /* What waits for push_confirm(). */
     plan_names warnings;        /* Of what it keeps. */
     const struct plan_record *done;     /* What the bridge holds now, if it
                                          * was to be changed. */
+    bool doubt;                 /* Not known whether the flows changed. */
 
     /* Why the plan cannot go onto the bridge as it is, each with the remedy.
      */
@@ -119,7 +124,8 @@ bool push_diff_is_empty(const struct push_diff *);
  * node; 'time' and 'generation' of the order are its own to give.  If the
  * order has 'held' then it refuses when the bridge holds something else, or is
  * at another generation.  Where nothing can be kept, it says so in
- * 'diff->warnings' and goes on.
+ * 'diff->warnings' and goes on.  With 'confirm_ms' it refuses where it could
+ * not go back; and while an order waits to be confirmed, any other.
  *
  * push_plan() says what push_apply() would do. */
 const char *push_apply(const struct push_target *, const struct plan_record *,
@@ -144,5 +150,20 @@ const char *push_rollback(const struct push_target *, uint64_t to,
  * generation too. */
 const char *push_clear(const struct push_target *, struct arena *,
                        struct push_diff *);
+
+/* Keeps what waits to be confirmed, if anything does: else that is a
+ * refusal. */
+const char *push_confirm(const struct push_target *, struct arena *,
+                         struct push_diff *);
+
+/* Reads what the node keeps, and asks no switch. */
+void push_look(const struct push_target *, struct arena *,
+               struct push_diff *);
+
+/* Stores in '*missing' those of the interfaces 'wanted' that the bridge does
+ * not have. */
+const char *push_missing(const struct push_target *,
+                         const plan_names *wanted, struct arena *,
+                         plan_names *missing);
 
 #endif /* push/push.h */

@@ -95,9 +95,9 @@ check_file(int fd, size_t *size)
             : s.st_size > MAX_SIZE ? "is too large" : NULL);
 }
 
-/* Reads a file that can be trusted.  Returns NULL, or a reason. */
-static const char *
-read_file(struct arena *arena, const char *path, char **text, size_t *len)
+const char *
+state_read_file(struct arena *arena, const char *path, char **text,
+                size_t *len)
 {
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     const char *reason;
@@ -124,7 +124,8 @@ state_load(struct state *state, uint64_t generation,
     const char *path = record_path(state, generation);
     char *text = NULL;
     size_t len = 0;
-    const char *reason = read_file(state->arena, path, &text, &len);
+    const char *reason = state_read_file(state->arena, path, &text,
+                                         &len);
 
     if (!reason) {
         reason = plan_record_parse(text, len, state->arena, record);
@@ -156,12 +157,9 @@ is_ours(struct state *state)
 }
 
 void
-state_read(struct state *state, const char *root, const char *bridge,
+state_open(struct state *state, const char *root, const char *bridge,
            struct arena *arena)
 {
-    struct plan_record *record = arena_zalloc(arena, sizeof *record);
-    const char *reason = NULL;
-
     *state = (struct state) { .arena = arena, .bridge = bridge, .root = root };
     if (!root) {
         return;
@@ -172,13 +170,26 @@ state_read(struct state *state, const char *root, const char *bridge,
             arena, "%s is not trusted, and nothing is kept there: it is no "
             "folder of this user's, or others may write to it", state->dir);
         state->dir = NULL;
+    }
+}
+
+void
+state_read(struct state *state, const char *root, const char *bridge,
+           struct arena *arena)
+{
+    struct plan_record *record = arena_zalloc(arena, sizeof *record);
+    const char *reason;
+
+    state_open(state, root, bridge, arena);
+    if (!state->dir) {
         return;
     }
     list_kept(state);
-    if (state->kept.n) {
-        reason = state_load(state, state_last(state), record);
-        state->current = reason ? NULL : record;
+    if (!state->kept.n) {
+        return;
     }
+    reason = state_load(state, state_last(state), record);
+    state->current = reason ? NULL : record;
     if (reason) {
         *vec_push(arena, &state->warnings) = arena_printf(
             arena, "what is kept of generation %"PRIu64" is not trusted: %s",
@@ -186,11 +197,14 @@ state_read(struct state *state, const char *root, const char *bridge,
     }
 }
 
-static const char *
-make_folders(struct state *state)
+const char *
+state_make(struct state *state)
 {
     const char *const dirs[] = { state->root, state->dir };
 
+    if (!state->dir) {
+        return "there is no folder for it";
+    }
     for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
         if (mkdir(dirs[i], 0700) && errno != EEXIST) {
             return arena_printf(state->arena, "cannot make the folder %s: %s",
@@ -206,10 +220,7 @@ state_prepare(struct state *state, const struct plan_record *record)
     struct ds ds = DS_EMPTY_INITIALIZER;
     const char *reason;
 
-    if (!state->dir) {
-        return "there is no folder for it";
-    }
-    reason = make_folders(state);
+    reason = state_make(state);
     if (!reason) {
         plan_record_format(record, &ds);
         reason = file_prepare(state->arena,

@@ -38,7 +38,12 @@ struct state {
     plan_names warnings;        /* Why something is not trusted or kept. */
 };
 
-/* Reads what is kept in 'root', which may be NULL. */
+/* Looks where the plans are kept, in 'root', which may be NULL, but reads
+ * none. */
+void state_open(struct state *, const char *root, const char *bridge,
+                struct arena *);
+
+/* Reads what is kept, too. */
 void state_read(struct state *, const char *root, const char *bridge,
                 struct arena *);
 
@@ -49,6 +54,14 @@ uint64_t state_last(const struct state *);
  * be trusted. */
 const char *state_load(struct state *, uint64_t generation,
                        struct plan_record *);
+
+/* Reads a file, if only its owner can have written it.  Returns NULL, or a
+ * reason. */
+const char *state_read_file(struct arena *, const char *path, char **text,
+                            size_t *len);
+
+/* Makes the folder.  Returns NULL, or why it cannot. */
+const char *state_make(struct state *);
 
 /* Writes the record of a generation, so that there is room for it, and makes
  * it one that is kept, in place of the generation 'replaces', if that is not

@@ -137,6 +137,34 @@ print(json.dumps(json.load(open(sys.argv[1])), sort_keys=True))' "$intent" \
         "$switch_dir/saved"
 }
 
+# An interface that is not there yet.
+test_partial() {
+    local changed
+    changed=$(with 's/"pf0vf5"/"not-there"/')
+    partial() {
+        "$BULKHEAD" "$1" "$changed" --node $node --bridge br0 "${@:2}"
+    }
+    check 'a missing interface: 3, nothing changed' unchanged br0 \
+        says 'not-there' 3 partial apply
+    check 'a plan for it: 3' says 'not-there' 3 partial plan
+    check 'with --partial: what goes' \
+        says '  - endpoint batch/job1: flows 11 deleted' 0 \
+        partial plan --partial -o "$switch_dir/saved"
+    check 'apply of that plan says what is left out' \
+        says 'unbound, so they match nothing: batch/job1' 0 apply_saved
+    check 'apply --partial says it too' says \
+        'batch/job1 is left out: bridge br0 lacks its interface not-there' 0 \
+        partial apply --partial
+    check 'the bridge knows nothing of it' exits 1 \
+        grep 02:00:00:03:00:01 <(flows br0)
+    check 'status of the whole intent: 4' says 'not-there' 4 partial status
+    check 'all there: --partial leaves nothing out' exits 1 grep 'left out' \
+        <("$BULKHEAD" apply "$intent" --node $node --bridge br0 --partial 2>&1)
+    check 'status: 0' exits 0 bulkhead_on status br0
+    check 'a bridge that is not there: 3' says 'did you mean br0' 3 \
+        "$BULKHEAD" apply "$changed" --node $node --bridge br9 --partial
+}
+
 test_bad() {
     local size
     check 'a plan is saved' exits 0 save "$intent"
@@ -164,6 +192,7 @@ main() {
     test_words
     test_saved
     test_intent_moves
+    test_partial
     test_bad
     [ "$failures" = 0 ]
 }

@@ -32,7 +32,7 @@ format(const char *example)
     source = unit_example(u.arena, example);
     unit_compile_raw(&u, source->text, source->len, "gpu-node-1");
     record = (struct plan_record) {
-        .bridge = "br0", .generation = 7, .time = plan_record_now(u.arena),
+        .bridge = "br0", .generation = 7, .time = plan_record_time(u.arena, 0),
         .intent = plan_hash(u.arena, "x", 1), .partial = true, .held = plan_hash(u.arena, "y", 1), .plan = &u.plan,
     };
     *vec_push(u.arena, &record.files) = "/x/y.json";

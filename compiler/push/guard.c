@@ -1,0 +1,241 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "push/guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "daemon.h"
+#include "dirs.h"
+#include "lockfile.h"
+#include "openvswitch/poll-loop.h"
+#include "openvswitch/vlog.h"
+#include "push/push.h"
+#include "timeval.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(confirm);
+
+/* How often the watchdog looks whether somebody has decided, and how long it
+ * waits when it could not go back. */
+enum { LOOK_MS = 100, RETRY_MS = 1000 };
+
+#define FORM "bulkhead-unconfirmed 1 %"PRIu64" %"PRIu64" %s\n"
+
+static const char *
+guard_path(const struct state *state)
+{
+    return arena_printf(state->arena, "%s/unconfirmed", state->dir);
+}
+
+static char *
+pidfile_name(const char *bridge)
+{
+    return xasprintf("%s/bulkhead-confirm-%s.pid", ovs_rundir(), bridge);
+}
+
+static pid_t
+find_watchdog(const char *bridge)
+{
+    char *name = pidfile_name(bridge);
+    pid_t pid = read_pidfile(name);
+
+    free(name);
+    return MAX(0, pid);
+}
+
+static bool
+parse_guard(const char *text, struct arena *arena, struct guard *guard)
+{
+    char until[sizeof "9999-12-31T23:59:59Z"];
+
+    if (sscanf(text, "bulkhead-unconfirmed 1 %"SCNu64" %"SCNu64" %20[0-9TZ:-]",
+               &guard->generation, &guard->back, until) != 3) {
+        return false;
+    }
+    guard->until = arena_strdup(arena, until);
+    return (guard->generation
+            && !strcmp(text, arena_printf(arena, FORM, guard->generation,
+                                          guard->back, guard->until)));
+}
+
+void
+guard_read(struct state *state, struct guard *guard)
+{
+    const char *path, *reason;
+    char *text = NULL;
+    size_t len = 0;
+
+    *guard = (struct guard) { .generation = 0 };
+    if (!state->dir) {
+        return;
+    }
+    path = guard_path(state);
+    if (access(path, F_OK) && errno == ENOENT) {
+        return;
+    }
+    reason = state_read_file(state->arena, path, &text, &len);
+    if (reason || !parse_guard(text, state->arena, guard)) {
+        *guard = (struct guard) { .generation = state_last(state) + 1 };
+        *vec_push(state->arena, &state->warnings) = arena_printf(
+            state->arena, "%s: %s", path, reason ? reason : "is damaged");
+    }
+    guard->watchdog = find_watchdog(state->bridge);
+}
+
+bool
+guard_waits(struct state *state, const struct guard *guard)
+{
+    struct guard now;
+
+    guard_read(state, &now);
+    return (!state->dir || (now.generation && !now.until)
+            || (now.generation == guard->generation && now.back == guard->back
+                && !strcmp(now.until, guard->until)));
+}
+
+void
+guard_remove(struct state *state)
+{
+    if (state->dir) {
+        unlink(guard_path(state));
+    }
+}
+
+/* Waits until the other end of the pipe 'fd' is closed. */
+static void
+wait_for_push(int fd)
+{
+    char c;
+
+    while (read(fd, &c, 1) > 0 || errno == EINTR) {
+        errno = 0;
+    }
+    close(fd);
+}
+
+/* Has somebody decided? */
+static bool
+is_over(const struct push_target *target, const struct guard *guard)
+{
+    struct arena *arena = arena_create();
+    struct state state;
+    bool over;
+
+    state_open(&state, target->state, target->bridge, arena);
+    over = !guard_waits(&state, guard);
+    arena_destroy(arena);
+    return over;
+}
+
+static void
+watch(const struct push_target *target, const struct guard *guard,
+      const struct plan_record *back)
+{
+    long long int deadline = time_msec() + target->confirm_ms;
+
+    for (;;) {
+        const char *reason;
+
+        if (is_over(target, guard)) {
+            return;
+        }
+        if (time_msec() >= deadline) {
+            reason = guard_fire(target, guard, back);
+            if (!reason) {
+                return;
+            }
+            VLOG_ERR("cannot go back from generation %"PRIu64", which was "
+                     "not confirmed; trying again: %s", guard->generation,
+                     reason);
+            deadline = time_msec() + RETRY_MS;
+        }
+        poll_timer_wait_until(MIN(deadline, time_msec() + LOOK_MS));
+        poll_block();
+    }
+}
+
+/* The child: becomes a daemon, and never returns. */
+static void OVS_NO_RETURN
+run_watchdog(const struct push_target *target, const struct guard *guard,
+             const struct plan_record *back, int fd)
+{
+    char *name = pidfile_name(target->bridge);
+
+    lockfile_postfork();
+    vlog_set_levels(NULL, VLF_SYSLOG, VLL_WARN);
+    set_pidfile(name);
+    set_detach();
+    set_no_chdir();             /* Names may be relative. */
+    daemonize_start(false);
+    daemonize_complete();
+    free(name);
+
+    wait_for_push(fd);
+    watch(target, guard, back);
+    exit(0);
+}
+
+/* Forks the watchdog, and waits until it stands by itself. */
+static const char *
+start_watchdog(const struct push_target *target, struct state *state,
+               const struct guard *guard, const struct plan_record *back,
+               int *fdp)
+{
+    int status, fds[2];
+    pid_t pid;
+
+    if (pipe2(fds, O_CLOEXEC)) {
+        return arena_strdup(state->arena, ovs_strerror(errno));
+    }
+    fflush(NULL);
+    pid = fork();
+    if (!pid) {
+        close(fds[1]);
+        run_watchdog(target, guard, back, fds[0]);
+    }
+    close(fds[0]);
+    *fdp = fds[1];
+    if (pid < 0 || waitpid(pid, &status, 0) != pid
+        || !WIFEXITED(status) || WEXITSTATUS(status)) {
+        close(fds[1]);
+        return arena_printf(state->arena, "no process can be started that "
+                            "would go back in time; may files be written in "
+                            "%s?", ovs_rundir());
+    }
+    return NULL;
+}
+
+const char *
+guard_arm(const struct push_target *target, struct state *state,
+          struct guard *guard, const struct plan_record *back, int *fdp)
+{
+    const char *text, *reason;
+
+    guard->until = plan_record_time(state->arena,
+                                    time_wall() + target->confirm_ms / 1000);
+    text = arena_printf(state->arena, FORM, guard->generation, guard->back,
+                        guard->until);
+    reason = file_replace(state->arena, guard_path(state), text, strlen(text),
+                          0600);
+    if (!reason) {
+        reason = start_watchdog(target, state, guard, back, fdp);
+        if (reason) {
+            guard_remove(state);
+        }
+    }
+    return reason;
+}
