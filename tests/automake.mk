@@ -63,6 +63,7 @@ test_scripts = \
 	tests/hostile-test.py \
 	tests/house-test \
 	tests/system/apply-test.sh \
+	tests/system/faults-test.sh \
 	tests/system/fit-test.sh \
 	tests/system/fragments-test.sh \
 	tests/system/confirm-test.sh \
