@@ -60,6 +60,11 @@ bench-meters: tests/bench/meters
 	tests/bench/meters
 .PHONY: bench-meters
 
+bench-push: all
+	@BULKHEAD='$(abs_top_builddir)/bulkhead' OVS_PREFIX='$(OVS_PREFIX)' \
+	    srcdir='$(abs_srcdir)' $(srcdir)/tests/bench/push
+.PHONY: bench-push
+
 EXTRA_DIST += \
 	tests/bench/README.md \
 	tests/bench/bursts-dpdk \
@@ -68,6 +73,8 @@ EXTRA_DIST += \
 	tests/bench/make-intent.py \
 	tests/bench/meters-dpdk \
 	tests/bench/openflow13.py \
+	tests/bench/push \
+	tests/bench/push.py \
 	tests/bench/report.py \
 	tests/bench/sampling.py \
 	tests/bench/workload.py
