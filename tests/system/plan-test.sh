@@ -57,7 +57,11 @@ same_dry_run() {
 
 test_words() {
     check 'a limit' words '  ~ tenant inference: flows 1 changed
-  ~ bandwidth inference: 20Gbps, burst 525kbit -> 25Gbps, burst 525kbit' \
+  ~ endpoint inference/frontend0: flows 1 changed
+  ~ endpoint inference/model0: flows 1 changed
+  ~ bandwidth inference: 20Gbps, burst 525kbit -> 25Gbps, burst 525kbit
+  ~ bandwidth inference (receive): 20Gbps, burst 525kbit -> '$(
+        )'25Gbps, burst 525kbit' \
         "$(with 's/"limit": "20Gbps"/"limit": "25Gbps"/')"
     check 'limits of packets' words '  ~ endpoint batch/job0: flows 1 changed
   ~ endpoint batch/job1: flows 1 changed
@@ -78,9 +82,9 @@ test_words() {
         c["rule", "batch/no-ssh"]["change"] == "removed"
         and c["rule", "batch/no-ssh"]["flows"]["deleted"] == 1
         and c["bandwidth", "inference"]["after"] == "25Gbps, burst 525kbit"
-        and p["flows"] == {"added": 0, "changed": 1, "deleted": 1,
+        and p["flows"] == {"added": 0, "changed": 3, "deleted": 1,
                            "kept": p["flows"]["kept"]}
-        and p["generation"] == 1 and len(p["changes"]) == 3'
+        and p["generation"] == 1 and len(p["changes"]) == 6'
     # Names of what is not in the new intent come from what is kept.
     rm -r "$switch_dir/state"
     check 'without it they are cookies' words \
