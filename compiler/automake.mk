@@ -53,6 +53,7 @@ libbulkhead_a_SOURCES = \
 	compiler/intent/intent.h \
 	compiler/intent/join.c \
 	compiler/intent/print.c \
+	compiler/intent/rule.c \
 	compiler/intent/selector.c \
 	compiler/intent/units.c \
 	compiler/intent/units.h \

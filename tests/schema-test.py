@@ -74,6 +74,7 @@ NEEDS_RESOLVING = {
     "gateway-outside-subnet": ADDRESS,
     "guarantee-above-limit": UNIT,
     "guarantees-above-uplink": UNIT,
+    "guardrail-of-nobody": NAME,
     "interface-of-openflow": "those names have no case",
     "interface-of-uplink": ONCE,
     "interface-twice": ONCE,

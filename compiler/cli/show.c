@@ -62,6 +62,7 @@ static const char *
 kind_in_words(enum rule_kind kind)
 {
     switch (kind) {
+    case RULE_GUARDRAIL: return "guardrail";
     case RULE_DENY: return "deny rule";
     case RULE_ALLOW: return "rule";
     case RULE_PEERING: return "peering";
@@ -75,8 +76,8 @@ show_rule(const struct policy_rule *rule)
 {
     const char *name = rule->name;
 
-    /* "peering:NAME" and "TENANT/(default)" say their kind already. */
-    if (rule->kind == RULE_PEERING) {
+    /* "KIND:NAME" and "TENANT/(default)" say their kind already. */
+    if (rule_kind_is_operators(rule->kind)) {
         name = strchr(name, ':') + 1;
     }
     printf("%s '%.*s'", kind_in_words(rule->kind),

@@ -142,6 +142,13 @@ void decode_microburst(struct decoder *, const struct value *v,
 void decode_limits(struct decoder *, const struct value *v,
                    struct intent_tenant *);
 
+void decode_rule(struct decoder *, const struct value *v,
+                 struct intent_rule *);
+void decode_peering(struct decoder *, const struct value *v,
+                    struct intent_rule *);
+void decode_guardrail(struct decoder *, const struct value *v,
+                      struct intent_rule *);
+
 /* The error "'text' is not ...: reason". */
 void decode_error(struct decoder *, const struct value *v, const char *cause,
                   const char *remedy);

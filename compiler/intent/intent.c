@@ -127,44 +127,6 @@ decode_endpoint(struct decoder *d, const struct value *v,
 }
 
 static void
-decode_rule(struct decoder *d, const struct value *v,
-            struct intent_rule *rule)
-{
-    static const struct member members[] = {
-        { "name", true }, { "action", false }, { "from", true },
-        { "to", true }, { "service", false }, { "class", false },
-        { NULL, false },
-    };
-
-    if (decode_object(d, v, "a rule", members)) {
-        rule->name = decode_name(d, v, "name");
-        rule->deny = decode_choice(d, v, "action", "allow", "deny");
-        decode_selector(d, value_member(v, "from"), false, &rule->from);
-        decode_selector(d, value_member(v, "to"), false, &rule->to);
-        rule->service = decode_text(d, v, "service");
-        rule->class = decode_text(d, v, "class");
-    }
-}
-
-static void
-decode_peering(struct decoder *d, const struct value *v,
-               struct intent_rule *peering)
-{
-    static const struct member members[] = {
-        { "from", true }, { "to", true }, { "service", true },
-        { "class", false }, { NULL, false },
-    };
-
-    peering->name = decode_key(v);
-    if (decode_object(d, v, "a peering", members)) {
-        decode_selector(d, value_member(v, "from"), true, &peering->from);
-        decode_selector(d, value_member(v, "to"), true, &peering->to);
-        peering->service = decode_text(d, v, "service");
-        peering->class = decode_text(d, v, "class");
-    }
-}
-
-static void
 decode_tenant(struct decoder *d, const struct value *v,
               struct intent_tenant *tenant)
 {
@@ -202,7 +164,8 @@ decode_intent(struct decoder *d, const struct value *v, struct intent *intent)
     static const struct member members[] = {
         { "version", true }, { "fabric", false }, { "classes", false },
         { "services", false }, { "tenants", false }, { "peerings", false },
-        { "externals", false }, { "bindings", false }, { NULL, false },
+        { "guardrails", false }, { "externals", false },
+        { "bindings", false }, { NULL, false },
     };
 
     if (!decode_object(d, v, "an intent", members)) {
@@ -220,6 +183,8 @@ decode_intent(struct decoder *d, const struct value *v, struct intent *intent)
                 "a map of tenants", decode_tenant, &intent->tenants);
     DECODE_EACH(d, value_member(v, "peerings"), decode_map,
                 "a map of peerings", decode_peering, &intent->peerings);
+    DECODE_EACH(d, value_member(v, "guardrails"), decode_map,
+                "a map of guardrails", decode_guardrail, &intent->guardrails);
     DECODE_EACH(d, value_member(v, "externals"), decode_map,
                 "a map of externals", decode_external, &intent->externals);
     decode_bindings(d, value_member(v, "bindings"), intent);

@@ -197,6 +197,7 @@ struct intent {
     VEC(struct intent_service) services;
     VEC(struct intent_tenant) tenants;
     VEC(struct intent_rule) peerings;
+    VEC(struct intent_rule) guardrails;
     VEC(struct intent_external) externals;
     VEC(struct intent_endpoint) bindings;   /* Called "TENANT/ENDPOINT"; each
                                              * is joined to its endpoint. */

@@ -53,6 +53,7 @@ check_twice(struct decoder *d, const struct intent *intent)
     CHECK_TWICE(d, &intent->services, "service");
     CHECK_TWICE(d, &intent->tenants, "tenant");
     CHECK_TWICE(d, &intent->peerings, "peering");
+    CHECK_TWICE(d, &intent->guardrails, "guardrail");
     CHECK_TWICE(d, &intent->externals, "external");
     CHECK_TWICE(d, &intent->bindings, "the binding of");
 }

@@ -277,11 +277,13 @@ add_rule(struct builder *b, const struct policy_rule *policy)
         rule->kind = policy->kind;
         rule->from.endpoints = from;
         rule->to.endpoints = to;
+        rule->from_every = policy->from_every;
+        rule->to_every = policy->to_every;
         rule->service = get_service(b, policy->service);
         rule->class = get_class(b, policy->class);
-        /* A peering and a default are named by a key. */
-        rule->place = ir_place_of(b->arena, policy->at, policy->kind == RULE_PEERING
-                            || policy->kind == RULE_DEFAULT);
+        rule->place = ir_place_of(b->arena, policy->at,
+                                  rule_kind_is_operators(policy->kind)
+                                  || policy->kind == RULE_DEFAULT);
         *vec_push(b->arena, &b->prog->rules) = rule;
     }
 }

@@ -191,11 +191,13 @@ struct ir_side {
 };
 
 struct ir_rule {
-    const char *name;           /* "TENANT/RULE" or "peering:NAME". */
+    const char *name;           /* As that of a policy_rule. */
     struct ir_place place;
     uint64_t id;                /* 48 bits; see sema/ident.h. */
     enum rule_kind kind;
     struct ir_side from, to;
+    bool from_every, to_every;  /* Of a guardrail: every endpoint of the
+                                 * program, as of any other node's. */
     const struct ir_service *service;   /* NULL: any. */
     const struct ir_class *class;       /* NULL: best-effort. */
 };

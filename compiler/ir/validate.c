@@ -283,6 +283,15 @@ is_own(const struct ir_rule *rule, const struct ir_side *side)
                    == endpoints->v[0]->tenant));
 }
 
+/* Is 'every' right about the side? */
+static bool
+is_every(const struct ir_validator *v, const struct ir_rule *rule, bool every,
+         const struct ir_side *side)
+{
+    return (!every || (rule->kind == RULE_GUARDRAIL
+                       && side->endpoints.n == v->prog->endpoints.n));
+}
+
 /* What a tenant allows is its own, and of what it denies one side. */
 static void
 check_rule(struct ir_validator *v, const struct ir_rule *rule)
@@ -295,10 +304,14 @@ check_rule(struct ir_validator *v, const struct ir_rule *rule)
     } else if (!rule->from.endpoints.n && !rule->to.endpoints.n) {
         ir_invalid(v, "it has no endpoints");
     }
-    if (rule->kind == RULE_DENY && rule->class) {
+    if (rule_kind_denies(rule->kind) && rule->class) {
         ir_invalid(v, "it denies, and has a class");
     }
-    if (rule->kind != RULE_PEERING
+    if (!is_every(v, rule, rule->from_every, &rule->from)
+        || !is_every(v, rule, rule->to_every, &rule->to)) {
+        ir_invalid(v, "only a guardrail has a side that is everybody");
+    }
+    if (!rule_kind_is_operators(rule->kind)
         && !(rule->kind == RULE_DENY ? from || to : from && to)) {
         ir_invalid(v, "it is not a peering, and has endpoints of several "
                    "tenants");

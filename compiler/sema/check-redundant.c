@@ -180,13 +180,16 @@ speaks(const struct policy_rule *rule, const struct point *point,
 }
 
 /* Where 'other' speaks of what the rule speaks of, has it the last word, or
- * the same? */
+ * the same?  A guardrail stays when tenants change their minds. */
 static bool
 may_settle(const struct policy_rule *other, const struct policy_rule *rule)
 {
-    return (other != rule
-            && (other->kind == RULE_DENY
-                || (rule->kind != RULE_DENY && other->class == rule->class)));
+    if (other == rule || other->kind == RULE_GUARDRAIL
+        || rule->kind == RULE_GUARDRAIL) {
+        return other != rule && other->kind == RULE_GUARDRAIL;
+    }
+    return (other->kind == RULE_DENY
+            || (rule->kind != RULE_DENY && other->class == rule->class));
 }
 
 /* Finds one of the others that settles this, and puts it first: it may well
@@ -302,7 +305,7 @@ verb_of(const rule_vec *found)
     size_t n_deny = 0;
 
     for (size_t i = 0; i < found->n; i++) {
-        n_deny += found->v[i]->kind == RULE_DENY;
+        n_deny += rule_kind_denies(found->v[i]->kind);
     }
     return (n_deny == found->n ? "deny" : n_deny ? "decide about" : "allow");
 }

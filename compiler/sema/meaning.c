@@ -221,10 +221,10 @@ judge_route_and_policy(const struct policy *policy,
     m.rule = find_rule(policy, q, m.to);
     if (!m.rule) {
         m.reason = REASON_DEFAULT;
-    } else if (m.rule->kind != RULE_DENY && !is_agreed(policy, q, m.to)) {
+    } else if (!rule_kind_denies(m.rule->kind) && !is_agreed(policy, q, m.to)) {
         m.rule = NULL;
         m.reason = REASON_CT_INVALID;
-    } else if (m.rule->kind != RULE_DENY) {
+    } else if (!rule_kind_denies(m.rule->kind)) {
         const struct policy_class *class = m.rule->class;
 
         m.allow = true;
@@ -257,7 +257,7 @@ add_copy(const struct policy *policy, const struct meaning_question *q,
 {
     const struct policy_rule *rule = find_rule(policy, q, to);
 
-    if (rule && rule->kind != RULE_DENY) {
+    if (rule && !rule_kind_denies(rule->kind)) {
         m->copies[m->n_copies++] = (struct meaning_copy) {
             to, rule, rule->class ? rule->class->dscp : 0,
             rule->class ? rule->class->queue : 0,

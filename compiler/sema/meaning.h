@@ -48,7 +48,7 @@
  *     Else "unreachable", or "ttl" if its TTL ends at the gateway.  From a
  *     tunnel: an endpoint on this node only, and no gateway.
  *  8. Which rule speaks about sender, receiver, service and direction?  A
- *     deny rule; else an allow rule or a peering; else the tenant's
+ *     guardrail; else a deny rule, of either tenant; else an allow rule or a peering; else the tenant's
  *     "default": "allow"; else "default".
  *
  *  9. Is it allowed from one tenant to another, both here?  Each has a zone of

@@ -242,23 +242,40 @@ add_rule(struct resolver *r, enum rule_kind kind,
     struct policy_rule *rule = arena_zalloc(r->arena, sizeof *rule);
 
     rule->kind = kind;
-    rule->name = (kind == RULE_PEERING
-                  ? arena_printf(r->arena, "peering:%s", name)
+    rule->name = (rule_kind_is_operators(kind)
+                  ? arena_printf(r->arena, "%s:%s", rule_kind_name(kind), name)
                   : arena_printf(r->arena, "%s/%s", tenant->name, name));
-    rule->id = ident(kind == RULE_PEERING ? "peering" : "rule",
-                     rule->name, 48);
+    rule->id = ident(rule_kind_is_operators(kind) ? rule_kind_name(kind)
+                     : "rule", rule->name, 48);
     rule->at = at;
     rule->tenant = tenant;
     *vec_push(r->arena, &r->policy->rules) = rule;
     return rule;
 }
 
+/* Does the side select every endpoint of every tenant, whatever those are? */
+static bool
+selects_every(const selector_vec *side)
+{
+    for (size_t i = 0; i < side->n; i++) {
+        const struct intent_selector *s = &side->v[i];
+
+        if (!strcmp(s->tenant.s, POLICY_EVERY_TENANT) && !s->networks.n
+            && !s->endpoints.n && !s->labels.n && !s->cidrs.n
+            && !s->except.n) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* 'tenant' is NULL for what is the operator's. */
 static void
 add_intent_rule(struct resolver *r, const struct intent_rule *intent,
                 const struct policy_tenant *tenant)
 {
-    enum rule_kind kind = (!tenant ? RULE_PEERING
-                           : intent->deny ? RULE_DENY : RULE_ALLOW);
+    enum rule_kind kind = (intent->deny ? tenant ? RULE_DENY : RULE_GUARDRAIL
+                           : tenant ? RULE_ALLOW : RULE_PEERING);
     struct policy_rule *rule = add_rule(r, kind, tenant, intent->name.s,
                                         intent->name.at);
 
@@ -269,6 +286,10 @@ add_intent_rule(struct resolver *r, const struct intent_rule *intent,
                     &rule->from_tenants);
     expand_selector(r, &intent->to, tenant, &rule->to, &rule->to_ranges,
                     &rule->to_tenants);
+    if (kind == RULE_GUARDRAIL) {
+        rule->from_every = selects_every(&intent->from);
+        rule->to_every = selects_every(&intent->to);
+    }
     rule->service = RESOLVE(r, &r->policy->services, intent->service,
                             "service");
     if (intent->deny && intent->class.s) {
@@ -333,6 +354,9 @@ resolve_all(struct resolver *r, const struct intent *intent)
     }
     for (size_t i = 0; i < intent->peerings.n; i++) {
         add_intent_rule(r, &intent->peerings.v[i], NULL);
+    }
+    for (size_t i = 0; i < intent->guardrails.n; i++) {
+        add_intent_rule(r, &intent->guardrails.v[i], NULL);
     }
     SORT_BY_NAME(&policy->rules, rule);
     for (size_t i = 0; i < policy->externals.n; i++) {

@@ -109,12 +109,14 @@ VEC_TYPEDEF(range_vec, struct policy_range);
 struct policy_rule {
     uint64_t id;                /* 48 bits; see sema/ident.h. */
     enum rule_kind kind;
-    const char *name;           /* "TENANT/RULE" or "peering:NAME". */
+    const char *name;           /* "TENANT/RULE", "peering:NAME" or
+                                 * "guardrail:NAME". */
     const struct value *at;
     const struct policy_tenant *tenant;     /* Whose; NULL: the operator's. */
     endpoint_vec from, to;      /* Sorted by index, no endpoint twice. */
     range_vec from_ranges, to_ranges;   /* Of externals; none in a peering. */
     tenant_vec from_tenants, to_tenants;    /* That a peering's sides name. */
+    bool from_every, to_every;  /* Of a guardrail: every endpoint. */
     const struct policy_service *service;   /* NULL: any. */
     const struct policy_class *class;       /* NULL: POLICY_BEST_EFFORT. */
 };

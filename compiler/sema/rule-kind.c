@@ -19,3 +19,15 @@ rule_kind_name(enum rule_kind kind)
 
     return names[kind];
 }
+
+bool
+rule_kind_denies(enum rule_kind kind)
+{
+    return kind == RULE_GUARDRAIL || kind == RULE_DENY;
+}
+
+bool
+rule_kind_is_operators(enum rule_kind kind)
+{
+    return kind == RULE_GUARDRAIL || kind == RULE_PEERING;
+}

@@ -7,6 +7,8 @@
 #ifndef SEMA_RULE_KIND_H
 #define SEMA_RULE_KIND_H 1
 
+#include <stdbool.h>
+
 /* What a rule does, and how strong it is; rule-kinds.def lists them. */
 
 enum rule_kind {
@@ -16,5 +18,10 @@ enum rule_kind {
 };
 
 const char *rule_kind_name(enum rule_kind);
+
+bool rule_kind_denies(enum rule_kind);
+
+/* Is it the operator's, named by a key of the intent, and "KIND:NAME"? */
+bool rule_kind_is_operators(enum rule_kind);
 
 #endif /* sema/rule-kind.h */

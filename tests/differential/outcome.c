@@ -279,15 +279,18 @@ is_denying(const struct comparison *c, const struct policy_endpoint *to,
            uint64_t cookie)
 {
     uint64_t reason = to == c->m->from ? REASON_PIPELINE : REASON_DEFAULT;
+    const struct policy_rule *best = NULL;
 
     for (size_t i = 0; i < c->compiled->policy->rules.n; i++) {
         const struct policy_rule *rule = c->compiled->policy->rules.v[i];
 
-        if (rule->kind == RULE_DENY && rule_speaks(c, rule, to)) {
-            return is_deciding_rule(c, rule, to, cookie);
+        if (rule_kind_denies(rule->kind) && (!best || rule->kind < best->kind)
+            && rule_speaks(c, rule, to)) {
+            best = rule;
         }
     }
-    return cookie == (COOKIE_MARK | reason);
+    return (best ? is_deciding_rule(c, best, to, cookie)
+            : cookie == (COOKIE_MARK | reason));
 }
 
 /* The copies of a multicast packet that are dropped: one for each endpoint of

@@ -85,7 +85,7 @@ find_rule(const struct compiled *c, const char *name)
 static bool
 is_consented(const struct world *w, const struct world_rule *rule)
 {
-    for (int i = 0; rule->tenant < 0 && i < rule->from.n; i++) {
+    for (int i = 0; rule->tenant == PEERING && i < rule->from.n; i++) {
         for (int j = 0; j < rule->to.n; j++) {
             int from = rule->from.choices[i].in.tenant;
             int to = rule->to.choices[j].in.tenant;
@@ -140,13 +140,16 @@ check_rule(const struct check *check, int number)
     const struct world *w = check->w;
     const struct world_rule *rule = &w->rules[number];
     const char *name = (rule->tenant < 0
-                        ? arena_printf(check->c->arena, "peering:r%d", number)
+                        ? arena_printf(check->c->arena, "%s:r%d",
+                                       rule->deny ? "guardrail" : "peering",
+                                       number)
                         : arena_printf(check->c->arena, "t%d/r%d",
                                        rule->tenant, number));
     const struct policy_rule *policy = find_rule(check->c, name);
     const char *wrong
         = (!policy ? "is not there"
-           : policy->kind != (rule->tenant < 0 ? RULE_PEERING
+           : policy->kind != (rule->tenant == PEERING ? RULE_PEERING
+                              : rule->tenant == GUARDRAIL ? RULE_GUARDRAIL
                               : rule->deny ? RULE_DENY : RULE_ALLOW)
            ? "is of another kind"
            : !is_set(&policy->from,

@@ -204,7 +204,7 @@ near(const struct world *w, unsigned int users)
     for (int i = 0; i < w->n_rules; i++) {
         const struct world_rule *rule = &w->rules[i];
 
-        if (rule->tenant < 0 && !rule->left_out) {
+        if (rule->tenant == PEERING && !rule->left_out) {
             unsigned int from = tenants_of(&rule->from);
             unsigned int to = tenants_of(&rule->to);
 

@@ -76,11 +76,15 @@ world_init_selector(struct world *w, struct rng *rng, int own, bool named,
 {
     s->n = rng_chance(rng, 80) ? 1 : MAX_CHOICES;
     for (int i = 0; i < s->n; i++) {
-        int tenant = named ? (int) rng_below(rng, w->n_tenants) : own;
+        bool every = named && own != PEERING && rng_chance(rng, 50);
+        int tenant = (every ? EVERY_TENANT
+                      : named ? (int) rng_below(rng, w->n_tenants) : own);
 
+        if (!every || rng_chance(rng, 40)) {
+            init_choice(w, rng, tenant, &s->choices[i].in);
+            s->choices[i].has_except = rng_chance(rng, 15);
+        }
         s->choices[i].in.tenant = named ? tenant : -1;
-        init_choice(w, rng, tenant, &s->choices[i].in);
-        s->choices[i].has_except = rng_chance(rng, 15);
         s->choices[i].except.tenant = -1;
         init_choice(w, rng, tenant, &s->choices[i].except);
         s->choices[i].external = s->choices[i].range = -1;

@@ -181,7 +181,7 @@ put_rule(struct ds *ds, const struct world_rule *rule)
 {
     world_put_selector(ds, "from", &rule->from);
     world_put_selector(ds, "to", &rule->to);
-    if (rule->deny) {
+    if (rule->deny && rule->tenant >= 0) {
         ds_put_cstr(ds, ", \"action\": \"deny\"");
     }
     if (rule->service >= 0) {
@@ -273,12 +273,13 @@ put_tenant(struct ds *ds, const struct world *w, int i)
     ds_put_cstr(ds, "]}");
 }
 
+/* Those that are PEERINGs, or GUARDRAILs. */
 static void
-put_peerings(struct ds *ds, const struct world *w)
+put_named(struct ds *ds, const struct world *w, const char *key, int kind)
 {
-    ds_put_cstr(ds, "},\n \"peerings\": {");
+    ds_put_format(ds, ",\n \"%s\": {", key);
     for (int i = 0; i < w->n_rules; i++) {
-        if (w->rules[i].tenant < 0 && !w->rules[i].left_out) {
+        if (w->rules[i].tenant == kind && !w->rules[i].left_out) {
             world_put_comma(ds);
             ds_put_format(ds, "\n  \"r%d\": {\"description\": \"\"", i);
             put_rule(ds, &w->rules[i]);
@@ -352,7 +353,9 @@ world_text(const struct world *w, struct arena *arena)
             put_tenant(&ds, w, i);
         }
     }
-    put_peerings(&ds, w);
+    ds_put_char(&ds, '}');
+    put_named(&ds, w, "peerings", PEERING);
+    put_named(&ds, w, "guardrails", GUARDRAIL);
     put_bindings(&ds, w);
     world_put_externals(&ds, w);
     ds_put_cstr(&ds, "}\n");

@@ -181,7 +181,7 @@ init_sides(struct world *w, struct rng *rng, int number)
                         &rule->from);
     world_init_selector(w, rng, rule->tenant,
                         rule->tenant < 0 || foreign == 1, &rule->to);
-    if (foreign >= 0 && peering->tenant < 0) {
+    if (rule->tenant >= 0 && foreign >= 0 && peering->tenant == PEERING) {
         rule->from = rule->to = (struct world_selector) { .n = 1 };
         rule->from.choices[0].in.tenant = rule->to.choices[0].in.tenant = -1;
         rule->from.choices[0].external = rule->to.choices[0].external = -1;
@@ -206,9 +206,11 @@ init_rules(struct world *w, struct rng *rng)
     for (int i = 0; i < n; i++) {
         struct world_rule *rule = &w->rules[i];
 
-        rule->tenant = (rng_chance(rng, 30) ? -1
+        rule->tenant = (rng_chance(rng, 10) ? GUARDRAIL
+                        : rng_chance(rng, 30) ? PEERING
                         : (int) rng_below(rng, w->n_tenants));
-        rule->deny = rule->tenant >= 0 && rng_chance(rng, 25);
+        rule->deny = (rule->tenant == GUARDRAIL
+                      || (rule->tenant >= 0 && rng_chance(rng, 25)));
         rule->service = (int) rng_below(rng, N_BUILTIN_LINES
                                         + MAX_SERVICES + 2) - 2;
         rule->service = MAX(rule->service, -1);

@@ -113,9 +113,11 @@ struct world_selector {
     } choices[MAX_CHOICES];
 };
 
+enum { PEERING = -1, GUARDRAIL = -2 };
+
 struct world_rule {
     bool left_out, deny;
-    int tenant;                 /* -1: a peering. */
+    int tenant;                 /* Or PEERING, or GUARDRAIL. */
     int service, class;         /* -1: none. */
     struct world_selector from, to;
 };

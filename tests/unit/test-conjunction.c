@@ -373,6 +373,37 @@ START_TEST(test_self_pairs)
 }
 END_TEST
 
+/* The flows of a guardrail to everybody look like the members of another's
+ * conjunction: both must be there. */
+START_TEST(test_everybody)
+{
+    struct unit u;
+
+    unit_init(&u);
+    unit_compile(&u, INTENT(
+        TENANT("a", 1, "") ", " TENANT("b", 2, ""),
+        ", 'services': {'many': {'protocol': 'tcp', 'ports': [1, 5, 11]}}"
+        ", 'guardrails': {"
+        "'every': {'from': {'tenant': 'a'}, 'to': {'tenant': '*'},"
+        "          'service': 'many'},"
+        "'some': {'from': {'tenant': '*', 'network': 'net'},"
+        "         'to': {'tenant': '*', 'endpoint': 'x'},"
+        "         'service': 'many'}}"), "n1");
+    ck_assert_msg(!u.plan.conflict, "%s", u.plan.conflict);
+    for (int i = 0; i < 2; i++) {
+        const char *const names[] = { "guardrail:every", "guardrail:some" };
+        uint64_t cookie = COOKIE_MARK | unit_rule(&u, names[i])->id;
+        size_t n = 0;
+
+        for (size_t j = 0; j < u.plan.flows.n; j++) {
+            n += u.plan.flows.v[j].cookie == cookie;
+        }
+        ck_assert_uint_eq(n, i ? 1 : 3);
+    }
+    unit_destroy(&u);
+}
+END_TEST
+
 START_TEST(test_self)
 {
     struct table table;
@@ -409,5 +440,6 @@ conjunction_suite(void)
     tcase_add_test(tc, test_room);
     tcase_add_test(tc, test_self_pairs);
     tcase_add_test(tc, test_self);
+    tcase_add_test(tc, test_everybody);
     return suite;
 }

@@ -407,6 +407,10 @@ START_TEST(test_bad_programs)
             "it is not a peering");
     refused("rule a/r kind deny id 0x3001 from b/x to b/x at 70:/t",
             "it is not a peering");
+    refused("rule a/r kind deny id 0x3001 from a/x,a/y to b/x to-every "
+            "at 70:/t", "only a guardrail has a side that is everybody");
+    refused("rule a/r kind guardrail id 0x3001 from a/x,a/y to b/x to-every "
+            "at 70:/t", "only a guardrail has a side that is everybody");
     refused("rule b/s kind allow id 0x3001 from b/x to b/x at 70:/t",
             "id 0x3001 is there twice");
     refused("rule b/s kind deny id 0x3002 from b/x to b/x class gold "

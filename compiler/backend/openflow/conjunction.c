@@ -54,11 +54,18 @@ n_plain(const struct product *product)
     return product->from.n * product->to.n * product->services.n;
 }
 
+static bool
+is_every(const side_match_vec *side)
+{
+    return side->n && !side->v[0].match[0];
+}
+
 /* Could a conjunction be the cheaper?  It takes one flow and shares. */
 static bool
 is_candidate(const struct product *product)
 {
-    return n_plain(product) > 2;
+    return (n_plain(product) > 2 && !is_every(&product->from)
+            && !is_every(&product->to));
 }
 
 static uint32_t
@@ -139,7 +146,8 @@ emit_pair(struct emitter *e, const struct product *p, const char *from,
 {
     for (size_t i = 0; i < p->services.n; i++) {
         emit_flow(e, TABLE_POLICY, p->priority, p->rule->id,
-                  FORMAT(e, "%s,%s,%s", from, to, p->services.v[i]),
+                  FORMAT(e, "%s%s%s%s%s", from, from[0] ? "," : "", to,
+                         to[0] ? "," : "", p->services.v[i]),
                   p->actions);
     }
 }

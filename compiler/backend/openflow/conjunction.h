@@ -17,6 +17,9 @@
  * conjunctions.  A product that takes no more flows multiplied out stays
  * plain.
  *
+ * A product with a side that is everybody stays plain too, and has a priority
+ * without conjunctions: its flows could be another one's members.
+ *
  * Where products of one priority overlap, the switch chooses one of them:
  * they must do the same.  Plain flows are preferred to conjunctions. */
 
@@ -24,8 +27,8 @@
 
 enum { N_DIMENSIONS = 3 };
 
-/* A match on one side, and the endpoint that it holds if that is only one;
- * else 0. */
+/* A match on one side, "" if that is everybody, and the endpoint that it holds
+ * if that is only one; else 0. */
 struct side_match {
     const char *match;
     uint32_t only;

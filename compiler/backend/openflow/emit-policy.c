@@ -25,10 +25,14 @@ struct side_fields {
 static const struct side_fields from_fields = { REG_FROM_TENANT, REG_FROM };
 static const struct side_fields to_fields = { REG_TO_TENANT, REG_TO };
 
+/* Flows with a side that is everybody would look like members of others'
+ * conjunctions, were their priority the same. */
 static enum of_priority
-rule_priority(enum rule_kind kind)
+rule_priority(const struct ir_rule *rule)
 {
-    switch (kind) {
+    switch (rule->kind) {
+    case RULE_GUARDRAIL: return (rule->from_every || rule->to_every
+                                 ? PRIORITY_EVERYBODY : PRIORITY_FORBIDDEN);
     case RULE_DENY: return PRIORITY_DENY;
     case RULE_ALLOW: return PRIORITY_ALLOW;
     case RULE_PEERING: return PRIORITY_ALLOW;
@@ -40,7 +44,7 @@ rule_priority(enum rule_kind kind)
 static const char *
 rule_actions(struct emitter *e, const struct ir_rule *rule)
 {
-    if (rule->kind == RULE_DENY) {
+    if (rule_kind_denies(rule->kind)) {
         return "drop";
     } else if (!rule->class) {
         return FORMAT(e, "goto_table:%d", TABLE_COMMIT);
@@ -78,14 +82,24 @@ match_parts(struct emitter *e, const struct ir_side *side,
     }
 }
 
+/* A side of a rule, and whether it is everybody. */
+struct rule_side {
+    const struct ir_side *side;
+    bool every;
+};
+
 static side_match_vec
-match_side(struct emitter *e, const struct ir_side *side,
+match_side(struct emitter *e, struct rule_side which,
            const struct side_fields *fields)
 {
+    const struct ir_side *side = which.side;
     side_match_vec out = VEC_INIT;
 
+    if (which.every) {
+        vec_push(e->arena, &out)->match = "";
+        return out;
+    }
     match_parts(e, side, fields, &out);
-
     for (size_t i = 0; i < side->tenants.n; i++) {
         *vec_push(e->arena, &out) = (struct side_match) {
             FORMAT(e, "%s=%#"PRIx32, fields->tenant,
@@ -140,18 +154,18 @@ match_tenant_services(struct emitter *e, const struct ir_side *from,
 
 static void
 add_product(struct emitter *e, const struct ir_rule *rule, const char *part,
-            const struct ir_side *from, const struct ir_side *to,
+            struct rule_side from, struct rule_side to,
             match_vec services, product_vec *products)
 {
     *vec_push(e->arena, products) = (struct product) {
         .name = FORMAT(e, "%s %s", rule->name, part),
-        .priority = rule_priority(rule->kind),
+        .priority = rule_priority(rule),
         .rule = rule,
         .actions = rule_actions(e, rule),
         .from = match_side(e, from, &from_fields),
         .to = match_side(e, to, &to_fields),
         .services = services,
-        .tenant_services = match_tenant_services(e, from, &services),
+        .tenant_services = match_tenant_services(e, from.side, &services),
     };
 }
 
@@ -159,21 +173,28 @@ static void
 add_rule(struct emitter *e, const struct ir_rule *rule, product_vec *products)
 {
     const struct ir_service *service = rule->service;
+    struct ir_side from_endpoints = rule->from, to_endpoints = rule->to;
+    /* An external is nobody's endpoint: where there are some, everybody must
+     * be named. */
+    bool named = e->prog->externals.n > 0;
+    struct rule_side from = { &rule->from, rule->from_every && !named };
+    struct rule_side to = { &rule->to, rule->to_every && !named };
 
     if (!service || !service->symmetric) {
-        add_product(e, rule, "tracked", &rule->from, &rule->to,
-                    match_tracked(e, service), products);
+        add_product(e, rule, "tracked", from, to, match_tracked(e, service),
+                    products);
     }
 
     match_vec services = match_stateless(e, service);
-    struct ir_side from = rule->from, to = rule->to;
 
     /* What is not tracked passes to and from no external. */
-    from.parts.n = to.parts.n = 0;
-    if (services.n && from.endpoints.n && to.endpoints.n) {
-        add_product(e, rule, "stateless", &from, &to, services, products);
-        add_product(e, rule, "stateless, back", &to, &from, services,
-                    products);
+    from_endpoints.parts.n = to_endpoints.parts.n = 0;
+    from.side = &from_endpoints;
+    to.side = &to_endpoints;
+    if (services.n && from_endpoints.endpoints.n
+        && to_endpoints.endpoints.n) {
+        add_product(e, rule, "stateless", from, to, services, products);
+        add_product(e, rule, "stateless, back", to, from, services, products);
     }
 }
 

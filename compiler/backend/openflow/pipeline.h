@@ -113,6 +113,7 @@ enum of_priority {
     PRIORITY_ALLOW = 200,
     PRIORITY_DENY = 300,
     PRIORITY_FORBIDDEN = 400,   /* Never, whoever sends it. */
+    PRIORITY_EVERYBODY = 450,   /* A guardrail from or to everybody. */
     PRIORITY_NEIGHBOR = 500,    /* ND that is all right. */
     PRIORITY_DHCP = 600,        /* DHCP that is all right. */
 };

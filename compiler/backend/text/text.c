@@ -72,11 +72,16 @@ put_parts(struct ds *ds, const struct ir_side *side)
 /* "all endpoints", or their names.  In a section of the tenant 'within' its
  * name goes without saying; NULL for other sections. */
 static void
-put_side(struct ds *ds, const struct ir_side *side,
+put_side(struct ds *ds, const struct ir_side *side, bool every,
          const struct ir_tenant *within)
 {
     const struct ir_tenant *named = NULL;
     bool first = true;
+
+    if (every) {
+        ds_put_cstr(ds, "everybody");
+        return;
+    }
 
     for (size_t i = 0; i < side->endpoints.n; i++) {
         const struct ir_endpoint *e = side->endpoints.v[i];
@@ -138,24 +143,24 @@ static void
 put_rule(struct ds *ds, const struct ir_rule *rule,
          const struct ir_tenant *tenant)
 {
-    bool peering = rule->kind == RULE_PEERING;
+    bool operators = rule_kind_is_operators(rule->kind);
 
-    ds_put_format(ds, "  %-10s", rule->kind == RULE_DENY ? "deny"
-                  : peering ? "peering" : "allow");
+    ds_put_format(ds, "  %-10s", operators ? rule_kind_name(rule->kind)
+                  : rule->kind == RULE_DENY ? "deny" : "allow");
     if (rule->kind != RULE_DEFAULT) {
-        ds_put_format(ds, "%s: ", (peering ? strchr(rule->name, ':') + 1
+        ds_put_format(ds, "%s: ", (operators ? strchr(rule->name, ':') + 1
                                    : short_name(rule->name)));
     }
-    put_side(ds, &rule->from, tenant);
+    put_side(ds, &rule->from, rule->from_every, tenant);
     ds_put_cstr(ds, " -> ");
-    put_side(ds, &rule->to, tenant);
+    put_side(ds, &rule->to, rule->to_every, tenant);
     ds_put_cstr(ds, ", ");
     put_service(ds, rule->service);
     if (rule->class) {
         ds_put_format(ds, ", class %s (DSCP %"PRIu8", queue %"PRIu16")",
                       rule->class->name, rule->class->dscp,
                       rule->class->queue);
-    } else if (rule->kind != RULE_DENY) {
+    } else if (!rule_kind_denies(rule->kind)) {
         ds_put_cstr(ds, ", best effort");
     }
     ds_put_format(ds, " [line %"PRIu32"]\n", rule->place.line);
@@ -333,6 +338,17 @@ text_check(const struct ir_prog *prog OVS_UNUSED,
 }
 
 static void
+put_guardrails(struct ds *ds, const struct ir_prog *prog)
+{
+    size_t before = ds->length;
+
+    ds_put_cstr(ds, "\nabove all that tenants and peerings allow\n");
+    if (!put_rules(ds, prog, RULE_GUARDRAIL, NULL)) {
+        ds_truncate(ds, before);
+    }
+}
+
+static void
 text_emit(const struct ir_prog *prog, const struct backend_caps *caps
           OVS_UNUSED, struct plan *plan, struct diags *diags OVS_UNUSED)
 {
@@ -352,6 +368,7 @@ text_emit(const struct ir_prog *prog, const struct backend_caps *caps
         put_prefixes(&ds, &prog->holes);
         ds_put_char(&ds, '\n');
     }
+    put_guardrails(&ds, prog);
     ds_put_cstr(&ds, "\nbetween tenants\n");
     put_rules(&ds, prog, RULE_PEERING, NULL);
     ds_put_format(&ds, "  %-10severything else\n", "deny");

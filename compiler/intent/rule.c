@@ -1,0 +1,70 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "intent/decode.h"
+
+/* Who may talk to whom. */
+
+static void
+decode_sides(struct decoder *d, const struct value *v, bool named,
+             struct intent_rule *rule)
+{
+    decode_selector(d, value_member(v, "from"), named, &rule->from);
+    decode_selector(d, value_member(v, "to"), named, &rule->to);
+    rule->service = decode_text(d, v, "service");
+}
+
+void
+decode_rule(struct decoder *d, const struct value *v,
+            struct intent_rule *rule)
+{
+    static const struct member members[] = {
+        { "name", true }, { "action", false }, { "from", true },
+        { "to", true }, { "service", false }, { "class", false },
+        { NULL, false },
+    };
+
+    if (decode_object(d, v, "a rule", members)) {
+        rule->name = decode_name(d, v, "name");
+        rule->deny = decode_choice(d, v, "action", "allow", "deny");
+        decode_sides(d, v, false, rule);
+        rule->class = decode_text(d, v, "class");
+    }
+}
+
+void
+decode_peering(struct decoder *d, const struct value *v,
+               struct intent_rule *peering)
+{
+    static const struct member members[] = {
+        { "from", true }, { "to", true }, { "service", true },
+        { "class", false }, { NULL, false },
+    };
+
+    peering->name = decode_key(v);
+    if (decode_object(d, v, "a peering", members)) {
+        decode_sides(d, v, true, peering);
+        peering->class = decode_text(d, v, "class");
+    }
+}
+
+void
+decode_guardrail(struct decoder *d, const struct value *v,
+                 struct intent_rule *guardrail)
+{
+    static const struct member members[] = {
+        { "from", true }, { "to", true }, { "service", false },
+        { NULL, false },
+    };
+
+    guardrail->name = decode_key(v);
+    guardrail->deny = true;
+    if (decode_object(d, v, "a guardrail", members)) {
+        decode_sides(d, v, true, guardrail);
+    }
+}
