@@ -127,7 +127,7 @@ draft_transport(struct draft *d)
         2, 47, 50, 0, 255,
     };
     static const uint16_t famous[] = {
-        22, 53, 67, 68, 80, 443, 546, 547, 4420, 4791, 8009,
+        22, 53, 67, 68, 80, 123, 443, 546, 547, 1000, 4420, 4791, 4793, 8009,
     };
     const struct policy_service *service = d->rule ? d->rule->service : NULL;
     const struct service_match *m = NULL;
@@ -154,9 +154,9 @@ draft_transport(struct draft *d)
     if (has_ports(packet->nw_proto)) {
         packet->tp_src = htons(d->reply ? near : other);
         packet->tp_dst = htons(d->reply ? other : near);
-        if (packet->tp_dst != htons(4791) && near == 4791
+        if ((near == 1000 || near == 4791 || near == 4793)
             && rng_chance(d->rng, 50)) {
-            packet->tp_dst = htons(4791);   /* Both ways the same. */
+            packet->tp_dst = htons(near);   /* Both ways the same. */
         }
     }
     set_icmp(d->rng, packet);

@@ -22,7 +22,7 @@ static int
 random_port(struct rng *rng)
 {
     static const int ports[] = {
-        1, 22, 53, 67, 443, 4420, 4790, 4791, 8009, 65535,
+        1, 22, 53, 67, 443, 1000, 4420, 4790, 4791, 4793, 8009, 65535,
     };
 
     return (rng_chance(rng, 60) ? ports[rng_below(rng, ARRAY_SIZE(ports))]

@@ -86,6 +86,21 @@ has_port(const struct ir_service *service, const struct ir_match *port)
     return false;
 }
 
+/* Has a symmetric service before the one at 'end' this port? */
+static bool
+is_earlier(const struct ir_prog *prog, size_t end,
+           const struct ir_match *port)
+{
+    for (size_t i = 0; i < end; i++) {
+        const struct ir_service *s = prog->services.v[i];
+
+        if (s->symmetric && has_port(s, port)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 match_vec
 match_stateless(struct emitter *e, const struct ir_service *service)
 {
@@ -100,7 +115,8 @@ match_stateless(struct emitter *e, const struct ir_service *service)
         for (size_t j = 0; s->symmetric && j < s->matches.n; j++) {
             const struct ir_match *port = &s->matches.v[j];
 
-            if (has_port(service, port)) {
+            /* Services may share a port. */
+            if (has_port(service, port) && !is_earlier(e->prog, i, port)) {
                 add_match(e, (SERVICE_STATELESS
                               | SERVICE_PROTOCOL(port->protocol)
                               | port->first), ALL_BITS, &out);
