@@ -124,6 +124,7 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/check-uplinks.c \
 	compiler/sema/check.c \
 	compiler/sema/check.h \
+	compiler/sema/expand-peering.c \
 	compiler/sema/expand.c \
 	compiler/sema/external.c \
 	compiler/sema/ident.c \

@@ -50,6 +50,8 @@ NEEDS_RESOLVING = {
     "consent-missing-from": TENANTS,
     "peer-of-itself": TENANTS,
     "peering-without-gateway": TENANTS,
+    "peering-of-every-two": TENANTS,
+    "peers-share-address-every": ONCE,
     "peers-share-address-two": ONCE,
     "subnet-of-other-family": ADDRESS,
     "consent-missing-to": TENANTS,

@@ -43,13 +43,24 @@ decode_peering(struct decoder *d, const struct value *v,
 {
     static const struct member members[] = {
         { "from", true }, { "to", true }, { "service", true },
-        { "class", false }, { NULL, false },
+        { "class", false }, { "imposed", false }, { "charge", false },
+        { NULL, false },
     };
+    const struct value *charge;
 
     peering->name = decode_key(v);
-    if (decode_object(d, v, "a peering", members)) {
-        decode_sides(d, v, true, peering);
-        peering->class = decode_text(d, v, "class");
+    if (!decode_object(d, v, "a peering", members)) {
+        return;
+    }
+    decode_sides(d, v, true, peering);
+    peering->class = decode_text(d, v, "class");
+    peering->imposed = decode_flag(d, v, "imposed", true);
+    charge = value_member(v, "charge");
+    if (charge) {
+        decode_error(d, charge, "who is charged cannot be chosen yet: the "
+                     "other tenant may have no meter on the sender's node",
+                     "remove it; each tenant pays for what it sends, replies "
+                     "too");
     }
 }
 

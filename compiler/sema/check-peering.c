@@ -18,16 +18,18 @@
 #include "sset.h"
 #include "util.h"
 
-/* Where 'tenant' lists 'peer', or NULL. */
-static const struct text *
-find_peer(const struct policy_tenant *tenant, const char *peer)
+bool
+tenant_consents(const struct policy_tenant *tenant,
+                const struct policy_tenant *peer)
 {
     for (size_t i = 0; i < tenant->intent->peers.n; i++) {
-        if (!strcmp(tenant->intent->peers.v[i].s, peer)) {
-            return &tenant->intent->peers.v[i];
+        const char *name = tenant->intent->peers.v[i].s;
+
+        if (!strcmp(name, POLICY_EVERY_TENANT) || !strcmp(name, peer->name)) {
+            return true;
         }
     }
-    return NULL;
+    return false;
 }
 
 static void
@@ -39,7 +41,7 @@ check_peer_names(const struct policy *policy, struct diags *diags)
         for (size_t j = 0; j < peers->n; j++) {
             const struct text *peer = &peers->v[j];
             struct nearest nearest = nearest_init(peer->s);
-            bool found = false;
+            bool found = !strcmp(peer->s, POLICY_EVERY_TENANT);
 
             for (size_t k = 0; k < policy->tenants.n && !found; k++) {
                 found = !strcmp(policy->tenants.v[k]->name, peer->s);
@@ -68,7 +70,7 @@ check_consent(const struct policy_rule *rule,
               const struct policy_tenant *tenant,
               const struct policy_tenant *peer, struct diags *diags)
 {
-    if (!find_peer(tenant, peer->name)) {
+    if (!rule->imposed && !tenant_consents(tenant, peer)) {
         const struct value *at = tenant->intent->name.at;
         struct diag *d = value_key_error(diags, rule->at,
                                          "tenant '%s' does not consent to "

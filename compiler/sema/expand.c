@@ -35,16 +35,12 @@ owner_title(struct resolver *r, const struct policy_tenant *tenant)
             : "the intent");
 }
 
-/* The tenants that a selector is about. */
-struct scope {
-    struct policy_tenant *const *v;
-    size_t n;
-};
-
 static struct scope
-all_tenants(const struct resolver *r)
+every_tenant(const struct resolver *r)
 {
-    return (struct scope) { r->policy->tenants.v, r->policy->tenants.n };
+    return (r->every ? *r->every : (struct scope) {
+        .v = r->policy->tenants.v, .n = r->policy->tenants.n,
+    });
 }
 
 /* Those that 's' names, or 'outer' if it names none. */
@@ -57,15 +53,15 @@ find_scope(struct resolver *r, const struct intent_selector *s,
     if (!s->tenant.s) {
         return outer;
     } else if (!strcmp(s->tenant.s, POLICY_EVERY_TENANT)) {
-        return all_tenants(r);
+        return every_tenant(r);
     }
     tenant = RESOLVE(r, &r->policy->tenants, s->tenant, "tenant");
     for (size_t i = 0; tenant && i < r->policy->tenants.n; i++) {
         if (r->policy->tenants.v[i] == tenant) {
-            return (struct scope) { &r->policy->tenants.v[i], 1 };
+            return (struct scope) { .v = &r->policy->tenants.v[i], .n = 1 };
         }
     }
-    return (struct scope) { NULL, 0 };
+    return (struct scope) { .unknown = true };
 }
 
 static const char *
@@ -118,7 +114,7 @@ static bool
 check_names(struct resolver *r, const struct intent_selector *s,
             struct scope scope)
 {
-    bool right = scope.n > 0;
+    bool right = !scope.unknown;
 
     for (size_t i = 0; scope.n && i < s->networks.n; i++) {
         right &= check_network(r, s->networks.v[i], scope);
@@ -163,6 +159,27 @@ check_exceptions(struct resolver *r, const struct intent_selector *s,
     }
 }
 
+/* Does 's' select 'e', and may it? */
+static bool
+selects(const struct intent_selector *s, struct scope scope,
+        const struct policy_endpoint *e)
+{
+    return (e->network && !(scope.routed && !e->network->intent->gateways.n)
+            && selector_matches(s, e));
+}
+
+static bool
+has_selected(const struct intent_selector *s, struct scope scope,
+             const struct policy_tenant *tenant)
+{
+    for (size_t i = 0; i < tenant->endpoints.n; i++) {
+        if (selects(s, scope, tenant->endpoints.v[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Adds 'e' to 'merged' after those of 'out' that come before it, from
  * '*old'. */
 static void
@@ -191,7 +208,7 @@ expand_alternative(struct resolver *r, const struct intent_selector *s,
             const struct policy_endpoint *e = scope.v[t]->endpoints.v[i];
 
             dangling_network |= !e->network;
-            if (e->network && selector_matches(s, e)) {
+            if (selects(s, scope, e)) {
                 selected = true;
                 merge(r, e, out, &old, &merged);
             }
@@ -218,14 +235,16 @@ expand_selector(struct resolver *r, const selector_vec *alternatives,
                 range_vec *ranges, tenant_vec *tenants)
 {
     struct policy_tenant *one = CONST_CAST(struct policy_tenant *, own);
-    struct scope outer = { &one, own != NULL };
+    struct scope outer = { .v = &one, .n = own != NULL };
 
     for (size_t i = 0; i < alternatives->n; i++) {
         const struct intent_selector *s = &alternatives->v[i];
         struct scope scope = find_scope(r, s, outer);
 
         for (size_t j = 0; j < scope.n; j++) {
-            *vec_push(r->arena, tenants) = scope.v[j];
+            if (!scope.routed || has_selected(s, scope, scope.v[j])) {
+                *vec_push(r->arena, tenants) = scope.v[j];
+            }
         }
         if (s->external.s) {
             expand_external(RESOLVE(r, &r->policy->externals, s->external,

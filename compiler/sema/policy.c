@@ -282,10 +282,14 @@ add_intent_rule(struct resolver *r, const struct intent_rule *intent,
     if (tenant) {
         check_authority(r, intent, tenant);
     }
-    expand_selector(r, &intent->from, tenant, &rule->from, &rule->from_ranges,
-                    &rule->from_tenants);
-    expand_selector(r, &intent->to, tenant, &rule->to, &rule->to_ranges,
-                    &rule->to_tenants);
+    if (kind == RULE_PEERING) {
+        expand_peering(r, intent, rule);
+    } else {
+        expand_selector(r, &intent->from, tenant, &rule->from,
+                        &rule->from_ranges, &rule->from_tenants);
+        expand_selector(r, &intent->to, tenant, &rule->to, &rule->to_ranges,
+                        &rule->to_tenants);
+    }
     if (kind == RULE_GUARDRAIL) {
         rule->from_every = selects_every(&intent->from);
         rule->to_every = selects_every(&intent->to);
@@ -377,7 +381,9 @@ policy_resolve(const struct intent *intent, struct arena *arena,
                struct diags *diags)
 {
     struct policy *policy = arena_zalloc(arena, sizeof *policy);
-    struct resolver r = { arena, diags, policy };
+    struct resolver r = {
+        .arena = arena, .diags = diags, .policy = policy,
+    };
     size_t n_errors = diags->n_errors;
 
     policy->intent = intent;

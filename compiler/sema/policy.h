@@ -117,6 +117,7 @@ struct policy_rule {
     range_vec from_ranges, to_ranges;   /* Of externals; none in a peering. */
     tenant_vec from_tenants, to_tenants;    /* That a peering's sides name. */
     bool from_every, to_every;  /* Of a guardrail: every endpoint. */
+    bool imposed;               /* A peering that needs no consent. */
     const struct policy_service *service;   /* NULL: any. */
     const struct policy_class *class;       /* NULL: POLICY_BEST_EFFORT. */
 };
@@ -142,6 +143,10 @@ const struct policy *policy_resolve(const struct intent *, struct arena *,
  * if that is not clear, which policy_resolve() refuses. */
 const struct intent_uplink *network_uplink(const struct policy_network *,
                                            const struct intent_node *);
+
+/* Does 'tenant' list 'peer' in "peers"? */
+bool tenant_consents(const struct policy_tenant *tenant,
+                     const struct policy_tenant *peer);
 
 /* What the fabric's encapsulation adds to the payload of a tenant's frame: the
  * outer headers and the inner Ethernet header, in bytes; 0 without one. */

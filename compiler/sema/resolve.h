@@ -14,10 +14,19 @@
 #include "base/nearest.h"
 #include "sema/policy.h"
 
+/* Tenants that a selector is about. */
+struct scope {
+    struct policy_tenant *const *v;
+    size_t n;
+    bool unknown;               /* It names one that is not there. */
+    bool routed;                /* Only endpoints that a gateway reaches. */
+};
+
 struct resolver {
     struct arena *arena;
     struct diags *diags;
     struct policy *policy;
+    const struct scope *every;  /* What "*" is; NULL: all tenants. */
 };
 
 /* Adds the error that 'owner' has no 'what' 'text'. */
@@ -56,6 +65,11 @@ const char *owner_title(struct resolver *, const struct policy_tenant *);
 void expand_selector(struct resolver *, const selector_vec *alternatives,
                      const struct policy_tenant *own, endpoint_vec *out,
                      range_vec *ranges, tenant_vec *tenants);
+
+/* Both sides of a peering, each of which may be every tenant but those of the
+ * other that consents with those, or every one if it is imposed. */
+void expand_peering(struct resolver *, const struct intent_rule *,
+                    struct policy_rule *);
 
 /* Adds an error if a rule of 'own' speaks of other tenants where it may not:
  * what it allows is within the tenant, what it denies has the tenant on one

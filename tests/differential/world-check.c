@@ -80,18 +80,17 @@ find_rule(const struct compiled *c, const char *name)
     return NULL;
 }
 
-/* Does each tenant that a side of the peering names list each of the other
- * side's? */
+/* Do all tenants consent that the sides of the peering name? */
 static bool
 is_consented(const struct world *w, const struct world_rule *rule)
 {
     for (int i = 0; rule->tenant == PEERING && i < rule->from.n; i++) {
-        for (int j = 0; j < rule->to.n; j++) {
+        for (int j = 0; j < rule->to.n && !rule->imposed; j++) {
             int from = rule->from.choices[i].in.tenant;
             int to = rule->to.choices[j].in.tenant;
 
-            if (!(w->tenants[from].peers & 1u << to)
-                || !(w->tenants[to].peers & 1u << from)) {
+            if (from != EVERY_TENANT && to != EVERY_TENANT
+                && !world_consents(w, from, to)) {
                 return false;
             }
         }
@@ -153,10 +152,10 @@ check_rule(const struct check *check, int number)
                               : rule->deny ? RULE_DENY : RULE_ALLOW)
            ? "is of another kind"
            : !is_set(&policy->from,
-                     world_selected(w, rule->tenant, &rule->from))
+                     world_selected(w, rule, true))
            ? "is from other endpoints"
            : !is_set(&policy->to,
-                     world_selected(w, rule->tenant, &rule->to))
+                     world_selected(w, rule, false))
            ? "is to other endpoints"
            : !world_ranges_fit(&rule->from, &policy->from_ranges)
              || !world_ranges_fit(&rule->to, &policy->to_ranges)

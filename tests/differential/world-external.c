@@ -182,15 +182,21 @@ is_user(const struct world *w, int external, int tenant)
     return false;
 }
 
-/* 1-bits: the tenants that a side of a peering names. */
+/* 1-bits: the tenants that a side of a peering names, or selects. */
 static unsigned int
-tenants_of(const struct world_selector *s)
+tenants_of(const struct world *w, const struct world_rule *rule, bool from)
 {
-    unsigned int set = 0;
+    const struct world_selector *s = from ? &rule->from : &rule->to;
+    unsigned int selected = world_selected(w, rule, from), set = 0;
 
     for (int i = 0; i < s->n; i++) {
-        set |= (s->choices[i].in.tenant == EVERY_TENANT
-                ? (1u << MAX_TENANTS) - 1 : 1u << s->choices[i].in.tenant);
+        if (s->choices[i].in.tenant != EVERY_TENANT) {
+            set |= 1u << s->choices[i].in.tenant;
+        }
+    }
+    for (int i = 0; i < w->n_endpoints; i++) {
+        set |= (selected >> i & 1)
+               << w->networks[w->endpoints[i].network].tenant;
     }
     return set;
 }
@@ -205,8 +211,8 @@ near(const struct world *w, unsigned int users)
         const struct world_rule *rule = &w->rules[i];
 
         if (rule->tenant == PEERING && !rule->left_out) {
-            unsigned int from = tenants_of(&rule->from);
-            unsigned int to = tenants_of(&rule->to);
+            unsigned int from = tenants_of(w, rule, true);
+            unsigned int to = tenants_of(w, rule, false);
 
             set |= (from & users ? to : 0) | (to & users ? from : 0);
         }

@@ -22,9 +22,12 @@ void world_init_selector(struct world *, struct rng *, int own, bool named,
 void world_put_selector(struct ds *, const char *key,
                         const struct world_selector *);
 
-/* 1-bits: the endpoints that a selector of a rule of tenant 'own' selects. */
-unsigned int world_selected(const struct world *, int own,
-                            const struct world_selector *);
+/* 1-bits: the endpoints that a side of the rule selects. */
+unsigned int world_selected(const struct world *, const struct world_rule *,
+                            bool from);
+
+/* Does each of two tenants list the other? */
+bool world_consents(const struct world *, int, int);
 
 void world_init_externals(struct world *, struct rng *);
 

@@ -202,16 +202,50 @@ choice_fits(const struct world *w, int tenant, const struct world_choice *c,
             && (!c->cidr || is_in_block(w, c, e)));
 }
 
-unsigned int
-world_selected(const struct world *w, int own, const struct world_selector *s)
+bool
+world_consents(const struct world *w, int a, int b)
 {
+    const struct world_tenant *from = &w->tenants[a], *to = &w->tenants[b];
+
+    return ((from->peers_all || from->peers & 1u << b)
+            && (to->peers_all || to->peers & 1u << a));
+}
+
+/* Is the endpoint one of every tenant's that the peering joins with those of
+ * 'other'? */
+static bool
+is_joined(const struct world *w, const struct world_rule *rule,
+          const struct world_selector *other, int endpoint)
+{
+    const struct world_network *n
+        = &w->networks[w->endpoints[endpoint].network];
+
+    for (int i = 0; i < other->n; i++) {
+        int tenant = other->choices[i].in.tenant;
+
+        if (tenant == n->tenant
+            || !(rule->imposed || world_consents(w, tenant, n->tenant))) {
+            return false;
+        }
+    }
+    return n->gateway4 || n->gateway6;
+}
+
+unsigned int
+world_selected(const struct world *w, const struct world_rule *rule, bool from)
+{
+    const struct world_selector *s = from ? &rule->from : &rule->to;
     unsigned int set = 0;
 
     for (int i = 0; i < w->n_endpoints; i++) {
         for (int j = 0; j < s->n && world_is_there(w, i); j++) {
             int tenant = s->choices[j].in.tenant;
 
-            tenant = tenant < 0 ? own : tenant;
+            tenant = tenant < 0 ? rule->tenant : tenant;
+            if (rule->tenant == PEERING && tenant == EVERY_TENANT
+                && !is_joined(w, rule, from ? &rule->to : &rule->from, i)) {
+                continue;
+            }
             if (s->choices[j].external < 0
                 && choice_fits(w, tenant, &s->choices[j].in, i)
                 && !(s->choices[j].has_except

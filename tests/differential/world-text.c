@@ -184,6 +184,9 @@ put_rule(struct ds *ds, const struct world_rule *rule)
     if (rule->deny && rule->tenant >= 0) {
         ds_put_cstr(ds, ", \"action\": \"deny\"");
     }
+    if (rule->imposed) {
+        ds_put_cstr(ds, ", \"imposed\": true");
+    }
     if (rule->service >= 0) {
         ds_put_format(ds, ", \"service\": \"%s\"",
                       service_names[rule->service]);
@@ -234,6 +237,10 @@ put_tenant(struct ds *ds, const struct world *w, int i)
             world_put_comma(ds);
             ds_put_format(ds, "\"t%d\"", j);
         }
+    }
+    if (t->peers_all) {
+        world_put_comma(ds);
+        ds_put_cstr(ds, "\"*\"");
     }
     ds_put_cstr(ds, "]");
     if (t->limited) {

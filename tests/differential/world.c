@@ -96,6 +96,7 @@ init_tenants(struct world *w, struct rng *rng)
         w->tenants[i].allow = rng_chance(rng, 30);
         init_meters(&w->tenants[i], rng);
         init_received(&w->tenants[i], (struct rng) { ~rng->state });
+        w->tenants[i].peers_all = rng_chance(rng, 15);
         for (int j = 0; j < w->n_tenants; j++) {
             w->tenants[i].peers |= (j != i && rng_chance(rng, 80)) << j;
         }
@@ -168,6 +169,21 @@ init_copies(struct world *w, struct rng *rng)
     }
 }
 
+/* A peering may be with every tenant, and without consent. */
+static void
+init_peering(struct rng *rng, struct world_rule *rule)
+{
+    rule->imposed = rng_chance(rng, 15);
+    if (rng_chance(rng, 25)) {
+        struct world_selector *side = rng_chance(rng, 50) ? &rule->from
+                                      : &rule->to;
+
+        side->choices[0].in = (struct world_choice) {
+            .tenant = EVERY_TENANT, .roles = rng_below(rng, 8),
+        };
+    }
+}
+
 /* A rule that denies may have other tenants on one side: often those that a
  * peering before it joins with its own. */
 static void
@@ -181,7 +197,12 @@ init_sides(struct world *w, struct rng *rng, int number)
                         &rule->from);
     world_init_selector(w, rng, rule->tenant,
                         rule->tenant < 0 || foreign == 1, &rule->to);
-    if (rule->tenant >= 0 && foreign >= 0 && peering->tenant == PEERING) {
+    if (rule->tenant == PEERING) {
+        init_peering(rng, rule);
+    }
+    if (rule->tenant >= 0 && foreign >= 0 && peering->tenant == PEERING
+        && (foreign ? &peering->from
+            : &peering->to)->choices[0].in.tenant != EVERY_TENANT) {
         rule->from = rule->to = (struct world_selector) { .n = 1 };
         rule->from.choices[0].in.tenant = rule->to.choices[0].in.tenant = -1;
         rule->from.choices[0].external = rule->to.choices[0].external = -1;

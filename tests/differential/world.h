@@ -69,6 +69,7 @@ struct world_tenant {
     int received_mbps, received_kib;    /* 0: no "receive". */
     int mark_kib;               /* Of "microburst", 0 if it has none. */
     unsigned int peers;         /* 1-bits: tenants. */
+    bool peers_all;
 };
 
 struct world_network {
@@ -116,7 +117,7 @@ struct world_selector {
 enum { PEERING = -1, GUARDRAIL = -2 };
 
 struct world_rule {
-    bool left_out, deny;
+    bool left_out, deny, imposed;
     int tenant;                 /* Or PEERING, or GUARDRAIL. */
     int service, class;         /* -1: none. */
     struct world_selector from, to;
