@@ -8,6 +8,8 @@
 
 #include "intent/decode.h"
 
+#include <string.h>
+
 /* Who may talk to whom. */
 
 static void
@@ -19,20 +21,43 @@ decode_sides(struct decoder *d, const struct value *v, bool named,
     rule->service = decode_text(d, v, "service");
 }
 
+/* What an allowing rule demands of its packets, in place of a service. */
+static void
+decode_require(struct decoder *d, const struct value *v,
+               struct intent_rule *rule)
+{
+    rule->require = decode_text(d, v, "require");
+    if (!rule->require.s) {
+        return;
+    } else if (strcmp(rule->require.s, "psp")
+               && strcmp(rule->require.s, "ipsec")) {
+        decode_error(d, rule->require.at,
+                     "this must be \"psp\" or \"ipsec\"",
+                     "write one of the two, or leave it out");
+    } else if (rule->deny) {
+        decode_error(d, rule->require.at, "a rule that denies requires "
+                     "nothing", "remove it, or deny a \"service\"");
+    } else if (value_member(v, "service")) {
+        decode_error(d, rule->require.at, "what is encrypted has no service "
+                     "that anybody could see", "remove \"service\", or this");
+    }
+}
+
 void
 decode_rule(struct decoder *d, const struct value *v,
             struct intent_rule *rule)
 {
     static const struct member members[] = {
         { "name", true }, { "action", false }, { "from", true },
-        { "to", true }, { "service", false }, { "class", false },
-        { NULL, false },
+        { "to", true }, { "service", false }, { "require", false },
+        { "class", false }, { NULL, false },
     };
 
     if (decode_object(d, v, "a rule", members)) {
         rule->name = decode_name(d, v, "name");
         rule->deny = decode_choice(d, v, "action", "allow", "deny");
         decode_sides(d, v, false, rule);
+        decode_require(d, v, rule);
         rule->class = decode_text(d, v, "class");
     }
 }
@@ -42,9 +67,9 @@ decode_peering(struct decoder *d, const struct value *v,
                struct intent_rule *peering)
 {
     static const struct member members[] = {
-        { "from", true }, { "to", true }, { "service", true },
-        { "class", false }, { "imposed", false }, { "charge", false },
-        { NULL, false },
+        { "from", true }, { "to", true }, { "service", false },
+        { "require", false }, { "class", false }, { "imposed", false },
+        { "charge", false }, { NULL, false },
     };
     const struct value *charge;
 
@@ -53,6 +78,11 @@ decode_peering(struct decoder *d, const struct value *v,
         return;
     }
     decode_sides(d, v, true, peering);
+    decode_require(d, v, peering);
+    if (!value_member(v, "service") && !value_member(v, "require")) {
+        decode_error(d, v, "a peering needs a member 'service' or 'require'",
+                     "add \"service\": ...");
+    }
     peering->class = decode_text(d, v, "class");
     peering->imposed = decode_flag(d, v, "imposed", true);
     charge = value_member(v, "charge");

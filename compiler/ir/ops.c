@@ -27,6 +27,7 @@ const struct ir_protocol ir_protocols[] = {
     { "icmp", IPPROTO_ICMP },
     { "tcp", IPPROTO_TCP },
     { "udp", IPPROTO_UDP },
+    { "esp", IPPROTO_ESP },
     { "icmpv6", IPPROTO_ICMPV6 },
 };
 const size_t n_ir_protocols = ARRAY_SIZE(ir_protocols);

@@ -294,8 +294,9 @@ add_intent_rule(struct resolver *r, const struct intent_rule *intent,
         rule->from_every = selects_every(&intent->from);
         rule->to_every = selects_every(&intent->to);
     }
-    rule->service = RESOLVE(r, &r->policy->services, intent->service,
-                            "service");
+    /* The encryptions are built-in services of their names. */
+    rule->service = RESOLVE(r, &r->policy->services, intent->require.s
+                            ? intent->require : intent->service, "service");
     if (intent->deny && intent->class.s) {
         struct diag *d = value_error(r->diags, intent->class.at,
                                      "a rule that denies has no class");

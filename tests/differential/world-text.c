@@ -8,6 +8,8 @@
 
 #include "world-parts.h"
 
+#include <string.h>
+
 #include "openvswitch/dynamic-string.h"
 #include "util.h"
 
@@ -188,8 +190,11 @@ put_rule(struct ds *ds, const struct world_rule *rule)
         ds_put_cstr(ds, ", \"imposed\": true");
     }
     if (rule->service >= 0) {
-        ds_put_format(ds, ", \"service\": \"%s\"",
-                      service_names[rule->service]);
+        const char *name = service_names[rule->service];
+        bool encrypted = !strcmp(name, "psp") || !strcmp(name, "ipsec");
+
+        ds_put_format(ds, ", \"%s\": \"%s\"", encrypted && !rule->deny
+                      && rule->class >= 0 ? "require" : "service", name);
     }
     if (rule->class >= 0) {
         ds_put_format(ds, ", \"class\": \"c%d\"", rule->class);

@@ -123,7 +123,7 @@ END_TEST
 START_TEST(test_services)
 {
     static const char *const names[] = {
-        "dns", "http", "https", "icmp", "ntp", "nvme-tcp", "ssh",
+        "dns", "http", "https", "icmp", "ipsec", "ntp", "nvme-tcp", "ssh",
         "nvme-rdma", "psp", "rocev2", "uet",
     };
     struct unit u;
@@ -140,7 +140,7 @@ START_TEST(test_services)
         ck_assert_str_eq(service->name, names[i]);
         ck_assert_uint_gt(service->matches.n, 0);
         /* RoCEv2 has one destination port both ways; see services.def. */
-        ck_assert_int_eq(service->symmetric, i >= 7);
+        ck_assert_int_eq(service->symmetric, i >= 8);
         unit_destroy(&u);
     }
 }

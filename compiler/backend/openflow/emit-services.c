@@ -59,13 +59,14 @@ match_tracked(struct emitter *e, const struct ir_service *service)
         if (m->last) {
             cover_range(e, value, m->first, m->last, &out);
         } else {
-            /* Only services.def has such: ICMP, which is IPv4's alone, and
-             * ICMPv6, IPv6's. */
+            /* Only services.def has such: ESP, of both families, ICMP, which
+             * is IPv4's alone, and ICMPv6, IPv6's. */
             bool is_ip6 = m->protocol == IPPROTO_ICMPV6;
+            bool is_both = m->protocol == IPPROTO_ESP;
 
             add_match(e, value | (is_ip6 ? SERVICE_IPV6 : 0),
-                      SERVICE_KIND_BITS | SERVICE_IPV6 | SERVICE_PROTOCOL_BITS,
-                      &out);
+                      SERVICE_KIND_BITS | (is_both ? 0 : SERVICE_IPV6)
+                      | SERVICE_PROTOCOL_BITS, &out);
         }
     }
     return out;

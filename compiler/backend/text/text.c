@@ -113,7 +113,8 @@ put_match(struct ds *ds, const struct ir_match *m)
 {
     const char *name = (m->protocol == IPPROTO_TCP ? "tcp"
                         : m->protocol == IPPROTO_UDP ? "udp"
-                        : m->protocol == IPPROTO_ICMP ? "ICMP" : "ICMPv6");
+                        : m->protocol == IPPROTO_ICMP ? "ICMP"
+                        : m->protocol == IPPROTO_ESP ? "ESP" : "ICMPv6");
 
     ds_put_cstr(ds, name);
     if (m->last) {
