@@ -99,6 +99,8 @@ NEEDS_RESOLVING = {
     "plane-of-several": ONCE,
     "port-reversed": "the ports must be compared as numbers",
     "rate-not-kbps": UNIT,
+    "reply-class-dangling": NAME,
+    "reply-class-symmetric": NAME,
     "rule-twice": ONCE,
     "service-built-in": "the built-in names are the compiler's",
     "subnet-all": ADDRESS,

@@ -22,9 +22,15 @@
 #include "util.h"
 
 static const char *
-class_name(const struct policy_rule *rule)
+class_name(const struct policy_class *class)
 {
-    return rule && rule->class ? rule->class->name : POLICY_BEST_EFFORT;
+    return class ? class->name : POLICY_BEST_EFFORT;
+}
+
+static const char *
+copy_class_name(const struct meaning_copy *copy)
+{
+    return class_name(copy->rule ? copy->rule->class : NULL);
 }
 
 /* Where the packet goes, or would, in a static buffer. */
@@ -107,7 +113,7 @@ print_copies(const struct meaning *m)
         const struct meaning_copy *copy = &m->copies[i];
 
         printf("copy         to %s, class %s: DSCP %u, queue %u; decided by ",
-               copy->to->name, class_name(copy->rule), copy->dscp,
+               copy->to->name, copy_class_name(copy), copy->dscp,
                copy->queue);
         print_rule(copy->rule);
         putchar('\n');
@@ -122,7 +128,7 @@ print_decision(const struct meaning *m)
     print_rule(m->rule);
     putchar('\n');
     if (m->allow) {
-        printf("class        %s: DSCP %u, queue %u\n", class_name(m->rule),
+        printf("class        %s: DSCP %u, queue %u\n", class_name(m->class),
                m->dscp, m->queue);
         print_charged(m, m->to, "");
     }
@@ -184,7 +190,7 @@ copies_json(const struct meaning *m)
         show_put(object, "destination", copy->to->name);
         show_put(object, "receiving_tenant", receiving_tenant(m, copy->to));
         show_put(object, "rule", copy->rule ? copy->rule->name : NULL);
-        show_put(object, "class", class_name(copy->rule));
+        show_put(object, "class", copy_class_name(copy));
         show_put_number(object, "dscp", copy->dscp);
         show_put_number(object, "queue", copy->queue);
         json_array_add(array, object);
@@ -205,7 +211,7 @@ trace_print_json(const struct meaning_question *q, const struct meaning *m,
     show_put(o, "reason", m->allow || m->rule ? NULL
              : reason_info(m->reason)->name);
     show_put(o, "rule", m->rule ? m->rule->name : NULL);
-    show_put(o, "class", one ? class_name(m->rule) : NULL);
+    show_put(o, "class", one ? class_name(m->class) : NULL);
     show_put(o, "tenant", forwarded && m->charged ? m->charged->name : NULL);
     show_put(o, "uplink", forwarded && m->uplink ? m->uplink->name.s : NULL);
     show_put(o, "receiving_tenant", one ? receiving_tenant(m, m->to) : NULL);

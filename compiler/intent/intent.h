@@ -124,6 +124,7 @@ struct intent_rule {
     bool deny;
     selector_vec from, to;
     struct text service, class; /* Absent: any service; best-effort. */
+    struct text reply_class;    /* Absent: that of what is replied to. */
     struct text require;        /* "psp" or "ipsec": instead of a service. */
     bool imposed;               /* A peering that needs no consent. */
 };

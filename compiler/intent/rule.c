@@ -50,7 +50,7 @@ decode_rule(struct decoder *d, const struct value *v,
     static const struct member members[] = {
         { "name", true }, { "action", false }, { "from", true },
         { "to", true }, { "service", false }, { "require", false },
-        { "class", false }, { NULL, false },
+        { "class", false }, { "reply_class", false }, { NULL, false },
     };
 
     if (decode_object(d, v, "a rule", members)) {
@@ -59,6 +59,7 @@ decode_rule(struct decoder *d, const struct value *v,
         decode_sides(d, v, false, rule);
         decode_require(d, v, rule);
         rule->class = decode_text(d, v, "class");
+        rule->reply_class = decode_text(d, v, "reply_class");
     }
 }
 
@@ -68,8 +69,8 @@ decode_peering(struct decoder *d, const struct value *v,
 {
     static const struct member members[] = {
         { "from", true }, { "to", true }, { "service", false },
-        { "require", false }, { "class", false }, { "imposed", false },
-        { "charge", false }, { NULL, false },
+        { "require", false }, { "class", false }, { "reply_class", false },
+        { "imposed", false }, { "charge", false }, { NULL, false },
     };
     const struct value *charge;
 
@@ -84,6 +85,7 @@ decode_peering(struct decoder *d, const struct value *v,
                      "add \"service\": ...");
     }
     peering->class = decode_text(d, v, "class");
+    peering->reply_class = decode_text(d, v, "reply_class");
     peering->imposed = decode_flag(d, v, "imposed", true);
     charge = value_member(v, "charge");
     if (charge) {

@@ -281,6 +281,9 @@ add_rule(struct builder *b, const struct policy_rule *policy)
         rule->to_every = policy->to_every;
         rule->service = get_service(b, policy->service);
         rule->class = get_class(b, policy->class);
+        rule->replies = policy->reply_class != policy->class;
+        rule->reply_class = (rule->replies ? get_class(b, policy->reply_class)
+                             : NULL);
         rule->place = ir_place_of(b->arena, policy->at,
                                   rule_kind_is_operators(policy->kind)
                                   || policy->kind == RULE_DEFAULT);

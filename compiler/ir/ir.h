@@ -200,6 +200,8 @@ struct ir_rule {
                                  * program, as of any other node's. */
     const struct ir_service *service;   /* NULL: any. */
     const struct ir_class *class;       /* NULL: best-effort. */
+    bool replies;               /* Have tracked replies another class? */
+    const struct ir_class *reply_class; /* If so. */
 };
 
 VEC_TYPEDEF(ir_names, const char *);

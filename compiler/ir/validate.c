@@ -304,8 +304,10 @@ check_rule(struct ir_validator *v, const struct ir_rule *rule)
     } else if (!rule->from.endpoints.n && !rule->to.endpoints.n) {
         ir_invalid(v, "it has no endpoints");
     }
-    if (rule_kind_denies(rule->kind) && rule->class) {
+    if (rule_kind_denies(rule->kind) && (rule->class || rule->replies)) {
         ir_invalid(v, "it denies, and has a class");
+    } else if (rule->reply_class && !rule->replies) {
+        ir_invalid(v, "it has a class of replies that have none");
     }
     if (!is_every(v, rule, rule->from_every, &rule->from)
         || !is_every(v, rule, rule->to_every, &rule->to)) {

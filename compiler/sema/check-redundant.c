@@ -189,7 +189,8 @@ may_settle(const struct policy_rule *other, const struct policy_rule *rule)
         return other != rule && other->kind == RULE_GUARDRAIL;
     }
     return (other->kind == RULE_DENY
-            || (rule->kind != RULE_DENY && other->class == rule->class));
+            || (rule->kind != RULE_DENY && other->class == rule->class
+                && other->reply_class == rule->reply_class));
 }
 
 /* Finds one of the others that settles this, and puts it first: it may well

@@ -103,7 +103,8 @@ static void
 check_class(const struct policy_rule *a, const struct policy_rule *b,
             struct diags *diags)
 {
-    if (a->class != b->class && rules_intersect(a, b)) {
+    if ((a->class != b->class || a->reply_class != b->reply_class)
+        && rules_intersect(a, b)) {
         struct diag *d = diag_error(diags, policy_rule_span(b),
                                     value_pointer(b->at, diags->arena),
                                     "this allows packets that rule '%s' "

@@ -225,11 +225,11 @@ judge_route_and_policy(const struct policy *policy,
         m.rule = NULL;
         m.reason = REASON_CT_INVALID;
     } else if (!rule_kind_denies(m.rule->kind)) {
-        const struct policy_class *class = m.rule->class;
-
         m.allow = true;
-        m.dscp = class ? class->dscp : 0;
-        m.queue = class ? class->queue : 0;
+        m.class = (is_backward(q) && !m.untracked ? m.rule->reply_class
+                   : m.rule->class);
+        m.dscp = m.class ? m.class->dscp : 0;
+        m.queue = m.class ? m.class->queue : 0;
         m.charged = (q->tunnel ? NULL : q->from ? q->from->tenant
                      : m.to->tenant);
     }

@@ -148,6 +148,7 @@ struct meaning {
                                  * receiver's network. */
 
     /* If it is allowed and not answered by the node. */
+    const struct policy_class *class;   /* NULL: best-effort. */
     uint8_t dscp;               /* Written into it; ECN is kept. */
     uint16_t queue;
     const struct policy_tenant *charged;    /* Whose meter pays: the

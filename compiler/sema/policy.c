@@ -269,6 +269,22 @@ selects_every(const selector_vec *side)
     return false;
 }
 
+/* The class of that name that 'rule' gives; NULL for best-effort. */
+static const struct policy_class *
+find_class(struct resolver *r, const struct intent_rule *rule,
+           struct text name)
+{
+    if (rule->deny && name.s) {
+        struct diag *d = value_error(r->diags, name.at,
+                                     "a rule that denies has no class");
+        diag_remedy(r->diags, d, "remove the class");
+    }
+    if (name.s && !strcmp(name.s, POLICY_BEST_EFFORT)) {
+        return NULL;
+    }
+    return RESOLVE(r, &r->policy->classes, name, "class");
+}
+
 /* 'tenant' is NULL for what is the operator's. */
 static void
 add_intent_rule(struct resolver *r, const struct intent_rule *intent,
@@ -297,13 +313,16 @@ add_intent_rule(struct resolver *r, const struct intent_rule *intent,
     /* The encryptions are built-in services of their names. */
     rule->service = RESOLVE(r, &r->policy->services, intent->require.s
                             ? intent->require : intent->service, "service");
-    if (intent->deny && intent->class.s) {
-        struct diag *d = value_error(r->diags, intent->class.at,
-                                     "a rule that denies has no class");
-        diag_remedy(r->diags, d, "remove the class");
-    }
-    if (!intent->class.s || strcmp(intent->class.s, POLICY_BEST_EFFORT)) {
-        rule->class = RESOLVE(r, &r->policy->classes, intent->class, "class");
+    rule->class = find_class(r, intent, intent->class);
+    rule->reply_class = (intent->reply_class.s
+                         ? find_class(r, intent, intent->reply_class)
+                         : rule->class);
+    if (intent->reply_class.s && rule->service && rule->service->symmetric) {
+        struct diag *d = value_error(r->diags, intent->reply_class.at,
+                                     "nobody knows what is a reply of '%s', "
+                                     "which is symmetric",
+                                     rule->service->name);
+        diag_remedy(r->diags, d, "remove it; both ways are of the class");
     }
 }
 

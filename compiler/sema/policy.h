@@ -120,6 +120,8 @@ struct policy_rule {
     bool imposed;               /* A peering that needs no consent. */
     const struct policy_service *service;   /* NULL: any. */
     const struct policy_class *class;       /* NULL: POLICY_BEST_EFFORT. */
+    const struct policy_class *reply_class; /* Of tracked replies; as
+                                             * class. */
 };
 
 struct policy {

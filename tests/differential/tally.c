@@ -56,7 +56,7 @@ tally_init(struct tally *tally)
         "fragment", "icmp-error", "to-tunnel", "from-tunnel", "to-external",
         "from-external", "reply-external", "error-from-external",
         "counted-from-external", "counted",
-        "class", "best-effort",
+        "class", "best-effort", "reply-class",
     };
     static const char *const untracked[] = {
         "multicast-ipv4", "multicast-ipv6", "multicast-to-one",
@@ -170,6 +170,7 @@ count_allowed(struct tally *tally, const struct question *q,
         { m->counted, "counted" },
         { m->rule->class, "class" },
         { !m->rule->class, "best-effort" },
+        { m->class != m->rule->class, "reply-class" },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {

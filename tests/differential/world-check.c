@@ -99,12 +99,12 @@ is_consented(const struct world *w, const struct world_rule *rule)
 }
 
 static bool
-class_fits(const struct world *w, const struct world_rule *rule,
+class_fits(const struct world *w, int number,
            const struct policy_class *class)
 {
-    return (rule->class < 0 ? !class
-            : class && class->dscp == w->classes[rule->class].dscp
-              && class->queue == w->classes[rule->class].queue);
+    return (number < 0 ? !class
+            : class && class->dscp == w->classes[number].dscp
+              && class->queue == w->classes[number].queue);
 }
 
 /* Of the world's own services; the built-in ones are by name. */
@@ -161,7 +161,10 @@ check_rule(const struct check *check, int number)
              || !world_ranges_fit(&rule->to, &policy->to_ranges)
            ? "names other externals"
            : !is_consented(w, rule) ? "has not everybody's consent"
-           : !class_fits(w, rule, policy->class) ? "has another class"
+           : !class_fits(w, rule->class, policy->class) ? "has another class"
+           : !class_fits(w, rule->reply_class == -2 ? rule->class
+                         : rule->reply_class, policy->reply_class)
+           ? "has another class of replies"
            : !service_fits(w, rule, policy->service) ? "has another service"
            : NULL);
 

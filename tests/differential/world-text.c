@@ -202,6 +202,11 @@ put_rule(struct ds *ds, const struct world_rule *rule)
         /* What it is without saying so. */
         ds_put_cstr(ds, ", \"class\": \"best-effort\"");
     }
+    if (rule->reply_class >= 0) {
+        ds_put_format(ds, ", \"reply_class\": \"c%d\"", rule->reply_class);
+    } else if (rule->reply_class == -1) {
+        ds_put_cstr(ds, ", \"reply_class\": \"best-effort\"");
+    }
     ds_put_char(ds, '}');
 }
 

@@ -238,6 +238,8 @@ init_rules(struct world *w, struct rng *rng)
         /* Mostly one class, or most would contradict one another. */
         rule->class = rule->deny ? -1 : rng_chance(rng, 70) ? class
                       : (int) rng_below(rng, MAX_CLASSES + 1) - 1;
+        rule->reply_class = (rule->deny || rng_chance(rng, 80) ? -2
+                             : (int) rng_below(rng, MAX_CLASSES + 1) - 1);
         init_sides(w, rng, i);
     }
 }

@@ -120,6 +120,7 @@ struct world_rule {
     bool left_out, deny, imposed;
     int tenant;                 /* Or PEERING, or GUARDRAIL. */
     int service, class;         /* -1: none. */
+    int reply_class;            /* -2: none; -1: best-effort. */
     struct world_selector from, to;
 };
 

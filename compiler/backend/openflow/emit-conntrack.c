@@ -92,7 +92,9 @@ emit_direction(struct emitter *e, const char *ct_state,
                      "set_field:%#"PRIx32"/%#"PRIx32"->"REG_SERVICE","
                      "move:ct_nw_proto->"REG_SERVICE"[16..23],"
                      "move:ct_tp_dst->"REG_SERVICE"[0..15],goto_table:%d",
-                     direction, SERVICE_TRACKED, SERVICE_TRACKED,
+                     direction, SERVICE_TRACKED
+                     | (direction == DIRECTION_REPLY ? SERVICE_REPLY : 0),
+                     SERVICE_TRACKED | SERVICE_REPLY,
                      TABLE_ROUTE));
 }
 

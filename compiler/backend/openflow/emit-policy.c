@@ -42,16 +42,16 @@ rule_priority(const struct ir_rule *rule)
 }
 
 static const char *
-rule_actions(struct emitter *e, const struct ir_rule *rule)
+rule_actions(struct emitter *e, const struct ir_rule *rule,
+             const struct ir_class *class)
 {
     if (rule_kind_denies(rule->kind)) {
         return "drop";
-    } else if (!rule->class) {
+    } else if (!class) {
         return FORMAT(e, "goto_table:%d", TABLE_COMMIT);
     }
     return FORMAT(e, "set_field:%#"PRIx32"->"REG_CLASS",goto_table:%d",
-                  CLASS_VALUE(rule->class->dscp, rule->class->queue),
-                  TABLE_COMMIT);
+                  CLASS_VALUE(class->dscp, class->queue), TABLE_COMMIT);
 }
 
 /* Adds the matches of the parts of externals: of all parts of one as of a
@@ -161,7 +161,7 @@ add_product(struct emitter *e, const struct ir_rule *rule, const char *part,
         .name = FORMAT(e, "%s %s", rule->name, part),
         .priority = rule_priority(rule),
         .rule = rule,
-        .actions = rule_actions(e, rule),
+        .actions = rule_actions(e, rule, rule->class),
         .from = match_side(e, from, &from_fields),
         .to = match_side(e, to, &to_fields),
         .services = services,
@@ -181,8 +181,15 @@ add_rule(struct emitter *e, const struct ir_rule *rule, product_vec *products)
     struct rule_side to = { &rule->to, rule->to_every && !named };
 
     if (!service || !service->symmetric) {
-        add_product(e, rule, "tracked", from, to, match_tracked(e, service),
-                    products);
+        add_product(e, rule, "tracked", from, to,
+                    match_tracked(e, service, rule->replies ? TRACKED_FORWARD
+                                  : TRACKED_ALL), products);
+    }
+    if (rule->replies) {
+        add_product(e, rule, "replies", from, to,
+                    match_tracked(e, service, TRACKED_REPLIES), products);
+        products->v[products->n - 1].actions
+            = rule_actions(e, rule, rule->reply_class);
     }
 
     match_vec services = match_stateless(e, service);

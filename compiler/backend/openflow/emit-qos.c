@@ -32,11 +32,17 @@ emit_classes(struct emitter *e)
 {
     emit_class_value(e, 0, 0, 0);
     for (size_t i = 0; i < e->prog->rules.n; i++) {
-        const struct ir_class *c = e->prog->rules.v[i]->class;
+        const struct ir_class *classes[] = {
+            e->prog->rules.v[i]->class, e->prog->rules.v[i]->reply_class,
+        };
 
-        if (c) {
-            emit_class_value(e, CLASS_VALUE(c->dscp, c->queue), c->dscp,
-                             c->queue);
+        for (size_t j = 0; j < ARRAY_SIZE(classes); j++) {
+            const struct ir_class *c = classes[j];
+
+            if (c) {
+                emit_class_value(e, CLASS_VALUE(c->dscp, c->queue), c->dscp,
+                                 c->queue);
+            }
         }
     }
 }

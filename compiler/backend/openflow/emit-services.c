@@ -28,8 +28,8 @@ add_match(struct emitter *e, uint32_t value, uint32_t mask, match_vec *out)
 /* Adds a match for each of the fewest masks that cover the ports from
  * 'first' to 'last' exactly. */
 static void
-cover_range(struct emitter *e, uint32_t value, uint16_t first, uint16_t last,
-            match_vec *out)
+cover_range(struct emitter *e, uint32_t value, uint32_t mask, uint16_t first,
+            uint16_t last, match_vec *out)
 {
     uint32_t port = first;
 
@@ -39,25 +39,29 @@ cover_range(struct emitter *e, uint32_t value, uint16_t first, uint16_t last,
         while (port + size - 1 > last) {
             size >>= 1;
         }
-        add_match(e, value | port, ALL_BITS & ~(size - 1), out);
+        add_match(e, value | port, mask & ~(size - 1), out);
         port += size;
     }
 }
 
 match_vec
-match_tracked(struct emitter *e, const struct ir_service *service)
+match_tracked(struct emitter *e, const struct ir_service *service,
+              enum tracked_part part)
 {
+    uint32_t tracked = (SERVICE_TRACKED
+                        | (part == TRACKED_REPLIES ? SERVICE_REPLY : 0));
+    uint32_t mask = part == TRACKED_ALL ? 0 : SERVICE_REPLY;
     match_vec out = VEC_INIT;
 
     if (!service) {
-        add_match(e, SERVICE_TRACKED, SERVICE_TRACKED, &out);
+        add_match(e, tracked, SERVICE_TRACKED | mask, &out);
     }
     for (size_t i = 0; service && i < service->matches.n; i++) {
         const struct ir_match *m = &service->matches.v[i];
-        uint32_t value = SERVICE_TRACKED | SERVICE_PROTOCOL(m->protocol);
+        uint32_t value = tracked | SERVICE_PROTOCOL(m->protocol);
 
         if (m->last) {
-            cover_range(e, value, m->first, m->last, &out);
+            cover_range(e, value, ALL_BITS | mask, m->first, m->last, &out);
         } else {
             /* Only services.def has such: ESP, of both families, ICMP, which
              * is IPv4's alone, and ICMPv6, IPv6's. */
@@ -66,7 +70,7 @@ match_tracked(struct emitter *e, const struct ir_service *service)
 
             add_match(e, value | (is_ip6 ? SERVICE_IPV6 : 0),
                       SERVICE_KIND_BITS | (is_both ? 0 : SERVICE_IPV6)
-                      | SERVICE_PROTOCOL_BITS, &out);
+                      | SERVICE_PROTOCOL_BITS | mask, &out);
         }
     }
     return out;

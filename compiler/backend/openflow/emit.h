@@ -106,10 +106,14 @@ const char *receive_call(struct emitter *, const struct ir_network *);
 
 VEC_TYPEDEF(match_vec, const char *);
 
+/* Of what is tracked: all, or one direction of it. */
+enum tracked_part { TRACKED_ALL, TRACKED_FORWARD, TRACKED_REPLIES };
+
 /* The matches of 'service' (NULL: any) on REG_SERVICE: of what is tracked, and
  * of the ports of symmetric services, whose packets go round conntrack
  * whatever the service that a rule names. */
-match_vec match_tracked(struct emitter *, const struct ir_service *);
+match_vec match_tracked(struct emitter *, const struct ir_service *,
+                        enum tracked_part);
 match_vec match_stateless(struct emitter *, const struct ir_service *);
 
 /* Adds one flow; 'id' is the rule's or a REASON_*. */

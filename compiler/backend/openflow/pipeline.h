@@ -75,6 +75,7 @@ enum of_table {
  * and ICMP errors are judged as it was. */
 #define SERVICE_TRACKED     UINT32_C(0x80000000)
 #define SERVICE_STATELESS   UINT32_C(0x40000000)
+#define SERVICE_REPLY       UINT32_C(0x20000000)    /* To who opened it. */
 #define SERVICE_IPV6        UINT32_C(0x01000000)    /* Of tracked ones. */
 #define SERVICE_PROTOCOL(P) ((uint32_t) (P) << 16)
 #define SERVICE_PORT_BITS   UINT32_C(0x0000ffff)    /* Destination port. */

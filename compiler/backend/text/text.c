@@ -164,6 +164,10 @@ put_rule(struct ds *ds, const struct ir_rule *rule,
     } else if (!rule_kind_denies(rule->kind)) {
         ds_put_cstr(ds, ", best effort");
     }
+    if (rule->replies) {
+        ds_put_format(ds, ", replies %s", rule->reply_class
+                      ? rule->reply_class->name : "best effort");
+    }
     ds_put_format(ds, " [line %"PRIu32"]\n", rule->place.line);
 }
 
