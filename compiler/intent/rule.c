@@ -43,6 +43,20 @@ decode_require(struct decoder *d, const struct value *v,
     }
 }
 
+/* The default is true, and nothing else can be enforced. */
+static void
+check_stateful(struct decoder *d, const struct value *v)
+{
+    const struct value *stateless = decode_flag(d, v, "stateful", false);
+
+    if (stateless) {
+        decode_error(d, stateless, "a rule cannot be stateless by itself yet: "
+                     "what goes round connection tracking is decided before "
+                     "the receiver is known",
+                     "remove it; the symmetric services are stateless");
+    }
+}
+
 void
 decode_rule(struct decoder *d, const struct value *v,
             struct intent_rule *rule)
@@ -50,7 +64,8 @@ decode_rule(struct decoder *d, const struct value *v,
     static const struct member members[] = {
         { "name", true }, { "action", false }, { "from", true },
         { "to", true }, { "service", false }, { "require", false },
-        { "class", false }, { "reply_class", false }, { NULL, false },
+        { "class", false }, { "reply_class", false }, { "stateful", false },
+        { NULL, false },
     };
 
     if (decode_object(d, v, "a rule", members)) {
@@ -58,6 +73,7 @@ decode_rule(struct decoder *d, const struct value *v,
         rule->deny = decode_choice(d, v, "action", "allow", "deny");
         decode_sides(d, v, false, rule);
         decode_require(d, v, rule);
+        check_stateful(d, v);
         rule->class = decode_text(d, v, "class");
         rule->reply_class = decode_text(d, v, "reply_class");
     }
@@ -70,7 +86,8 @@ decode_peering(struct decoder *d, const struct value *v,
     static const struct member members[] = {
         { "from", true }, { "to", true }, { "service", false },
         { "require", false }, { "class", false }, { "reply_class", false },
-        { "imposed", false }, { "charge", false }, { NULL, false },
+        { "stateful", false }, { "imposed", false }, { "charge", false },
+        { NULL, false },
     };
     const struct value *charge;
 
@@ -80,6 +97,7 @@ decode_peering(struct decoder *d, const struct value *v,
     }
     decode_sides(d, v, true, peering);
     decode_require(d, v, peering);
+    check_stateful(d, v);
     if (!value_member(v, "service") && !value_member(v, "require")) {
         decode_error(d, v, "a peering needs a member 'service' or 'require'",
                      "add \"service\": ...");
