@@ -26,10 +26,8 @@ source_create(struct arena *arena, const char *name, const char *text,
     VEC(size_t) lines = VEC_INIT;
 
     *vec_push(arena, &lines) = 0;
-    for (size_t i = 0; i < len; i++) {
-        if (text[i] == '\n') {
-            *vec_push(arena, &lines) = i + 1;
-        }
+    for (const char *p = text; (p = memchr(p, '\n', text + len - p)); ) {
+        *vec_push(arena, &lines) = ++p - text;
     }
 
     source->name = arena_strdup(arena, name);

@@ -24,11 +24,18 @@ struct scan {
 
 static void scan_value(struct scan *, const json_t *, struct value *);
 
+static bool
+is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
 static void
 skip_space(struct scan *scan)
 {
-    while (strchr(" \t\r\n", scan->source->text[scan->at])
-           && scan->at < scan->source->len) {
+    const char *text = scan->source->text;
+
+    while (is_space(text[scan->at])) {
         scan->at++;
     }
 }
@@ -55,7 +62,12 @@ skip_string(struct scan *scan)
 static void
 skip_literal(struct scan *scan)
 {
-    scan->at += strcspn(scan->source->text + scan->at, " \t\r\n,]}");
+    const char *text = scan->source->text;
+    char c = text[scan->at];
+
+    while (c && c != ',' && c != ']' && c != '}' && !is_space(c)) {
+        c = text[++scan->at];
+    }
 }
 
 static void
@@ -205,24 +217,44 @@ report_json_error(const struct source *source, const json_error_t *error,
     diag_remedy(diags, d, "%s", remedy);
 }
 
+/* jansson's tree is needed for a moment only, and then all of it is freed at
+ * once: to free its pieces one by one took longer than to make them. */
+static struct arena *json_arena;
+
+static void *
+json_alloc(size_t size)
+{
+    return arena_zalloc(json_arena, size);
+}
+
+static void
+json_free(void *p)
+{
+    (void) p;
+}
+
 const struct value *
 value_parse(const struct source *source, struct arena *arena,
             struct diags *diags)
 {
+    struct value *value = NULL;
     json_error_t error;
-    json_t *json = json_loadb(source->text, source->len,
-                              JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
-                              &error);
+    json_t *json;
 
-    if (!json) {
+    json_arena = arena_create();
+    json_set_alloc_funcs(json_alloc, json_free);
+    json = json_loadb(source->text, source->len,
+                      JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    if (json) {
+        struct scan scan = { .source = source, .arena = arena };
+
+        value = arena_zalloc(arena, sizeof *value);
+        scan_value(&scan, json, value);
+    } else {
         report_json_error(source, &error, diags);
-        return NULL;
     }
-
-    struct scan scan = { .source = source, .arena = arena };
-    struct value *value = arena_zalloc(arena, sizeof *value);
-    scan_value(&scan, json, value);
-    json_decref(json);
+    arena_destroy(json_arena);
+    json_arena = NULL;
     return value;
 }
 
@@ -303,7 +335,8 @@ value_member(const struct value *object, const char *key)
 {
     if (object->type == VALUE_OBJECT) {
         for (size_t i = 0; i < object->n; i++) {
-            if (!strcmp(object->elems[i].key, key)) {
+            if (object->elems[i].key[0] == key[0]
+                && !strcmp(object->elems[i].key, key)) {
                 return &object->elems[i];
             }
         }

@@ -3,6 +3,7 @@ bench_programs = \
 	tests/bench/burst-sender \
 	tests/bench/bursts \
 	tests/bench/compile \
+	tests/bench/frontend \
 	tests/bench/meters
 EXTRA_PROGRAMS = $(bench_programs)
 CLEANFILES += $(bench_programs)
@@ -31,8 +32,16 @@ tests_bench_bursts_SOURCES = \
 	tests/proof/queue.h
 tests_bench_bursts_CPPFLAGS = $(tests_bench_meters_CPPFLAGS)
 tests_bench_bursts_LDADD = $(OVS_LIBS) -lm
-tests_bench_compile_SOURCES = tests/bench/compile.c
+tests_bench_compile_SOURCES = \
+	tests/bench/compile.c \
+	tests/bench/generate.c \
+	tests/bench/generate.h
 tests_bench_compile_LDADD = $(BULKHEAD_LIBS)
+tests_bench_frontend_SOURCES = \
+	tests/bench/frontend.c \
+	tests/bench/generate.c \
+	tests/bench/generate.h
+tests_bench_frontend_LDADD = $(BULKHEAD_LIBS)
 tests_bench_meters_SOURCES = \
 	ovs-patches/lib/gcra.c \
 	ovs-patches/lib/gcra.h \
@@ -53,6 +62,9 @@ bench-bursts-dpdk: tests/bench/burst-sender
 	$(srcdir)/tests/bench/bursts-dpdk --patched '$(OVS_PREFIX)' \
 	    tests/bench/burst-sender
 .PHONY: bench-bursts-dpdk
+bench-frontend: tests/bench/frontend
+	tests/bench/frontend $(srcdir)/tests/bench/make-intent.py
+.PHONY: bench-frontend
 bench-bursts: tests/bench/bursts
 	tests/bench/bursts
 .PHONY: bench-bursts

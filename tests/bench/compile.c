@@ -17,17 +17,14 @@
 
 #include <config.h>
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "backend/openflow/openflow.h"
 #include "base/diag.h"
+#include "generate.h"
 #include "intent/intent.h"
 #include "ir/ir.h"
 #include "openvswitch/dynamic-string.h"
@@ -35,7 +32,7 @@
 #include "sema/policy.h"
 #include "util.h"
 
-enum { N_ENDPOINTS = 20, N_RULES = 40, N_RUNS = 5, N_TENANT_RUNS = 50 };
+enum { N_RUNS = 5, N_TENANT_RUNS = 50 };
 
 static char **arguments;        /* MAKE-INTENT and its options. */
 
@@ -46,46 +43,11 @@ struct run {
     double check_ms, compile_ms;
 };
 
-static double
-now_ms(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-    return ts.tv_sec * 1e3 + ts.tv_nsec / 1e6;
-}
-
 static void
 fail(const char *what)
 {
     fprintf(stderr, "compile: %s\n", what);
     exit(EXIT_FAILURE);
-}
-
-/* Returns the text of the generated intent; the caller frees it. */
-static char *
-generate(int n_tenants, const char *more)
-{
-    struct ds command = DS_EMPTY_INITIALIZER;
-    struct ds text = DS_EMPTY_INITIALIZER;
-
-    for (char **a = arguments; *a; a++) {
-        ds_put_format(&command, "'%s' ", *a);
-    }
-    ds_put_format(&command, "%d %d %d %s", n_tenants, N_ENDPOINTS, N_RULES,
-                  more);
-    FILE *pipe = popen(ds_cstr(&command), "r");
-    while (pipe && !feof(pipe)) {
-        char buffer[65536];
-        size_t n = fread(buffer, 1, sizeof buffer, pipe);
-
-        ds_put_buffer(&text, buffer, n);
-    }
-    if (!pipe || pclose(pipe)) {
-        fail(ds_cstr(&command));
-    }
-    ds_destroy(&command);
-    return ds_steal_cstr(&text);
 }
 
 static struct run
@@ -142,9 +104,9 @@ one_tenant(int n_tenants, const struct plan *whole)
     char *options = xasprintf("--only %d", n_tenants / 2);
     char *change = xasprintf("--change %d", n_tenants / 2);
     char *both = xasprintf("%s %s", options, change);
-    char *old_text = generate(n_tenants, options);
-    char *new_text = generate(n_tenants, both);
-    char *whole_text = generate(n_tenants, change);
+    char *old_text = generate(arguments, n_tenants, options);
+    char *new_text = generate(arguments, n_tenants, both);
+    char *whole_text = generate(arguments, n_tenants, change);
     struct run changed = compile(whole_text);
     size_t n_whole = 0;
 
@@ -189,7 +151,7 @@ one_tenant(int n_tenants, const struct plan *whole)
 static void
 print_line(int n_tenants)
 {
-    char *text = generate(n_tenants, "");
+    char *text = generate(arguments, n_tenants, "");
     double check_ms = 1e9, compile_ms = 1e9;
     struct rusage usage;
 
@@ -220,7 +182,6 @@ int
 main(int argc, char *argv[])
 {
     static const int sizes[] = { 50, 200, 500, 1000, 2000 };
-    int status = EXIT_SUCCESS;
 
     if (argc < 2) {
         fail("usage: compile MAKE-INTENT [OPTION...]");
@@ -231,19 +192,5 @@ main(int argc, char *argv[])
     printf("%7s %8s %8s %6s %6s %6s %8s %8s %8s %8s %8s %8s\n", "tenants",
            "json MB", "flows", "masks", "meters", "conj", "check ms",
            "emit ms", "both ms", "peak MB", "1 ten ms", "diff ms");
-    fflush(stdout);
-    for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-        int wstatus;
-        pid_t pid = fork();
-
-        if (!pid) {
-            print_line(sizes[i]);
-            fflush(stdout);
-            _exit(EXIT_SUCCESS);
-        }
-        if (pid < 0 || waitpid(pid, &wstatus, 0) != pid || wstatus) {
-            status = EXIT_FAILURE;
-        }
-    }
-    return status;
+    return each_in_a_process(sizes, ARRAY_SIZE(sizes), print_line);
 }
