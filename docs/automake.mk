@@ -4,4 +4,5 @@ EXTRA_DIST += \
 	docs/intents.md \
 	docs/json.md \
 	docs/meters.md \
-	docs/pipeline.md
+	docs/pipeline.md \
+	docs/threat-model.md
