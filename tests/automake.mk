@@ -2,9 +2,14 @@
 # patches add to Open vSwitch, compiled here by themselves.
 check_PROGRAMS += tests/unit/unit-tests
 tests_unit_unit_tests_SOURCES = \
+	ovs-patches/lib/borrow-private.h \
+	ovs-patches/lib/borrow-round.c \
+	ovs-patches/lib/borrow.c \
+	ovs-patches/lib/borrow.h \
 	ovs-patches/lib/dp-counter.h \
 	ovs-patches/lib/dp-meter-conf.c \
 	ovs-patches/lib/dp-meter-conf.h \
+	ovs-patches/lib/dp-meter-pool.c \
 	ovs-patches/lib/dp-meter-private.h \
 	ovs-patches/lib/dp-meter-run.c \
 	ovs-patches/lib/dp-meter.c \
@@ -23,9 +28,11 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/shuffle.c \
 	tests/unit/test-backend.c \
 	tests/unit/test-base.c \
+	tests/unit/test-borrow.c \
 	tests/unit/test-conflict.c \
 	tests/unit/test-conjunction.c \
 	tests/unit/test-diag.c \
+	tests/unit/test-dp-meter-pool.c \
 	tests/unit/test-dp-meter.c \
 	tests/unit/test-files.c \
 	tests/unit/test-flows.c \

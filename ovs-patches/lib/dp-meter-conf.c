@@ -36,6 +36,9 @@ static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(20, 60);
 #define SUPPORTED_FLAGS \
     (OFPMF13_STATS | OFPMF13_PKTPS | OFPMF13_KBPS | OFPMF13_BURST)
 
+#define PARENT_MEMBERS (OFPUTIL_MICROBURST_M_PARENT \
+                        | OFPUTIL_MICROBURST_M_WEIGHT)
+
 #define PHANTOM_MEMBERS                                         \
     (OFPUTIL_MICROBURST_M_PEAK_RATE | OFPUTIL_MICROBURST_M_MARK \
      | OFPUTIL_MICROBURST_M_DEPTH | OFPUTIL_MICROBURST_M_LIMIT)
@@ -60,6 +63,7 @@ dp_meter_conf_features(enum dp_meter_types types,
                        | 1u << OFPUTIL_MICROBURST_PASS),
             .members = (OFPUTIL_MICROBURST_M_BURST_BYTES
                         | (types & DP_METER_PHANTOM ? PHANTOM_MEMBERS : 0)
+                        | (types & DP_METER_PARENT ? PARENT_MEMBERS : 0)
                         | OFPUTIL_MICROBURST_M_TAG),
             .resolution_ns = 1,
             .min_rate = 1,
@@ -99,6 +103,7 @@ check_members(const struct ofputil_microburst *mb, enum dp_meter_types types,
               struct ds *why)
 {
     bool phantom = types & DP_METER_PHANTOM;
+    bool parent = types & DP_METER_PARENT;
     const struct {
         const char *name;
         uint32_t value;
@@ -108,8 +113,8 @@ check_members(const struct ofputil_microburst *mb, enum dp_meter_types types,
         { "mark", mb->mark, phantom },
         { "depth", mb->depth, phantom },
         { "limit", mb->limit, phantom },
-        { "parent", mb->parent, false },
-        { "weight", mb->weight, false },
+        { "parent", mb->parent, parent },
+        { "weight", mb->weight, parent },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
@@ -173,6 +178,10 @@ parse_microburst(const struct ofputil_meter_band *band, uint16_t flags,
     if (error) {
         return error;
     }
+    bc->lends = true;
+    bc->has_parent = mb->parent != 0;
+    bc->parent = mb->provider_parent;
+    bc->weight = mb->weight ? mb->weight : 1;
     bc->action.verb = verbs[mb->exceed];
     bc->action.arg = mb->dscp;
     return parse_gcra(GCRA_KBPS, band->rate, bits, &bc->gcra, why);

@@ -35,6 +35,7 @@ extern "C" {
 
 enum { DP_METER_MAX = 1 << 18 };        /* Maximum number of meters. */
 enum { DP_METER_MAX_BANDS = 8 };        /* Maximum number of bands in one. */
+enum { DP_METER_MAX_LEVELS = 3 };       /* That borrow from one another. */
 
 /* Types of bands. */
 enum dp_meter_types {
@@ -42,6 +43,7 @@ enum dp_meter_types {
     DP_METER_DSCP_REMARK = 1 << 1,
     DP_METER_MICROBURST = 1 << 2,
     DP_METER_PHANTOM = 1 << 3,  /* Microburst bands with 'peak_rate'. */
+    DP_METER_PARENT = 1 << 4,   /* The same with 'parent'. */
 };
 
 /* What a band does with a packet that exceeds it. */
@@ -65,7 +67,18 @@ struct dp_band_conf {
     struct dp_band_action action;
     bool has_phantom;
     struct phantom_conf phantom;
+    bool lends;                 /* May be the first band of a parent? */
+    bool has_parent;            /* If so: */
+    uint32_t parent;            /* Id of the datapath's meter. */
+    uint16_t weight;            /* 1 to 65535. */
 };
+
+/* May others borrow from a meter of these bands? */
+static inline bool
+dp_band_lends(const struct dp_band_conf bands[], uint16_t n_bands)
+{
+    return n_bands && bands[0].lends;
+}
 
 /* Translates '*config' to 'bands', one for each of its bands.  Returns 0, or a
  * positive errno value as dp_meters_set() does, and then logs which band it is

@@ -21,6 +21,7 @@
 
 #include <stdint.h>
 
+#include "borrow.h"
 #include "cmap.h"
 #include "dp-counter.h"
 #include "dp-meter.h"
@@ -36,6 +37,8 @@ OVS_ALIGNED_STRUCT(CACHE_LINE_SIZE, dp_meter_band) {
     struct dp_counter marked;   /* Marked CE, not only of these. */
     struct dp_counter elsewhere; /* Nor these, but another band acted. */
     struct phantom *phantom;    /* NULL if the band has no peak rate. */
+    struct borrow_member *member; /* NULL if the band has no parent. */
+    struct dp_counter borrowed; /* Conformed thanks to the parent. */
 };
 
 struct dp_meter {
@@ -44,6 +47,9 @@ struct dp_meter {
     uint32_t n_bands;
     struct dp_counter in;       /* All packets. */
     uint32_t phantoms;          /* Bitmap of the bands that have a phantom. */
+    ATOMIC(struct borrow_pool *) pool; /* That others borrow from, or NULL. */
+    bool lends;                 /* May have one. */
+    struct gcra_conf lent;      /* What that is. */
     struct dp_meter_band bands[];
 };
 
@@ -66,5 +72,31 @@ dp_meter_lookup(const struct dp_meters *ms, uint32_t id)
     }
     return NULL;
 }
+
+/* dp-meter-pool.c: meters that borrow from others.
+ *
+ * A meter that others name as parent has a pool, from when the first one does.
+ * The pool belongs to the meter and to all members together, so it remains
+ * while any of them can borrow from it.  All but dp_meter_get_pool() needs the
+ * mutex of 'struct dp_meters'. */
+
+struct borrow_pool *dp_meter_get_pool(const struct dp_meter *);
+
+/* Sets 'members[]', which are NULL, to those that meter 'id' needs under
+ * 'bcs[]': those of 'old' (may be NULL) where the parent is the same.  Returns
+ * 0, or an error as dp_meters_set() does, and then nothing has changed. */
+int dp_meter_join_parents(const struct dp_meters *, uint32_t id,
+                          const struct dp_band_conf bcs[], uint16_t n_bands,
+                          const struct dp_meter *old,
+                          struct borrow_member *members[], uint64_t now_ns);
+
+/* Puts 'm', with its members, under 'bcs[]'. */
+void dp_meter_reconfigure_pools(struct dp_meter *m,
+                                const struct dp_band_conf bcs[],
+                                uint64_t now_ns);
+
+/* Takes 'm' out of all that 'heir' (may be NULL) has not taken over. */
+void dp_meter_leave_pools(struct dp_meter *m, const struct dp_meter *heir,
+                          uint64_t now_ns);
 
 #endif /* dp-meter-private.h */

@@ -206,6 +206,35 @@ sum(const uint32_t sizes[], uint32_t n)
     return bytes;
 }
 
+/* Counts what 'band', which is band 'i' of 'm', is owed, in the pools that it
+ * is of, and lets it borrow for the packets in 'map', which it refused.
+ * Returns those that it does not admit. */
+static uint32_t
+run_pools(struct dp_meter *m, uint32_t i, const uint32_t sizes[],
+          uint32_t bytes, uint32_t map, const struct dp_meter_clock *clock)
+{
+    struct dp_meter_band *band = &m->bands[i];
+    struct borrow_pool *own = i ? NULL : dp_meter_get_pool(m);
+    uint32_t borrowed = 0;
+
+    for (uint32_t left = map; left; left = zero_rightmost_1bit(left)) {
+        bytes -= sizes[raw_ctz(left)];
+    }
+    if (bytes) {
+        borrow_debit(own ? own : band->member->pool, clock->now_ns, bytes);
+    }
+    for (uint32_t left = band->member ? map : 0; left;
+         left = zero_rightmost_1bit(left)) {
+        uint32_t j = raw_ctz(left);
+
+        if (borrow_admit(band->member, clock->now_ns, sizes[j])) {
+            borrowed |= UINT32_C(1) << j;
+        }
+    }
+    count_map(&band->borrowed, borrowed, sizes);
+    return map & ~borrowed;
+}
+
 static void
 offer_to_phantom(struct phantom *phantom, struct phantom_batch *b,
                  const uint32_t sizes[], uint32_t n,
@@ -298,6 +327,9 @@ dp_meters_run(struct dp_meters *ms, uint32_t id,
 
         refused[i] = (gcra_admit(&band->gcra, clock->now_ns, n, bytes)
                       ? 0 : refuse(band, sizes, n, clock));
+        if (OVS_UNLIKELY(band->member || (!i && dp_meter_get_pool(m)))) {
+            refused[i] = run_pools(m, i, sizes, bytes, refused[i], clock);
+        }
         any |= refused[i];
     }
     if (OVS_UNLIKELY(any || any_marked)) {

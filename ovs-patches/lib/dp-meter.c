@@ -51,8 +51,8 @@ dp_meters_init(struct dp_meters *ms, enum dp_meter_types types)
     ms->types = types;
 }
 
-/* Frees 'm' once no packet uses it, and its phantoms but for those that 'heir'
- * (may be NULL) has. */
+/* Frees 'm' once no packet uses it, and its phantoms, members and pool but for
+ * those that 'heir' (may be NULL) has. */
 static void
 free_meter(struct dp_meter *m, const struct dp_meter *heir)
 {
@@ -64,6 +64,7 @@ free_meter(struct dp_meter *m, const struct dp_meter *heir)
             ovsrcu_postpone(free_cacheline, phantom);
         }
     }
+    dp_meter_leave_pools(m, heir, time_nsec());
     ovsrcu_postpone(free_cacheline, m);
 }
 
@@ -109,11 +110,13 @@ new_phantom(const struct phantom_conf *conf, uint64_t now_ns)
     return phantom;
 }
 
-/* Returns a new meter.  What 'old' (may be NULL) has counted, and holds in its
- * first 'n_bands' queues, goes over to it, under the contracts of 'old'. */
+/* Returns a new meter with 'members[]'.  What 'old' (may be NULL) has counted,
+ * and holds in its first 'n_bands' queues, goes over to it, under the contracts
+ * of 'old', and so does its pool. */
 static struct dp_meter *
 new_meter(uint32_t id, const struct dp_band_conf bcs[], uint16_t n_bands,
-          const struct dp_meter *old, uint64_t now_ns)
+          const struct dp_meter *old, struct borrow_member *const members[],
+          uint64_t now_ns)
 {
     struct dp_meter *m = xzalloc_cacheline(sizeof *m
                                            + n_bands * sizeof *m->bands);
@@ -121,6 +124,7 @@ new_meter(uint32_t id, const struct dp_band_conf bcs[], uint16_t n_bands,
     m->id = id;
     m->n_bands = n_bands;
     m->phantoms = phantom_map(bcs, n_bands);
+    atomic_init(&m->pool, old ? dp_meter_get_pool(old) : NULL);
     init_counter(&m->in, old ? &old->in : NULL);
     for (uint16_t i = 0; i < n_bands; i++) {
         const struct dp_meter_band *ob = (old && i < old->n_bands
@@ -141,14 +145,35 @@ new_meter(uint32_t id, const struct dp_band_conf bcs[], uint16_t n_bands,
         init_counter(&band->admitted, ob ? &ob->admitted : NULL);
         init_counter(&band->marked, ob ? &ob->marked : NULL);
         init_counter(&band->elsewhere, ob ? &ob->elsewhere : NULL);
+        init_counter(&band->borrowed, ob ? &ob->borrowed : NULL);
+        band->member = members[i];
     }
     return m;
+}
+
+/* Can 'old' (may be NULL) become, by a change of numbers, a meter of these
+ * bands and members? */
+static bool
+is_alike(const struct dp_meter *old, const struct dp_band_conf bcs[],
+         uint16_t n_bands, struct borrow_member *const members[])
+{
+    if (!old || old->n_bands != n_bands
+        || old->phantoms != phantom_map(bcs, n_bands)) {
+        return false;
+    }
+    for (uint16_t i = 0; i < n_bands; i++) {
+        if (old->bands[i].member != members[i]) {
+            return false;
+        }
+    }
+    return true;
 }
 
 int
 dp_meters_set(struct dp_meters *ms, uint32_t id,
               const struct ofputil_meter_config *config)
 {
+    struct borrow_member *members[DP_METER_MAX_BANDS] = { NULL };
     struct dp_band_conf bcs[DP_METER_MAX_BANDS];
     struct dp_meter *old, *m;
     uint64_t now_ns;
@@ -165,9 +190,14 @@ dp_meters_set(struct dp_meters *ms, uint32_t id,
     ovs_mutex_lock(&ms->mutex);
     now_ns = time_nsec();
     m = old = dp_meter_lookup(ms, id);
-    if (!old || old->n_bands != config->n_bands
-        || old->phantoms != phantom_map(bcs, config->n_bands)) {
-        m = new_meter(id, bcs, config->n_bands, old, now_ns);
+    error = dp_meter_join_parents(ms, id, bcs, config->n_bands, old, members,
+                                  now_ns);
+    if (error) {
+        ovs_mutex_unlock(&ms->mutex);
+        return error;
+    }
+    if (!is_alike(old, bcs, config->n_bands, members)) {
+        m = new_meter(id, bcs, config->n_bands, old, members, now_ns);
     }
     for (uint16_t i = 0; i < config->n_bands; i++) {
         atomic_store_relaxed(&m->bands[i].action,
@@ -177,6 +207,7 @@ dp_meters_set(struct dp_meters *ms, uint32_t id,
             phantom_reconfigure(m->bands[i].phantom, &bcs[i].phantom, now_ns);
         }
     }
+    dp_meter_reconfigure_pools(m, bcs, now_ns);
     if (m->phantoms && !(old && old->phantoms)) {
         atomic_count_inc(&ms->n_phantoms);
     } else if (!m->phantoms && old && old->phantoms) {
@@ -239,6 +270,7 @@ read_band(const struct dp_meter *m, const struct dp_meter_band *band,
     read_counter(&band->acted_on, &stats->packet_count, &stats->byte_count);
     read_counter(&band->admitted, &mb->exceeded.packets, &mb->exceeded.bytes);
     read_counter(&band->marked, &mb->marked.packets, &mb->marked.bytes);
+    read_counter(&band->borrowed, &mb->borrowed.packets, &mb->borrowed.bytes);
     if (band->phantom) {
         read_counter(&band->phantom->capped,
                      &mb->capped.packets, &mb->capped.bytes);
@@ -250,8 +282,10 @@ read_band(const struct dp_meter *m, const struct dp_meter_band *band,
     read_counter(&band->before, &before.packets, &before.bytes);
     read_counter(&band->elsewhere, &elsewhere.packets, &elsewhere.bytes);
     read_rest(&m->in,
-              before.packets + elsewhere.packets + stats->packet_count,
-              before.bytes + elsewhere.bytes + stats->byte_count, &mb->green);
+              (before.packets + elsewhere.packets + mb->borrowed.packets
+               + stats->packet_count),
+              (before.bytes + elsewhere.bytes + mb->borrowed.bytes
+               + stats->byte_count), &mb->green);
 }
 
 int

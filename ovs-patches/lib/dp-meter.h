@@ -50,6 +50,13 @@
  * clock is read again before the first packet of what was received at once is
  * refused, and whenever a band has been used at a later time.
  *
+ * A microburst band may borrow from another meter, its parent: see borrow.h.
+ * What exceeds its own rate and burst then passes if the parent has it to
+ * spare, and only what does not is acted on as above.  What the parent has is
+ * the rate and burst of its first band, which is of type microburst, less what
+ * passes that meter itself.  A meter that is deleted goes on lending to those
+ * that borrow from it.
+ *
  * A change of a meter keeps what it has counted and, in each band, what its
  * queue holds, up to the new burst.  While it takes place, a packet may meet
  * the new rate of one band and the old one of the next, or the old action of a
@@ -116,7 +123,13 @@ void dp_meters_get_features(const struct dp_meters *,
  *     ENODEV      a type or member of a band that is not supported
  *     EDOM        a rate that cannot be kept
  *     ERANGE      a burst that cannot be kept
- *     EOPNOTSUPP  a prec_level that is not 1 or 2
+ *     EOPNOTSUPP  a prec_level that is not 1 or 2, or a parent whose first
+ *                 band is not of type microburst
+ *     ENOENT      a parent that does not exist
+ *     ELOOP       parents that borrow from one another, or at more than
+ *                 DP_METER_MAX_LEVELS
+ *     ENOSPC      a parent that has BORROW_MAX_MEMBERS already
+ *     EBUSY       a first band that others could not borrow from, as they do
  *
  * A burst of 0 stands for what the rate delivers in a second, or for the
  * largest burst if that is less. */

@@ -225,8 +225,8 @@ cost(const struct gcra_conf *conf, uint32_t n_packets, uint32_t n_bytes)
 }
 
 bool
-gcra_admit(struct gcra *g, uint64_t now_ns,
-           uint32_t n_packets, uint32_t n_bytes)
+gcra_admit_to(struct gcra *g, uint64_t now_ns,
+              uint32_t n_packets, uint32_t n_bytes, uint64_t limit)
 {
     for (;;) {
         struct snapshot s;
@@ -234,7 +234,7 @@ gcra_admit(struct gcra *g, uint64_t now_ns,
 
         take_fresh(g, now_ns, false, &s);
         depth = s.depth + cost(&s.conf, n_packets, n_bytes);
-        if (depth > s.conf.burst) {
+        if (depth > MIN(s.conf.burst, limit)) {
             if (still_valid(g, &s)) {
                 return false;
             }
@@ -242,6 +242,13 @@ gcra_admit(struct gcra *g, uint64_t now_ns,
             return true;
         }
     }
+}
+
+bool
+gcra_admit(struct gcra *g, uint64_t now_ns,
+           uint32_t n_packets, uint32_t n_bytes)
+{
+    return gcra_admit_to(g, now_ns, n_packets, n_bytes, UINT64_MAX);
 }
 
 uint32_t

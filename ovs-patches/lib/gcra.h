@@ -155,6 +155,10 @@ void gcra_reconfigure(struct gcra *g, const struct gcra_conf *,
 bool gcra_admit(struct gcra *g, uint64_t now_ns,
                 uint32_t n_packets, uint32_t n_bytes);
 
+/* The same, under a burst of 'depth' tokens if that is less. */
+bool gcra_admit_to(struct gcra *g, uint64_t now_ns,
+                   uint32_t n_packets, uint32_t n_bytes, uint64_t depth);
+
 /* Decides about the 'n' packets of 'sizes[]' bytes, at most 32, one after the
  * other, and admits those that conform.  Bit i of the return value is set if
  * packet i was refused. */

@@ -1,8 +1,11 @@
-# Proofs of the policing arithmetic: gcra.c and phantom.c, which the patches add
-# to Open vSwitch, compiled here by themselves.  None of them needs a switch, and only
-# "meters", which is about what stands on it, links Open vSwitch's library.
+# Proofs of the policing arithmetic: gcra.c, phantom.c and borrow.c, which the
+# patches add to Open vSwitch, compiled here by themselves.  None of them needs
+# a switch, and only "meters", which is about what stands on it, links Open
+# vSwitch's library.
 proof_programs = \
 	tests/proof/accuracy \
+	tests/proof/borrowing \
+	tests/proof/borrowing-threads \
 	tests/proof/detection \
 	tests/proof/interleave \
 	tests/proof/meters \
@@ -10,6 +13,7 @@ proof_programs = \
 	tests/proof/phantom-threads \
 	tests/proof/threads
 tsan_programs = \
+	tests/proof/borrowing-threads-tsan \
 	tests/proof/meters-tsan \
 	tests/proof/phantom-threads-tsan \
 	tests/proof/threads-tsan
@@ -84,10 +88,36 @@ tests_proof_phantom_threads_SOURCES = \
 tests_proof_phantom_threads_CPPFLAGS = $(gcra_CPPFLAGS)
 tests_proof_phantom_threads_LDADD = -lpthread
 
+borrow_sources = \
+	$(gcra_sources) \
+	ovs-patches/lib/borrow-private.h \
+	ovs-patches/lib/borrow-round.c \
+	ovs-patches/lib/borrow.c \
+	ovs-patches/lib/borrow.h
+
+tests_proof_borrowing_SOURCES = \
+	$(borrow_sources) \
+	tests/proof/borrowing.c \
+	tests/proof/cluster.c \
+	tests/proof/cluster.h
+tests_proof_borrowing_CPPFLAGS = $(gcra_CPPFLAGS)
+tests_proof_borrowing_LDADD = -lm
+
+tests_proof_borrowing_threads_SOURCES = \
+	$(borrow_sources) \
+	tests/proof/borrowing-threads.c
+tests_proof_borrowing_threads_CPPFLAGS = $(gcra_CPPFLAGS)
+tests_proof_borrowing_threads_LDADD = -lpthread
+
 tests_proof_meters_SOURCES = \
+	ovs-patches/lib/borrow-private.h \
+	ovs-patches/lib/borrow-round.c \
+	ovs-patches/lib/borrow.c \
+	ovs-patches/lib/borrow.h \
 	ovs-patches/lib/dp-counter.h \
 	ovs-patches/lib/dp-meter-conf.c \
 	ovs-patches/lib/dp-meter-conf.h \
+	ovs-patches/lib/dp-meter-pool.c \
 	ovs-patches/lib/dp-meter-private.h \
 	ovs-patches/lib/dp-meter-run.c \
 	ovs-patches/lib/dp-meter.c \
@@ -125,6 +155,12 @@ tests_proof_meters_tsan_LDFLAGS = \
 	-fsanitize=thread \
 	-Wl,--wrap=cmap_find,--wrap=cmap_insert,--wrap=cmap_replace
 tests_proof_meters_tsan_LDADD = $(OVS_LIBS)
+tests_proof_borrowing_threads_tsan_SOURCES = \
+	$(tests_proof_borrowing_threads_SOURCES)
+tests_proof_borrowing_threads_tsan_CPPFLAGS = $(gcra_CPPFLAGS)
+tests_proof_borrowing_threads_tsan_CFLAGS = $(tsan_CFLAGS)
+tests_proof_borrowing_threads_tsan_LDFLAGS = -fsanitize=thread
+tests_proof_borrowing_threads_tsan_LDADD = -lpthread
 tests_proof_phantom_threads_tsan_SOURCES = \
 	$(tests_proof_phantom_threads_SOURCES)
 tests_proof_phantom_threads_tsan_CPPFLAGS = $(gcra_CPPFLAGS)

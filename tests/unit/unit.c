@@ -218,9 +218,11 @@ main(void)
     srunner_add_suite(runner, ports_suite());
     srunner_add_suite(runner, flows_suite());
     srunner_add_suite(runner, tunnels_suite());
+    srunner_add_suite(runner, borrow_suite());
     srunner_add_suite(runner, gcra_suite());
     srunner_add_suite(runner, gcra_time_suite());
     srunner_add_suite(runner, dp_meter_suite());
+    srunner_add_suite(runner, dp_meter_pool_suite());
 
     /* What Open vSwitch's library would log is part of no test's result. */
     vlog_set_levels(NULL, VLF_CONSOLE, VLL_OFF);

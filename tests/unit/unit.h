@@ -32,6 +32,7 @@ Suite *units_suite(void);
 Suite *value_suite(void);
 Suite *intent_suite(void);
 Suite *sema_suite(void);
+Suite *borrow_suite(void);
 Suite *conflict_suite(void);
 Suite *redundant_suite(void);
 Suite *meaning_suite(void);
@@ -46,8 +47,10 @@ Suite *ports_suite(void);
 Suite *files_suite(void);
 Suite *flows_suite(void);
 Suite *tunnels_suite(void);
+Suite *borrow_suite(void);
 Suite *gcra_suite(void);
 Suite *gcra_time_suite(void);
+Suite *dp_meter_pool_suite(void);
 Suite *dp_meter_suite(void);
 
 /* A test case 'name' in 'suite', with time enough for sanitizers. */

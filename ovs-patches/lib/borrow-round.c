@@ -1,0 +1,317 @@
+/*
+ * Copyright (c) 2026 Bulkhead developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#include <config.h>
+#include "borrow-private.h"
+
+#include "openvswitch/compiler.h"
+
+/* A round that nobody has closed for this many times its length is not
+ * continued: nobody has borrowed since. */
+#define MAX_ROUNDS 100
+
+/* Feedback, in 1/1024: how much more than what seems spare is served when the
+ * queue is below its target, and the idle share of a round from which on the
+ * borrowers are served faster. */
+#define MAX_BOOST 1229          /* 1.2 */
+#define IDLE_SHARE 307          /* 0.3 */
+#define FEEDBACK_ROUNDS 20      /* Time in which it empties the queue. */
+
+/* The target is this part of the limit of a queue. */
+#define TARGET_PART 6
+
+/* For the thread that closes a round. */
+static void
+set_round(struct borrow_pool *p, const struct borrow_now *r)
+{
+    uint32_t version;
+    struct borrow_round *to;
+
+    atomic_read_relaxed(&p->version, &version);
+    to = &p->rounds[++version & 1];
+    atomic_thread_fence(memory_order_release);
+    atomic_store_relaxed(&to->start_ns, r->start_ns);
+    atomic_store_relaxed(&to->virtual, r->virtual);
+    atomic_store_relaxed(&to->speed, r->speed);
+    atomic_store_explicit(&p->version, version, memory_order_release);
+}
+
+/* Members that have borrowed. */
+
+static bool
+has_borrowers(const struct borrow_pool *p)
+{
+    for (uint32_t i = 0; i < ARRAY_SIZE(p->borrowers); i++) {
+        if (borrow_get(&p->borrowers[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Sets '*c' to what 'm' claims.  If that is nothing, forgets the tag, which
+ * virtual time could go round until it is used again, and returns false.
+ *
+ * The bit of 'm' was cleared before, and a member sets it after its tag, so
+ * the tag is read by an atomic addition: whoever sets it later than that sees
+ * the bit cleared. */
+static bool
+get_claim(struct borrow_member *m, uint64_t virtual, struct borrow_claim *c)
+{
+    uint32_t weight = borrow_get32(&m->weight);
+    const struct borrow_pool *below;
+    uint64_t tag;
+
+    atomic_add(&m->tag, UINT64_C(0), &tag);
+    while (tag && !borrow_is_ahead(tag, virtual)) {
+        if (atomic_compare_exchange_strong(&m->tag, &tag, 0)) {
+            tag = 0;
+        }
+    }
+    *c = (struct borrow_claim) {
+        .member = m,
+        .ahead = tag ? MIN(tag - virtual, UINT64_MAX / 2 / weight) : 0,
+        .weight = weight,
+    };
+    below = borrow_get_below(m);
+    return tag || (below && has_borrowers(below));
+}
+
+/* Gathers the claims of all members that have any.  Returns their number. */
+static size_t
+gather_claims(struct borrow_pool *p, uint64_t virtual)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < ARRAY_SIZE(p->borrowers); i++) {
+        uint64_t bits = 0;
+
+        if (borrow_get(&p->borrowers[i])) {
+            atomic_and(&p->borrowers[i], UINT64_C(0), &bits);
+        }
+        for (; bits; bits = zero_rightmost_1bit(bits)) {
+            uint32_t index = i * 64 + raw_ctz(bits);
+            struct borrow_member *m = borrow_get_member(p, index);
+
+            if (m && get_claim(m, virtual, &p->claims[n])) {
+                borrow_set(p, index);
+                n++;
+            }
+        }
+    }
+    return n;
+}
+
+/* Bytes that the claims come to. */
+static uint64_t
+sum_claims(const struct borrow_pool *p, size_t n)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        sum += p->claims[i].ahead * p->claims[i].weight >> BORROW_SCALE;
+    }
+    return sum;
+}
+
+/* Virtual time in which 'n' claims are served 'bytes', which is less than all
+ * that they come to; '*weight' becomes that of those left unserved.
+ *
+ * Newton's method from zero: each step takes only those for done that are,
+ * so it ends. */
+static uint64_t
+serve_claims(const struct borrow_pool *p, size_t n, uint64_t bytes,
+             uint64_t *weight)
+{
+    uint64_t served = 0, before;
+
+    do {
+        uint64_t left = bytes << BORROW_SCALE;
+
+        before = served;
+        *weight = 0;
+        for (size_t i = 0; i < n; i++) {
+            const struct borrow_claim *c = &p->claims[i];
+
+            if (c->ahead <= before) {
+                left -= MIN(left, c->ahead * c->weight);
+            } else {
+                *weight += c->weight;
+            }
+        }
+        served = *weight ? MAX(left / *weight, before) : before;
+    } while (served > before);
+    return served;
+}
+
+/* Closing a round. */
+
+static uint64_t
+bytes_in(uint32_t rate, uint64_t ns)
+{
+    return (uint64_t) rate * ns / GCRA_BYTE;
+}
+
+static uint64_t
+depth_of(const struct borrow_pool *p, uint64_t now_ns)
+{
+    return gcra_depth(&p->queue, now_ns) / GCRA_BYTE;
+}
+
+/* What a round is closed with: what there was to serve its members with, and
+ * how deep what it fills is. */
+struct supply {
+    uint64_t ns;                /* Length of the round. */
+    uint64_t bytes;
+    uint64_t depth, target;     /* The depth and what it is kept near. */
+    uint64_t room;              /* Above the target: too much. */
+    uint32_t idle;              /* In 1/1024: what nobody used. */
+};
+
+static uint64_t
+spare_of(const struct supply *s, uint64_t green, uint64_t claimed)
+{
+    uint64_t spare = s->bytes - MIN(s->bytes, green);
+    int64_t boost = 1024 - ((int64_t) (s->depth - s->target) * 1024
+                            / (int64_t) s->room);
+
+    spare = spare * MIN(MAX(boost, 0), MAX_BOOST) >> 10;
+    if (s->idle > IDLE_SHARE && claimed > spare) {
+        spare += claimed * (s->idle - IDLE_SHARE) / (1024 - IDLE_SHARE);
+    }
+    return spare;
+}
+
+static void close_round_below(struct borrow_pool *, uint64_t now_ns,
+                              const struct supply *);
+
+/* Closes the rounds of those members that are pools, which got 'served'
+ * virtual time, or, if nobody wanted more, had all of 'spare'. */
+static void
+close_rounds_below(struct borrow_pool *p, size_t n, uint64_t served,
+                   bool enough, uint64_t spare, uint64_t ns, uint64_t now_ns)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct borrow_claim *c = &p->claims[i];
+        struct borrow_pool *below = borrow_get_below(c->member);
+
+        if (below) {
+            uint64_t ahead = c->ahead - MIN(c->ahead, served);
+            uint64_t reach = borrow_get(&c->member->reach) >> BORROW_SCALE;
+            struct supply s = {
+                .ns = ns,
+                .bytes = (bytes_in(borrow_get32(&below->rate), ns)
+                          + (enough ? spare
+                             : served * c->weight >> BORROW_SCALE)),
+                .depth = ahead * c->weight >> BORROW_SCALE,
+                .target = reach / 4,
+                .room = reach + 1,
+            };
+
+            s.idle = (s.depth < s.target
+                      ? 1024 - s.depth * 1024 / s.target : 0);
+            close_round_below(below, now_ns, &s);
+        }
+    }
+}
+
+static void
+close_round_with(struct borrow_pool *p, struct borrow_now *r, uint64_t now_ns,
+                 const struct supply *s)
+{
+    uint64_t green = borrow_get(&p->green);
+    size_t n = gather_claims(p, r->virtual);
+    uint64_t claimed = sum_claims(p, n);
+    uint64_t spare = spare_of(s, green - p->last_green, claimed);
+    uint64_t weight = 0, served = 0;
+    bool enough = spare >= claimed;
+
+    if (enough) {
+        for (size_t i = 0; i < n; i++) {
+            served = MAX(served, p->claims[i].ahead);
+        }
+    } else {
+        served = serve_claims(p, n, spare, &weight);
+    }
+    p->last_green = green;
+    r->start_ns = now_ns;
+    r->virtual += served;
+    r->speed = ((spare << BORROW_SCALE) / s->ns << BORROW_SPEED_SCALE)
+               / MAX(weight, 1);
+    set_round(p, r);
+    close_rounds_below(p, n, served, enough, spare, s->ns, now_ns);
+}
+
+static void
+close_round_below(struct borrow_pool *p, uint64_t now_ns,
+                  const struct supply *s)
+{
+    struct borrow_now r = borrow_get_round(p);
+
+    if (now_ns - r.start_ns > 2 * s->ns) {
+        /* Nobody borrowed before. */
+        p->last_green = borrow_get(&p->green);
+    }
+    close_round_with(p, &r, now_ns, s);
+}
+
+/* Closes the round of 'p', which is in no other pool, as round 'r' is over. */
+static void
+close_top_round(struct borrow_pool *p, struct borrow_now *r, uint64_t now_ns)
+{
+    uint64_t round_ns = borrow_get(&p->round_ns);
+    uint64_t depth = depth_of(p, now_ns);
+    uint64_t green = borrow_get(&p->green);
+    uint64_t other = borrow_get(&p->other), used;
+    uint32_t rate = borrow_get32(&p->rate);
+    struct supply s = {
+        .ns = now_ns - r->start_ns,
+        .depth = depth,
+        .target = borrow_get(&p->limit) / GCRA_BYTE / TARGET_PART,
+        .room = bytes_in(rate, FEEDBACK_ROUNDS * round_ns),
+    };
+
+    if (s.ns > MAX_ROUNDS * round_ns) {
+        s.ns = round_ns;
+        p->last_green = green;
+        p->last_other = other;
+        p->last_depth = depth;
+    }
+    s.bytes = bytes_in(rate, s.ns);
+    used = p->last_depth + green - p->last_green + other - p->last_other;
+    used -= MIN(used, depth);
+    s.idle = 1024 - MIN(used * 1024 / s.bytes, 1024);
+    p->last_depth = depth;
+    p->last_other = other;
+    close_round_with(p, r, now_ns, &s);
+}
+
+void
+borrow_close_round(struct borrow_pool *p, uint64_t now_ns)
+{
+    uint64_t round_ns = borrow_get(&p->round_ns);
+    struct borrow_now r = borrow_get_round(p);
+
+    if (now_ns >= r.start_ns + round_ns
+        && !atomic_flag_test_and_set_explicit(&p->closing,
+                                              memory_order_acquire)) {
+        r = borrow_get_round(p);
+        if (now_ns >= r.start_ns + round_ns) {
+            close_top_round(p, &r, now_ns);
+        }
+        atomic_flag_clear_explicit(&p->closing, memory_order_release);
+    }
+}

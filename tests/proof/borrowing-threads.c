@@ -1,0 +1,265 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+/* Members of pools that several threads use at a time: the uplink never passes
+ * more than its rate, its burst and what its members are owed at once, nothing
+ * that is lent is lost, and shares remain by weight. */
+
+#include <config.h>
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "borrow.h"
+#include "proof.h"
+#include "util.h"
+
+typedef __int128 work_t;        /* In tokens of gcra.h. */
+
+enum {
+    MAX_THREADS = 8,
+    N_PACKETS = 40000,          /* Of a thread. */
+    N_TENANTS = 4,
+    N_LEAVES = 4 * N_TENANTS,
+    KBPS = 100000000,
+    OWED_KBPS = KBPS / 2 / N_LEAVES,
+    LEAF_BURST = 3000,
+    UPLINK_BURST = 600000,
+    REACH = 24000,
+    N_EXTRAS = 5000,
+};
+
+#define START (UINT64_C(3600) * 1000 * 1000 * 1000)
+
+struct leaf {
+    struct gcra owed;
+    struct borrow_member member;
+    atomic_uint64_t borrowed;   /* Bytes. */
+};
+
+struct passed {
+    uint64_t when;
+    uint32_t bytes;
+};
+
+struct trial {
+    unsigned int n_threads;
+    bool tree, changes;
+    uint64_t seed;
+
+    struct borrow_pool uplink, tenants[N_TENANTS];
+    struct borrow_member members[N_TENANTS];    /* The same. */
+    struct leaf leaves[N_LEAVES];
+    struct borrow_member extras[N_EXTRAS];      /* Join and leave. */
+    atomic_uint64_t clock;
+    atomic_uint n_done;
+    struct passed passed[MAX_THREADS * N_PACKETS];
+};
+
+struct hammer {
+    struct trial *trial;
+    unsigned int index;
+    pthread_t thread;
+};
+
+static void
+start(struct trial *t)
+{
+    struct gcra_conf uplink, tenant, owed;
+
+    gcra_conf_init(&uplink, GCRA_KBPS, KBPS, UPLINK_BURST * 8);
+    gcra_conf_init(&tenant, GCRA_KBPS, 1, 0);
+    borrow_pool_init(&t->uplink, &uplink, NULL, START);
+    for (unsigned int i = 0; t->tree && i < N_TENANTS; i++) {
+        borrow_join(&t->members[i], &t->uplink, 1, 8 * REACH);
+        borrow_pool_init(&t->tenants[i], &tenant, &t->members[i], START);
+    }
+    gcra_conf_init(&owed, GCRA_KBPS, OWED_KBPS, LEAF_BURST * 8);
+    for (unsigned int i = 0; i < N_LEAVES; i++) {
+        gcra_init(&t->leaves[i].owed, &owed, START);
+        borrow_join(&t->leaves[i].member, t->tree ? &t->tenants[i % N_TENANTS]
+                    : &t->uplink, 1 + i / N_TENANTS, REACH);
+        atomic_init(&t->leaves[i].borrowed, 0);
+    }
+    atomic_init(&t->clock, START);
+    atomic_init(&t->n_done, 0);
+}
+
+static bool
+offer(struct leaf *leaf, uint64_t now, uint32_t bytes)
+{
+    uint64_t before;
+
+    if (gcra_admit(&leaf->owed, now, 1, bytes)) {
+        borrow_debit(leaf->member.pool, now, bytes);
+        return true;
+    } else if (borrow_admit(&leaf->member, now, bytes)) {
+        atomic_add(&leaf->borrowed, bytes, &before);
+        return true;
+    }
+    return false;
+}
+
+/* All leaves want more than they get: three times the uplink. */
+static void *
+hammer(void *hammer_)
+{
+    struct hammer *h = hammer_;
+    struct trial *t = h->trial;
+    struct proof_random r;
+    unsigned int before;
+
+    proof_random_init(&r, t->seed + h->index);
+    for (unsigned int i = 0; i < N_PACKETS; i++) {
+        struct passed *passed = &t->passed[h->index * N_PACKETS + i];
+        uint32_t bytes = 64 + proof_below(&r, 1455);
+        uint64_t now;
+
+        atomic_add(&t->clock, bytes / 37, &now);
+        passed->when = now;
+        if (offer(&t->leaves[proof_below(&r, N_LEAVES)], now, bytes)) {
+            passed->bytes = bytes;
+        }
+        if (!proof_below(&r, 1000)) {
+            sched_yield();
+        }
+    }
+    atomic_add(&t->n_done, 1u, &before);
+    return NULL;
+}
+
+/* Members that join, borrow and leave, one after the other. */
+static void
+come_and_go(struct trial *t)
+{
+    unsigned int n_done = 0;
+
+    for (unsigned int i = 0; i < N_EXTRAS && n_done < t->n_threads; i++) {
+        uint64_t now;
+
+        atomic_read(&t->clock, &now);
+        if (!borrow_join(&t->extras[i], &t->uplink, 1, REACH)) {
+            proof_fail("the pool is full");
+        }
+        borrow_admit(&t->extras[i], now, 64);
+        sched_yield();
+        borrow_leave(&t->extras[i]);
+        atomic_read(&t->n_done, &n_done);
+    }
+}
+
+static int
+compare_passed(const void *a_, const void *b_)
+{
+    const struct passed *a = a_, *b = b_;
+
+    return a->when < b->when ? -1 : a->when > b->when;
+}
+
+/* The most that passed in an interval above what drains in it. */
+static work_t
+worst_excess(struct trial *t)
+{
+    size_t n = t->n_threads * N_PACKETS;
+    work_t passed = 0, low = 0, worst = 0;
+
+    qsort(t->passed, n, sizeof *t->passed, compare_passed);
+    for (size_t i = 0; i < n; i++) {
+        work_t drained = (work_t) (t->passed[i].when - t->passed[0].when)
+                         * KBPS;
+
+        low = MIN(low, passed - drained);
+        passed += t->passed[i].bytes * GCRA_BYTE;
+        worst = MAX(worst, passed - drained - low);
+    }
+    return worst;
+}
+
+/* How far what was borrowed is from what the weights say, at most, as a share
+ * of that. */
+static double
+worst_share(const struct trial *t)
+{
+    uint64_t borrowed[N_LEAVES], sum = 0;
+    unsigned int weights = 0;
+    double worst = 0;
+
+    for (unsigned int i = 0; i < N_LEAVES; i++) {
+        atomic_uint64_t *p = CONST_CAST(atomic_uint64_t *,
+                                        &t->leaves[i].borrowed);
+
+        atomic_read(p, &borrowed[i]);
+        sum += borrowed[i];
+        weights += 1 + i / N_TENANTS;
+    }
+    for (unsigned int i = 0; i < N_LEAVES; i++) {
+        double due = (double) sum * (1 + i / N_TENANTS) / weights;
+
+        worst = MAX(worst, (borrowed[i] > due ? borrowed[i] - due
+                            : due - borrowed[i]) / due);
+    }
+    return worst;
+}
+
+static void
+run_trial(struct trial *t)
+{
+    const work_t bound = (UPLINK_BURST + N_LEAVES * (work_t) LEAF_BURST)
+                         * GCRA_BYTE;
+    struct hammer hammers[MAX_THREADS];
+    work_t excess;
+    double share;
+
+    start(t);
+    for (unsigned int i = 0; i < t->n_threads; i++) {
+        hammers[i] = (struct hammer) { .trial = t, .index = i };
+        if (pthread_create(&hammers[i].thread, NULL, hammer, &hammers[i])) {
+            proof_fail("cannot create a thread");
+        }
+    }
+    if (t->changes) {
+        come_and_go(t);
+    }
+    for (unsigned int i = 0; i < t->n_threads; i++) {
+        pthread_join(hammers[i].thread, NULL);
+    }
+    excess = worst_excess(t);
+    if (excess > bound) {
+        proof_fail("%"PRIu64" bytes above what drains, bound %"PRIu64,
+                   (uint64_t) (excess / GCRA_BYTE),
+                   (uint64_t) (bound / GCRA_BYTE));
+    }
+    share = worst_share(t);
+    if (share > 0.3) {
+        proof_fail("a share is off by %.1f %%", 100 * share);
+    }
+    proof_ok("%u threads, %s levels%s: %"PRIu64" of %"PRIu64" bytes above "
+             "what drains; shares within %.1f %%", t->n_threads,
+             t->tree ? "three" : "two",
+             t->changes ? ", others come and go" : "",
+             (uint64_t) (excess / GCRA_BYTE), (uint64_t) (bound / GCRA_BYTE),
+             100 * share);
+}
+
+int
+main(int argc, char *argv[])
+{
+    struct proof_options options = proof_start(argc, argv);
+    static struct trial t;
+
+    for (unsigned int i = 0; i < 12; i++) {
+        t = (struct trial) {
+            .n_threads = 2 << i / 4,
+            .tree = i % 2,
+            .changes = i % 4 / 2,
+            .seed = options.seed + i * MAX_THREADS,
+        };
+        run_trial(&t);
+    }
+    return 0;
+}

@@ -1,0 +1,227 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include <string.h>
+
+#include "borrow.h"
+#include "unit.h"
+
+#define START UINT64_C(1000000000)
+#define US UINT64_C(1000)
+
+/* A pool of 8 Gbps, a byte a ns, and its members. */
+struct house {
+    struct borrow_pool pool;
+    struct borrow_member members[BORROW_MAX_MEMBERS + 1];
+};
+
+static struct house house;
+
+static struct gcra_conf
+pool_conf(uint32_t kbps, uint64_t burst)
+{
+    struct gcra_conf conf;
+
+    ck_assert_int_eq(gcra_conf_init(&conf, GCRA_KBPS, kbps, burst * 8), 0);
+    return conf;
+}
+
+static void
+set_up(uint64_t burst)
+{
+    struct gcra_conf conf = pool_conf(8000000, burst);
+
+    memset(&house, 0, sizeof house);
+    borrow_pool_init(&house.pool, &conf, NULL, START);
+}
+
+static struct borrow_member *
+join(unsigned int i, uint16_t weight, uint64_t reach)
+{
+    ck_assert(borrow_join(&house.members[i], &house.pool, weight, reach));
+    return &house.members[i];
+}
+
+/* Borrows as often as it can, 1000 bytes each.  Returns how often. */
+static unsigned int
+borrow_all(struct borrow_member *m, uint64_t now)
+{
+    unsigned int n = 0;
+
+    while (borrow_admit(m, now, 1000)) {
+        n++;
+    }
+    return n;
+}
+
+static uint64_t
+queue(uint64_t now)
+{
+    return gcra_depth(&house.pool.queue, now) / GCRA_BYTE;
+}
+
+START_TEST(test_limit)
+{
+    struct borrow_member *m;
+
+    set_up(10000);
+    m = join(0, 1, 100000);
+    ck_assert_uint_eq(borrow_all(m, START), 10);
+    ck_assert_uint_eq(queue(START), 10000);
+    ck_assert(!borrow_admit(m, START, 1));
+    ck_assert_uint_eq(borrow_all(m, START + 2 * US), 2);
+
+    /* What is owed comes in all the same, and is in the way of the others. */
+    borrow_debit(&house.pool, START + 2 * US, 5000);
+    ck_assert_uint_eq(queue(START + 2 * US), 15000);
+    ck_assert_uint_eq(borrow_all(m, START + 6 * US), 0);
+    ck_assert_uint_eq(borrow_all(m, START + 8 * US), 1);
+}
+END_TEST
+
+START_TEST(test_reach)
+{
+    struct borrow_member *a, *b;
+
+    set_up(1000000);
+    a = join(0, 1, 3000);
+    b = join(1, 2, 5999);
+    ck_assert_uint_eq(borrow_all(a, START), 3);
+    ck_assert_uint_eq(borrow_all(b, START), 5);
+    ck_assert_uint_eq(queue(START), 8000);
+    borrow_member_reconfigure(a, 1, 4000);
+    ck_assert_uint_eq(borrow_all(a, START), 1);
+}
+END_TEST
+
+/* What both get in 1 ms, if they want more: 3 to 1, and all of it. */
+static void
+run_shares(unsigned int n[2])
+{
+    struct borrow_member *a = join(0, 3, 10000), *b = join(1, 1, 10000);
+
+    n[0] = n[1] = 0;
+    for (uint64_t now = START; now < START + 1000 * US; now += 500) {
+        n[0] += borrow_admit(a, now, 1000);
+        n[1] += borrow_admit(b, now, 1000);
+    }
+}
+
+START_TEST(test_weights)
+{
+    unsigned int n[2], high[2];
+
+    set_up(60000);
+    run_shares(n);
+    ck_assert_uint_ge(n[0] + n[1], 990);
+    ck_assert_uint_ge(n[0], n[1] * 3 - 30);
+    ck_assert_uint_le(n[0], n[1] * 3 + 30);
+
+    /* Nothing changes where virtual time goes round. */
+    set_up(60000);
+    house.pool.rounds[0].virtual = UINT64_MAX - (UINT64_C(100000) << 20);
+    run_shares(high);
+    ck_assert_uint_lt(house.pool.rounds[house.pool.version % 2].virtual,
+                      UINT64_C(1) << 63);
+    ck_assert_uint_eq(high[0], n[0]);
+    ck_assert_uint_eq(high[1], n[1]);
+}
+END_TEST
+
+/* Who has not borrowed for long has no credit from then, and no debt, even if
+ * virtual time has gone half round. */
+START_TEST(test_idle)
+{
+    struct borrow_member *a, *b;
+    uint64_t now = START;
+    unsigned int n;
+
+    set_up(1000000);
+    a = join(0, 1, 3000);
+    b = join(1, 1, 3000);
+    ck_assert_uint_eq(borrow_all(a, now), 3);
+    for (; now < START + 100 * US; now += US) {
+        borrow_admit(b, now, 1000);
+    }
+    house.pool.rounds[0].virtual += UINT64_C(3) << 62;
+    house.pool.rounds[1].virtual += UINT64_C(3) << 62;
+    n = borrow_all(a, now);
+    ck_assert_uint_ge(n, 3);
+    ck_assert_uint_le(n, 3 + 25);       /* And two rounds alone. */
+}
+END_TEST
+
+/* What an upper pool refuses is given back below. */
+START_TEST(test_give_back)
+{
+    static struct borrow_pool tenant;
+    static struct borrow_member leaf;
+    struct gcra_conf conf = pool_conf(8, 2000);
+    struct borrow_member *self;
+
+    set_up(4000);
+    self = join(0, 1, 100000);
+    borrow_pool_init(&tenant, &conf, self, START);
+    ck_assert_uint_eq(borrow_pool_height(&house.pool), 2);
+    ck_assert_ptr_eq(borrow_pool_above(&tenant), &house.pool);
+    ck_assert(borrow_join(&leaf, &tenant, 1, 10000));
+
+    /* 2000 bytes are the tenant's own, and fill half of the uplink's. */
+    ck_assert_uint_eq(borrow_all(&leaf, START), 4);
+    ck_assert_uint_eq(queue(START), 4000);
+    ck_assert_uint_eq(leaf.tag, UINT64_C(4000) << 20);
+    ck_assert_uint_eq(self->tag, UINT64_C(2000) << 20);
+    ck_assert_uint_eq(house.pool.green, 2000);
+    ck_assert_uint_eq(house.pool.other, 2000);
+    ck_assert_uint_eq(tenant.other, 4000);
+}
+END_TEST
+
+START_TEST(test_full)
+{
+    set_up(1000);
+    for (unsigned int i = 0; i < BORROW_MAX_MEMBERS; i++) {
+        join(i, 1, 1000);
+    }
+    ck_assert(!borrow_join(&house.members[BORROW_MAX_MEMBERS], &house.pool, 1,
+                           1000));
+    borrow_leave(&house.members[7]);
+    ck_assert_uint_eq(join(BORROW_MAX_MEMBERS, 1, 1000)->index, 7);
+}
+END_TEST
+
+START_TEST(test_reconfigure)
+{
+    struct gcra_conf conf = pool_conf(16000000, 12000);
+    struct borrow_member *m;
+
+    set_up(10000);
+    m = join(0, 1, 100000);
+    ck_assert_uint_eq(borrow_all(m, START), 10);
+    borrow_pool_reconfigure(&house.pool, &conf, NULL, START);
+    ck_assert_uint_eq(queue(START), 10000);
+    ck_assert_uint_eq(borrow_all(m, START), 2);
+    ck_assert_uint_eq(borrow_all(m, START + US), 2);
+}
+END_TEST
+
+Suite *
+borrow_suite(void)
+{
+    Suite *suite = suite_create("borrow");
+    TCase *tc = unit_case(suite, "borrow");
+
+    tcase_add_test(tc, test_limit);
+    tcase_add_test(tc, test_reach);
+    tcase_add_test(tc, test_weights);
+    tcase_add_test(tc, test_idle);
+    tcase_add_test(tc, test_give_back);
+    tcase_add_test(tc, test_full);
+    tcase_add_test(tc, test_reconfigure);
+    return suite;
+}

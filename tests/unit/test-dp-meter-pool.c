@@ -1,0 +1,219 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+/* Meters that borrow from others: what is refused, and what remains when one
+ * of them changes or goes. */
+
+#include <config.h>
+
+#include <errno.h>
+
+#include "borrow.h"
+#include "dp-meter.h"
+#include "dp-packet.h"
+#include "openvswitch/ofp-meter.h"
+#include "unit.h"
+
+#define NOW UINT64_C(1000000000)
+
+enum { SIZE = 1000, NONE = -1 };
+
+static struct dp_meters meters;
+
+static int
+set_meter(uint32_t id, uint16_t type, uint32_t burst, int parent)
+{
+    struct ofputil_meter_band band = {
+        .type = type, .rate = 1,
+        .burst_size = type == OFPMBT13_DROP ? 1 : 0,
+        .microburst = {
+            .burst_bytes = type == OFPMBT13_DROP ? 0 : burst,
+            .parent = parent == NONE ? 0 : 1,
+            .provider_parent = parent == NONE ? 0 : parent,
+        },
+    };
+    struct ofputil_meter_config config = {
+        .meter_id = id, .flags = OFPMF13_KBPS | OFPMF13_BURST,
+        .n_bands = 1, .bands = &band,
+    };
+
+    return dp_meters_set(&meters, id, &config);
+}
+
+static int
+set(uint32_t id, uint32_t burst, int parent)
+{
+    return set_meter(id, OFPMBT13_EXPERIMENTER, burst, parent);
+}
+
+/* Of 'n' packets, those that pass meter 'id'. */
+static size_t
+pass(uint32_t id, size_t n)
+{
+    struct dp_meter_clock clock = { .now_ns = NOW, .reread = true };
+    struct dp_packet_batch batch;
+    size_t passed;
+
+    dp_packet_batch_init(&batch);
+    for (size_t i = 0; i < n; i++) {
+        struct dp_packet *packet = dp_packet_new(SIZE);
+
+        dp_packet_put_zeros(packet, SIZE);
+        dp_packet_batch_add(&batch, packet);
+    }
+    dp_meters_run(&meters, id, &batch, &clock);
+    passed = dp_packet_batch_size(&batch);
+    dp_packet_delete_batch(&batch, true);
+    return passed;
+}
+
+static struct ofputil_microburst_stats
+stats_of(uint32_t id)
+{
+    struct ofputil_meter_band_stats band;
+    struct ofputil_meter_stats stats = { .bands = &band };
+
+    ck_assert_int_eq(dp_meters_get(&meters, id, &stats, 1), 0);
+    return band.microburst;
+}
+
+static void
+set_up(void)
+{
+    dp_meters_init(&meters, (DP_METER_DROP | DP_METER_MICROBURST
+                             | DP_METER_PARENT));
+}
+
+static void
+tear_down(void)
+{
+    dp_meters_destroy(&meters);
+}
+
+START_TEST(test_refused)
+{
+    set_up();
+    ck_assert_int_eq(set(1, SIZE, 3), ENOENT);
+    ck_assert_int_eq(set(1, SIZE, 1), ENOENT);
+    ck_assert_int_eq(set_meter(3, OFPMBT13_DROP, 0, NONE), 0);
+    ck_assert_int_eq(set(1, SIZE, 3), EOPNOTSUPP);
+    ck_assert_int_eq(dp_meters_get(&meters, 1, NULL, 0), ENOENT);
+
+    /* 1 under 2 under 3. */
+    ck_assert_int_eq(set(3, SIZE, NONE), 0);
+    ck_assert_int_eq(set(2, SIZE, 3), 0);
+    ck_assert_int_eq(set(1, SIZE, 2), 0);
+    ck_assert_int_eq(set(3, SIZE, 3), ELOOP);
+    ck_assert_int_eq(set(3, SIZE, 2), ELOOP);
+    ck_assert_int_eq(set(3, SIZE, 1), ELOOP);
+    ck_assert_int_eq(set(4, SIZE, 1), ELOOP);
+    ck_assert_int_eq(set(4, SIZE, NONE), 0);
+    ck_assert_int_eq(set(3, SIZE, 4), ELOOP);
+    ck_assert_int_eq(set_meter(2, OFPMBT13_DROP, 0, NONE), EBUSY);
+
+    /* When nobody borrows from it any more, it may be anything. */
+    ck_assert_int_eq(set(1, SIZE, 4), 0);
+    ck_assert_int_eq(set_meter(2, OFPMBT13_DROP, 0, NONE), 0);
+    tear_down();
+}
+END_TEST
+
+START_TEST(test_full)
+{
+    set_up();
+    ck_assert_int_eq(set(0, SIZE, NONE), 0);
+    for (uint32_t i = 1; i <= BORROW_MAX_MEMBERS; i++) {
+        ck_assert_int_eq(set(i, SIZE, 0), 0);
+    }
+    ck_assert_int_eq(set(BORROW_MAX_MEMBERS + 1, SIZE, 0), ENOSPC);
+    ck_assert_int_eq(set(7, 2 * SIZE, 0), 0);
+    ck_assert_int_eq(dp_meters_del(&meters, 7, NULL, 0), 0);
+    ck_assert_int_eq(set(BORROW_MAX_MEMBERS + 1, SIZE, 0), 0);
+    tear_down();
+}
+END_TEST
+
+START_TEST(test_passed)
+{
+    struct ofputil_microburst_stats stats;
+
+    set_up();
+    ck_assert_int_eq(set(3, 5 * SIZE, NONE), 0);
+    ck_assert_int_eq(set(1, 2 * SIZE, 3), 0);
+    ck_assert_int_eq(set(2, 1 * SIZE, 3), 0);
+    ck_assert_uint_eq(pass(1, 10), 5);
+    ck_assert_uint_eq(pass(2, 10), 1);
+    stats = stats_of(1);
+    ck_assert_uint_eq(stats.green.packets, 2);
+    ck_assert_uint_eq(stats.borrowed.packets, 3);
+    ck_assert_uint_eq(stats.borrowed.bytes, 3 * SIZE);
+    ck_assert_uint_eq(stats.dropped.packets, 5);
+
+    /* There is more to borrow, for both; and who changes keeps its counts. */
+    ck_assert_int_eq(set(3, 8 * SIZE, NONE), 0);
+    ck_assert_uint_eq(pass(2, 1), 1);
+    ck_assert_int_eq(set(1, 2 * SIZE, NONE), 0);
+    ck_assert_uint_eq(pass(1, 1), 0);
+    ck_assert_int_eq(set(1, 2 * SIZE, 3), 0);
+    ck_assert_uint_eq(pass(1, 2), 1);
+    ck_assert_uint_eq(stats_of(1).borrowed.packets, 4);
+    ck_assert_uint_eq(stats_of(1).green.packets, 2);
+    tear_down();
+}
+END_TEST
+
+/* What passes the parent itself is in the way of those that borrow. */
+START_TEST(test_parent_passes)
+{
+    set_up();
+    ck_assert_int_eq(set(3, 5 * SIZE, NONE), 0);
+    ck_assert_int_eq(set(1, 1 * SIZE, 3), 0);
+    ck_assert_uint_eq(pass(3, 3), 3);
+    ck_assert_uint_eq(pass(1, 9), 2);
+    tear_down();
+}
+END_TEST
+
+START_TEST(test_levels)
+{
+    set_up();
+    ck_assert_int_eq(set(3, 9 * SIZE, NONE), 0);
+    ck_assert_int_eq(set(2, 2 * SIZE, 3), 0);
+    ck_assert_int_eq(set(1, 1 * SIZE, 2), 0);
+    ck_assert_uint_eq(pass(1, 32), 9);
+
+    /* The one in the middle goes, what it was owed itself remains. */
+    ck_assert_int_eq(set(3, 20 * SIZE, NONE), 0);
+    ck_assert_uint_eq(pass(1, 1), 1);
+    ck_assert_int_eq(dp_meters_del(&meters, 2, NULL, 0), 0);
+    ck_assert_uint_eq(pass(1, 1), 0);
+    ck_assert_int_eq(set(2, 2 * SIZE, 3), 0);
+    ck_assert_uint_eq(pass(1, 1), 0);
+    ck_assert_int_eq(set(1, 1 * SIZE, 2), 0);
+    ck_assert_uint_eq(pass(1, 1), 1);
+
+    /* The same by a change. */
+    ck_assert_int_eq(set(4, 1 * SIZE, NONE), 0);
+    ck_assert_int_eq(set(2, 2 * SIZE, 4), 0);
+    ck_assert_uint_eq(pass(1, 9), 1);
+    ck_assert_uint_eq(pass(1, 9), 0);
+    tear_down();
+}
+END_TEST
+
+Suite *
+dp_meter_pool_suite(void)
+{
+    Suite *suite = suite_create("dp-meter-pool");
+    TCase *tc = unit_case(suite, "dp-meter-pool");
+
+    tcase_add_test(tc, test_refused);
+    tcase_add_test(tc, test_full);
+    tcase_add_test(tc, test_passed);
+    tcase_add_test(tc, test_parent_passes);
+    tcase_add_test(tc, test_levels);
+    return suite;
+}
