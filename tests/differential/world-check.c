@@ -306,14 +306,18 @@ has_meter(const struct plan *plan, const struct wanted *w)
 
 /* Is what it says of bursts what the world wrote? */
 static bool
-has_microburst(const struct plan *plan, int tenant, uint32_t mark)
+has_microburst(const struct plan *plan, int tenant,
+               const struct world_tenant *t)
 {
     for (size_t i = 0; i < plan->meters.n; i++) {
         const struct plan_meter *m = &plan->meters.v[i];
 
         if (number_of(m->name) == tenant && !m->packets && !m->receive
-            && (m->microburst != (mark != 0) || m->ecn != (mark != 0)
-                || m->mark != mark || m->limit != 2 * mark || m->depth)) {
+            && (m->microburst != t->bursts
+                || m->ecn != (t->bursts && t->ecn)
+                || m->mark != (t->bursts ? t->mark_kib * 1024 : 0)
+                || m->depth != (t->bursts ? t->depth_kib * 1024 : 0)
+                || m->limit != (t->bursts ? t->limit_kib * 1024 : 0))) {
             return false;
         }
     }
@@ -337,7 +341,7 @@ has_bandwidth(const struct check *check, int tenant, unsigned int uplinks,
         struct wanted w = {
             tenant, several ? i : -1, receive, false,
             taken ? 1000 * (uint64_t) mbps : 0,
-            (t->mark_kib && !receive ? 1024 * (uint64_t) kib
+            (t->bursts && !receive ? 1024 * (uint64_t) kib
              : (1024 * 8 * (uint64_t) kib + 999) / 1000),
         };
 
@@ -367,7 +371,7 @@ check_meters(const struct check *check)
             || !has_bandwidth(check, i, uplinks, true)) {
             return arena_printf(plan->arena, "tenant t%d has another "
                                 "bandwidth", i);
-        } else if (!has_microburst(plan, i, t->mark_kib * 1024)) {
+        } else if (!has_microburst(plan, i, t)) {
             return arena_printf(plan->arena, "tenant t%d has other bursts",
                                 i);
         } else if (!has_meter(plan, &packets)) {

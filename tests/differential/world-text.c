@@ -235,6 +235,14 @@ put_bandwidth(struct ds *ds, const struct world_tenant *t)
 }
 
 static void
+put_depth(struct ds *ds, const char *name, int kib)
+{
+    if (kib) {
+        ds_put_format(ds, "\"%s\": \"%dKiB\", ", name, kib);
+    }
+}
+
+static void
 put_tenant(struct ds *ds, const struct world *w, int i)
 {
     const struct world_tenant *t = &w->tenants[i];
@@ -256,10 +264,12 @@ put_tenant(struct ds *ds, const struct world *w, int i)
     if (t->limited) {
         put_bandwidth(ds, t);
     }
-    if (t->mark_kib) {
-        ds_put_format(ds, ", \"microburst\": {\"mark\": \"%dKiB\", "
-                      "\"limit\": \"%dKiB\", \"exceed\": \"ecn\"}",
-                      t->mark_kib, 2 * t->mark_kib);
+    if (t->bursts) {
+        ds_put_cstr(ds, ", \"microburst\": {");
+        put_depth(ds, "mark", t->mark_kib);
+        put_depth(ds, "depth", t->depth_kib);
+        put_depth(ds, "limit", t->limit_kib);
+        ds_put_format(ds, "\"exceed\": \"%s\"}", t->ecn ? "ecn" : "drop");
     }
     if (t->counted) {
         ds_put_format(ds, ", \"limits\": {\"packets\": {\"rate\": "

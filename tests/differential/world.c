@@ -64,6 +64,29 @@ init_fabric(struct world *w, struct rng *rng)
     }
 }
 
+/* A depth that is at most the limit, or none. */
+static int
+draw_depth(const struct world_tenant *t, struct rng *rng)
+{
+    int most = t->limit_kib ? t->limit_kib : 1000;
+
+    return rng_chance(rng, 60) ? 32 + rng_below(rng, most - 31) : 0;
+}
+
+/* From the rest of the meter, so that nothing else that is drawn depends on
+ * it. */
+static void
+init_bursts(struct world_tenant *t)
+{
+    struct rng rng = { t->mbps * 1000 + t->burst_kib };
+
+    t->bursts = rng_chance(&rng, 50);
+    t->limit_kib = rng_chance(&rng, 60) ? 64 + rng_below(&rng, 1000) : 0;
+    t->mark_kib = draw_depth(t, &rng);
+    t->depth_kib = draw_depth(t, &rng);
+    t->ecn = t->limit_kib && rng_chance(&rng, 50);
+}
+
 /* High enough for a test that sends real packets, and odd enough to show a
  * wrong unit. */
 static void
@@ -75,7 +98,7 @@ init_meters(struct world_tenant *t, struct rng *rng)
     t->burst_kib = 64 + rng_below(rng, 1000);
     t->kpps = 1000 + rng_below(rng, 10000);
     t->burst_packets = 1000 + rng_below(rng, 100000);
-    t->mark_kib = t->burst_kib % 2 ? t->burst_kib / 2 : 0;
+    init_bursts(t);
 }
 
 /* Draws for itself, so that the world is otherwise as without it. */

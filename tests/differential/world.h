@@ -67,7 +67,8 @@ struct world_tenant {
     int mbps, burst_kib, kpps, burst_packets;
     bool both;                  /* "bandwidth" is in its short form, or: */
     int received_mbps, received_kib;    /* 0: no "receive". */
-    int mark_kib;               /* Of "microburst", 0 if it has none. */
+    bool bursts, ecn;           /* It has "microburst", with "exceed". */
+    int mark_kib, depth_kib, limit_kib; /* Of "microburst", 0 if not there. */
     unsigned int peers;         /* 1-bits: tenants. */
     bool peers_all;
 };
