@@ -60,8 +60,9 @@ init_counter(struct dp_counter *c, const struct dp_counter *from)
     atomic_init(&c->bytes, bytes);
 }
 
-/* Counts the packets in bitmap 'map', of 'sizes[]' bytes. */
-static inline void
+/* Counts the packets in bitmap 'map', of 'sizes[]' bytes.  Returns their
+ * bytes. */
+static inline uint32_t
 count_map(struct dp_counter *c, uint32_t map, const uint32_t sizes[])
 {
     uint32_t packets = 0, bytes = 0;
@@ -73,6 +74,7 @@ count_map(struct dp_counter *c, uint32_t map, const uint32_t sizes[])
         }
         count(c, packets, bytes);
     }
+    return bytes;
 }
 
 #endif /* dp-counter.h */

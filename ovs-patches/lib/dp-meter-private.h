@@ -45,11 +45,14 @@ struct dp_meter {
     struct cmap_node node;      /* In struct dp_meters's 'table'. */
     uint32_t id;
     uint32_t n_bands;
-    struct dp_counter in;       /* All packets. */
     uint32_t phantoms;          /* Bitmap of the bands that have a phantom. */
     ATOMIC(struct borrow_pool *) pool; /* That others borrow from, or NULL. */
     bool lends;                 /* May have one. */
     struct gcra_conf lent;      /* What that is. */
+
+    /* Packets that no band acted on.  On one that does not conform, exactly
+     * one band acts, and counts it. */
+    struct dp_counter conforming;
     struct dp_meter_band bands[];
 };
 

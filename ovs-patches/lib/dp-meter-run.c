@@ -95,11 +95,12 @@ act_on_packet(const struct dp_band_action *action, struct dp_packet *packet)
 }
 
 /* Lets 'band' act on the packets in 'map', which it refused.  Returns those
- * that are to be dropped; adds those that it marked CE to '*marked'. */
+ * that are to be dropped; adds those that it marked CE to '*marked', and the
+ * bytes of all to '*bytes'. */
 static uint32_t
 act(struct dp_meter_band *band, const struct dp_band_action *action,
     struct dp_packet_batch *batch, uint32_t map, const uint32_t sizes[],
-    uint32_t *marked)
+    uint32_t *marked, uint32_t *bytes)
 {
     uint32_t dropped = map;
 
@@ -116,17 +117,18 @@ act(struct dp_meter_band *band, const struct dp_band_action *action,
             *marked |= map & ~dropped;
         }
     }
-    count_map(&band->acted_on, map, sizes);
+    *bytes += count_map(&band->acted_on, map, sizes);
     COVERAGE_ADD(datapath_drop_meter, count_1bits(dropped));
     return dropped;
 }
 
 /* Lets the bands of 'm' act on what they refused, 'refused[i]' each.  Returns
- * the packets that are to be dropped; adds those marked CE to 'marked[i]'. */
+ * the packets that are to be dropped; adds those marked CE to 'marked[i]', and
+ * the bytes of all to '*bytes'. */
 static uint32_t
 act_on_refused(struct dp_meter *m, struct dp_packet_batch *batch,
                const uint32_t refused[], const uint32_t sizes[],
-               uint32_t marked[])
+               uint32_t marked[], uint32_t *bytes)
 {
     struct dp_band_action actions[DP_METER_MAX_BANDS];
     uint32_t mine[DP_METER_MAX_BANDS];  /* What each one acts on. */
@@ -146,7 +148,7 @@ act_on_refused(struct dp_meter *m, struct dp_packet_batch *batch,
     for (uint32_t i = 0; i < m->n_bands; i++) {
         if (mine[i]) {
             dropped |= act(&m->bands[i], &actions[i], batch, mine[i], sizes,
-                           &marked[i]);
+                           &marked[i], bytes);
         }
         count_map(&m->bands[i].elsewhere, refused[i] & ~mine[i], sizes);
     }
@@ -195,17 +197,6 @@ squeeze(uint32_t map, uint32_t out)
     return result;
 }
 
-static uint32_t
-sum(const uint32_t sizes[], uint32_t n)
-{
-    uint32_t bytes = 0;
-
-    for (uint32_t i = 0; i < n; i++) {
-        bytes += sizes[i];
-    }
-    return bytes;
-}
-
 /* Counts what 'band', which is band 'i' of 'm', is owed, in the pools that it
  * is of, and lets it borrow for the packets in 'map', which it refused.
  * Returns those that it does not admit. */
@@ -235,28 +226,33 @@ run_pools(struct dp_meter *m, uint32_t i, const uint32_t sizes[],
     return map & ~borrowed;
 }
 
-static void
+/* Offers 'n' packets of 'bytes' bytes in all to 'phantom'.  Returns true if
+ * none of them is above a threshold; otherwise, sets '*b' to what is. */
+static bool
 offer_to_phantom(struct phantom *phantom, struct phantom_batch *b,
-                 const uint32_t sizes[], uint32_t n,
+                 const uint32_t sizes[], uint32_t n, uint32_t bytes,
                  struct dp_meter_clock *clock)
 {
-    b->now_ns = clock->now_ns;
-    b->since_ns = clock->since_ns ? clock->since_ns : clock->now_ns;
-    b->final = false;
-    if (!phantom_offer(phantom, b, sizes, n)) {
-        read_clock_again(&phantom->queue, clock);
-        b->now_ns = clock->now_ns;
-        b->final = true;
-        phantom_offer(phantom, b, sizes, n);
+    uint64_t since_ns = clock->since_ns ? clock->since_ns : clock->now_ns;
+
+    if (OVS_LIKELY(phantom_admit(phantom, since_ns, clock->now_ns,
+                                 n, bytes))) {
+        return true;
     }
+    read_clock_again(&phantom->queue, clock);
+    b->since_ns = since_ns;
+    b->now_ns = clock->now_ns;
+    phantom_offer(phantom, b, sizes, n);
+    return false;
 }
 
-/* Offers 'batch' to the phantoms of 'm', one after the other, and drops what
- * they cap.  Sets 'marked[i]' to what is to be marked for band i, if it is
- * admitted.  Returns true if there is any. */
+/* Offers 'batch', of '*bytes' bytes in all, to the phantoms of 'm', one after
+ * the other, and drops what they cap.  Sets 'marked[i]' to what is to be
+ * marked for band i, if it is admitted.  Returns true if there is any. */
 static bool
 run_phantoms(struct dp_meter *m, struct dp_packet_batch *batch,
-             uint32_t sizes[], uint32_t marked[], struct dp_meter_clock *clock)
+             uint32_t sizes[], uint32_t *bytes, uint32_t marked[],
+             struct dp_meter_clock *clock)
 {
     uint32_t any = 0;
 
@@ -265,7 +261,10 @@ run_phantoms(struct dp_meter *m, struct dp_packet_batch *batch,
         uint32_t n = dp_packet_batch_size(batch), n_left = 0;
         struct phantom_batch b;
 
-        offer_to_phantom(m->bands[i].phantom, &b, sizes, n, clock);
+        if (offer_to_phantom(m->bands[i].phantom, &b, sizes, n, *bytes,
+                             clock)) {
+            continue;
+        }
         marked[i] = b.marked;
         any |= b.marked;
         if (!b.capped) {
@@ -279,8 +278,10 @@ run_phantoms(struct dp_meter *m, struct dp_packet_batch *batch,
         }
         COVERAGE_ADD(datapath_drop_meter, count_1bits(b.capped));
         drop(batch, n, b.capped);
+        *bytes = 0;
         for (uint32_t j = 0; j < n; j++) {
             if (!(b.capped & UINT32_C(1) << j)) {
+                *bytes += sizes[j];
                 sizes[n_left++] = sizes[j];
             }
         }
@@ -300,7 +301,8 @@ dp_meters_run(struct dp_meters *ms, uint32_t id,
     uint32_t refused[DP_METER_MAX_BANDS];
     uint32_t marked[DP_METER_MAX_BANDS] = { 0 };
     uint32_t sizes[NETDEV_MAX_BURST];
-    uint32_t any = 0, bytes = 0;
+    uint32_t any = 0, bytes = 0, dropped = 0;
+    uint32_t n_refused = 0, refused_bytes = 0;
     bool any_marked = false;
     struct dp_packet *packet;
 
@@ -314,12 +316,11 @@ dp_meters_run(struct dp_meters *ms, uint32_t id,
         sizes[i] = dp_packet_size(packet);
         bytes += sizes[i];
     }
-    count(&m->in, n, bytes);
-    if (OVS_UNLIKELY(m->phantoms)) {
-        any_marked = run_phantoms(m, batch, sizes, marked, clock);
-        if (dp_packet_batch_size(batch) < n) {
-            n = dp_packet_batch_size(batch);
-            bytes = sum(sizes, n);
+    if (m->phantoms) {
+        any_marked = run_phantoms(m, batch, sizes, &bytes, marked, clock);
+        n = dp_packet_batch_size(batch);
+        if (OVS_UNLIKELY(!n)) {
+            return;
         }
     }
     for (uint32_t i = 0; i < m->n_bands; i++) {
@@ -332,14 +333,22 @@ dp_meters_run(struct dp_meters *ms, uint32_t id,
         }
         any |= refused[i];
     }
-    if (OVS_UNLIKELY(any || any_marked)) {
-        uint32_t dropped = act_on_refused(m, batch, refused, sizes, marked);
-
+    if (any) {
+        dropped = act_on_refused(m, batch, refused, sizes, marked,
+                                 &refused_bytes);
+        n_refused = count_1bits(any);
+    }
+    if (n_refused < n) {
+        count(&m->conforming, n - n_refused, bytes - refused_bytes);
+    }
+    if (any_marked || any) {
         for (uint32_t i = 0; i < m->n_bands; i++) {
             if (OVS_UNLIKELY(marked[i] & ~dropped)) {
                 mark(&m->bands[i], batch, marked[i] & ~dropped, sizes);
             }
         }
+    }
+    if (dropped) {
         drop(batch, n, dropped);
     }
 }

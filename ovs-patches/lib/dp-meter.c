@@ -25,15 +25,28 @@
 #include "timeval.h"
 #include "util.h"
 
-/* Reads what of 'c' is not in 'part'.  Other threads may be counting, so it
- * does not rely on 'part' being smaller. */
+/* Takes a part off 'c'.  Other threads may be counting, so it does not rely on
+ * the part being smaller. */
 static void
-read_rest(const struct dp_counter *c, uint64_t part_packets,
-          uint64_t part_bytes, struct ofputil_microburst_counter *rest)
+subtract(struct ofputil_microburst_counter *c, uint64_t packets,
+         uint64_t bytes)
 {
-    read_counter(c, &rest->packets, &rest->bytes);
-    rest->packets -= MIN(rest->packets, part_packets);
-    rest->bytes -= MIN(rest->bytes, part_bytes);
+    c->packets -= MIN(c->packets, packets);
+    c->bytes -= MIN(c->bytes, bytes);
+}
+
+/* Reads all that came to 'm'. */
+static void
+read_in(const struct dp_meter *m, uint64_t *packets, uint64_t *bytes)
+{
+    read_counter(&m->conforming, packets, bytes);
+    for (uint32_t i = 0; i < m->n_bands; i++) {
+        uint64_t band_packets, band_bytes;
+
+        read_counter(&m->bands[i].acted_on, &band_packets, &band_bytes);
+        *packets += band_packets;
+        *bytes += band_bytes;
+    }
 }
 
 static uint64_t
@@ -110,6 +123,29 @@ new_phantom(const struct phantom_conf *conf, uint64_t now_ns)
     return phantom;
 }
 
+static void
+init_band(struct dp_meter_band *band, const struct dp_band_conf *bc,
+          const struct dp_meter_band *old, struct borrow_member *member,
+          uint64_t now_ns)
+{
+    if (old) {
+        gcra_clone(&band->gcra, &old->gcra, now_ns);
+    } else {
+        gcra_init(&band->gcra, &bc->gcra, now_ns);
+    }
+    if (bc->has_phantom) {
+        band->phantom = (old && old->phantom ? old->phantom
+                         : new_phantom(&bc->phantom, now_ns));
+    }
+    init_counter(&band->before, old ? &old->before : NULL);
+    init_counter(&band->acted_on, old ? &old->acted_on : NULL);
+    init_counter(&band->admitted, old ? &old->admitted : NULL);
+    init_counter(&band->marked, old ? &old->marked : NULL);
+    init_counter(&band->elsewhere, old ? &old->elsewhere : NULL);
+    init_counter(&band->borrowed, old ? &old->borrowed : NULL);
+    band->member = member;
+}
+
 /* Returns a new meter with 'members[]'.  What 'old' (may be NULL) has counted,
  * and holds in its first 'n_bands' queues, goes over to it, under the contracts
  * of 'old', and so does its pool. */
@@ -120,33 +156,30 @@ new_meter(uint32_t id, const struct dp_band_conf bcs[], uint16_t n_bands,
 {
     struct dp_meter *m = xzalloc_cacheline(sizeof *m
                                            + n_bands * sizeof *m->bands);
+    uint64_t packets = 0, bytes = 0;
 
     m->id = id;
     m->n_bands = n_bands;
     m->phantoms = phantom_map(bcs, n_bands);
     atomic_init(&m->pool, old ? dp_meter_get_pool(old) : NULL);
-    init_counter(&m->in, old ? &old->in : NULL);
+    init_counter(&m->conforming, old ? &old->conforming : NULL);
+    if (old) {
+        read_in(old, &packets, &bytes);
+    }
     for (uint16_t i = 0; i < n_bands; i++) {
-        const struct dp_meter_band *ob = (old && i < old->n_bands
-                                          ? &old->bands[i] : NULL);
-        struct dp_meter_band *band = &m->bands[i];
-
-        if (ob) {
-            gcra_clone(&band->gcra, &ob->gcra, now_ns);
+        if (old && i < old->n_bands) {
+            init_band(&m->bands[i], &bcs[i], &old->bands[i], members[i],
+                      now_ns);
         } else {
-            gcra_init(&band->gcra, &bcs[i].gcra, now_ns);
+            init_band(&m->bands[i], &bcs[i], NULL, members[i], now_ns);
+            count(&m->bands[i].before, packets, bytes);
         }
-        if (bcs[i].has_phantom) {
-            band->phantom = (ob && ob->phantom ? ob->phantom
-                             : new_phantom(&bcs[i].phantom, now_ns));
-        }
-        init_counter(&band->before, ob ? &ob->before : &m->in);
-        init_counter(&band->acted_on, ob ? &ob->acted_on : NULL);
-        init_counter(&band->admitted, ob ? &ob->admitted : NULL);
-        init_counter(&band->marked, ob ? &ob->marked : NULL);
-        init_counter(&band->elsewhere, ob ? &ob->elsewhere : NULL);
-        init_counter(&band->borrowed, ob ? &ob->borrowed : NULL);
-        band->member = members[i];
+    }
+
+    /* Bands that are gone acted on packets that came, nevertheless. */
+    for (uint32_t i = n_bands; old && i < old->n_bands; i++) {
+        read_counter(&old->bands[i].acted_on, &packets, &bytes);
+        count(&m->conforming, packets, bytes);
     }
     return m;
 }
@@ -276,16 +309,19 @@ read_band(const struct dp_meter *m, const struct dp_meter_band *band,
                      &mb->capped.packets, &mb->capped.bytes);
         read_bursts(band->phantom, &mb->bursts);
     }
-    read_rest(&band->acted_on, mb->exceeded.packets + mb->capped.packets,
-              mb->exceeded.bytes + mb->capped.bytes, &mb->dropped);
+    mb->dropped.packets = stats->packet_count;
+    mb->dropped.bytes = stats->byte_count;
+    subtract(&mb->dropped, mb->exceeded.packets + mb->capped.packets,
+             mb->exceeded.bytes + mb->capped.bytes);
 
     read_counter(&band->before, &before.packets, &before.bytes);
     read_counter(&band->elsewhere, &elsewhere.packets, &elsewhere.bytes);
-    read_rest(&m->in,
-              (before.packets + elsewhere.packets + mb->borrowed.packets
-               + stats->packet_count),
-              (before.bytes + elsewhere.bytes + mb->borrowed.bytes
-               + stats->byte_count), &mb->green);
+    read_in(m, &mb->green.packets, &mb->green.bytes);
+    subtract(&mb->green,
+             before.packets + elsewhere.packets + mb->borrowed.packets
+             + stats->packet_count,
+             before.bytes + elsewhere.bytes + mb->borrowed.bytes
+             + stats->byte_count);
 }
 
 int
@@ -302,7 +338,7 @@ dp_meters_get(const struct dp_meters *ms, uint32_t id,
         return ENOENT;
     }
     if (stats) {
-        read_counter(&m->in, &stats->packet_in_count, &stats->byte_in_count);
+        read_in(m, &stats->packet_in_count, &stats->byte_in_count);
         stats->n_bands = MIN(n_bands, m->n_bands);
         for (uint16_t i = 0; i < stats->n_bands; i++) {
             read_band(m, &m->bands[i], &stats->bands[i]);

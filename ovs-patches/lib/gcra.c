@@ -288,17 +288,8 @@ pass_through(const struct snapshot *s, uint64_t drained, struct gcra_offer *o)
     uint64_t packet = cost(&s->conf, 1, 0);
     uint64_t byte = cost(&s->conf, 0, 1);
     uint64_t depth = s->depth;
-    uint64_t end = depth + o->n * packet;
 
-    for (uint32_t i = 0; i < o->n; i++) {
-        end += o->sizes[i] * byte;
-    }
     o->refused = 0;
-    o->max_depth = end - MIN(end, drained);
-    if (o->max_depth <= MIN(o->watch, s->conf.burst)) {
-        return end;             /* The last packet finds it deepest. */
-    }
-
     o->max_depth = 0;
     for (uint32_t i = 0; i < o->n; i++) {
         uint64_t next = depth + packet + o->sizes[i] * byte;
@@ -314,22 +305,38 @@ pass_through(const struct snapshot *s, uint64_t drained, struct gcra_offer *o)
     return depth;
 }
 
-bool
+void
 gcra_offer(struct gcra *g, struct gcra_offer *o)
 {
     uint64_t gap_ns = o->now_ns - o->since_ns;
+    struct snapshot s;
+    uint64_t depth;
 
-    for (;;) {
-        struct snapshot s;
-        uint64_t depth;
-        bool stop;
-
+    do {
         take_fresh(g, o->since_ns, true, &s);
         depth = pass_through(&s, gap_ns * s.conf.rate, o);
-        stop = o->tentative && (o->refused || o->max_depth > o->watch);
-        if (stop || depth == s.depth) {
+    } while (!(depth == s.depth ? still_valid(g, &s)
+                                : replace(g, &s, depth)));
+}
+
+bool
+gcra_admit_below(struct gcra *g, uint64_t since_ns, uint64_t now_ns,
+                 uint32_t n_packets, uint32_t n_bytes, uint64_t watch,
+                 uint64_t *max_depth)
+{
+    for (;;) {
+        struct snapshot s;
+        uint64_t drained, depth;
+
+        take_fresh(g, since_ns, true, &s);
+        drained = (now_ns - since_ns) * s.conf.rate;
+        depth = s.depth + cost(&s.conf, n_packets, n_bytes);
+
+        /* The last packet finds it deepest. */
+        *max_depth = depth - MIN(depth, drained);
+        if (*max_depth > MIN(watch, s.conf.burst)) {
             if (still_valid(g, &s)) {
-                return !stop;
+                return false;
             }
         } else if (replace(g, &s, depth)) {
             return true;

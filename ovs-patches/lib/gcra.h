@@ -171,23 +171,24 @@ struct gcra_offer {
     uint64_t now_ns;            /* ...until this. */
     const uint32_t *sizes;      /* Their bytes. */
     uint32_t n;                 /* At most 32. */
-    uint64_t watch;             /* A depth of interest. */
-    bool tentative;             /* Do nothing if any packet is refused, or a
-                                 * depth is above 'watch'? */
 
     uint32_t refused;           /* Bit i is set if packet i was. */
     uint64_t depths[32];        /* At 'now_ns', with the packet if it was not
                                  * refused.  At an old time, one that was
-                                 * may have found more than the burst.  Only
-                                 * set if any was refused or a depth is above
-                                 * 'watch'. */
+                                 * may have found more than the burst. */
     uint64_t max_depth;         /* With one that was not refused, at most. */
 };
 
 /* The same as gcra_admit_batch(), for packets that came between two times,
- * 'now_ns' - 'since_ns' being from 0 to GCRA_MAX_SPREAD_NS.  Returns false,
- * and has not changed '*g', if that is what 'tentative' asks for. */
-bool gcra_offer(struct gcra *g, struct gcra_offer *);
+ * 'now_ns' - 'since_ns' being from 0 to GCRA_MAX_SPREAD_NS. */
+void gcra_offer(struct gcra *g, struct gcra_offer *);
+
+/* Does what gcra_offer() does, with 'n_packets' packets of 'n_bytes' bytes in
+ * all, if it refuses none of them and no depth is above 'watch'; then sets
+ * '*max_depth' and returns true.  Otherwise admits none and returns false. */
+bool gcra_admit_below(struct gcra *g, uint64_t since_ns, uint64_t now_ns,
+                      uint32_t n_packets, uint32_t n_bytes, uint64_t watch,
+                      uint64_t *max_depth);
 
 #define GCRA_MAX_SPREAD_NS (UINT64_C(100) * 1000 * 1000)
 

@@ -172,19 +172,19 @@ close_burst(struct phantom *p, uint64_t start_ns, const struct gcra_end *end)
 
 /* Takes note of how deep the queue was, and when. */
 static void
-note_depth(struct phantom *p, const struct gcra_offer *o, uint64_t gap_ns)
+note_depth(struct phantom *p, uint64_t depth, uint64_t now_ns,
+           uint64_t gap_ns)
 {
-    uint64_t depth = o->max_depth;
     uint64_t open_ns = 0;
 
     if (depth > get(&p->depth) && !get(&p->open_ns)) {
         atomic_store_relaxed(&p->peak, UINT64_C(0));
         atomic_store_relaxed(&p->burst_gap_ns, UINT64_C(0));
-        atomic_compare_exchange_strong(&p->open_ns, &open_ns, o->now_ns);
+        atomic_compare_exchange_strong(&p->open_ns, &open_ns, now_ns);
     }
     if (get(&p->open_ns)) {
         if (raise_to(&p->peak, depth)) {
-            atomic_store_relaxed(&p->peak_ns, o->now_ns);
+            atomic_store_relaxed(&p->peak_ns, now_ns);
         }
         raise_to(&p->burst_gap_ns, gap_ns);
     }
@@ -233,17 +233,32 @@ judge(struct phantom *p, const struct gcra_offer *o, struct phantom_batch *b)
     atomic_read_relaxed(&p->cap, &cap);
     b->capped = cap ? o->refused : 0;
     b->marked = 0;
-    if (o->max_depth > mark || o->refused) {
-        for (uint32_t i = 0; i < o->n; i++) {
-            if (o->depths[i] > mark) {
-                b->marked |= UINT32_C(1) << i;
-            }
+    for (uint32_t i = 0; i < o->n; i++) {
+        if (o->depths[i] > mark) {
+            b->marked |= UINT32_C(1) << i;
         }
-        b->marked &= ~b->capped;
     }
+    b->marked &= ~b->capped;
 }
 
 bool
+phantom_admit(struct phantom *p, uint64_t since_ns, uint64_t now_ns,
+              uint32_t n, uint32_t bytes)
+{
+    uint64_t gap_ns = now_ns - MIN(since_ns, now_ns);
+    uint64_t depth;
+
+    since_ns = now_ns - MIN(gap_ns, GCRA_MAX_SPREAD_NS);
+    phantom_observe(p, since_ns);
+    if (!gcra_admit_below(&p->queue, since_ns, now_ns, n, bytes,
+                          MIN(get(&p->mark), get(&p->depth)), &depth)) {
+        return false;
+    }
+    note_depth(p, depth, now_ns, gap_ns);
+    return true;
+}
+
+void
 phantom_offer(struct phantom *p, struct phantom_batch *b,
               const uint32_t sizes[], uint32_t n)
 {
@@ -253,19 +268,13 @@ phantom_offer(struct phantom *p, struct phantom_batch *b,
         .now_ns = b->now_ns,
         .sizes = sizes,
         .n = n,
-        .tentative = !b->final,
-        .watch = MIN(get(&p->mark), get(&p->depth)),
     };
 
     phantom_observe(p, o.since_ns);
-    if (!gcra_offer(&p->queue, &o)) {
-        return false;
-    }
-
+    gcra_offer(&p->queue, &o);
     judge(p, &o, b);
     count_map(&p->capped, b->capped, sizes);
-    note_depth(p, &o, gap_ns);
-    return true;
+    note_depth(p, o.max_depth, b->now_ns, gap_ns);
 }
 
 /* Statistics. */

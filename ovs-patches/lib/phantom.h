@@ -76,11 +76,10 @@
  * admits all that it admits, and never more than gcra.h says: what passes in
  * any interval is at most 'limit' and what drains in the interval and a gap
  * between polls.  A thread with an old time finds the queue deeper than it is
- * by what drains in the skew; a tentative offer is there to read the clock
- * again first.  After it, only
- * numbers are written: if a thread is kept from running right there, then the
- * burst that it saw may be recorded together with the next one, or with a
- * lesser depth.  Only phantom_reconfigure() needs its caller to exclude other
+ * by what drains in the skew; phantom_admit() is there to read the clock again
+ * first.  After the compare-and-swap, only numbers are written: if a thread is
+ * kept from running right there, then the burst that it saw may be recorded
+ * together with the next one, or with a lesser depth.  Only phantom_reconfigure() needs its caller to exclude other
  * reconfigurations.  phantom_observe() and phantom_read() may run beside all
  * others. */
 
@@ -183,21 +182,26 @@ void phantom_init(struct phantom *p, const struct phantom_conf *,
 void phantom_reconfigure(struct phantom *p, const struct phantom_conf *,
                          uint64_t now_ns);
 
+/* If none of 'n' packets of 'bytes' bytes in all, which came after 'since_ns'
+ * and until 'now_ns', is capped, marked or part of a burst that they open,
+ * then offers them to '*p' and returns true.  Otherwise returns false, and
+ * '*p' has not changed: the caller may have a later time for
+ * phantom_offer(). */
+bool phantom_admit(struct phantom *p, uint64_t since_ns, uint64_t now_ns,
+                   uint32_t n, uint32_t bytes);
+
 /* A question to a phantom queue, and its answer. */
 struct phantom_batch {
     uint64_t since_ns;          /* The packets came after this time... */
     uint64_t now_ns;            /* ...until this, which is not 0. */
-    bool final;                 /* Is there no later time? */
 
     uint32_t capped;            /* Bit i is set if packet i was capped... */
     uint32_t marked;            /* ...or was not, but is to be marked. */
 };
 
 /* Offers 'n' packets of 'sizes[]' bytes, at most 32, to '*p', one after the
- * other.  If '!b->final' and not all of them stay below all thresholds, then
- * returns false, and '*p' has not changed: the caller may have a later time.
- * Otherwise returns true. */
-bool phantom_offer(struct phantom *p, struct phantom_batch *b,
+ * other. */
+void phantom_offer(struct phantom *p, struct phantom_batch *b,
                    const uint32_t sizes[], uint32_t n);
 
 /* Closes the burst that is open, if the queue is empty at 'now_ns'. */

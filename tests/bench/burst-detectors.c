@@ -79,7 +79,7 @@ static void
 poll_phantom(struct phantom_detector *d, uint64_t now)
 {
     struct phantom_batch b = {
-        .since_ns = d->since, .now_ns = now, .final = true,
+        .since_ns = d->since, .now_ns = now,
     };
     uint64_t n_bursts, bytes;
 

@@ -149,7 +149,7 @@ static bool
 run_meter(struct loop *l, uint64_t now, bool *marked)
 {
     struct phantom_batch b = {
-        .since_ns = now, .now_ns = now, .final = true,
+        .since_ns = now, .now_ns = now,
     };
     const uint32_t size = FRAME;
 

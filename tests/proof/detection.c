@@ -69,7 +69,7 @@ measure(enum background background, uint64_t n_bursts, struct proof_random *r)
     for (uint64_t n = 0; n < n_bursts; ) {
         bool ended = burst_traffic_next(&t, &packet, &burst);
         struct phantom_batch b = {
-            .since_ns = packet.when, .now_ns = packet.when, .final = true,
+            .since_ns = packet.when, .now_ns = packet.when,
         };
 
         /* By the time that the next one starts, the last one is over. */

@@ -80,20 +80,20 @@ hammer(void *hammer_)
     proof_random_init(&r, t->seed + h->index);
     for (unsigned int i = 0; i < N_BATCHES; i++) {
         struct passed *passed = &t->passed[h->index * N_BATCHES + i];
-        struct phantom_batch b = { .final = false };
+        struct phantom_batch b = { 0 };
         uint64_t gap = proof_below(&r, MAX_GAP);
         uint32_t n = 1 + proof_below(&r, 32);
-        uint32_t sizes[32];
+        uint32_t sizes[32], bytes = 0;
 
         for (uint32_t j = 0; j < n; j++) {
             sizes[j] = 64 + proof_below(&r, 1455);
+            bytes += sizes[j];
         }
         b.now_ns = read_clock(t, proof_below(&r, t->step));
         b.since_ns = b.now_ns - gap;
-        if (!phantom_offer(&t->p, &b, sizes, n)) {
+        if (!phantom_admit(&t->p, b.since_ns, b.now_ns, n, bytes)) {
             b.now_ns = read_clock(t, 0);
             b.since_ns = b.now_ns - gap;
-            b.final = true;
             phantom_offer(&t->p, &b, sizes, n);
         }
         passed->when = b.now_ns;

@@ -106,25 +106,36 @@ check_event(struct run *run)
     run->n_events++;
 }
 
+/* What phantom_admit() said, if it was asked. */
+enum admitted { NOT_ASKED, NOT_ADMITTED, ADMITTED };
+
 /* Offers packets with and without the chance to read a clock. */
-static void
+static enum admitted
 offer(struct run *run, const struct arrival *a, struct phantom_batch *b)
 {
-    b->final = proof_below(run->random, 2);
-    if (!phantom_offer(&run->p, b, a->sizes, a->n)) {
-        check(run, "a refused offer, final", b->final, false);
-        b->final = true;
-        phantom_offer(&run->p, b, a->sizes, a->n);
-    } else if (!b->final && (b->capped || b->marked)) {
-        run_fail(run, "a tentative offer, done", true, false);
+    uint32_t bytes = 0;
+
+    for (uint32_t i = 0; i < a->n; i++) {
+        bytes += a->sizes[i];
     }
+    b->capped = b->marked = 0;
+    if (proof_below(run->random, 2)) {
+        phantom_offer(&run->p, b, a->sizes, a->n);
+        return NOT_ASKED;
+    }
+    if (!phantom_admit(&run->p, b->since_ns, b->now_ns, a->n, bytes)) {
+        phantom_offer(&run->p, b, a->sizes, a->n);
+        return NOT_ADMITTED;
+    }
+    return ADMITTED;
 }
 
 static void
 offer_exact(struct run *run, const struct arrival *a)
 {
     struct phantom_batch b = { .since_ns = a->when, .now_ns = a->when };
-    bool ended;
+    enum admitted admitted;
+    bool ended, below;
 
     run->now = a->when;
     ended = queue_advance(&run->q, a->when);
@@ -133,10 +144,11 @@ offer_exact(struct run *run, const struct arrival *a)
         check_event(run);
         ended = false;
     }
-    offer(run, a, &b);
+    admitted = offer(run, a, &b);
     if (ended) {
         check_event(run);
     }
+    below = true;
     for (uint32_t i = 0; i < a->n; i++) {
         enum queue_verdict v = queue_put(&run->q, a->sizes[i]);
 
@@ -145,6 +157,12 @@ offer_exact(struct run *run, const struct arrival *a)
         run->n_capped += v == QUEUE_DROP;
         run->capped_bytes += v == QUEUE_DROP ? a->sizes[i] : 0;
         run->n_marked += v == QUEUE_MARK;
+        below &= v == QUEUE_PASS;
+    }
+    below &= (!run->q.depth
+              || run->q.backlog <= run->q.depth * WORK_PER_BYTE);
+    if (admitted != NOT_ASKED) {
+        check(run, "all below all", admitted == ADMITTED, below);
     }
     run->n_packets += a->n;
 }
@@ -379,7 +397,7 @@ static void
 test_reconfigure(void)
 {
     const uint64_t year = UINT64_C(365) * 86400 * 1000000000;
-    struct phantom_batch b = { START, START, true, 0, 0 };
+    struct phantom_batch b = { START, START, 0, 0 };
     const uint32_t sizes[] = { 1000, 1000, 1000 };
     struct phantom_stats stats;
     struct phantom_conf conf;
@@ -414,7 +432,7 @@ test_reconfigure(void)
 static void
 test_full(void)
 {
-    struct phantom_batch b = { START, START, true, 0, 0 };
+    struct phantom_batch b = { START, START, 0, 0 };
     const uint32_t sizes[] = { UINT32_MAX - 5000, 3000, 3000, 2000 };
     struct phantom_stats stats;
     struct phantom_conf conf;
