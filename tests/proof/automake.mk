@@ -170,3 +170,17 @@ tests_proof_phantom_threads_tsan_LDADD = -lpthread
 
 TESTS += $(proof_programs) tests/proof/tsan-test
 EXTRA_DIST += tests/proof/tsan-test
+
+# For bugs/run: $(PROGRAM) as $(OUTPUT), with $(MUTANT).c in place of the file
+# $(MUTATED).c of the patches.
+proof-mutant:
+	$(COMPILE) -w -I$(srcdir)/ovs-patches/lib -c -o '$(MUTANT).o' \
+	    '$(MUTANT).c'
+	$(CCLD) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -o '$(OUTPUT)' \
+	    $(filter-out ovs-patches/lib/%-$(MUTATED).$(OBJEXT), \
+	        $($(PROGRAM)_OBJECTS)) \
+	    '$(MUTANT).o' $($(PROGRAM)_LDADD) $(LIBS)
+.PHONY: proof-mutant
+EXTRA_DIST += \
+	tests/proof/bugs/run \
+	$(wildcard $(srcdir)/tests/proof/bugs/*.patch)

@@ -425,6 +425,14 @@ test_reconfigure(void)
         || stats.events[1].bytes != 2500 || stats.events[1].gap_ns != 40) {
         proof_fail("after years: length %"PRIu64, stats.events[1].length_ns);
     }
+
+    b.since_ns = b.now_ns = START + 50 * year;
+    phantom_offer(&p, &b, sizes, 2);
+    phantom_observe(&p, START + 51 * year);
+    phantom_read(&p, START + 51 * year, &stats);
+    if (stats.n_bursts != 3 || stats.events[2].gap_ns || stats.gap_ns != 40) {
+        proof_fail("another burst: gap %"PRIu64, stats.events[2].gap_ns);
+    }
     proof_ok("a burst ends with its configuration, and is found after years");
 }
 

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "csum.h"
 #include "dp-meter.h"
 #include "dp-packet.h"
 #include "openvswitch/ofp-meter.h"
@@ -135,6 +136,7 @@ draw_packet(int *tos)
 
         ip->ip_ihl_ver = IP_IHL_VER(5, 4);
         ip->ip_tos = *tos;
+        ip->ip_csum = csum(ip, IP_HEADER_LEN);
     } else {
         *tos = -1;              /* An IP header of no version. */
     }
@@ -253,6 +255,7 @@ compare_batch(struct dp_packet_batch *batch, const struct expected *expected,
         ck_assert_ptr_eq(batch->packets[n_left], expected[i].packet);
         ip = dp_packet_l3(batch->packets[n_left++]);
         ck_assert_int_eq(ip->ip_tos, MAX(expected[i].tos, 0));
+        ck_assert(expected[i].tos < 0 || !csum(ip, IP_HEADER_LEN));
     }
     ck_assert_uint_eq(n_left, dp_packet_batch_size(batch));
 }
@@ -346,16 +349,17 @@ START_TEST(test_gap)
             .burst_bytes = 65536, .peak_rate = 12112000, .mark = 2000,
         },
     };
+    struct ofputil_meter_band two[] = { band, { .rate = 1 } };
     struct ofputil_meter_config config = {
-        .flags = OFPMF13_KBPS | OFPMF13_BURST, .n_bands = 1, .bands = &band,
+        .flags = OFPMF13_KBPS | OFPMF13_BURST, .n_bands = 1, .bands = two,
     };
-    struct ofputil_meter_stats stats = {
-        .bands = &(struct ofputil_meter_band_stats) { .packet_count = 0 },
-    };
+    struct ofputil_meter_band_stats bands[2];
+    struct ofputil_meter_stats stats = { .bands = bands };
     struct dp_meter_clock clock = { .reread = true };
     struct dp_meters ms;
 
-    dp_meters_init(&ms, DP_METER_MICROBURST | DP_METER_PHANTOM);
+    dp_meters_init(&ms, DP_METER_DROP | DP_METER_MICROBURST
+                   | DP_METER_PHANTOM);
     ck_assert(!dp_meters_need_polls(&ms));
     ck_assert_int_eq(dp_meters_set(&ms, METER, &config), 0);
     ck_assert(dp_meters_need_polls(&ms));
@@ -384,6 +388,17 @@ START_TEST(test_gap)
         ck_assert_uint_eq(stats.bands[0].microburst.marked.packets, i);
         ck_assert_uint_eq(stats.bands[0].microburst.bursts.max_gap_ns, 1000);
     }
+
+    /* Another band leaves the first as it is, and has passed nothing yet. */
+    two[1].type = OFPMBT13_DROP;
+    config.n_bands = 2;
+    ck_assert_int_eq(dp_meters_set(&ms, METER, &config), 0);
+    ck_assert_int_eq(dp_meters_get(&ms, METER, &stats, 2), 0);
+    ck_assert_uint_eq(stats.packet_in_count, 4);
+    ck_assert_uint_eq(bands[0].microburst.green.packets, 4);
+    ck_assert_uint_eq(bands[0].microburst.bursts.max_gap_ns, 1000);
+    ck_assert_uint_eq(bands[1].microburst.green.packets, 0);
+
     ck_assert_int_eq(dp_meters_del(&ms, METER, NULL, 0), 0);
     ck_assert(!dp_meters_need_polls(&ms));
     dp_meters_destroy(&ms);
