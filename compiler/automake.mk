@@ -110,6 +110,16 @@ libbulkhead_a_SOURCES = \
 	compiler/push/tunnel.c \
 	compiler/push/words.c \
 	compiler/push/zones.c \
+	compiler/resident/change.c \
+	compiler/resident/divide.c \
+	compiler/resident/facts.c \
+	compiler/resident/facts.h \
+	compiler/resident/known.c \
+	compiler/resident/part.c \
+	compiler/resident/part.h \
+	compiler/resident/resident.c \
+	compiler/resident/resident.h \
+	compiler/resident/share.c \
 	compiler/sema/check-addressing.c \
 	compiler/sema/check-bandwidth.c \
 	compiler/sema/check-copies.c \
@@ -124,6 +134,8 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/check-uplinks.c \
 	compiler/sema/check.c \
 	compiler/sema/check.h \
+	compiler/sema/claim.c \
+	compiler/sema/claim.h \
 	compiler/sema/expand-peering.c \
 	compiler/sema/expand.c \
 	compiler/sema/external.c \

@@ -92,6 +92,26 @@ diag_warning(struct diags *diags, struct span span, const char *pointer,
 }
 
 void
+diags_append(struct diags *diags, const struct diags *from)
+{
+    size_t n_errors = diags->n_errors, n_warnings = diags->n_warnings;
+
+    diags->n_errors += from->n_errors;
+    diags->n_warnings += from->n_warnings;
+    for (size_t i = 0; i < from->list.n; i++) {
+        const struct diag *d = &from->list.v[i];
+
+        if ((d->severity == DIAG_ERROR ? n_errors++ : n_warnings++)
+            < DIAG_MAX) {
+            *vec_push(diags->arena, &diags->list) = *d;
+        }
+    }
+    if (from->unchecked) {
+        diags->unchecked = from->unchecked;
+    }
+}
+
+void
 diag_remedy(struct diags *diags, struct diag *d, const char *format, ...)
 {
     va_list args;

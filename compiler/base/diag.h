@@ -77,6 +77,9 @@ struct diag *diag_add(struct diags *, enum diag_severity, struct span,
                       const char *pointer, const char *cause, va_list)
     OVS_PRINTF_FORMAT(5, 0);
 
+/* Adds the records of 'from', whose arena must live as long. */
+void diags_append(struct diags *, const struct diags *from);
+
 /* Say what to do, and what else to look at: up to DIAG_MAX_NOTES places. */
 void diag_remedy(struct diags *, struct diag *, const char *, ...)
     OVS_PRINTF_FORMAT(3, 4);

@@ -65,22 +65,15 @@ bad_name(struct decoder *d, struct span span, const struct value *v,
                 "'_' and '-', a letter or digit first", max);
 }
 
-/* Members that may stand in every object and mean nothing. */
 static bool
-is_comment(const char *key)
-{
-    return !strcmp(key, "description") || !strcmp(key, "$schema");
-}
-
-static bool
-is_member(const struct member *m, const char *key)
+is_member(const struct member *m, const struct value *v)
 {
     for (; m->name; m++) {
-        if (!strcmp(m->name, key)) {
+        if (!strcmp(m->name, v->key)) {
             return true;
         }
     }
-    return is_comment(key);
+    return value_is_comment(v);
 }
 
 static void
@@ -120,9 +113,9 @@ decode_object(struct decoder *d, const struct value *v, const char *what,
     for (size_t i = 0; i < v->n; i++) {
         const struct value *e = &v->elems[i];
 
-        if (!is_member(members, e->key)) {
+        if (!is_member(members, e)) {
             unknown_member(d, e, what, members);
-        } else if (is_comment(e->key) && e->type != VALUE_STRING) {
+        } else if (value_is_comment(e) && e->type != VALUE_STRING) {
             wrong_type(d, e, "a string");
         }
     }

@@ -219,6 +219,13 @@ const struct intent *intent_parse(const struct source *, struct arena *,
 const struct intent *intent_parse_part(const struct source *, struct arena *,
                                        struct diags *);
 
+/* Decodes a file of tenants that take the place of those in 'rest', whose
+ * bindings they have; that must outlive them.  Nothing is checked against
+ * 'rest', and what the file defines beside is left alone. */
+const struct intent *intent_parse_tenants(const struct intent_file *,
+                                          const struct intent *rest,
+                                          struct arena *, struct diags *);
+
 /* Appends 'intent' as JSON, all of its files as one, in one layout: members in
  * the order of the language, and names in that of the alphabet.  Numbers,
  * lists, comments and strings are as they were written. */

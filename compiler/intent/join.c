@@ -8,6 +8,8 @@
 
 #include "intent/decode.h"
 
+#include <string.h>
+
 #include "openvswitch/shash.h"
 
 /* One intent of several files. */
@@ -142,4 +144,40 @@ intent_parse_part(const struct source *source, struct arena *arena,
     struct decoder d = { .arena = arena, .diags = diags };
 
     return parse_each(&d, &file, 1);
+}
+
+/* Does the binding say "TENANT/..." of a tenant of 'intent'? */
+static bool
+is_of(const struct intent_endpoint *binding, const struct intent *intent)
+{
+    for (size_t i = 0; i < intent->tenants.n; i++) {
+        const char *name = intent->tenants.v[i].name.s;
+        size_t len = strlen(name);
+
+        if (!strncmp(binding->name.s, name, len)
+            && binding->name.s[len] == '/') {
+            return true;
+        }
+    }
+    return false;
+}
+
+const struct intent *
+intent_parse_tenants(const struct intent_file *file,
+                     const struct intent *rest, struct arena *arena,
+                     struct diags *diags)
+{
+    struct decoder d = { .arena = arena, .diags = diags };
+    struct intent *intent = parse_each(&d, file, 1);
+    size_t n_errors = diags->n_errors;
+
+    if (intent) {
+        for (size_t i = 0; i < rest->bindings.n; i++) {
+            if (is_of(&rest->bindings.v[i], intent)) {
+                *vec_push(arena, &intent->bindings) = rest->bindings.v[i];
+            }
+        }
+        join_bindings(&d, intent);
+    }
+    return diags->n_errors == n_errors ? intent : NULL;
 }

@@ -344,6 +344,13 @@ value_member(const struct value *object, const char *key)
     return NULL;
 }
 
+bool
+value_is_comment(const struct value *member)
+{
+    return (!strcmp(member->key, "description")
+            || !strcmp(member->key, "$schema"));
+}
+
 const char *
 value_type_name(enum value_type type)
 {

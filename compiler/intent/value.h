@@ -76,6 +76,9 @@ struct diag *value_warning(struct diags *, const struct value *,
 /* The member called 'key' of an object, or NULL. */
 const struct value *value_member(const struct value *, const char *key);
 
+/* Is it a member that may stand in every object and means nothing? */
+bool value_is_comment(const struct value *);
+
 /* "an object", "a number", ... */
 const char *value_type_name(enum value_type);
 

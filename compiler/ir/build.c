@@ -308,11 +308,12 @@ ir_build(const struct policy *policy, const char *node, struct arena *arena)
         return NULL;
     }
 
-    ident_set_init(&b.tenant_numbers, arena);
-    ident_set_init(&b.zones, arena);
-    ident_set_init(&b.endpoint_numbers, arena);
-    ident_set_init(&b.node_numbers, arena);
-    ident_set_init(&b.meter_numbers, arena);
+    ident_set_init(&b.tenant_numbers, arena, policy->claims);
+    ident_set_init(&b.zones, arena, policy->claims);
+    ident_set_init(&b.endpoint_numbers, arena, policy->claims);
+    ident_set_init(&b.node_numbers, arena, policy->claims);
+    ident_set_init(&b.meter_numbers, arena, policy->claims);
+    prog->claims = policy->claims;
     prog->node = b.node->name.s;
     prog->place = ir_place_of(arena, b.node->name.at, true);
     if (b.node->tunnel.at) {

@@ -27,6 +27,7 @@
 #include "sema/reason.h"
 #include "sema/rule-kind.h"
 
+struct claims;
 struct diags;
 struct ds;
 struct policy;
@@ -228,6 +229,7 @@ struct ir_prog {
                                  * reached them. */
     ir_names cut_off;           /* "EXTERNAL:TENANT/ENDPOINT": here, and its
                                  * tenant uses an external that is not. */
+    struct claims *claims;      /* What it takes; NULL if it was parsed. */
 };
 
 /* Builds the program of the node called 'node', in the arena; NULL if the

@@ -141,6 +141,9 @@ struct plan {
                                  * the external is not. */
     plan_names unbound;         /* Endpoints that match nothing. */
     const char *conflict;       /* See plan_finish(); NULL if there is none. */
+    /* What rules took of the target's room in its own terms: flows, repeated
+     * ones too, and conjunctions. */
+    size_t n_rule_flows, n_conjunctions;
 };
 
 /* The strings must live as long as the plan. */

@@ -19,6 +19,7 @@
 #include "util.h"
 
 struct checker {
+    const struct policy *policy;
     struct arena *arena;
     struct diags *diags;
     struct hmap seen;           /* Contains "struct seen"s. */
@@ -28,7 +29,8 @@ struct checker {
 struct seen {
     struct hmap_node node;
     const char *what;           /* Namespace of 'key'. */
-    const void *scope;          /* Once in here. */
+    const void *scope;          /* Once in here; in the policy, it is a
+                                 * claim (sema/claim.h). */
     const char *key;
     const struct value *at;
 };
@@ -43,6 +45,9 @@ once(struct checker *c, const char *what, const void *scope, const char *key,
                                                   hash_string(what, 0)));
     struct seen *seen;
 
+    if (scope == c->policy) {
+        claim_key(c->policy->claims, what, key, at);
+    }
     HMAP_FOR_EACH_WITH_HASH (seen, node, hash, &c->seen) {
         if (!strcmp(seen->what, what) && seen->scope == scope
             && !strcmp(seen->key, key)) {
@@ -331,7 +336,7 @@ void
 check_addressing(const struct policy *policy, struct arena *arena,
                  struct diags *diags)
 {
-    struct checker c = { arena, diags, HMAP_INITIALIZER(&c.seen) };
+    struct checker c = { policy, arena, diags, HMAP_INITIALIZER(&c.seen) };
 
     for (size_t i = 0; i < policy->intent->nodes.n; i++) {
         check_node(&c, policy, &policy->intent->nodes.v[i]);

@@ -16,6 +16,14 @@
 #include "sema/policy.h"
 #include "util.h"
 
+static const char *
+uplink_key(const struct policy *policy, const struct intent_node *node,
+           const struct intent_uplink *uplink)
+{
+    return arena_printf(policy->claims->arena, "%s on node %s",
+                        uplink->name.s, node->name.s);
+}
+
 /* What tenants may send at once must fit the buffer of the port that their
  * uplink ends at.  The burst of a tenant without "bandwidth" is the uplink's,
  * which is counted once even if there is no such tenant. */
@@ -36,6 +44,10 @@ check_buffer(const struct policy *policy, const struct intent_node *node,
             n_others++;
         }
     }
+    /* As if an uplink without such a tenant had one too. */
+    claim_share(policy->claims, "buffer", uplink_key(policy, node, uplink),
+                own + n_others * uplink->burst.n,
+                uplink->buffer.n - MIN(uplink->buffer.n, uplink->burst.n));
     sum = own + MAX(n_others, 1) * uplink->burst.n;
     if (sum > uplink->buffer.n) {
         struct diag *d = value_error(

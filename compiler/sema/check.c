@@ -160,6 +160,7 @@ check_ids(const struct policy *policy, struct arena *arena,
 
     for (size_t i = 0; i < n; i++) {
         rules[i] = policy->rules.v[i];
+        claim_number(policy->claims, "rule", rules[i]->id, rules[i]->name);
     }
     if (n) {
         qsort(rules, n, sizeof *rules, compare_ids);

@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "hash.h"
+#include "sema/claim.h"
 #include "sha1.h"
 
 uint64_t
@@ -39,9 +40,11 @@ struct taken {
 };
 
 void
-ident_set_init(struct ident_set *set, struct arena *arena)
+ident_set_init(struct ident_set *set, struct arena *arena,
+               struct claims *claims)
 {
     set->arena = arena;
+    set->claims = claims;
     hmap_init(&set->numbers);
 }
 
@@ -82,5 +85,6 @@ ident_take(struct ident_set *set, const char *kind, const char *name,
     struct taken *taken = arena_zalloc(set->arena, sizeof *taken);
     taken->number = number;
     hmap_insert(&set->numbers, &taken->node, hash_int(number, 0));
+    claim_number(set->claims, kind, number, name);
     return number;
 }

@@ -19,6 +19,7 @@
 #include "openvswitch/hmap.h"
 
 struct arena;
+struct claims;
 
 /* OpenFlow cookies: Bulkhead's mark above, a 48-bit id below. */
 #define COOKIE_MARK UINT64_C(0xb17d000000000000)
@@ -34,10 +35,12 @@ uint64_t ident(const char *kind, const char *name, int n_bits);
 /* Numbers that are taken, each by one name. */
 struct ident_set {
     struct arena *arena;        /* Not owned. */
+    struct claims *claims;      /* Not owned; notes what is taken. */
     struct hmap numbers;
 };
 
-void ident_set_init(struct ident_set *, struct arena *);
+/* 'claims' may be NULL. */
+void ident_set_init(struct ident_set *, struct arena *, struct claims *);
 void ident_set_destroy(struct ident_set *);
 
 /* Takes a number of 'n_bits' (up to 32) for 'name': ident()'s, or if another

@@ -407,6 +407,7 @@ policy_resolve(const struct intent *intent, struct arena *arena,
     size_t n_errors = diags->n_errors;
 
     policy->intent = intent;
+    policy->claims = claims_create(arena);
     resolve_all(&r, intent);
     if (diags->n_errors == n_errors) {
         policy_check(policy, arena, diags);

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "intent/intent.h"
+#include "sema/claim.h"
 #include "sema/rule-kind.h"
 
 /* The class that is built in: DSCP 0, queue 0. */
@@ -131,6 +132,7 @@ struct policy {
     VEC(struct policy_tenant *) tenants;    /* Sorted by name. */
     VEC(struct policy_external *) externals;    /* Sorted by name. */
     VEC(struct policy_rule *) rules;        /* Sorted by name. */
+    struct claims *claims;      /* What it takes that others could want. */
 };
 
 /* Where the name of a rule stands, or the key that is the name. */

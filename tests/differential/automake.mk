@@ -1,3 +1,14 @@
+# Random intents.
+random_worlds = \
+	tests/differential/random.h \
+	tests/differential/world-check.c \
+	tests/differential/world-external.c \
+	tests/differential/world-parts.h \
+	tests/differential/world-selector.c \
+	tests/differential/world-text.c \
+	tests/differential/world.c \
+	tests/differential/world.h
+
 # Differential tests: judges that must agree about random intents and packets.
 check_PROGRAMS += tests/differential/differential
 tests_differential_differential_SOURCES = \
@@ -16,7 +27,6 @@ tests_differential_differential_SOURCES = \
 	tests/differential/questions-tunnel.c \
 	tests/differential/questions.c \
 	tests/differential/questions.h \
-	tests/differential/random.h \
 	tests/differential/relay.c \
 	tests/differential/relay.h \
 	tests/differential/sample.c \
@@ -25,23 +35,30 @@ tests_differential_differential_SOURCES = \
 	tests/differential/tables.h \
 	tests/differential/tally.c \
 	tests/differential/tally.h \
-	tests/differential/world-check.c \
-	tests/differential/world-external.c \
-	tests/differential/world-parts.h \
-	tests/differential/world-selector.c \
-	tests/differential/world-text.c \
-	tests/differential/world.c \
-	tests/differential/world.h
+	$(random_worlds)
 tests_differential_differential_LDADD = $(BULKHEAD_LIBS)
+
+# The compilation that is kept, against whole ones.
+check_PROGRAMS += tests/differential/resident
+tests_differential_resident_SOURCES = \
+	tests/differential/edits.c \
+	tests/differential/edits.h \
+	tests/differential/resident-compare.c \
+	tests/differential/resident-compare.h \
+	tests/differential/resident.c \
+	$(random_worlds)
+tests_differential_resident_LDADD = $(BULKHEAD_LIBS)
 
 TESTS += \
 	tests/differential/differential-test.sh \
-	tests/differential/packets-test.sh
+	tests/differential/packets-test.sh \
+	tests/differential/resident-test.sh
 EXTRA_DIST += \
 	tests/differential/bugs/run \
 	tests/differential/differential-test.sh \
 	tests/differential/packets-test.sh \
 	tests/differential/packets.py \
+	tests/differential/resident-test.sh \
 	$(wildcard $(srcdir)/tests/differential/bugs/*.patch)
 
 # For bugs/run: the test with $(MUTANT).c in place of the library's file of

@@ -353,7 +353,21 @@ put_fabric(struct ds *ds, const struct world *w)
 }
 
 const char *
-world_text(const struct world *w, struct arena *arena)
+world_tenant_text(const struct world *w, int tenant, struct arena *arena)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    ds_put_char(&ds, '{');
+    put_tenant(&ds, w, tenant);
+
+    const char *text = arena_strdup(arena, ds_cstr(&ds) + 1);
+    ds_destroy(&ds);
+    return text;
+}
+
+const char *
+world_text_of(const struct world *w, const char *const tenants[],
+              struct arena *arena)
 {
     struct ds ds = DS_EMPTY_INITIALIZER;
 
@@ -376,8 +390,9 @@ world_text(const struct world *w, struct arena *arena)
     }
     ds_put_cstr(&ds, "},\n \"tenants\": {");
     for (int i = 0; i < w->n_tenants; i++) {
-        if (!w->tenants[i].left_out) {
-            put_tenant(&ds, w, i);
+        if (tenants[i]) {
+            world_put_comma(&ds);
+            ds_put_cstr(&ds, tenants[i]);
         }
     }
     ds_put_char(&ds, '}');
@@ -390,4 +405,17 @@ world_text(const struct world *w, struct arena *arena)
     const char *text = arena_strdup(arena, ds_cstr(&ds));
     ds_destroy(&ds);
     return text;
+}
+
+const char *
+world_text(const struct world *w, struct arena *arena)
+{
+    const char *tenants[MAX_TENANTS] = { NULL };
+
+    for (int i = 0; i < w->n_tenants; i++) {
+        if (!w->tenants[i].left_out) {
+            tenants[i] = world_tenant_text(w, i, arena);
+        }
+    }
+    return world_text_of(w, tenants, arena);
 }

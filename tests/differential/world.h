@@ -163,6 +163,12 @@ void world_init(struct world *, uint64_t seed);
 /* The intent, in the arena. */
 const char *world_text(const struct world *, struct arena *);
 
+/* The same with other tenants, as members of "tenants"; NULL: left out. */
+const char *world_text_of(const struct world *,
+                          const char *const tenants[], struct arena *);
+const char *world_tenant_text(const struct world *, int tenant,
+                              struct arena *);
+
 /* The names of a rule's 'service' and of an endpoint's 'node'. */
 const char *world_service_name(int service);
 const char *world_node_name(int node);

@@ -162,7 +162,7 @@ START_TEST(test_numbers_run_out)
 {
     struct ident_set set;
 
-    ident_set_init(&set, u.arena);
+    ident_set_init(&set, u.arena, NULL);
     for (int i = 0; i < 512 - IDENT_RESERVED; i++) {
         uint32_t number = ident_take(&set, "k", arena_printf(u.arena, "%d", i),
                                      9);

@@ -218,7 +218,7 @@ emit_products(struct emitter *e, const product_vec *products)
 {
     struct lowering l = { .e = e, .members = HMAP_INITIALIZER(&l.members) };
 
-    ident_set_init(&l.ids, e->arena);
+    ident_set_init(&l.ids, e->arena, e->prog->claims);
     for (size_t i = 0; i < products->n; i++) {
         if (is_candidate(&products->v[i])) {
             count_members(&l, &products->v[i]);

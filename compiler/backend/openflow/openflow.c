@@ -212,6 +212,8 @@ openflow_emit(const struct ir_prog *prog, const struct backend_caps *caps,
     add_externals(&e);
     add_tunnel(&e);
     plan_finish(plan);
+    plan->n_rule_flows = e.n_policy_flows;
+    plan->n_conjunctions = e.n_conjunctions;
     check_tables(&e);
 }
 

@@ -1,0 +1,258 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "resident/part.h"
+
+#include <stdlib.h>
+
+#include "base/diag.h"
+#include "util.h"
+
+void
+change_init(struct change *c, struct resident *r, struct arena *arena)
+{
+    c->r = r;
+    c->arena = arena;
+    ovs_list_init(&c->leaving);
+    ovs_list_init(&c->todo);
+    ovs_list_init(&c->made);
+}
+
+void
+part_leave(struct change *c, struct part *part)
+{
+    if (part && !part->leaving) {
+        part->leaving = true;
+        ovs_list_remove(&part->node);
+        ovs_list_push_back(&c->leaving, &part->node);
+        facts_leave(&part->held, true);
+    }
+}
+
+struct part *
+change_add_part(struct change *c)
+{
+    struct part *part = xzalloc(sizeof *part);
+
+    ovs_list_push_back(&c->todo, &part->node);
+    return part;
+}
+
+/* Moves the tenants of all parts that hold 'clash' to 'part'.  Returns false
+ * if there are none. */
+static bool
+join_holders(struct change *c, struct part *part, const struct fact *clash)
+{
+    struct ovs_list *lists[] = { &c->made, &c->r->parts };
+    struct part *other, *next;
+    bool found = false;
+
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        LIST_FOR_EACH_SAFE (other, next, node, lists[i]) {
+            if (!part_holds(other, clash)) {
+                continue;
+            }
+            found = true;
+            for (size_t j = 0; j < other->tenants.n; j++) {
+                tenant_list_add(&part->tenants,
+                                other->tenants.v[j]);
+            }
+            if (lists[i] == &c->made) {
+                facts_release(&c->r->facts, &other->held);
+                ovs_list_remove(&other->node);
+                part_destroy(other);
+            } else {
+                part_leave(c, other);
+            }
+        }
+    }
+    return found;
+}
+
+bool
+change_compile(struct change *c)
+{
+    while (!ovs_list_is_empty(&c->todo)) {
+        struct part *part = CONTAINER_OF(ovs_list_front(&c->todo),
+                                         struct part, node);
+        struct fact *clash;
+
+        if (!part_compile(c->r, part, c->arena, &clash)
+            || (clash && !join_holders(c, part, clash))) {
+            return false;
+        } else if (!clash) {
+            ovs_list_remove(&part->node);
+            ovs_list_push_back(&c->made, &part->node);
+        }
+    }
+    return true;
+}
+
+void
+change_take_back(struct change *c)
+{
+    struct part *part;
+
+    LIST_FOR_EACH_POP (part, node, &c->todo) {
+        part_destroy(part);
+    }
+    LIST_FOR_EACH_POP (part, node, &c->made) {
+        facts_release(&c->r->facts, &part->held);
+        part_destroy(part);
+    }
+    LIST_FOR_EACH_POP (part, node, &c->leaving) {
+        part->leaving = false;
+        facts_leave(&part->held, false);
+        ovs_list_push_back(&c->r->parts, &part->node);
+    }
+}
+
+struct usage
+change_usage(const struct change *c)
+{
+    struct usage sum = c->r->used;
+    const struct part *part;
+
+    LIST_FOR_EACH (part, node, &c->made) {
+        usage_add(&sum, &part->usage);
+    }
+    LIST_FOR_EACH (part, node, &c->leaving) {
+        usage_subtract(&sum, &part->usage);
+    }
+    return sum;
+}
+
+static int
+compare_flows(const void *a_, const void *b_)
+{
+    const struct plan_flow *const *a = a_;
+    const struct plan_flow *const *b = b_;
+
+    return plan_compare_flows(*a, *b);
+}
+
+static int
+compare_meters(const void *a_, const void *b_)
+{
+    const struct plan_meter *const *a = a_;
+    const struct plan_meter *const *b = b_;
+
+    return (*a)->id < (*b)->id ? -1 : (*a)->id > (*b)->id;
+}
+
+#define SORT(VEC, COMPARE)                                              \
+    do {                                                                \
+        if ((VEC)->n) {                                                 \
+            qsort((VEC)->v, (VEC)->n, sizeof *(VEC)->v, COMPARE);       \
+        }                                                               \
+    } while (0)
+
+/* Divides what came and what went into added, changed and deleted. */
+static void
+diff_flows(struct resident_diff *diff, const plan_flows *came,
+           const plan_flows *went, struct arena *arena)
+{
+    size_t i = 0, j = 0;
+
+    while (i < went->n || j < came->n) {
+        int cmp = (i == went->n ? 1 : j == came->n ? -1
+                   : plan_compare_flows(went->v[i], came->v[j]));
+
+        if (cmp < 0) {
+            *vec_push(arena, &diff->deleted) = went->v[i];
+        } else {
+            *vec_push(arena, cmp ? &diff->added : &diff->changed)
+                = came->v[j];
+        }
+        i += cmp <= 0;
+        j += cmp >= 0;
+    }
+}
+
+static void
+sort_fact(const struct fact *fact, plan_flows *flows, plan_meters *meters,
+          struct arena *arena)
+{
+    if (fact->kind == FACT_FLOW) {
+        *vec_push(arena, flows) = &fact->flow;
+    } else if (fact->kind == FACT_METER) {
+        *vec_push(arena, meters) = &fact->meter;
+    }
+}
+
+/* 'came' is what parts that were made hold and nobody did before. */
+static void
+make_diff(struct change *c, const struct fact_vec *came,
+          struct resident_diff *diff, struct arena *arena)
+{
+    const struct fact_vec *gone = &c->r->facts.gone;
+    plan_flows flows_came = VEC_INIT, flows_went = VEC_INIT;
+
+    *diff = (struct resident_diff) { .added = VEC_INIT };
+    for (size_t i = 0; i < came->n; i++) {
+        sort_fact(came->v[i], &flows_came, &diff->meters_added, arena);
+    }
+    for (size_t i = 0; i < gone->n; i++) {
+        sort_fact(gone->v[i], &flows_went, &diff->meters_deleted, arena);
+    }
+    SORT(&flows_came, compare_flows);
+    SORT(&flows_went, compare_flows);
+    SORT(&diff->meters_added, compare_meters);
+    SORT(&diff->meters_deleted, compare_meters);
+    diff_flows(diff, &flows_came, &flows_went, arena);
+}
+
+/* Adds to 'came' what of 'part' is fresh, once. */
+static void
+note_fresh(const struct part *part, struct fact_vec *came,
+           struct arena *arena)
+{
+    for (size_t i = 0; i < part->held.n; i++) {
+        if (part->held.v[i]->fresh) {
+            part->held.v[i]->fresh = false;
+            *vec_push(arena, came) = part->held.v[i];
+        }
+    }
+}
+
+void
+change_make(struct change *c, struct diags *diags,
+            struct resident_diff *diff, struct arena *arena)
+{
+    struct resident *r = c->r;
+    struct fact_vec came = VEC_INIT;
+    struct part *part;
+
+    r->used = change_usage(c);
+    LIST_FOR_EACH_POP (part, node, &c->leaving) {
+        if (part == r->base) {
+            r->base = NULL;
+        }
+        r->stats.parts--;
+        shares_settle(part, false);
+        facts_drop(&r->facts, &part->held);
+        part_destroy(part);
+    }
+    LIST_FOR_EACH_POP (part, node, &c->made) {
+        if (!part->all && !part->tenants.n) {
+            r->base = part;
+        }
+        for (size_t i = 0; i < part->tenants.n; i++) {
+            part->tenants.v[i]->part = part;
+        }
+        r->stats.parts++;
+        shares_settle(part, true);
+        note_fresh(part, &came, arena);
+        diags_append(diags, part->diags);
+        part->diags = NULL;
+        ovs_list_push_back(&r->parts, &part->node);
+    }
+    if (diff) {
+        make_diff(c, &came, diff, arena);
+    }
+}

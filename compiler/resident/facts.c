@@ -1,0 +1,250 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "resident/facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+#include "util.h"
+
+void
+facts_init(struct facts *facts)
+{
+    memset(facts, 0, sizeof *facts);
+    hmap_init(&facts->all);
+}
+
+void
+facts_destroy(struct facts *facts)
+{
+    struct fact *fact;
+
+    facts_settle(facts);
+    free(facts->gone.v);
+    HMAP_FOR_EACH_POP (fact, node, &facts->all) {
+        free(fact);
+    }
+    hmap_destroy(&facts->all);
+}
+
+static void
+push(struct fact_vec *vec, struct fact *fact)
+{
+    if (vec->n == vec->allocated) {
+        vec->v = x2nrealloc(vec->v, &vec->allocated, sizeof *vec->v);
+    }
+    vec->v[vec->n++] = fact;
+}
+
+static uint32_t
+key_hash(const struct fact *fact)
+{
+    switch (fact->kind) {
+    case FACT_FLOW:
+        return hash_string(fact->flow.match,
+                           fact->flow.table << 16 | fact->flow.priority);
+    case FACT_METER:
+        return hash_int(fact->meter.id, 1);
+    case FACT_CLAIM:
+        return hash_string(fact->claim.key,
+                           hash_string(fact->claim.what,
+                                       hash_uint64(fact->claim.number)));
+    }
+    OVS_NOT_REACHED();
+}
+
+static bool
+same_key(const struct fact *a, const struct fact *b)
+{
+    if (a->kind != b->kind) {
+        return false;
+    }
+    switch (a->kind) {
+    case FACT_FLOW:
+        return !plan_compare_flows(&a->flow, &b->flow);
+    case FACT_METER:
+        return a->meter.id == b->meter.id;
+    case FACT_CLAIM:
+        return (a->claim.number == b->claim.number
+                && !strcmp(a->claim.what, b->claim.what)
+                && !strcmp(a->claim.key, b->claim.key));
+    }
+    OVS_NOT_REACHED();
+}
+
+/* Of facts of the same key. */
+static bool
+same_value(const struct fact *a, const struct fact *b)
+{
+    switch (a->kind) {
+    case FACT_FLOW:
+        return (a->flow.cookie == b->flow.cookie
+                && !strcmp(a->flow.actions, b->flow.actions));
+    case FACT_METER:
+        return (plan_meter_same(&a->meter, &b->meter)
+                && !strcmp(a->meter.name, b->meter.name));
+    case FACT_CLAIM:
+        return (a->claim.at == b->claim.at
+                && !strcmp(a->claim.by, b->claim.by));
+    }
+    OVS_NOT_REACHED();
+}
+
+/* Moves a copy of '*s' to '*end', behind the fact. */
+static void
+own(const char **s, char **end)
+{
+    size_t size = strlen(*s) + 1;
+
+    memcpy(*end, *s, size);
+    *s = *end;
+    *end += size;
+}
+
+/* A copy whose strings are its own. */
+static struct fact *
+fact_clone(const struct fact *fact)
+{
+    const char *a, *b;
+
+    switch (fact->kind) {
+    case FACT_FLOW: a = fact->flow.match; b = fact->flow.actions; break;
+    case FACT_METER: a = fact->meter.name; b = ""; break;
+    case FACT_CLAIM: a = fact->claim.key; b = fact->claim.by; break;
+    default: OVS_NOT_REACHED();
+    }
+
+    struct fact *copy = xmalloc(sizeof *copy + strlen(a) + strlen(b) + 2);
+    char *end = (char *) (copy + 1);
+    *copy = *fact;
+    if (fact->kind == FACT_FLOW) {
+        own(&copy->flow.match, &end);
+        own(&copy->flow.actions, &end);
+    } else if (fact->kind == FACT_METER) {
+        own(&copy->meter.name, &end);
+    } else {
+        own(&copy->claim.key, &end);
+        own(&copy->claim.by, &end);
+    }
+    return copy;
+}
+
+/* Returns NULL, or a fact that 'wanted' clashes with. */
+static struct fact *
+hold(struct facts *facts, const struct fact *wanted, struct fact_vec *held)
+{
+    uint32_t hash = key_hash(wanted);
+    struct fact *fact, *same = NULL;
+
+    HMAP_FOR_EACH_WITH_HASH (fact, node, hash, &facts->all) {
+        if (same_key(fact, wanted)) {
+            if (same_value(fact, wanted)) {
+                same = fact;
+            } else if (fact->n > fact->n_leaving) {
+                return fact;
+            }
+        }
+    }
+    if (!same) {
+        same = fact_clone(wanted);
+        same->fresh = true;
+        hmap_insert(&facts->all, &same->node, hash);
+        if (same->kind == FACT_FLOW) {
+            facts->n_flows[same->flow.table]++;
+        }
+    }
+    same->n++;
+    push(held, same);
+    return NULL;
+}
+
+struct fact *
+facts_hold(struct facts *facts, const struct plan *plan,
+           const struct claims *claims, struct fact_vec *held)
+{
+    struct fact *clash = NULL;
+
+    for (size_t i = 0; i < claims->list.n && !clash; i++) {
+        clash = hold(facts, &(struct fact) { .kind = FACT_CLAIM,
+                                             .claim = claims->list.v[i] },
+                     held);
+    }
+    for (size_t i = 0; i < plan->meters.n && !clash; i++) {
+        clash = hold(facts, &(struct fact) { .kind = FACT_METER,
+                                             .meter = plan->meters.v[i] },
+                     held);
+    }
+    for (size_t i = 0; i < plan->flows.n && !clash; i++) {
+        clash = hold(facts, &(struct fact) { .kind = FACT_FLOW,
+                                             .flow = plan->flows.v[i] },
+                     held);
+    }
+    return clash;
+}
+
+static void
+remove_fact(struct facts *facts, struct fact *fact)
+{
+    hmap_remove(&facts->all, &fact->node);
+    if (fact->kind == FACT_FLOW) {
+        facts->n_flows[fact->flow.table]--;
+    }
+}
+
+void
+facts_release(struct facts *facts, struct fact_vec *held)
+{
+    for (size_t i = 0; i < held->n; i++) {
+        struct fact *fact = held->v[i];
+
+        if (!--fact->n) {
+            remove_fact(facts, fact);
+            free(fact);
+        }
+    }
+    held->n = 0;
+}
+
+void
+facts_leave(struct fact_vec *held, bool leaves)
+{
+    for (size_t i = 0; i < held->n; i++) {
+        if (leaves) {
+            held->v[i]->n_leaving++;
+        } else {
+            held->v[i]->n_leaving--;
+        }
+    }
+}
+
+void
+facts_drop(struct facts *facts, struct fact_vec *held)
+{
+    for (size_t i = 0; i < held->n; i++) {
+        struct fact *fact = held->v[i];
+
+        fact->n--;
+        fact->n_leaving--;
+        if (!fact->n) {
+            remove_fact(facts, fact);
+            push(&facts->gone, fact);
+        }
+    }
+    held->n = 0;
+}
+
+void
+facts_settle(struct facts *facts)
+{
+    for (size_t i = 0; i < facts->gone.n; i++) {
+        free(facts->gone.v[i]);
+    }
+    facts->gone.n = 0;
+}
