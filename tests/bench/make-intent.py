@@ -4,14 +4,16 @@
 """Writes an intent of many tenants on one node, for benchmarks.
 
 usage: make-intent.py [TENANTS [ENDPOINTS [RULES]]] [--ipv6] [--scatter]
-                      [--change TENANT] [--only TENANT]
+                      [--change TENANT [--edit rule|bandwidth|endpoint]]
+                      [--only TENANT] [--part TENANT]
 
 The same arguments make the same bytes.  By default 200 tenants of 20
 endpoints in 5 roles and 40 rules from roles to roles, each for a service.
 --ipv6 gives endpoints an IPv6 address too.  --scatter makes each side of a
 rule 2 to 6 endpoints drawn by lot, so that no two endpoints have the same
-rules.  --change takes the last rule of a tenant away; --only leaves all other
-tenants out.
+rules.  --change takes the last rule of a tenant away, or gives it another
+bandwidth, or takes its last endpoint away; --only leaves all other tenants
+out; --part writes the tenant's own file.
 """
 
 import argparse
@@ -81,8 +83,12 @@ def tenant(t, args):
                 "gateway": f"10.{high}.{low}.1"}},
             "endpoints": endpoints,
             "rules": rules(lot, args.rules, endpoints, args.scatter)}
-    if args.change == t:
+    if args.change == t and args.edit == "rule":
         made["rules"].pop()
+    elif args.change == t and args.edit == "bandwidth":
+        made["bandwidth"]["limit"] = "2Gbps"
+    elif args.change == t:
+        endpoints.popitem()
     return made
 
 
@@ -94,8 +100,15 @@ def main():
     parser.add_argument("--ipv6", action="store_true")
     parser.add_argument("--scatter", action="store_true")
     parser.add_argument("--change", type=int, default=-1)
+    parser.add_argument("--edit", default="rule",
+                        choices=["rule", "bandwidth", "endpoint"])
     parser.add_argument("--only", type=int, default=-1)
+    parser.add_argument("--part", type=int, default=-1)
     args = parser.parse_args()
+    if args.part >= 0:
+        print(json.dumps({"version": 1, "tenants": {
+            f"tenant{args.part:05}": tenant(args.part, args)}}, indent=1))
+        return
     print(json.dumps({
         "version": 1,
         "fabric": {"nodes": {"node": {"uplinks": {"up": {
