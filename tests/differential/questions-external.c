@@ -69,15 +69,20 @@ draft_outside(struct draft *d)
     }
 }
 
-/* A range of the family that the rule names, or else one of the external;
- * NULL if there is none. */
+/* A range of the family that the rule names, or else one of the external, or
+ * of another; NULL if there is none. */
 static const struct address *
 pick_range(struct draft *d, bool ip6)
 {
     const range_vec *ranges = d->rule ? ranges_of(d->rule) : NULL;
-    const address_vec *all = &d->outside->external->intent->addresses;
+    const struct policy_external *any = d->policy->externals.v[
+        rng_below(d->rng, d->policy->externals.n)];
+    const address_vec *all = (rng_chance(d->rng, 80)
+                              ? &d->outside->external->intent->addresses
+                              : &any->intent->addresses);
     const struct address *range
         = (ranges && ranges->n
+           && rng_chance(d->rng, 80)
            ? ranges->v[rng_below(d->rng, ranges->n)].cidr : NULL);
 
     for (int i = 0; i < 4 && (!range || !IN6_IS_ADDR_V4MAPPED(&range->ip)
