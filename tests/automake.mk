@@ -81,6 +81,7 @@ test_scripts = \
 	tests/system/tunnels-test.sh \
 	tests/system/bursts-test.sh \
 	tests/system/zones-test.sh \
+	tests/system/externals-test.sh \
 	tests/system/drops-test.sh \
 	tests/system/series-test.sh \
 	tests/system/sandbox-test.sh \

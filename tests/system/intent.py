@@ -42,9 +42,11 @@ class Intent:
     node: str
     endpoints: list = field(default_factory=list)
     uplinks: list = field(default_factory=list)
+    externals: list = field(default_factory=list)
 
     def interfaces(self):
-        return [e.interface for e in self.endpoints] + self.uplinks
+        return ([e.interface for e in self.endpoints] + self.uplinks
+                + self.externals)
 
     def find(self, name):
         """The endpoints that 'name' stands for: NAME, TENANT/NAME or
@@ -81,6 +83,9 @@ def load(path, node):
     intent = Intent(path, node)
     uplinks = data["fabric"]["nodes"][node].get("uplinks", {})
     intent.uplinks = [u["interface"] for u in uplinks.values()]
+    intent.externals = [external["nodes"][node]["interface"]
+                        for external in data.get("externals", {}).values()
+                        if node in external["nodes"]]
     for tenant, body in data["tenants"].items():
         for name, endpoint in body.get("endpoints", {}).items():
             if endpoint.get("node") == node:

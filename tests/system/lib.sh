@@ -200,6 +200,29 @@ make_dummy_bridge() {
     ovs-vsctl --timeout=10 "${arguments[@]}"
 }
 
+# make_captured_bridge BRIDGE INTENT NODE: ports named as the intent's
+# interfaces, each writing what leaves it to a capture, and a bridge of its own
+# for the sentinel packets.
+make_captured_bridge() {
+    local name arguments
+    arguments=(add-br "$1"
+               -- set bridge "$1" datapath_type=dummy fail-mode=secure
+               -- set interface "$1"
+                  options:tx_pcap="$switch_dir/$1.pcap")
+    while read -r name; do
+        arguments+=(-- add-port "$1" "$name"
+                    -- set interface "$name" type=dummy
+                       options:tx_pcap="$switch_dir/$name.pcap")
+    done < <(python3 "$here/intent.py" "$2" "$3")
+    ovs-vsctl --timeout=10 "${arguments[@]}" \
+        -- add-br sentinel -- set bridge sentinel datapath_type=dummy \
+        -- add-port sentinel sentinel0 -- set interface sentinel0 type=dummy \
+        -- add-port sentinel sentinel1 -- set interface sentinel1 type=dummy \
+           options:tx_pcap="$switch_dir/sentinel1.pcap"
+    ovs-ofctl add-flow sentinel \
+        "priority=65535,in_port=sentinel0 actions=output:sentinel1"
+}
+
 # What follows is about $intent on $node.
 
 bulkhead_on() {
