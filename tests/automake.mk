@@ -34,6 +34,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-diag.c \
 	tests/unit/test-dp-meter-pool.c \
 	tests/unit/test-dp-meter.c \
+	tests/unit/test-externals.c \
 	tests/unit/test-files.c \
 	tests/unit/test-flows.c \
 	tests/unit/test-gcra-time.c \

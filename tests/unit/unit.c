@@ -207,6 +207,7 @@ main(void)
     srunner_add_suite(runner, sema_suite());
     srunner_add_suite(runner, conflict_suite());
     srunner_add_suite(runner, redundant_suite());
+    srunner_add_suite(runner, externals_suite());
     srunner_add_suite(runner, meaning_suite());
     srunner_add_suite(runner, ir_suite());
     srunner_add_suite(runner, pass_suite());

@@ -35,6 +35,7 @@ Suite *sema_suite(void);
 Suite *borrow_suite(void);
 Suite *conflict_suite(void);
 Suite *redundant_suite(void);
+Suite *externals_suite(void);
 Suite *meaning_suite(void);
 Suite *ir_suite(void);
 Suite *pass_suite(void);
