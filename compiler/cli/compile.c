@@ -47,7 +47,8 @@ write_plan(const struct cli_options *options, const struct plan *plan)
         printf("%s: policy.txt in %s\n", plan->node, dir);
     } else {
         printf("%s: %zu endpoints, %zu flows, %zu meters in %s\n", plan->node,
-               plan->ports.n, plan->flows.n, plan->meters.n, dir);
+               plan->ports.n - plan->externals.n, plan->flows.n,
+               plan->meters.n, dir);
     }
     return EXIT_DONE;
 }

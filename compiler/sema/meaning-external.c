@@ -192,7 +192,8 @@ external_has_source(const struct policy *policy,
 {
     struct in6_addr ip = external_source(q);
 
-    return external_find(policy, &ip) == q->external->external;
+    return (is_of_family(q->packet, &ip)
+            && external_find(policy, &ip) == q->external->external);
 }
 
 bool

@@ -96,7 +96,7 @@ pick_range(struct draft *d, bool ip6)
 static struct in6_addr
 draft_near(struct draft *d, bool ip6)
 {
-    const struct address *range = (rng_chance(d->rng, 60)
+    const struct address *range = (rng_chance(d->rng, 80)
                                    ? pick_range(d, ip6) : NULL);
     struct in6_addr ip;
     ovs_be32 ip4;

@@ -34,7 +34,7 @@ static const char *const cidrs[N_CIDRS] = {
 void
 world_init_externals(struct world *w, struct rng *rng)
 {
-    w->n_externals = rng_chance(rng, 60) ? 1 + rng_below(rng, MAX_EXTERNALS)
+    w->n_externals = rng_chance(rng, 80) ? 1 + rng_below(rng, MAX_EXTERNALS)
                      : 0;
     for (int i = 0; i < w->n_externals; i++) {
         struct world_external *e = &w->externals[i];

@@ -88,7 +88,7 @@ world_init_selector(struct world *w, struct rng *rng, int own, bool named,
         s->choices[i].except.tenant = -1;
         init_choice(w, rng, tenant, &s->choices[i].except);
         s->choices[i].external = s->choices[i].range = -1;
-        if (!named && w->n_externals && rng_chance(rng, 25)) {
+        if (!named && w->n_externals && rng_chance(rng, 35)) {
             s->choices[i].external = rng_below(rng, w->n_externals);
             s->choices[i].range = (rng_chance(rng, 50) ? -1
                                    : (int) rng_below(rng, N_CIDRS));

@@ -95,6 +95,8 @@ emit_mapped_hole(struct emitter *e)
 {
     emit_flow(e, TABLE_SPOOF, PRIORITY_PREFIX + 96, REASON_SPOOF,
               "ipv6,ipv6_src=::ffff:0:0/96", "drop");
+    emit_flow(e, TABLE_ROUTE, PRIORITY_PREFIX + 96, REASON_UNREACHABLE,
+              "ipv6,ct_state=+trk+rel,ct_ipv6_dst=::ffff:0:0/96", "drop");
     emit_flow(e, TABLE_GATEWAY, PRIORITY_PREFIX + 96, REASON_UNREACHABLE,
               "ipv6,ipv6_dst=::ffff:0:0/96", "drop");
 }
