@@ -97,6 +97,7 @@ print_charged(const struct meaning *m, const struct policy_endpoint *to,
     const char *receiving = receiving_tenant(m, to);
 
     printf("charged      %s%s%s", m->charged ? m->charged->name
+           : m->external ? "nobody for what is sent"
            : "nobody here, the sender on its own node",
            names_uplink(m) ? ", uplink " : "",
            names_uplink(m) ? m->uplink->name.s : "");

@@ -231,6 +231,7 @@ judge_route_and_policy(const struct policy *policy,
         m.dscp = m.class ? m.class->dscp : 0;
         m.queue = m.class ? m.class->queue : 0;
         m.charged = (q->tunnel ? NULL : q->from ? q->from->tenant
+                     : m.to->tenant->intent->receive.limit.at ? NULL
                      : m.to->tenant);
     }
     return m;

@@ -151,10 +151,11 @@ struct meaning {
     const struct policy_class *class;   /* NULL: best-effort. */
     uint8_t dscp;               /* Written into it; ECN is kept. */
     uint16_t queue;
-    const struct policy_tenant *charged;    /* Whose meter pays: the
-                                             * sender's, from an external the
-                                             * receiver's; NULL: the sender's
-                                             * node made it pay. */
+    const struct policy_tenant *charged;    /* Whose meter of what is sent
+                                             * pays: the sender's, or from an
+                                             * external the receiver's if that
+                                             * has none of what it gets; NULL:
+                                             * nobody's here. */
     const struct intent_uplink *uplink;     /* The meter is for this one. */
 
     /* A packet for many: those who get it, sorted by name.  It is allowed if

@@ -101,6 +101,23 @@ emit_call(struct emitter *e, const char *match, const struct ir_meter *meter)
                      TABLE_OUTPUT));
 }
 
+/* What comes from outside is at the receiver's cost: of what it may get, if
+ * that has a meter, which OUTPUT calls. */
+static void
+emit_inward_call(struct emitter *e, const struct ir_network *network,
+                 const struct ir_meter *send)
+{
+    const char *match = FORMAT(e, REG_CROSSING"=%d,"REG_NETWORK"=%#"PRIx32,
+                               CROSSING_EXTERNAL, network->vni);
+
+    if (ir_find_meter(e->prog, network, true)) {
+        emit_flow(e, TABLE_METER, PRIORITY_ALLOW, REASON_PIPELINE, match,
+                  FORMAT(e, "goto_table:%d", TABLE_OUTPUT));
+    } else {
+        emit_call(e, match, send);
+    }
+}
+
 /* A tenant that takes several uplinks has a meter for each: the sender's
  * network says which. */
 static void
@@ -121,9 +138,7 @@ emit_meters(struct emitter *e)
             = network->here ? ir_find_meter(e->prog, network, false) : NULL;
 
         if (meter && e->prog->externals.n) {
-            /* What comes from outside is at the receiver's cost. */
-            emit_call(e, FORMAT(e, REG_CROSSING"=%d,"REG_NETWORK"=%#"PRIx32,
-                                CROSSING_EXTERNAL, network->vni), meter);
+            emit_inward_call(e, network, meter);
         }
         if (meter && meter->number) {
             emit_call(e, FORMAT(e, REG_TENANT"=%#"PRIx32","REG_NETWORK
