@@ -13,12 +13,13 @@
  * docs/intents.md, not from any backend: backends are held against it.  It
  * asks these questions in this order; the first that has an answer decides.
  *
- *  1. Is the port an endpoint's on this node, and the frame untagged?  Else
- *     "unbound".  All that comes further counts against the limit of packets
+ *  1. Is the port an endpoint's or an external's on this node, and the frame
+ *     untagged?  Else "unbound".  All that comes further counts against the limit of packets
  *     of the sender's tenant, if it has one.  From a tunnel: is it from a node
  *     that has an endpoint which may have to do with one here, for this node's
  *     own tunnel address, and for a network that has an endpoint here?  Else
- *     "unknown-peer".
+ *     "unknown-peer".  From an external: what is IP for an endpoint that it
+ *     could reach (see 7) counts as that one's.
  *  2. Is it DHCP of a network that names a server?  A client reaches that
  *     server only, and the server its clients; else "spoof" or "unreachable".
  *     None comes by tunnel.  Is it a router solicitation or advertisement, a
@@ -28,10 +29,13 @@
  *     truth about its sender is "spoof", and all that comes by tunnel.  The
  *     node answers for the gateways of the sender's network and for its
  *     endpoints, here or behind a tunnel; all other requests are
- *     "unanswered".  Nothing is forwarded.
+ *     "unanswered".  Nothing is forwarded.  An external's router, of which
+ *     only the MAC is known, is answered for the attachment's gateways.
  *  4. Are its source MAC and IP address the endpoint's own, and is it IP at
  *     all?  Else "spoof".  From a tunnel: those of an endpoint on the node
  *     that it came from, or, routed by that node, the MAC of the gateway?
+ *     From an external: the MAC of the router, and an address of that
+ *     external; then, if nobody could get it (see 7), "unreachable".
  *     Is it for a multicast group that the sender's network carries?  Then,
  *     unless its MAC is not the group's ("unreachable") or it is a fragment
  *     ("fragment"), question 8 is asked for each other endpoint of the network
@@ -46,10 +50,17 @@
  *  7. Whom does it reach?  An endpoint of the network by MAC and address
  *     together, or, by the gateway's MAC, one of the tenant's or a peer's.
  *     Else "unreachable", or "ttl" if its TTL ends at the gateway.  From a
- *     tunnel: an endpoint on this node only, and no gateway.
+ *     tunnel: an endpoint on this node only, and no gateway.  By the gateway's
+ *     MAC too, if it is nobody's so: an address of an external that the
+ *     sender's tenant uses and that is attached to this node.  From an
+ *     external: an endpoint on this node, by its address and the attachment's
+ *     MAC, of a tenant that uses it, in a network with a gateway; but no ICMP
+ *     error about a connection to none of its addresses.
  *  8. Which rule speaks about sender, receiver, service and direction?  A
- *     guardrail; else a deny rule, of either tenant; else an allow rule or a peering; else the tenant's
- *     "default": "allow"; else "default".
+ *     guardrail; else a deny rule, of either tenant; else an allow rule or a
+ *     peering; else the tenant's "default": "allow"; else "default".  Between
+ *     an endpoint and an external rules that name it speak, and of nothing
+ *     that is not tracked.
  *
  *  9. Is it allowed from one tenant to another, both here?  Each has a zone of
  *     its own, and the receiver's must agree about the direction: from the
