@@ -10,6 +10,7 @@
 
 #include <netinet/in.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sema/policy.h"
 #include "util.h"
@@ -29,8 +30,9 @@
 enum {
     ANY_OTHER = 256,            /* A protocol that no service matches: what
                                  * settles it settles all. */
-    MAX_STEPS = 2000 * 1000,    /* For the rules of a tenant; what takes more
-                                 * is not found. */
+    /* For the rules of a tenant; what takes more is not found. */
+    MAX_STEPS = 2000 * 1000,
+    MAX_GLANCES = 100 * MAX_STEPS,      /* At a match of a service. */
 };
 
 struct point {
@@ -48,7 +50,7 @@ struct search {
     const struct policy_rule *rule;     /* That may change nothing. */
     rule_vec others;            /* That may say the same. */
     rule_vec found;             /* Those that do. */
-    size_t n_steps;
+    size_t n_steps, n_glances;
 };
 
 static bool
@@ -261,7 +263,7 @@ all_is_settled(struct search *s)
 /* Is the last pair of the rule settled at the first port?  Mostly not, and
  * then no more is to be asked. */
 static bool
-one_is_settled(const struct search *s, const rule_vec *alive)
+one_is_settled(struct search *s, const rule_vec *alive)
 {
     const struct policy_rule *rule = s->rule;
     const struct policy_endpoint *from = rule->from.v[0];
@@ -271,7 +273,11 @@ one_is_settled(const struct search *s, const rule_vec *alive)
         s, service ? service->matches.v[0].protocol : ANY_OTHER,
         service ? service->matches.v[0].ports.first : 0);
 
-    for (size_t i = 0; from != to && i < alive->n; i++) {
+    for (size_t i = 0; from != to && i < alive->n
+         && s->n_glances <= MAX_GLANCES; i++) {
+        const struct policy_service *other = alive->v[i]->service;
+
+        s->n_glances += other ? other->matches.n : 1;
         if (may_settle(alive->v[i], rule)
             && speaks(alive->v[i], &point, from, to)) {
             return true;
@@ -286,7 +292,8 @@ changes_nothing(struct search *s, const rule_vec *alive)
     /* Who selects nobody was warned; what passes to and from externals is not
      * looked at. */
     if (s->rule->from_ranges.n || s->rule->to_ranges.n || !s->rule->from.n
-        || !s->rule->to.n || !one_is_settled(s, alive)) {
+        || !s->rule->to.n || s->n_steps > MAX_STEPS
+        || !one_is_settled(s, alive)) {
         return false;
     }
     s->others.n = s->found.n = 0;
@@ -339,15 +346,17 @@ report(const struct search *s, struct diags *diags)
     }
 }
 
-/* From the last of the file to the first. */
+/* From the last of the last file, by name, to the first. */
 static int
 compare_places(const void *a_, const void *b_)
 {
-    const struct policy_rule *const *a = a_;
-    const struct policy_rule *const *b = b_;
-    size_t a_start = (*a)->at->span.start, b_start = (*b)->at->span.start;
+    const struct policy_rule *const *ap = a_;
+    const struct policy_rule *const *bp = b_;
+    const struct span *a = &(*ap)->at->span, *b = &(*bp)->at->span;
+    int order = strcmp(b->source->name, a->source->name);
 
-    return a_start > b_start ? -1 : a_start < b_start;
+    return (order ? order
+            : a->start > b->start ? -1 : a->start < b->start);
 }
 
 /* Looks at the rules of 'tenant', or at peerings if it is NULL, among all that
@@ -366,7 +375,7 @@ check_scope(struct search *s, const struct policy_tenant *tenant,
     if (rules.n) {
         qsort(rules.v, rules.n, sizeof *rules.v, compare_places);
     }
-    s->n_steps = 0;
+    s->n_steps = s->n_glances = 0;
     for (size_t i = 0; i < rules.n; i++) {
         s->rule = rules.v[i];
         if (changes_nothing(s, alive)) {
