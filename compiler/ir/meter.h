@@ -20,8 +20,9 @@ struct policy_tenant;
 struct value;
 
 /* Adds the meters of a tenant whose networks are in the program, and which is
- * on 'node', the program's, what it sends first, in the order of their names.  Those that are not a
- * tenant's only one take 'numbers', in whose arena all are. */
+ * on 'node', the program's: what it sends first, in the order of their names.
+ * Those that are not a tenant's only one take 'numbers', in whose arena all
+ * are. */
 void ir_add_meters(struct ir_prog *, const struct intent_node *node,
                    const struct policy_tenant *, const struct ir_tenant *,
                    struct ident_set *numbers);

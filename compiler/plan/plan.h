@@ -52,11 +52,11 @@ struct plan_meter {
  * Meters carry no cookie, so the id says whose they are.
  *
  * A tenant has a meter of what it sends, in bits, and perhaps one of packets,
- * whose low 16 bits are the tenant's.  The low 28 bits of all others are a hash
- * of what they are for; if a tenant takes several uplinks, those of what it
- * sends are among them.  Each has a second id, which is the push
- * engine's: it gives that to a meter that changes, so that old and new can
- * stand side by side.
+ * whose low 16 bits are the tenant's.  The low 28 bits of all others are a
+ * hash of what they are for; if a tenant takes several uplinks, those of what
+ * it sends are among them.  Each has a second id, which is the push engine's:
+ * it gives that to a meter that changes, so that old and new can stand side by
+ * side.
  *
  *     bits     0x0001.... and 0x0002....
  *     packets  0x0003.... and 0x0004....

@@ -27,8 +27,8 @@ check_hosts(const struct policy *policy, struct diags *diags)
                     "on node '%s', and tenant '%s' owns its hosts",
                     e->node->name.s, tenant->name);
 
-                diag_remedy(diags, d, "bind it to a node whose \"enforcer\" is "
-                            "\"dpu\", or take \"bare_metal\" away");
+                diag_remedy(diags, d, "bind it to a node whose \"enforcer\" "
+                            "is \"dpu\", or take \"bare_metal\" away");
                 diag_see(diags, d, e->node->name.at->key_span, "the node");
                 diag_see(diags, d, tenant->intent->bare_metal->span,
                          "it owns them");

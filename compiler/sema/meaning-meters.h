@@ -12,8 +12,8 @@
  * On the node that it comes from, that of what its tenant sends by the uplink
  * of its network; on the node of its receiver, that of what the receiver's
  * tenant gets by the uplink of the receiver's network, if it has one, or, for
- * what comes from outside, that of what it sends.  What is for many passes them
- * once for each copy. */
+ * what comes from outside, that of what it sends.  What is for many passes
+ * them once for each copy. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -221,7 +221,8 @@ judge_route_and_policy(const struct policy *policy,
     m.rule = find_rule(policy, q, m.to);
     if (!m.rule) {
         m.reason = REASON_DEFAULT;
-    } else if (!rule_kind_denies(m.rule->kind) && !is_agreed(policy, q, m.to)) {
+    } else if (!rule_kind_denies(m.rule->kind)
+               && !is_agreed(policy, q, m.to)) {
         m.rule = NULL;
         m.reason = REASON_CT_INVALID;
     } else if (!rule_kind_denies(m.rule->kind)) {

@@ -14,12 +14,12 @@
  * asks these questions in this order; the first that has an answer decides.
  *
  *  1. Is the port an endpoint's or an external's on this node, and the frame
- *     untagged?  Else "unbound".  All that comes further counts against the limit of packets
- *     of the sender's tenant, if it has one.  From a tunnel: is it from a node
- *     that has an endpoint which may have to do with one here, for this node's
- *     own tunnel address, and for a network that has an endpoint here?  Else
- *     "unknown-peer".  From an external: what is IP for an endpoint that it
- *     could reach (see 7) counts as that one's.
+ *     untagged?  Else "unbound".  All that comes further counts against the
+ *     limit of packets of the sender's tenant, if it has one.  From a tunnel:
+ *     is it from a node that has an endpoint which may have to do with one
+ *     here, for this node's own tunnel address, and for a network that has an
+ *     endpoint here?  Else "unknown-peer".  From an external: what is IP for
+ *     an endpoint that it could reach (see 7) counts as that one's.
  *  2. Is it DHCP of a network that names a server?  A client reaches that
  *     server only, and the server its clients; else "spoof" or "unreachable".
  *     None comes by tunnel.  Is it a router solicitation or advertisement, a

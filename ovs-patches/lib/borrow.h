@@ -49,10 +49,11 @@
  *
  * What a pool has spare is shared by weight among the members that ask for
  * more than they are owed (weighted max-min).  Each member has a finish tag,
- * as in self-clocked and start-time fair queueing (Golestani, INFOCOM 1994; Goyal
- * et al., SIGCOMM 1996): the virtual time at which what it has borrowed would
- * be served, if spare bandwidth were served by generalized processor sharing.
- * A member may be ahead of the pool's virtual time by its 'reach', in bytes.
+ * as in self-clocked and start-time fair queueing (Golestani, INFOCOM 1994;
+ * Goyal et al., SIGCOMM 1996): the virtual time at which what it has borrowed
+ * would be served, if spare bandwidth were served by generalized processor
+ * sharing.  A member may be ahead of the pool's virtual time by its 'reach',
+ * in bytes.
  * Nothing is queued and no packet waits: the tags police.
  *
  * Virtual time moves in rounds of 'round_ns'.  The thread that finds a round

@@ -147,8 +147,8 @@ init_band(struct dp_meter_band *band, const struct dp_band_conf *bc,
 }
 
 /* Returns a new meter with 'members[]'.  What 'old' (may be NULL) has counted,
- * and holds in its first 'n_bands' queues, goes over to it, under the contracts
- * of 'old', and so does its pool. */
+ * and holds in its first 'n_bands' queues, goes over to it, under the
+ * contracts of 'old', and so does its pool. */
 static struct dp_meter *
 new_meter(uint32_t id, const struct dp_band_conf bcs[], uint16_t n_bands,
           const struct dp_meter *old, struct borrow_member *const members[],

@@ -79,9 +79,9 @@
  * by what drains in the skew; phantom_admit() is there to read the clock again
  * first.  After the compare-and-swap, only numbers are written: if a thread is
  * kept from running right there, then the burst that it saw may be recorded
- * together with the next one, or with a lesser depth.  Only phantom_reconfigure() needs its caller to exclude other
- * reconfigurations.  phantom_observe() and phantom_read() may run beside all
- * others. */
+ * together with the next one, or with a lesser depth.  Only
+ * phantom_reconfigure() needs its caller to exclude other reconfigurations.
+ * phantom_observe() and phantom_read() may run beside all others. */
 
 #include <stdbool.h>
 #include <stdint.h>

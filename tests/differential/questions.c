@@ -127,7 +127,8 @@ draft_transport(struct draft *d)
         2, 47, 50, 0, 255,
     };
     static const uint16_t famous[] = {
-        22, 53, 67, 68, 80, 123, 443, 500, 546, 547, 1000, 4420, 4791, 4793, 8009,
+        22, 53, 67, 68, 80, 123, 443, 500, 546, 547, 1000, 4420, 4791, 4793,
+        8009,
     };
     const struct policy_service *service = d->rule ? d->rule->service : NULL;
     const struct service_match *m = NULL;

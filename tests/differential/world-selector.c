@@ -194,7 +194,8 @@ choice_fits(const struct world *w, int tenant, const struct world_choice *c,
 {
     const struct world_endpoint *e = &w->endpoints[endpoint];
 
-    return ((tenant == EVERY_TENANT || w->networks[e->network].tenant == tenant)
+    return ((tenant == EVERY_TENANT
+             || w->networks[e->network].tenant == tenant)
             && (!c->networks || c->networks >> e->network & 1)
             && (!c->endpoints || c->endpoints >> endpoint & 1)
             && (!c->roles || c->roles >> e->role & 1)

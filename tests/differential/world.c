@@ -165,8 +165,8 @@ init_endpoints(struct world *w, struct rng *rng)
     }
 }
 
-/* Some bindings stand apart, or a part of them.  Drawn last, so that worlds are
- * otherwise those that they were. */
+/* Some bindings stand apart, or a part of them.  Drawn last, so that worlds
+ * are otherwise those that they were. */
 static void
 init_bindings(struct world *w, struct rng *rng)
 {

@@ -278,12 +278,15 @@ main(int argc, char *argv[])
         double used, l1;
     } rows[] = {
         { "CBR", CLUSTER_CBR, 1500, 2, 2, 600000, 1e7, 0.99, 0.01 },
-        { "CBR of jumbo frames", CLUSTER_CBR, 9000, 2, 2, 6000000, 1e7, 0.99, 0.01 },
-        { "CBR of mixed frames", CLUSTER_CBR, 0, 2, 2, 6000000, 1e7, 0.99, 0.01 },
+        { "CBR of jumbo frames", CLUSTER_CBR, 9000, 2, 2, 6000000, 1e7, 0.99,
+          0.01 },
+        { "CBR of mixed frames", CLUSTER_CBR, 0, 2, 2, 6000000, 1e7, 0.99,
+          0.01 },
         { "Poisson", CLUSTER_POISSON, 1500, 16, 16, 600000, 1e7, 0.99, 0.01 },
         { "Poisson of jumbo frames", CLUSTER_POISSON, 9000, 16, 16, 6000000,
           1e8, 0.99, 0.01 },
-        { "phase-locked bursts", CLUSTER_LOCKED, 1500, 8, 8, 600000, 1e7, 0.99, 0.01 },
+        { "phase-locked bursts", CLUSTER_LOCKED, 1500, 8, 8, 600000, 1e7,
+          0.99, 0.01 },
         { "on and off", CLUSTER_ON_OFF, 1500, 16, 2, 600000, 1e7, 0.97, 0.03 },
     };
     struct proof_options options = proof_start(argc, argv);

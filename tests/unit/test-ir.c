@@ -162,8 +162,8 @@ static const char *const good[] = {
     "tenant b number 0x1002 zone 302 "
         "packet-rate 9 packet-burst 99",
     "tenant c number 0x1003",
-    "network a/net tenant a uplink u vni 1 mtu 1450 gateway-mac 0a:b1:7d:00:00:01 "
-        "gateways 10.0.0.1,fd00::1",
+    "network a/net tenant a uplink u vni 1 mtu 1450 "
+        "gateway-mac 0a:b1:7d:00:00:01 gateways 10.0.0.1,fd00::1",
     "network b/net tenant b uplink u vni 2 mtu 9000 "
         "gateway-mac 0a:b1:7d:00:00:02 dhcp groups 239.1.0.0/16,ff15::/16",
     "network c/net tenant c vni 3 mtu 1450 gateway-mac 0a:b1:7d:00:00:03",

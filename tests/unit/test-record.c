@@ -33,7 +33,8 @@ format(const char *example)
     unit_compile_raw(&u, source->text, source->len, "gpu-node-1");
     record = (struct plan_record) {
         .bridge = "br0", .generation = 7, .time = plan_record_time(u.arena, 0),
-        .intent = plan_hash(u.arena, "x", 1), .partial = true, .held = plan_hash(u.arena, "y", 1), .plan = &u.plan,
+        .intent = plan_hash(u.arena, "x", 1), .partial = true,
+        .held = plan_hash(u.arena, "y", 1), .plan = &u.plan,
     };
     *vec_push(u.arena, &record.files) = "/x/y.json";
     ds_init(&text);
