@@ -276,7 +276,7 @@ random_sequence(unsigned int *seed, bool jitter)
     bool pktps = rand_r(seed) % 4 == 0;
     uint32_t rate = any_number(seed) >> (jitter ? 5 : 0) | 1;
     uint64_t burst = any_number(seed);
-    uint64_t now = 10000000 + any_number(seed);
+    uint64_t now = UINT64_C(10000000) + any_number(seed);
     uint32_t largest_gap = 1 + any_number(seed) % 10000000;
     struct unit_gcra u;
 
