@@ -54,10 +54,10 @@ number() {
         "$switch_dir/plan/flows.txt" | head -n 1
 }
 
-# passes COUNT TENANT FROM TO: of one packet between UDP 1000 at its e0 and
+# passes COUNT TENANT FROM TO: of one packet between UDP 1100 at its e0 and
 # 2000 at its e1, so many arrive.
 passes() {
-    local before n macs=("$mac0" "$mac1") ports=(1000 2000)
+    local before n macs=("$mac0" "$mac1") ports=(1100 2000)
     before=$(n_sent "$2-$4")
     ovs-appctl netdev-dummy/receive "$2-$3" "in_port(1),eth(src=${macs[$3]},$(
         )dst=${macs[$4]}),eth_type(0x0800),ipv4(src=10.1.0.1$3,$(
@@ -74,9 +74,9 @@ passes() {
 note() {
     ovs-ofctl -O OpenFlow14 packet-out br0 "in_port=LOCAL, packet=$(
         )0200000000010200000000000800$(
-        )4500001c00000000401166bb0a01000a0a01000b03e807d000080000, $(
+        )4500001c00000000401166bb0a01000a0a01000b044c07d000080000, $(
         )actions=ct(commit,zone=$zone,exec(set_field:$1->ct_mark))"
-    ovs-appctl dpctl/dump-conntrack zone=$zone | grep 'sport=1000,dport=2000'
+    ovs-appctl dpctl/dump-conntrack zone=$zone | grep 'sport=1100,dport=2000'
 }
 
 knows_nothing() { ! ovs-appctl dpctl/dump-conntrack "zone=$zone" | grep .; }
