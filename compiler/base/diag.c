@@ -60,8 +60,8 @@ diag_add(struct diags *diags, enum diag_severity severity, struct span span,
     (*count)++;
     d->severity = severity;
     d->span = span;
-    d->pointer = (pointer && strlen(pointer) <= DIAG_MAX_TEXT ? pointer
-                  : NULL);
+    d->pointer = (pointer && strlen(pointer) <= DIAG_MAX_TEXT
+                  ? arena_strdup(diags->arena, pointer) : NULL);
     d->cause = make_text(diags->arena, cause, args);
     return d;
 }

@@ -24,6 +24,8 @@ static struct backend backend;
 static struct backend_caps caps;
 static struct resident *r;
 static struct resident_diff diff;
+static struct arena *refused[4];        /* Of tenants that were. */
+static size_t n_refused;
 
 static const char *
 whole(struct arena *arena, const char *tenants, const char *more)
@@ -51,6 +53,9 @@ unload(void)
 {
     resident_destroy(r);
     unit_destroy(&u);
+    while (n_refused) {
+        arena_destroy(refused[--n_refused]);
+    }
 }
 
 static bool
@@ -70,7 +75,13 @@ put(const char *tenant)
     const struct intent *part = intent_parse_tenants(&file, u.intent, arena,
                                                      &u.diags);
     ck_assert_msg(part != NULL, "%s", unit_diags(&u));
-    return resident_put(r, &part->tenants.v[0], arena, &u.diags, &diff);
+    if (!resident_put(r, &part->tenants.v[0], arena, &u.diags, &diff)) {
+        /* What is said of it may show its text. */
+        ck_assert_uint_lt(n_refused, ARRAY_SIZE(refused));
+        refused[n_refused++] = arena;
+        return false;
+    }
+    return true;
 }
 
 /* What is held is what the whole of 'tenants' gives, in 'n_parts' parts and
