@@ -98,20 +98,40 @@ check_place(const struct cli_options *options,
     return NULL;
 }
 
-/* Is the intent still the one that the plan was made of?  Prints what is
- * wrong. */
-static const char *
-check_intent(const struct plan_record *order, struct arena *arena)
+/* Is the plan what its intent still gives?  What is in the file alone is not
+ * trusted: somebody may have written to it.  Sets '*reason' if not; prints what
+ * is wrong with the intent. */
+static int
+check_intent(const struct cli_options *options,
+             const struct plan_record *order, struct arena *arena,
+             const char **reason)
 {
-    struct cli_options options = {
-        .intent = order->files.v, .n_intent = order->files.n,
-        .node = order->plan->node,
-    };
-    const struct policy *policy = cli_load_policy(&options, arena);
+    struct cli_options again = *options;
+    struct plan_record fresh;
+    struct plan_diff diff;
+    int status;
 
-    return (!policy ? "its intent is not right any more"
-            : strcmp(hash_intent(policy->intent, arena), order->intent)
-            ? "its intent has changed since; make it anew" : NULL);
+    again.intent = order->files.v;
+    again.n_intent = order->files.n;
+    again.node = order->plan->node;
+    again.bridge = order->bridge;
+    again.partial = order->partial;
+    status = cli_load_intent(&again, arena, &fresh);
+    if (status != EXIT_DONE) {
+        *reason = "its intent cannot be compiled any more";
+        return status;
+    } else if (strcmp(fresh.intent, order->intent)) {
+        *reason = "its intent has changed since; make it anew";
+        return EXIT_WRONG;
+    }
+    diff = plan_compare(order->plan, fresh.plan);
+    if (diff.added.n || diff.changed.n || diff.deleted.n || diff.meters_added
+        || diff.meters_deleted) {
+        *reason = "it is not what its intent gives: it was written to, or is "
+                  "of another version; make it anew";
+        return EXIT_WRONG;
+    }
+    return EXIT_DONE;
 }
 
 static int
@@ -120,6 +140,7 @@ load_saved(const struct cli_options *options, const struct source *source,
 {
     const char *reason = plan_record_parse(source->text, source->len, arena,
                                            order);
+    int status;
 
     if (reason) {
         fprintf(stderr, "bulkhead: %s %s; make it anew with 'bulkhead plan "
@@ -128,12 +149,13 @@ load_saved(const struct cli_options *options, const struct source *source,
     }
     reason = (options->partial ? "--partial is for 'bulkhead plan'"
               : check_place(options, order, arena));
-    reason = reason ? reason : check_intent(order, arena);
+    status = (reason ? EXIT_WRONG
+              : check_intent(options, order, arena, &reason));
     if (reason) {
         fprintf(stderr, "bulkhead: the plan %s is refused: %s\n",
                 options->intent[0], reason);
     }
-    return reason ? EXIT_WRONG : EXIT_DONE;
+    return status;
 }
 
 int

@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -116,7 +117,12 @@ save(const char *path, struct plan_record *order,
 {
     struct ds ds = DS_EMPTY_INITIALIZER;
     const char *reason;
+    struct stat s;
 
+    if (!lstat(path, &s) && !S_ISREG(s.st_mode)) {
+        return arena_printf(arena, "cannot write %s: it is there, and no "
+                            "regular file", path);
+    }
     order->generation = diff->generation;
     order->time = plan_record_time(arena, time_wall());
     order->held = diff->held;

@@ -126,7 +126,7 @@ test_intent_moves() {
         says 'has changed since' 1 apply_saved
     rm "$moved"
     check 'the intent goes: 1, nothing changed' unchanged br0 \
-        says 'not right any more' 1 apply_saved
+        says 'cannot be compiled any more' 1 apply_saved
     # Blanks and the order of members mean nothing.
     python3 -c 'import json, sys
 print(json.dumps(json.load(open(sys.argv[1])), sort_keys=True))' "$intent" \
@@ -139,6 +139,29 @@ print(json.dumps(json.load(open(sys.argv[1])), sort_keys=True))' "$intent" \
         -o saved
     check 'it is applied from elsewhere' exits 0 env -C / "$BULKHEAD" apply \
         "$switch_dir/saved"
+}
+
+# A flow more in the saved plan, under a hash that is right again.
+test_tampered() {
+    check 'a plan is saved' exits 0 save "$intent"
+    python3 - "$switch_dir/saved" <<'END'
+import hashlib
+import re
+import sys
+
+head, rest = open(sys.argv[1]).read().split("\n", 1)
+evil = '"flows":[[0,65535,"0xb17d00000000ffff","","NORMAL"],'
+rest, n = re.subn(r'"flows": ?\[', lambda m: evil, rest, count=1)
+assert n == 1
+head = re.sub(r"[0-9a-f]{40}", hashlib.sha1(rest.encode()).hexdigest(), head)
+open(sys.argv[1], "w").write(head + "\n" + rest)
+END
+    check 'somebody adds a flow to it: 1, nothing changed' unchanged br0 \
+        says 'not what its intent gives' 1 apply_saved
+    mkfifo "$switch_dir/pipe"
+    check 'a pipe is no file to save to' says 'no regular file' 1 \
+        "$BULKHEAD" plan "$intent" --node "$node" --bridge br0 \
+        -o "$switch_dir/pipe"
 }
 
 # An interface that is not there yet.
@@ -196,6 +219,7 @@ main() {
     test_words
     test_saved
     test_intent_moves
+    test_tampered
     test_partial
     test_bad
     [ "$failures" = 0 ]
