@@ -259,13 +259,20 @@ static void
 close_round_below(struct borrow_pool *p, uint64_t now_ns,
                   const struct supply *s)
 {
-    struct borrow_now r = borrow_get_round(p);
+    struct borrow_now r;
 
+    /* One that changes from pool to pool may be below two for a moment. */
+    if (atomic_flag_test_and_set_explicit(&p->closing,
+                                          memory_order_acquire)) {
+        return;
+    }
+    r = borrow_get_round(p);
     if (now_ns - r.start_ns > 2 * s->ns) {
         /* Nobody borrowed before. */
         p->last_green = borrow_get(&p->green);
     }
     close_round_with(p, &r, now_ns, s);
+    atomic_flag_clear_explicit(&p->closing, memory_order_release);
 }
 
 /* Closes the round of 'p', which is in no other pool, as round 'r' is over. */
@@ -281,7 +288,7 @@ close_top_round(struct borrow_pool *p, struct borrow_now *r, uint64_t now_ns)
         .ns = now_ns - r->start_ns,
         .depth = depth,
         .target = borrow_get(&p->limit) / GCRA_BYTE / TARGET_PART,
-        .room = bytes_in(rate, FEEDBACK_ROUNDS * round_ns),
+        .room = MAX(bytes_in(rate, FEEDBACK_ROUNDS * round_ns), 1),
     };
 
     if (s.ns > MAX_ROUNDS * round_ns) {
@@ -290,7 +297,9 @@ close_top_round(struct borrow_pool *p, struct borrow_now *r, uint64_t now_ns)
         p->last_other = other;
         p->last_depth = depth;
     }
-    s.bytes = bytes_in(rate, s.ns);
+    /* While the pool is reconfigured, the rate may be less than goes with the
+     * length of the round. */
+    s.bytes = MAX(bytes_in(rate, s.ns), 1);
     used = p->last_depth + green - p->last_green + other - p->last_other;
     used -= MIN(used, depth);
     s.idle = 1024 - MIN(used * 1024 / s.bytes, 1024);

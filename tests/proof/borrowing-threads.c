@@ -133,11 +133,16 @@ hammer(void *hammer_)
     return NULL;
 }
 
-/* Members that join, borrow and leave, one after the other. */
+/* Members that join, borrow and leave, one after the other, from an uplink
+ * whose rate goes down to a trickle and back, for less than a round. */
 static void
 come_and_go(struct trial *t)
 {
+    struct gcra_conf fast, slow;
     unsigned int n_done = 0;
+
+    gcra_conf_init(&fast, GCRA_KBPS, KBPS, UPLINK_BURST * 8);
+    gcra_conf_init(&slow, GCRA_KBPS, 30, UPLINK_BURST * 8);
 
     for (unsigned int i = 0; i < N_EXTRAS && n_done < t->n_threads; i++) {
         uint64_t now;
@@ -147,6 +152,8 @@ come_and_go(struct trial *t)
             proof_fail("the pool is full");
         }
         borrow_admit(&t->extras[i], now, 64);
+        borrow_pool_reconfigure(&t->uplink, &slow, NULL, now);
+        borrow_pool_reconfigure(&t->uplink, &fast, NULL, now);
         sched_yield();
         borrow_leave(&t->extras[i]);
         atomic_read(&t->n_done, &n_done);
