@@ -99,8 +99,8 @@ check_place(const struct cli_options *options,
 }
 
 /* Is the plan what its intent still gives?  What is in the file alone is not
- * trusted: somebody may have written to it.  Sets '*reason' if not; prints what
- * is wrong with the intent. */
+ * trusted: somebody may have written to it.  Sets '*reason' if not; prints
+ * what is wrong with the intent. */
 static int
 check_intent(const struct cli_options *options,
              const struct plan_record *order, struct arena *arena,

@@ -364,6 +364,16 @@ decode_text_list(struct decoder *d, const struct value *v, text_vec *list)
 }
 
 void
+decode_tenants(struct decoder *d, const struct value *v, text_vec *tenants)
+{
+    if (v && v->type == VALUE_STRING && !strcmp(v->string, "*")) {
+        *vec_push(d->arena, tenants) = (struct text) { v->string, v };
+    } else {
+        decode_text_list(d, v, tenants);
+    }
+}
+
+void
 decode_labels(struct decoder *d, const struct value *v,
               text_vec *names, text_vec *values)
 {

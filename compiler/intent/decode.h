@@ -82,6 +82,10 @@ const struct value *decode_flag(struct decoder *, const struct value *v,
                                 const char *key, bool value);
 
 void decode_text_list(struct decoder *, const struct value *v, text_vec *);
+
+/* A list of names of tenants, in which "*" is every one, or "*" alone. */
+void decode_tenants(struct decoder *, const struct value *v,
+                    text_vec *tenants);
 void decode_labels(struct decoder *, const struct value *v,
                    text_vec *names, text_vec *values);
 

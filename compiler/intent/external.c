@@ -42,7 +42,7 @@ decode_external(struct decoder *d, const struct value *v,
                          &external->addresses);
         decode_addresses(d, value_member(v, "except"), true,
                          &external->excepts);
-        decode_text_list(d, value_member(v, "tenants"), &external->tenants);
+        decode_tenants(d, value_member(v, "tenants"), &external->tenants);
         DECODE_EACH(d, value_member(v, "nodes"), decode_map,
                     "a map of nodes", decode_attachment,
                     &external->attachments);

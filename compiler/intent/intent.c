@@ -126,17 +126,6 @@ decode_endpoint(struct decoder *d, const struct value *v,
     }
 }
 
-/* A list of tenants, in which "*" is every one, or "*" alone. */
-static void
-decode_peers(struct decoder *d, const struct value *v, text_vec *peers)
-{
-    if (v && v->type == VALUE_STRING && !strcmp(v->string, "*")) {
-        *vec_push(d->arena, peers) = (struct text) { v->string, v };
-    } else {
-        decode_text_list(d, v, peers);
-    }
-}
-
 static void
 decode_tenant(struct decoder *d, const struct value *v,
               struct intent_tenant *tenant)
@@ -154,7 +143,7 @@ decode_tenant(struct decoder *d, const struct value *v,
     }
     tenant->default_allow = decode_choice(d, v, "default", "deny", "allow");
     tenant->bare_metal = decode_flag(d, v, "bare_metal", true);
-    decode_peers(d, value_member(v, "peers"), &tenant->peers);
+    decode_tenants(d, value_member(v, "peers"), &tenant->peers);
     decode_bandwidth(d, value_member(v, "bandwidth"), &tenant->send,
                      &tenant->receive);
     decode_microburst(d, value_member(v, "microburst"), &tenant->microburst);

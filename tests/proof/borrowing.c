@@ -276,7 +276,7 @@ main(int argc, char *argv[])
         uint64_t uplink;
         double window_ns;
         double used, l1;
-    } rows[] = {
+    } rows[] = {                /* 'l1' is for two levels, half of three. */
         { "CBR", CLUSTER_CBR, 1500, 2, 2, 600000, 1e7, 0.99, 0.01 },
         { "CBR of jumbo frames", CLUSTER_CBR, 9000, 2, 2, 6000000, 1e7, 0.99,
           0.01 },
@@ -310,7 +310,7 @@ main(int argc, char *argv[])
         };
 
         run(&t, rows[i / 2].what, &conf, n_windows, rows[i / 2].used,
-            rows[i / 2].l1);
+            rows[i / 2].l1 * (conf.tree ? 2 : 1));
     }
     for (unsigned int n = 2; n <= CLUSTER_MAX_LEAVES; n *= 4) {
         run_lone(&t, n, options.seed);
