@@ -90,7 +90,10 @@ cli_await(const struct push_target *target, uint64_t generation)
         fflush(stdout);
         fputs("bulkhead: press Enter to confirm it\n", stderr);
         do {
-            push_look(target, arena, &diff);
+            struct arena *look = arena_create();
+
+            push_look(target, look, &diff);
+            arena_destroy(look);        /* Only numbers are used of it. */
         } while (diff.guard.generation == generation && !read_enter(&open));
         status = (diff.guard.generation == generation
                   ? confirm(target, arena)

@@ -280,7 +280,7 @@ static const char *
 choose(struct state *state, uint64_t to, const char *node,
        struct plan_record *record)
 {
-    const char *list = "", *reason = NULL;
+    const char *list = "", *reason;
 
     for (size_t i = 0; i < state->kept.n; i++) {
         uint64_t generation = state->kept.v[i];
@@ -295,15 +295,14 @@ choose(struct state *state, uint64_t to, const char *node,
             return arena_printf(state->arena, "generation %"PRIu64" of bridge "
                                 "%s is of node %s, not %s", generation,
                                 state->bridge, record->plan->node, node);
-        } else if (!reason || to) {
-            return reason;
         }
+        return (reason && !to
+                ? arena_printf(state->arena, "%s; name another one with --to",
+                               reason) : reason);
     }
-    return (reason ? reason
-            : arena_printf(state->arena, "bridge %s: there is no %s"
-                           "generation to go back to; kept are:%s",
-                           state->bridge, to ? "such " : "earlier ",
-                           list[0] ? list : " none"));
+    return arena_printf(state->arena, "bridge %s: there is no %sgeneration to "
+                        "go back to; kept are:%s", state->bridge,
+                        to ? "such " : "earlier ", list[0] ? list : " none");
 }
 
 const char *
@@ -394,20 +393,23 @@ push_confirm(const struct push_target *target, struct arena *arena,
 
 const char *
 guard_fire(const struct push_target *target, const struct guard *guard,
-           const struct plan_record *back)
+           const struct plan_record *back, struct arena *arena)
 {
     struct push_target again = *target;
-    struct arena *arena = back->plan->arena;
+    struct plan plan = *back->plan;
+    struct plan_record order = *back;
     struct lockfile *lock = NULL;
     struct push_diff diff;
     struct state state;
     const char *reason = push_lock(target, arena, &lock);
 
+    plan.arena = arena;
+    order.plan = &plan;
     again.confirm_ms = 0;
     if (!reason) {
         state_read(&state, target->state, target->bridge, arena);
         if (guard_waits(&state, guard)) {
-            reason = run_and_keep(&again, &state, back, guard->back, &diff);
+            reason = run_and_keep(&again, &state, &order, guard->back, &diff);
             if (!reason) {
                 decide(&state, &diff);
             }

@@ -147,20 +147,19 @@ watch(const struct push_target *target, const struct guard *guard,
 {
     long long int deadline = time_msec() + target->confirm_ms;
 
-    for (;;) {
-        const char *reason;
-
-        if (is_over(target, guard)) {
-            return;
-        }
+    while (!is_over(target, guard)) {
         if (time_msec() >= deadline) {
-            reason = guard_fire(target, guard, back);
+            struct arena *arena = arena_create();
+            const char *reason = guard_fire(target, guard, back, arena);
+
             if (!reason) {
+                arena_destroy(arena);
                 return;
             }
             VLOG_ERR("cannot go back from generation %"PRIu64", which was "
                      "not confirmed; trying again: %s", guard->generation,
                      reason);
+            arena_destroy(arena);
             deadline = time_msec() + RETRY_MS;
         }
         poll_timer_wait_until(MIN(deadline, time_msec() + LOOK_MS));
@@ -189,6 +188,15 @@ run_watchdog(const struct push_target *target, const struct guard *guard,
     exit(0);
 }
 
+/* Waits until the watchdog of what was decided before has seen that. */
+static void
+wait_for_predecessor(const char *bridge)
+{
+    for (int tries = 0; tries < 200 && find_watchdog(bridge); tries++) {
+        xnanosleep(LOOK_MS * 1000 * 1000 / 10);
+    }
+}
+
 /* Forks the watchdog, and waits until it stands by itself. */
 static const char *
 start_watchdog(const struct push_target *target, struct state *state,
@@ -198,6 +206,7 @@ start_watchdog(const struct push_target *target, struct state *state,
     int status, fds[2];
     pid_t pid;
 
+    wait_for_predecessor(target->bridge);
     if (pipe2(fds, O_CLOEXEC)) {
         return arena_strdup(state->arena, ovs_strerror(errno));
     }

@@ -51,8 +51,10 @@ const char *guard_arm(const struct push_target *, struct state *,
                       int *fdp);
 
 /* What the watchdog does in the end, under the lock: applies 'back', if
- * 'guard' waits still.  Returns NULL when there is nothing left to do. */
+ * 'guard' waits still.  Returns NULL when there is nothing left to do, or why
+ * it failed, in 'arena', where all is that it takes. */
 const char *guard_fire(const struct push_target *, const struct guard *,
-                       const struct plan_record *back);
+                       const struct plan_record *back,
+                       struct arena *arena);
 
 #endif /* push/guard.h */

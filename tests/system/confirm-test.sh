@@ -96,7 +96,13 @@ test_confirm() {
     check 'cleared' exits 0 "$BULKHEAD" clear --bridge br0
     check 'the watchdog leaves it empty' goes_back is_empty
     check 'and back' exits 0 apply 20Gbps
+    check 'a change' exits 0 apply 21Gbps --confirm=60s
+    check 'is confirmed, and the next made at once' \
+        exits 0 confirm_and apply 20Gbps --confirm=60s
+    check 'that is confirmed too' exits 0 confirm
 }
+
+confirm_and() { confirm && "$@"; }
 
 # The shell dies with all its processes, as an ssh session does.
 test_session() {

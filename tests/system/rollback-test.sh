@@ -81,6 +81,10 @@ test_clear() {
     check 'rollback from it' exits 0 rollback
     check 'the bridge holds what it held' exits 0 is_at 22Gbps
     check 'with the right generations' keeps 6.plan 8.plan 9.plan
+    echo x >>"$switch_dir/state/br0/8.plan"
+    check 'one that is damaged is not passed over: 3, nothing changed' \
+        unchanged br0 says 'name another one with --to' 3 rollback
+    truncate -s -2 "$switch_dir/state/br0/8.plan"
 }
 
 # Nothing that is not whole, and ours, is taken for what was applied.
