@@ -138,17 +138,6 @@ is_something(const struct policy *policy, const struct policy_range *range)
     return false;
 }
 
-static bool
-is_user(const struct policy_external *e, const struct policy_tenant *tenant)
-{
-    for (size_t i = 0; i < e->users.n; i++) {
-        if (e->users.v[i] == tenant) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void
 check_ranges(const struct policy *policy, const struct policy_rule *rule,
              const range_vec *ranges, struct diags *diags)
@@ -161,7 +150,7 @@ check_ranges(const struct policy *policy, const struct policy_rule *rule,
         const struct policy_external *e = range->external;
         const struct value *at = e->intent->name.at;
 
-        if (!is_user(e, tenant)) {
+        if (!external_is_used_by(e, tenant)) {
             d = value_error(diags, range->at, "external '%s' is not for "
                             "tenant '%s'", e->name, tenant->name);
             diag_remedy(diags, d, "\"tenants\" of the external must list "

@@ -213,6 +213,18 @@ is_near(const struct policy *policy, const struct policy_external *e,
     return near;
 }
 
+bool
+external_is_used_by(const struct policy_external *e,
+                    const struct policy_tenant *tenant)
+{
+    for (size_t i = 0; i < e->users.n; i++) {
+        if (e->users.v[i] == tenant) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void
 find_users(const struct policy *policy, struct policy_external *e,
            struct arena *arena)

@@ -101,17 +101,6 @@ external_is_in(const struct policy_external *e, const struct in6_addr *ip,
     return false;
 }
 
-static bool
-is_user(const struct policy_external *e, const struct policy_tenant *tenant)
-{
-    for (size_t i = 0; i < e->users.n; i++) {
-        if (e->users.v[i] == tenant) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Of IPv6, "::ffff:192.0.2.1" is nobody's: in the policy that is IPv4. */
 static bool
 is_of_family(const struct flow *packet, const struct in6_addr *ip)
@@ -126,7 +115,8 @@ external_way_out(const struct policy *policy,
     struct in6_addr ip = packet_destination(q->packet);
     const struct policy_external *e = external_find(policy, &ip);
 
-    if (!e || !is_of_family(q->packet, &ip) || !is_user(e, q->from->tenant)) {
+    if (!e || !is_of_family(q->packet, &ip)
+        || !external_is_used_by(e, q->from->tenant)) {
         return NULL;
     }
     for (size_t i = 0; i < e->attachments.n; i++) {

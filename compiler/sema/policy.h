@@ -167,6 +167,10 @@ bool service_has_symmetric(const struct policy_service *);
 /* Is all of 'prefix' in 'range'? */
 bool range_holds(const struct address *range, const struct address *prefix);
 
+/* Does 'tenant' use the external: may it, and does a rule of its name it? */
+bool external_is_used_by(const struct policy_external *,
+                         const struct policy_tenant *);
+
 /* The external that all addresses of 'prefix' belong to, less those that a
  * longer prefix of the intent holds; NULL if they are nobody's.  It is the one
  * whose "addresses" hold them by the longest prefix and whose "except" does
