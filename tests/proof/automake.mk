@@ -84,6 +84,8 @@ tests_proof_detection_LDADD = -lm
 tests_proof_phantom_threads_SOURCES = \
 	$(gcra_sources) \
 	$(phantom_sources) \
+	tests/proof/passed.c \
+	tests/proof/passed.h \
 	tests/proof/phantom-threads.c
 tests_proof_phantom_threads_CPPFLAGS = $(gcra_CPPFLAGS)
 tests_proof_phantom_threads_LDADD = -lpthread
@@ -105,7 +107,10 @@ tests_proof_borrowing_LDADD = -lm
 
 tests_proof_borrowing_threads_SOURCES = \
 	$(borrow_sources) \
-	tests/proof/borrowing-threads.c
+	tests/proof/borrowing-threads.c \
+	tests/proof/passed.c \
+	tests/proof/passed.h \
+	tests/proof/queue.h
 tests_proof_borrowing_threads_CPPFLAGS = $(gcra_CPPFLAGS)
 tests_proof_borrowing_threads_LDADD = -lpthread
 

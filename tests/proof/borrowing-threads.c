@@ -16,10 +16,9 @@
 #include <stdlib.h>
 
 #include "borrow.h"
+#include "passed.h"
 #include "proof.h"
 #include "util.h"
-
-typedef __int128 work_t;        /* In tokens of gcra.h. */
 
 enum {
     MAX_THREADS = 8,
@@ -40,11 +39,6 @@ struct leaf {
     struct gcra owed;
     struct borrow_member member;
     atomic_uint64_t borrowed;   /* Bytes. */
-};
-
-struct passed {
-    uint64_t when;
-    uint32_t bytes;
 };
 
 struct trial {
@@ -160,33 +154,6 @@ come_and_go(struct trial *t)
     }
 }
 
-static int
-compare_passed(const void *a_, const void *b_)
-{
-    const struct passed *a = a_, *b = b_;
-
-    return a->when < b->when ? -1 : a->when > b->when;
-}
-
-/* The most that passed in an interval above what drains in it. */
-static work_t
-worst_excess(struct trial *t)
-{
-    size_t n = t->n_threads * N_PACKETS;
-    work_t passed = 0, low = 0, worst = 0;
-
-    qsort(t->passed, n, sizeof *t->passed, compare_passed);
-    for (size_t i = 0; i < n; i++) {
-        work_t drained = (work_t) (t->passed[i].when - t->passed[0].when)
-                         * KBPS;
-
-        low = MIN(low, passed - drained);
-        passed += t->passed[i].bytes * GCRA_BYTE;
-        worst = MAX(worst, passed - drained - low);
-    }
-    return worst;
-}
-
 /* How far what was borrowed is from what the weights say, at most, as a share
  * of that. */
 static double
@@ -217,7 +184,7 @@ static void
 run_trial(struct trial *t)
 {
     const work_t bound = (UPLINK_BURST + N_LEAVES * (work_t) LEAF_BURST)
-                         * GCRA_BYTE;
+                         * WORK_PER_BYTE;
     struct hammer hammers[MAX_THREADS];
     work_t excess;
     double share;
@@ -235,11 +202,11 @@ run_trial(struct trial *t)
     for (unsigned int i = 0; i < t->n_threads; i++) {
         pthread_join(hammers[i].thread, NULL);
     }
-    excess = worst_excess(t);
+    excess = passed_excess(t->passed, t->n_threads * N_PACKETS, KBPS);
     if (excess > bound) {
         proof_fail("%"PRIu64" bytes above what drains, bound %"PRIu64,
-                   (uint64_t) (excess / GCRA_BYTE),
-                   (uint64_t) (bound / GCRA_BYTE));
+                   (uint64_t) (excess / WORK_PER_BYTE),
+                   (uint64_t) (bound / WORK_PER_BYTE));
     }
     share = worst_share(t);
     if (share > 0.6) {         /* By threads that the system stops. */
@@ -249,7 +216,8 @@ run_trial(struct trial *t)
              "what drains; shares within %.1f %%", t->n_threads,
              t->tree ? "three" : "two",
              t->changes ? ", others come and go" : "",
-             (uint64_t) (excess / GCRA_BYTE), (uint64_t) (bound / GCRA_BYTE),
+             (uint64_t) (excess / WORK_PER_BYTE),
+             (uint64_t) (bound / WORK_PER_BYTE),
              100 * share);
 }
 

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include "phantom.h"
+#include "passed.h"
 #include "proof.h"
 #include "queue.h"
 
@@ -29,11 +30,6 @@ enum {
 
 /* An hour after the clock began. */
 #define START (UINT64_C(3600) * 1000 * 1000 * 1000)
-
-struct passed {
-    uint64_t when;
-    uint64_t bytes;
-};
 
 struct trial {
     uint64_t kbps;
@@ -161,37 +157,6 @@ read_until_done(struct trial *t)
     return n_events;
 }
 
-static int
-compare_passed(const void *a_, const void *b_)
-{
-    const struct passed *a = a_, *b = b_;
-
-    return a->when < b->when ? -1 : a->when > b->when;
-}
-
-/* The most that passed in an interval above what drains in it. */
-static work_t
-worst_excess(struct trial *t)
-{
-    size_t n = t->n_threads * N_BATCHES;
-    work_t passed = 0, low = 0, worst = 0;
-
-    qsort(t->passed, n, sizeof *t->passed, compare_passed);
-    for (size_t i = 0; i < n; i++) {
-        work_t drained = (work_t) (t->passed[i].when - t->passed[0].when)
-                         * t->kbps;
-
-        if (!i || passed - drained < low) {
-            low = passed - drained;
-        }
-        passed += t->passed[i].bytes * WORK_PER_BYTE;
-        if (passed - drained - low > worst) {
-            worst = passed - drained - low;
-        }
-    }
-    return worst;
-}
-
 static void
 check_counts(struct trial *t, const struct hammer hammers[])
 {
@@ -238,7 +203,7 @@ run_trial(struct trial *t)
     }
 
     check_counts(t, hammers);
-    excess = worst_excess(t);
+    excess = passed_excess(t->passed, t->n_threads * N_BATCHES, t->kbps);
     if (excess > t->limit * WORK_PER_BYTE + (work_t) MAX_GAP * t->kbps
         && !t->real_clock) {
         proof_fail("%u threads: %"PRIu64" bytes above what drains",
