@@ -209,6 +209,10 @@ dp_meter_reconfigure_pools(struct dp_meter *m,
     m->lent = m->n_bands ? bcs[0].gcra : (struct gcra_conf) { .rate = 0 };
     if (pool && m->lends) {
         borrow_pool_reconfigure(pool, &m->lent, m->bands[0].member, now_ns);
+    } else if (pool) {
+        /* Nobody borrows from it any more. */
+        set_pool(m, NULL);
+        unref_pool(pool);
     }
 }
 

@@ -23,6 +23,7 @@ enum { SIZE = 1000, NONE = -1 };
 
 static struct dp_meters meters;
 
+/* Sets meter 'id' to one band of 'type', or, if that is 0, to none. */
 static int
 set_meter(uint32_t id, uint16_t type, uint32_t burst, int parent)
 {
@@ -37,7 +38,7 @@ set_meter(uint32_t id, uint16_t type, uint32_t burst, int parent)
     };
     struct ofputil_meter_config config = {
         .meter_id = id, .flags = OFPMF13_KBPS | OFPMF13_BURST,
-        .n_bands = 1, .bands = &band,
+        .n_bands = type ? 1 : 0, .bands = &band,
     };
 
     return dp_meters_set(&meters, id, &config);
@@ -204,6 +205,36 @@ START_TEST(test_levels)
 }
 END_TEST
 
+/* A meter that nobody borrows from any more may stop to lend.  Then it is of
+ * no pool: what passes it is in nobody's way, and it may go. */
+START_TEST(test_lends_no_more)
+{
+    static const uint16_t types[] = { 0, OFPMBT13_DROP };
+
+    for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+        set_up();
+        ck_assert_int_eq(set(3, 9 * SIZE, NONE), 0);
+        ck_assert_int_eq(set(2, 2 * SIZE, 3), 0);
+        ck_assert_int_eq(set(1, 1 * SIZE, 2), 0);
+        ck_assert_int_eq(set(4, 1 * SIZE, 3), 0);
+        ck_assert_int_eq(set_meter(2, types[i], 0, NONE), EBUSY);
+        ck_assert_int_eq(dp_meters_del(&meters, 1, NULL, 0), 0);
+        ck_assert_int_eq(set_meter(2, types[i], 0, NONE), 0);
+        pass(2, 5);
+        ck_assert_uint_eq(pass(4, 20), 9);
+
+        /* It may lend again. */
+        ck_assert_int_eq(set(2, 2 * SIZE, NONE), 0);
+        ck_assert_int_eq(set(1, 1 * SIZE, 2), 0);
+        ck_assert_uint_eq(pass(1, 9), 2);
+        ck_assert_int_eq(dp_meters_del(&meters, 1, NULL, 0), 0);
+        ck_assert_int_eq(set_meter(2, types[i], 0, NONE), 0);
+        ck_assert_int_eq(dp_meters_del(&meters, 2, NULL, 0), 0);
+        tear_down();
+    }
+}
+END_TEST
+
 Suite *
 dp_meter_pool_suite(void)
 {
@@ -215,5 +246,6 @@ dp_meter_pool_suite(void)
     tcase_add_test(tc, test_passed);
     tcase_add_test(tc, test_parent_passes);
     tcase_add_test(tc, test_levels);
+    tcase_add_test(tc, test_lends_no_more);
     return suite;
 }
