@@ -74,6 +74,7 @@ NEEDS_RESOLVING = {
     "deny-between-others": TENANTS,
     "dhcp-of-other-network": NAME,
     "gateway-outside-subnet": ADDRESS,
+    "endpoint-above-tenant": UNIT,
     "guarantee-above-limit": UNIT,
     "guarantees-above-uplink": UNIT,
     "guardrail-of-nobody": NAME,

@@ -113,7 +113,7 @@ decode_endpoint(struct decoder *d, const struct value *v,
     static const struct member members[] = {
         { "network", true }, { "labels", false }, { "node", false },
         { "interface", false }, { "mac", false }, { "addresses", false },
-        { NULL, false },
+        { "bandwidth", false }, { NULL, false },
     };
 
     endpoint->name = decode_key(v);
@@ -121,6 +121,8 @@ decode_endpoint(struct decoder *d, const struct value *v,
         check_right_to_bind(d, v);
         endpoint->network = decode_text(d, v, "network");
         decode_binding(d, v, endpoint);
+        decode_bandwidth(d, value_member(v, "bandwidth"), &endpoint->send,
+                         &endpoint->receive);
         decode_labels(d, value_member(v, "labels"), &endpoint->label_names,
                       &endpoint->label_values);
     }

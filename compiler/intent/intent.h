@@ -140,13 +140,6 @@ struct intent_network {
     address_vec groups;         /* Multicast groups that it carries. */
 };
 
-struct intent_endpoint {
-    struct text name, network, node, interface, mac_text;
-    struct eth_addr mac;
-    text_vec label_names, label_values;
-    address_vec addresses;
-};
-
 /* What may pass in one direction. */
 struct intent_bandwidth {
     struct quantity limit, burst;       /* Both, or neither. */
@@ -154,6 +147,14 @@ struct intent_bandwidth {
     uint16_t weight;            /* Of what it borrows; 1..1000. */
     const struct value *weight_at;      /* NULL: 1. */
     const struct value *no_borrow;      /* NULL: it borrows. */
+};
+
+struct intent_endpoint {
+    struct text name, network, node, interface, mac_text;
+    struct eth_addr mac;
+    text_vec label_names, label_values;
+    address_vec addresses;
+    struct intent_bandwidth send, receive;
 };
 
 /* What becomes of bursts; see "microburst" in docs/intents.md. */

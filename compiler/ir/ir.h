@@ -104,12 +104,15 @@ struct ir_network {
 
 /* What may pass of a tenant's traffic.  Each tenant that is here has one for
  * what it sends by each uplink that its networks here take, and perhaps one
- * for what its endpoints here in such networks get. */
+ * for what its endpoints here in such networks get.  Endpoints here may have
+ * their own before those. */
 struct ir_meter {
-    const char *name;           /* "TENANT/send:UPLINK", "TENANT/receive:". */
+    const char *name;           /* "TENANT/send:UPLINK", "TENANT/receive:",
+                                 * "TENANT/ENDPOINT/send:". */
     struct ir_place place;      /* Of the bandwidth, or of the tenant. */
     const struct ir_tenant *tenant;
     const char *uplink;
+    const struct ir_endpoint *endpoint; /* NULL: all of the tenant. */
     bool receive;
     uint32_t number;            /* 0: the only one for what it sends. */
     uint64_t rate_kbps;         /* Frame bytes without FCS. */
@@ -257,6 +260,10 @@ bool ir_validate(const struct ir_prog *, struct diags *);
  * there is none.  ir_validate() sees to it that it has one to send. */
 const struct ir_meter *ir_find_meter(const struct ir_prog *,
                                      const struct ir_network *, bool receive);
+
+/* The meter of what the endpoint itself sends or receives, or NULL. */
+const struct ir_meter *ir_own_meter(const struct ir_prog *,
+                                    const struct ir_endpoint *, bool receive);
 
 /* The room behind ir_build() that says which endpoints may have to do with
  * 'node': an element an endpoint, by its index in the policy. */

@@ -120,13 +120,58 @@ add_receive(struct ir_prog *prog, const struct intent_uplink *uplink,
     }
 }
 
-/* What is sent comes first. */
+/* What is all of the tenant's comes first, then what is sent. */
+static void
+add_own(struct ir_prog *prog, const struct ir_endpoint *e,
+        const struct intent_bandwidth *intent, bool receive,
+        struct arena *arena)
+{
+    if (intent->limit.at) {
+        struct ir_meter *meter = arena_zalloc(arena, sizeof *meter);
+
+        meter->name = arena_printf(arena, "%s/%s:%s", e->name,
+                                   receive ? "receive" : "send",
+                                   e->network->uplink);
+        meter->tenant = e->tenant;
+        meter->uplink = e->network->uplink;
+        meter->endpoint = e;
+        meter->receive = receive;
+        set_bandwidth(meter, intent, arena);
+        *vec_push(arena, &prog->meters) = meter;
+    }
+}
+
+/* Those of the tenant's endpoints here, which stand last in the program. */
+static void
+add_owns(struct ir_prog *prog, const struct policy_tenant *policy,
+         const struct ir_tenant *tenant, struct arena *arena)
+{
+    size_t j = policy->endpoints.n;
+
+    for (size_t i = prog->endpoints.n; i-- > 0
+         && prog->endpoints.v[i]->tenant == tenant; ) {
+        const struct ir_endpoint *e = prog->endpoints.v[i];
+
+        while (j > 0 && strcmp(policy->endpoints.v[--j]->name, e->name)) {
+            continue;
+        }
+        if (!e->node) {
+            add_own(prog, e, &policy->endpoints.v[j]->intent->send, false,
+                    arena);
+            add_own(prog, e, &policy->endpoints.v[j]->intent->receive, true,
+                    arena);
+        }
+    }
+}
+
 static int
 compare_meters(const void *a_, const void *b_)
 {
     const struct ir_meter *const *a = a_, *const *b = b_;
 
-    return ((*a)->receive != (*b)->receive
+    return (!(*a)->endpoint != !(*b)->endpoint
+            ? !(*b)->endpoint - !(*a)->endpoint
+            : (*a)->receive != (*b)->receive
             ? (*a)->receive - (*b)->receive
             : strcmp((*a)->name, (*b)->name));
 }
@@ -148,11 +193,13 @@ ir_add_meters(struct ir_prog *prog, const struct intent_node *node,
         }
     }
 
+    add_owns(prog, policy, tenant, numbers->arena);
+
     struct ir_meter **own = &prog->meters.v[first];
     size_t n = prog->meters.n - first;
     qsort(own, n, sizeof *own, compare_meters);
     for (size_t i = 0; i < n; i++) {
-        if (own[i]->receive || n_uplinks > 1) {
+        if (own[i]->endpoint || own[i]->receive || n_uplinks > 1) {
             own[i]->number = ident_take(numbers, "meter", own[i]->name, 28);
         }
     }
@@ -166,7 +213,22 @@ ir_find_meter(const struct ir_prog *prog, const struct ir_network *network,
         const struct ir_meter *meter = prog->meters.v[i];
 
         if (meter->tenant == network->tenant && meter->receive == receive
+            && !meter->endpoint
             && !strcmp(meter->uplink, network->uplink)) {
+            return meter;
+        }
+    }
+    return NULL;
+}
+
+const struct ir_meter *
+ir_own_meter(const struct ir_prog *prog, const struct ir_endpoint *e,
+             bool receive)
+{
+    for (size_t i = 0; i < prog->meters.n; i++) {
+        const struct ir_meter *meter = prog->meters.v[i];
+
+        if (meter->endpoint == e && meter->receive == receive) {
             return meter;
         }
     }

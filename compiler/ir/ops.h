@@ -37,6 +37,7 @@ enum ir_type {
     IR_TYPE_TENANTS,            /* ir_tenant_vec: NAME,NAME,... */
     IR_TYPE_EXTERNAL,
     IR_TYPE_NETWORK,
+    IR_TYPE_ENDPOINT,
     IR_TYPE_SERVICE,
     IR_TYPE_CLASS,
     IR_TYPE_GROUP,              /* Pointer to a group: its number, 0x.... */

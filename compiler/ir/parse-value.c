@@ -317,6 +317,7 @@ static parse_function *const parsers[] = {
     [IR_TYPE_TENANTS] = parse_tenants,
     [IR_TYPE_EXTERNAL] = parse_external,
     [IR_TYPE_NETWORK] = parse_network,
+    [IR_TYPE_ENDPOINT] = parse_endpoint,
     [IR_TYPE_SERVICE] = parse_service,
     [IR_TYPE_CLASS] = parse_class,
     [IR_TYPE_GROUP] = parse_group,

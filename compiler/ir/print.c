@@ -165,6 +165,7 @@ DEFINE_PRINT_REFERENCE(node)
 DEFINE_PRINT_REFERENCE(tenant)
 DEFINE_PRINT_REFERENCE(external)
 DEFINE_PRINT_REFERENCE(network)
+DEFINE_PRINT_REFERENCE(endpoint)
 DEFINE_PRINT_REFERENCE(service)
 DEFINE_PRINT_REFERENCE(class)
 
@@ -230,6 +231,7 @@ static print_function *const printers[] = {
     [IR_TYPE_TENANTS] = print_tenants,
     [IR_TYPE_EXTERNAL] = print_external,
     [IR_TYPE_NETWORK] = print_network,
+    [IR_TYPE_ENDPOINT] = print_endpoint,
     [IR_TYPE_SERVICE] = print_service,
     [IR_TYPE_CLASS] = print_class,
     [IR_TYPE_GROUP] = print_group,

@@ -208,10 +208,15 @@ check_meter(struct ir_validator *v, const struct ir_meter *meter)
         ir_invalid(v, "it comes after '%s'", previous->name);
     } else if (meter->number) {
         once(v, "meter's number %#"PRIx32, meter->number);
-        once(v, "meter of '%s' to %s by uplink '%s'", meter->tenant->name,
+        once(v, "meter of '%s' to %s by uplink '%s'",
+             meter->endpoint ? meter->endpoint->name : meter->tenant->name,
              meter->receive ? "receive" : "send", meter->uplink);
-    } else if (meter->receive) {
-        ir_invalid(v, "it is for what is received, and has no number");
+        if (meter->endpoint && (meter->endpoint->tenant != meter->tenant
+                                || meter->endpoint->node)) {
+            ir_invalid(v, "its endpoint is another's, or not here");
+        }
+    } else if (meter->endpoint || meter->receive) {
+        ir_invalid(v, "it is not for what a tenant sends, and has no number");
     } else {
         once(v, "meter of '%s' without number", meter->tenant->name);
     }

@@ -139,12 +139,13 @@ const char *
 plan_meter_title(const struct plan *plan, const struct plan_meter *meter)
 {
     const char *uplink = meter->uplink ? meter->uplink : "";
+    const char *name = meter->endpoint ? meter->endpoint : meter->name;
 
     return (meter->receive || meter->uplink
-            ? arena_printf(plan->arena, "%s (%s%s%s)", meter->name,
+            ? arena_printf(plan->arena, "%s (%s%s%s)", name,
                            meter->receive ? "receive" : "",
                            meter->receive && meter->uplink ? ", " : "", uplink)
-            : meter->name);
+            : name);
 }
 
 const char *

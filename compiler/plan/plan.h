@@ -37,6 +37,7 @@ struct plan_flow {
 struct plan_meter {
     uint32_t id;                /* See PLAN_METER_ID(). */
     const char *name;           /* The tenant. */
+    const char *endpoint;       /* Its own; NULL: all of the tenant's. */
     const char *uplink;         /* If the tenant takes several, else NULL. */
     bool receive;               /* Of what its endpoints get, not send. */
     bool packets;
@@ -168,8 +169,8 @@ const char *plan_meter_string(const struct plan *, const struct plan_meter *);
  * the plan's. */
 const char *plan_cookie_name(const struct plan *, uint64_t cookie);
 
-/* What a meter is for, as people read it: "TENANT", or
- * "TENANT (receive, UPLINK)". */
+/* What a meter is for, as people read it: "TENANT", "TENANT (receive,
+ * UPLINK)", "TENANT/ENDPOINT (receive)". */
 const char *plan_meter_title(const struct plan *, const struct plan_meter *);
 
 /* The title of a meter, by either of its ids, or NULL. */

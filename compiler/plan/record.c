@@ -57,9 +57,10 @@ static const struct shape flow_shape = {
 };
 
 static const struct shape meter_shape = {
-    sizeof(struct plan_meter), 13, {
+    sizeof(struct plan_meter), 14, {
         MEMBER(plan_meter, id, NUMBER_32),
         MEMBER(plan_meter, name, TEXT),
+        MEMBER(plan_meter, endpoint, TEXT_OR_NULL),
         MEMBER(plan_meter, uplink, TEXT_OR_NULL),
         MEMBER(plan_meter, receive, FLAG),
         MEMBER(plan_meter, packets, FLAG),

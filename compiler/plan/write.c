@@ -103,6 +103,9 @@ meters_to_json(const struct plan *plan)
 
         json_object_put(object, "id", json_integer_create(m->id));
         json_object_put_string(object, "tenant", m->name);
+        if (m->endpoint) {
+            json_object_put_string(object, "endpoint", m->endpoint);
+        }
         if (m->receive) {
             json_object_put(object, "receive", json_boolean_create(true));
         }

@@ -189,6 +189,39 @@ check_both(const struct intent_bandwidth *send,
     }
 }
 
+/* That an endpoint's limit is inside its tenant's and its uplink's. */
+static void
+check_own_limit(const struct policy_endpoint *e, const struct quantity *limit,
+                const struct quantity *whole, struct diags *diags)
+{
+    const struct intent_uplink *uplink
+        = e->node ? network_uplink(e->network, e->node) : NULL;
+
+    if (limit->at && whole->at && limit->n > whole->n) {
+        struct diag *d = value_error(diags, limit->at, "this limit is above "
+                                     "that of tenant '%s', which its endpoints "
+                                     "share", e->tenant->name);
+        diag_remedy(diags, d, "lower it to the tenant's limit");
+        diag_see(diags, d, whole->at->span, "the tenant's limit");
+    } else if (uplink) {
+        check_limit(limit, e->node, uplink, diags);
+    }
+}
+
+static void
+check_own(const struct policy_endpoint *e, struct diags *diags)
+{
+    const struct intent_endpoint *own = e->intent;
+    const struct intent_tenant *tenant = e->tenant->intent;
+
+    check_both(&own->send, &own->receive, diags);
+    check_own_limit(e, &own->send.limit, &tenant->send.limit, diags);
+    if (!is_short(&own->send, &own->receive)) {
+        check_own_limit(e, &own->receive.limit, &tenant->receive.limit,
+                        diags);
+    }
+}
+
 void
 check_bandwidth(const struct policy *policy, struct diags *diags)
 {
@@ -205,5 +238,8 @@ check_bandwidth(const struct policy *policy, struct diags *diags)
         check_both(&tenant->send, &tenant->receive, diags);
         check_microburst(diags, &tenant->microburst);
         check_packets(diags, tenant);
+        for (size_t j = 0; j < policy->tenants.v[i]->endpoints.n; j++) {
+            check_own(policy->tenants.v[i]->endpoints.v[j], diags);
+        }
     }
 }

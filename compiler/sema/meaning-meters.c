@@ -14,14 +14,25 @@ size_t
 meaning_meters(const struct meaning *m, const struct policy_endpoint *to,
                struct meaning_meter meters[MAX_MEANING_METERS])
 {
+    const struct policy_endpoint *from = m->charged ? m->from : NULL;
     size_t n = 0;
 
+    if (from && from->intent->send.limit.at) {
+        meters[n++] = (struct meaning_meter) {
+            from->tenant, from, m->uplink, false,
+        };
+    }
     if (m->charged) {
-        meters[n++] = (struct meaning_meter) { m->charged, m->uplink, false };
+        meters[n++] = (struct meaning_meter) {
+            m->charged, NULL, m->uplink, false,
+        };
+    }
+    if (to && !m->node && to->intent->receive.limit.at) {
+        meters[n++] = (struct meaning_meter) { to->tenant, to, NULL, true };
     }
     if (to && !m->node && to->tenant->intent->receive.limit.at) {
         meters[n++] = (struct meaning_meter) {
-            to->tenant, network_uplink(to->network, to->node), true,
+            to->tenant, NULL, network_uplink(to->network, to->node), true,
         };
     }
     return n;

@@ -12,8 +12,9 @@
  * On the node that it comes from, that of what its tenant sends by the uplink
  * of its network; on the node of its receiver, that of what the receiver's
  * tenant gets by the uplink of the receiver's network, if it has one, or, for
- * what comes from outside, that of what it sends.  What is for many passes
- * them once for each copy. */
+ * what comes from outside, that of what it sends.  Those of an endpoint itself,
+ * if it has some, come before its tenant's.  What is for many passes all once
+ * for each copy. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,11 +25,12 @@ struct meaning;
 
 struct meaning_meter {
     const struct policy_tenant *tenant;
+    const struct policy_endpoint *endpoint;     /* NULL: all of the tenant. */
     const struct intent_uplink *uplink;
     bool receive;
 };
 
-enum { MAX_MEANING_METERS = 2 };
+enum { MAX_MEANING_METERS = 4 };
 
 /* Stores them in the order in which the packet passes them, which is for 'to'
  * or the copy of it that is; NULL: for outside.  Returns how many. */

@@ -61,6 +61,9 @@ is_meant(const struct plan_meter *meter, const struct meaning_meter *meant)
 {
     return (meter && !strcmp(meter->name, meant->tenant->name)
             && meter->receive == meant->receive
+            && !meter->endpoint == !meant->endpoint
+            && (!meter->endpoint
+                || !strcmp(meter->endpoint, meant->endpoint->name))
             && (!meter->uplink
                 || !strcmp(meter->uplink, meant->uplink->name.s)));
 }

@@ -272,9 +272,10 @@ uplinks_here(const struct world *w, int tenant)
     return set;
 }
 
-/* What a meter of a tenant is for.  'uplink' is -1 for what takes any. */
+/* What a meter of a tenant is for.  'uplink' is -1 for what takes any,
+ * 'endpoint' for what is all of the tenant's. */
 struct wanted {
-    int tenant, uplink;
+    int tenant, endpoint, uplink;
     bool receive, packets;
     uint64_t rate;              /* 0: there is none. */
     uint64_t burst;
@@ -292,6 +293,8 @@ has_meter(const struct plan *plan, const struct wanted *w)
 
         if (number_of(m->name) != w->tenant || counts_packets != w->packets
             || m->receive != w->receive
+            || (m->endpoint ? number_of(strchr(m->endpoint, '/') + 1)
+                : -1) != w->endpoint
             || (m->uplink ? number_of(m->uplink) : -1) != w->uplink) {
             continue;
         }
@@ -313,6 +316,7 @@ has_microburst(const struct plan *plan, int tenant,
         const struct plan_meter *m = &plan->meters.v[i];
 
         if (number_of(m->name) == tenant && !m->packets && !m->receive
+            && !m->endpoint
             && (m->microburst != t->bursts
                 || m->ecn != (t->bursts && t->ecn)
                 || m->mark != (t->bursts ? t->mark_kib * 1024 : 0)
@@ -339,7 +343,7 @@ has_bandwidth(const struct check *check, int tenant, unsigned int uplinks,
                    : UPLINK_BURST_KIB(i));
         bool taken = uplinks & 1u << i;
         struct wanted w = {
-            tenant, several ? i : -1, receive, false,
+            tenant, -1, several ? i : -1, receive, false,
             taken ? 1000 * (uint64_t) mbps : 0,
             (t->bursts && !receive ? 1024 * (uint64_t) kib
              : (1024 * 8 * (uint64_t) kib + 999) / 1000),
@@ -353,17 +357,37 @@ has_bandwidth(const struct check *check, int tenant, unsigned int uplinks,
     return true;
 }
 
+static bool
+has_own(const struct check *check, int endpoint, bool receive)
+{
+    const struct world_endpoint *e = &check->w->endpoints[endpoint];
+    bool here = world_is_there(check->w, endpoint) && e->bound && !e->node;
+    struct wanted w = {
+        check->w->networks[e->network].tenant, endpoint, -1, receive, false,
+        !here ? 0 : 1000 * (receive ? e->received_mbps : e->sent_mbps),
+        (1024 * 8 * OWN_BURST_KIB + 999) / 1000,
+    };
+
+    return has_meter(&check->c->plan, &w);
+}
+
 static const char *
 check_meters(const struct check *check)
 {
     const struct world *w = check->w;
     const struct plan *plan = &check->c->plan;
 
+    for (int i = 0; i < w->n_endpoints; i++) {
+        if (!has_own(check, i, false) || !has_own(check, i, true)) {
+            return arena_printf(plan->arena, "endpoint e%d has another "
+                                "bandwidth", i);
+        }
+    }
     for (int i = 0; i < w->n_tenants; i++) {
         const struct world_tenant *t = &w->tenants[i];
         unsigned int uplinks = t->left_out ? 0 : uplinks_here(w, i);
         struct wanted packets = {
-            i, -1, false, true, uplinks && t->counted ? t->kpps * 1000 : 0,
+            i, -1, -1, false, true, uplinks && t->counted ? t->kpps * 1000 : 0,
             t->burst_packets,
         };
 

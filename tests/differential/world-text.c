@@ -148,6 +148,13 @@ put_binding(struct ds *ds, const struct world *w, int i, unsigned int parts)
 }
 
 static void
+put_limit(struct ds *ds, int mbps, int kib)
+{
+    ds_put_format(ds, "{\"limit\": \"%dMbps\", \"burst\": \"%dKiB\"}", mbps,
+                  kib);
+}
+
+static void
 put_endpoint(struct ds *ds, const struct world *w, int i)
 {
     const struct world_endpoint *e = &w->endpoints[i];
@@ -157,6 +164,19 @@ put_endpoint(struct ds *ds, const struct world *w, int i)
                   "{\"role\": \"r%d\", \"tier\": \"t%d\"}", i, e->network,
                   e->role, e->tier);
     put_binding(ds, w, i, APART_ALL & ~e->apart);
+    if (e->sent_mbps || e->received_mbps) {
+        ds_put_cstr(ds, ", \"bandwidth\": {");
+        if (e->sent_mbps) {
+            ds_put_cstr(ds, "\"send\": ");
+            put_limit(ds, e->sent_mbps, OWN_BURST_KIB);
+        }
+        if (e->received_mbps) {
+            world_put_comma(ds);
+            ds_put_cstr(ds, "\"receive\": ");
+            put_limit(ds, e->received_mbps, OWN_BURST_KIB);
+        }
+        ds_put_char(ds, '}');
+    }
     ds_put_char(ds, '}');
 }
 
@@ -208,13 +228,6 @@ put_rule(struct ds *ds, const struct world_rule *rule)
         ds_put_cstr(ds, ", \"reply_class\": \"best-effort\"");
     }
     ds_put_char(ds, '}');
-}
-
-static void
-put_limit(struct ds *ds, int mbps, int kib)
-{
-    ds_put_format(ds, "{\"limit\": \"%dMbps\", \"burst\": \"%dKiB\"}", mbps,
-                  kib);
 }
 
 static void

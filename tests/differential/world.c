@@ -140,6 +140,14 @@ init_tenants(struct world *w, struct rng *rng)
     }
 }
 
+/* As init_received().  Less than any tenant has. */
+static void
+init_own(struct world_endpoint *e, struct rng rng)
+{
+    e->sent_mbps = rng_chance(&rng, 25) ? 500 + rng_below(&rng, 499) : 0;
+    e->received_mbps = rng_chance(&rng, 25) ? 500 + rng_below(&rng, 499) : 0;
+}
+
 static void
 init_endpoints(struct world *w, struct rng *rng)
 {
@@ -162,6 +170,7 @@ init_endpoints(struct world *w, struct rng *rng)
         e->bound = rng_chance(rng, 97);
         e->node = (rng_chance(rng, w->encapsulation ? 45 : 5)
                    ? 1 + rng_below(rng, MAX_NODES - 1) : 0);
+        init_own(e, (struct rng) { ~rng->state });
     }
 }
 

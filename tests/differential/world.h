@@ -25,6 +25,9 @@
 /* The node that is compiled for.  Some endpoints are on others. */
 #define WORLD_NODE "n1"
 
+/* Of endpoints' own bandwidth. */
+enum { OWN_BURST_KIB = 100 };
+
 /* What tenants without a limit have: the rates and bursts of uplinks "u0",
  * "u1", ... of each node. */
 #define UPLINK_MBPS(I) (100000 + 1000 * (I))
@@ -85,6 +88,7 @@ struct world_network {
 struct world_endpoint {
     bool left_out, bound, ip4, ip6, second;
     int node, network, host, mac, role, tier;
+    int sent_mbps, received_mbps;       /* Of its own; 0: none. */
     unsigned int apart;         /* 1-bits: what of its binding does not stand
                                  * with it, of APART_*. */
 };

@@ -54,7 +54,7 @@ takes_several(const struct ir_prog *prog, const struct ir_tenant *tenant)
     for (size_t i = 0; i < prog->meters.n; i++) {
         const struct ir_meter *meter = prog->meters.v[i];
 
-        if (meter->tenant == tenant && !meter->receive) {
+        if (meter->tenant == tenant && !meter->receive && !meter->endpoint) {
             return meter->number;
         }
     }
@@ -76,8 +76,10 @@ add_meter(struct emitter *e, const struct ir_meter *ir)
 
     meter->id = meter_id(ir);
     meter->name = ir->tenant->name;
+    meter->endpoint = ir->endpoint ? ir->endpoint->name : NULL;
     meter->receive = ir->receive;
-    meter->uplink = takes_several(e->prog, ir->tenant) ? ir->uplink : NULL;
+    meter->uplink = (!ir->endpoint && takes_several(e->prog, ir->tenant)
+                     ? ir->uplink : NULL);
     meter->rate = ir->rate_kbps;
     if (ir->microburst) {
         meter->microburst = true;
@@ -118,6 +120,29 @@ emit_inward_call(struct emitter *e, const struct ir_network *network,
     }
 }
 
+static const char *
+call_meter(struct emitter *e, const struct ir_meter *meter)
+{
+    return meter ? FORMAT(e, "meter:%"PRIu32",", meter_id(meter)) : "";
+}
+
+/* What an endpoint sends that has a meter of its own: that, and then its
+ * tenant's. */
+static void
+emit_own_send(struct emitter *e, const struct ir_meter *meter)
+{
+    const struct ir_endpoint *ep = meter->endpoint;
+    const char *match = FORMAT(e, REG_SOURCE"=%#"PRIx32, ep->number);
+
+    emit_flow(e, TABLE_METER, PRIORITY_OWN, REASON_PIPELINE, match,
+              FORMAT(e, "%sgoto_table:%d", call_meter(e, meter),
+                     TABLE_SHARE));
+    emit_flow(e, TABLE_SHARE, PRIORITY_ALLOW, REASON_PIPELINE, match,
+              FORMAT(e, "%sresubmit(,%d)",
+                     call_meter(e, ir_find_meter(e->prog, ep->network, false)),
+                     TABLE_OUTPUT));
+}
+
 /* A tenant that takes several uplinks has a meter for each: the sender's
  * network says which. */
 static void
@@ -127,6 +152,9 @@ emit_meters(struct emitter *e)
         const struct ir_meter *meter = e->prog->meters.v[i];
 
         add_meter(e, meter);
+        if (meter->endpoint && !meter->receive) {
+            emit_own_send(e, meter);
+        }
         if (!meter->number) {
             emit_call(e, FORMAT(e, REG_TENANT"=%#"PRIx32,
                                 meter->tenant->number), meter);
@@ -148,12 +176,34 @@ emit_meters(struct emitter *e)
     }
 }
 
-const char *
-receive_call(struct emitter *e, const struct ir_network *network)
+void
+emit_port_output(struct emitter *e, const struct ir_endpoint *ep)
 {
-    const struct ir_meter *meter = ir_find_meter(e->prog, network, true);
+    const struct ir_meter *own = ir_own_meter(e->prog, ep, true);
+    const char *match = FORMAT(e, REG_DEST"=%#"PRIx32, ep->number);
+    const char *output = FORMAT(
+        e, "%soutput:\"%s\"",
+        call_meter(e, ir_find_meter(e->prog, ep->network, true)),
+        ep->interface);
 
-    return meter ? FORMAT(e, "meter:%"PRIu32",", meter_id(meter)) : "";
+    emit_flow(e, own ? TABLE_DELIVER : TABLE_OUTPUT, PRIORITY_ALLOW,
+              REASON_PIPELINE, match, output);
+    if (own) {
+        emit_flow(e, TABLE_OUTPUT, PRIORITY_ALLOW, REASON_PIPELINE, match,
+                  FORMAT(e, "%sgoto_table:%d", call_meter(e, own),
+                         TABLE_DELIVER));
+    }
+}
+
+bool
+has_own_meters(const struct ir_prog *prog)
+{
+    for (size_t i = 0; i < prog->meters.n; i++) {
+        if (prog->meters.v[i]->endpoint) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void

@@ -136,10 +136,7 @@ emit_routes(struct emitter *e)
             emit_gateway_routes(e, ep->tenant, ep);
         }
         if (!ep->node) {
-            emit_flow(e, TABLE_OUTPUT, PRIORITY_ALLOW, REASON_PIPELINE,
-                      FORMAT(e, REG_DEST"=%#"PRIx32, ep->number),
-                      FORMAT(e, "%soutput:\"%s\"",
-                             receive_call(e, ep->network), ep->interface));
+            emit_port_output(e, ep);
         }
     }
     for (size_t i = 0; i < e->prog->rules.n; i++) {

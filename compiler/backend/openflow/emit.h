@@ -100,9 +100,11 @@ void emit_policy(struct emitter *);
 /* CLASS and METER, and all meters of bits. */
 void emit_qos(struct emitter *);
 
-/* The call of the meter that counts what endpoints of the network get, as
- * limit_call(). */
-const char *receive_call(struct emitter *, const struct ir_network *);
+/* The flow of OUTPUT, and perhaps of DELIVER, for an endpoint that is here. */
+void emit_port_output(struct emitter *, const struct ir_endpoint *);
+
+/* Do SHARE and DELIVER have flows? */
+bool has_own_meters(const struct ir_prog *);
 
 VEC_TYPEDEF(match_vec, const char *);
 

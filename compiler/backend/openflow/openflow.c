@@ -71,9 +71,12 @@ emit_misses(struct emitter *e)
         [TABLE_CLASS] = REASON_DEFAULT,
         [TABLE_METER] = REASON_NO_METER,
         [TABLE_OUTPUT] = REASON_NO_PORT,
+        [TABLE_SHARE] = REASON_NO_METER,
+        [TABLE_DELIVER] = REASON_NO_PORT,
     };
+    int n = has_own_meters(e->prog) ? N_TABLES : TABLE_OUTPUT + 1;
 
-    for (int table = 0; table < N_TABLES; table++) {
+    for (int table = 0; table < n; table++) {
         emit_flow(e, table, PRIORITY_MISS, misses[table], "", "drop");
     }
 }

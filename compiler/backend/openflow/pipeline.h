@@ -9,7 +9,9 @@
 
 /* The OpenFlow pipeline: its tables, registers and priorities.
  *
- * A packet enters at TABLE_ADMIT and goes forward only.  A table without a
+ * A packet enters at TABLE_ADMIT and goes forward only, but from TABLE_SHARE:
+ * OpenFlow has one meter a table.  TABLE_SHARE and TABLE_DELIVER have flows
+ * only if an endpoint has meters of its own.  A table without a
  * matching flow drops (that is OpenFlow's rule for a missing table-miss
  * entry; each table also has an explicit drop that counts under the cookie of
  * its reason, see sema/reasons.def). */
@@ -40,6 +42,10 @@ enum of_table {
     TABLE_CLASS,        /* DSCP and queue.  Nothing is rewritten after it. */
     TABLE_METER,        /* The sending tenant's meter. */
     TABLE_OUTPUT,       /* Destination endpoint -> port, or tunnel. */
+    TABLE_SHARE,        /* After METER, for senders with a meter of their own:
+                         * the tenant's, and back to OUTPUT. */
+    TABLE_DELIVER,      /* After OUTPUT, for receivers with one: the tenant's
+                         * and the port. */
     N_TABLES,
 };
 
@@ -112,6 +118,7 @@ enum of_priority {
     PRIORITY_PREFIX = 1,        /* And the length of the prefix, to 128. */
     PRIORITY_DEFAULT = 100,
     PRIORITY_ALLOW = 200,
+    PRIORITY_OWN = 250,         /* An endpoint's own, before its tenant's. */
     PRIORITY_DENY = 300,
     PRIORITY_FORBIDDEN = 400,   /* Never, whoever sends it. */
     PRIORITY_EVERYBODY = 450,   /* A guardrail from or to everybody. */

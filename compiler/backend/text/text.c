@@ -242,6 +242,9 @@ put_meter(struct ds *ds, const struct ir_meter *meter)
     ds_put_format(ds, "  %-10s", meter->receive ? "receives" : "sends");
     format_rate(meter->rate_kbps * 1000, ds);
     ds_put_format(ds, " by %s", meter->uplink);
+    if (meter->endpoint) {
+        ds_put_format(ds, ", %s alone", short_name(meter->endpoint->name));
+    }
     ds_put_cstr(ds, ", bursts of ");
     format_bytes(meter->burst_bytes, ds);
     if (meter->guarantee_kbps) {
