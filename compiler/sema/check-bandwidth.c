@@ -199,8 +199,8 @@ check_own_limit(const struct policy_endpoint *e, const struct quantity *limit,
 
     if (limit->at && whole->at && limit->n > whole->n) {
         struct diag *d = value_error(diags, limit->at, "this limit is above "
-                                     "that of tenant '%s', which its endpoints "
-                                     "share", e->tenant->name);
+                                     "that of tenant '%s', which its "
+                                     "endpoints share", e->tenant->name);
         diag_remedy(diags, d, "lower it to the tenant's limit");
         diag_see(diags, d, whole->at->span, "the tenant's limit");
     } else if (uplink) {

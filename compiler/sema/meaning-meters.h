@@ -12,9 +12,9 @@
  * On the node that it comes from, that of what its tenant sends by the uplink
  * of its network; on the node of its receiver, that of what the receiver's
  * tenant gets by the uplink of the receiver's network, if it has one, or, for
- * what comes from outside, that of what it sends.  Those of an endpoint itself,
- * if it has some, come before its tenant's.  What is for many passes all once
- * for each copy. */
+ * what comes from outside, that of what it sends.  Those of an endpoint
+ * itself, if it has some, come before its tenant's.  What is for many passes
+ * all once for each copy. */
 
 #include <stdbool.h>
 #include <stddef.h>
