@@ -97,41 +97,54 @@ same_value(const struct fact *a, const struct fact *b)
     OVS_NOT_REACHED();
 }
 
-/* Moves a copy of '*s' to '*end', behind the fact. */
-static void
-own(const char **s, char **end)
-{
-    size_t size = strlen(*s) + 1;
+enum { MAX_STRINGS = 3 };
 
-    memcpy(*end, *s, size);
-    *s = *end;
-    *end += size;
+/* Stores where the strings of '*fact' are.  Returns how many. */
+static size_t
+find_strings(struct fact *fact, const char **strings[MAX_STRINGS])
+{
+    size_t n = 0;
+
+    switch (fact->kind) {
+    case FACT_FLOW:
+        strings[n++] = &fact->flow.match;
+        strings[n++] = &fact->flow.actions;
+        break;
+    case FACT_METER:
+        strings[n++] = &fact->meter.name;
+        strings[n++] = &fact->meter.endpoint;
+        strings[n++] = &fact->meter.uplink;
+        break;
+    case FACT_CLAIM:
+        strings[n++] = &fact->claim.key;
+        strings[n++] = &fact->claim.by;
+        break;
+    }
+    return n;
 }
 
-/* A copy whose strings are its own. */
+/* A copy whose strings are its own, behind it. */
 static struct fact *
 fact_clone(const struct fact *fact)
 {
-    const char *a, *b;
+    const char **strings[MAX_STRINGS];
+    struct fact found = *fact, *copy;
+    size_t n = find_strings(&found, strings), size = sizeof *copy;
+    char *end;
 
-    switch (fact->kind) {
-    case FACT_FLOW: a = fact->flow.match; b = fact->flow.actions; break;
-    case FACT_METER: a = fact->meter.name; b = ""; break;
-    case FACT_CLAIM: a = fact->claim.key; b = fact->claim.by; break;
-    default: OVS_NOT_REACHED();
+    for (size_t i = 0; i < n; i++) {
+        size += *strings[i] ? strlen(*strings[i]) + 1 : 0;
     }
-
-    struct fact *copy = xmalloc(sizeof *copy + strlen(a) + strlen(b) + 2);
-    char *end = (char *) (copy + 1);
+    copy = xmalloc(size);
     *copy = *fact;
-    if (fact->kind == FACT_FLOW) {
-        own(&copy->flow.match, &end);
-        own(&copy->flow.actions, &end);
-    } else if (fact->kind == FACT_METER) {
-        own(&copy->meter.name, &end);
-    } else {
-        own(&copy->claim.key, &end);
-        own(&copy->claim.by, &end);
+    end = (char *) (copy + 1);
+    find_strings(copy, strings);
+    for (size_t i = 0; i < n; i++) {
+        if (*strings[i]) {
+            size = strlen(*strings[i]) + 1;
+            *strings[i] = memcpy(end, *strings[i], size);
+            end += size;
+        }
     }
     return copy;
 }

@@ -43,12 +43,6 @@ static const struct known network[] = {
     { "plane", NULL }, { "uplink", NULL }, { NULL, NULL },
 };
 
-static const struct known endpoint[] = {
-    { "network", NULL }, { "labels", NULL }, { "node", NULL },
-    { "interface", NULL }, { "mac", NULL }, { "addresses", NULL },
-    { NULL, NULL },
-};
-
 /* Not "guarantee", "weight" and "borrow", which are about all of an uplink. */
 static const struct known direction[] = {
     { "limit", NULL }, { "burst", NULL }, { NULL, NULL },
@@ -57,6 +51,12 @@ static const struct known direction[] = {
 static const struct known bandwidth[] = {
     { "limit", NULL }, { "burst", NULL }, { "send", direction },
     { "receive", direction }, { NULL, NULL },
+};
+
+static const struct known endpoint[] = {
+    { "network", NULL }, { "labels", NULL }, { "node", NULL },
+    { "interface", NULL }, { "mac", NULL }, { "addresses", NULL },
+    { "bandwidth", bandwidth }, { NULL, NULL },
 };
 
 static const struct known microburst[] = {
