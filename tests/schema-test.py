@@ -120,7 +120,7 @@ NEEDS_RESOLVING = {
         "binding-member-twice", "binding-unknown-endpoint",
         "files-address-twice", "files-binding-twice",
         "files-bindings-hold-tenant", "files-class-twice",
-        "files-encapsulation-twice", "files-folder-unknown",
+        "files-encapsulation-differs", "files-folder-unknown",
         "files-folder-within", "files-interface-twice", "files-no-fabric",
         "files-node-twice", "files-peering-twice", "files-service-twice",
         "files-tenant-binds", "files-tenant-binds-mac",

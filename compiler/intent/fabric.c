@@ -117,20 +117,25 @@ decode_node(struct decoder *d, const struct value *v,
     }
 }
 
+/* Files may repeat it, for it is one for the whole fabric. */
 static void
 decode_encapsulation(struct decoder *d, const struct value *v,
                      struct intent *intent)
 {
     struct text text = decode_text(d, v, "encapsulation");
+    const struct text *first = &intent->encapsulation;
 
     if (text.s && strcmp(text.s, "geneve") && strcmp(text.s, "vxlan")) {
         decode_error(d, text.at, "this encapsulation is not known",
                      "write \"geneve\" or \"vxlan\"");
-    } else if (text.s && intent->encapsulation.s) {
-        decode_twice(d, "the encapsulation", text.at, text.at->span,
-                     intent->encapsulation.at->span);
+    } else if (text.s && first->s && strcmp(text.s, first->s)) {
+        struct diag *diag = value_error(d->diags, text.at, "another file has "
+                                        "another encapsulation");
+
+        diag_remedy(d->diags, diag, "write the same in both, or remove one");
+        diag_see(d->diags, diag, first->at->span, "the other one");
     }
-    intent->encapsulation = text.s ? text : intent->encapsulation;
+    intent->encapsulation = text.s && !first->s ? text : *first;
 }
 
 void

@@ -11,7 +11,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 intent=$srcdir/examples/rack.json
-nodes=(gpu-node-1 gpu-node-2)
+nodes=(rack-gpu-1 rack-gpu-2)
 underlay=(192.0.2.11 192.0.2.12)
 dirs=()
 
@@ -93,7 +93,7 @@ test_port() {
     check 'one other end only: refused' refused 'its "remote_ip" is 192.0.2.9' \
         "${set[@]}" options:remote_ip=192.0.2.9
     check 'a VNI for all packets: refused' refused 'Bulkhead does not know' \
-        "${set[@]}" options:in_key=5001
+        "${set[@]}" options:in_key=5011
     check 'outer DSCP not the class: refused' refused '"tos" is not set' \
         remove interface bulkhead-tun0 options tos
     check 'what is the operator'\''s is left alone' \
@@ -146,7 +146,7 @@ gpu0_hex=020000010000 gpu1_hex=020000010001
 
 # ip4 FROM PROTOCOL: between gpu0 and gpu1.
 ip4() {
-    local macs=("$gpu0" "$gpu1") ips=(10.1.0.10 10.1.0.11)
+    local macs=("$gpu0" "$gpu1") ips=(10.11.0.10 10.11.0.11)
     printf 'in_port(1),eth(src=%s,dst=%s),eth_type(0x0800),' \
         "${macs[$1]}" "${macs[1 - $1]}"
     printf 'ipv4(src=%s,dst=%s,proto=%s,tos=0,ttl=64,frag=no),' \
@@ -154,9 +154,9 @@ ip4() {
 }
 
 test_packets() {
-    # MACs and IPv4 with DSCP 26; port 6081, Geneve without options, VNI 5001.
+    # MACs and IPv4 with DSCP 26; port 6081, Geneve without options, VNI 5011.
     local inner=$gpu1_hex${gpu0_hex}08004568
-    local outer=17c1....00000000655800138900
+    local outer=17c1....00000000655800139300
     check 'ARP for an endpoint of the other node is answered' \
         arp_is_answered
     send 0 "$(ip4 0 17)udp(src=5000,dst=4791)"
@@ -169,7 +169,7 @@ test_packets() {
     check 'the same frame once more arrives once more' \
         receives 2 "$inner" replay 's/^//'
     check 'with another VNI it does not' \
-        receives 2 "$inner" replay 's/001389/00138a/'
+        receives 2 "$inner" replay 's/001393/001394/'
     check 'nor in the name of another endpoint' \
         receives 0 "${gpu1_hex}020000010009" replay "s/$gpu0_hex/020000010009/"
     test_connections
@@ -208,9 +208,9 @@ replay() {
 
 arp_is_answered() {
     send 0 "in_port(1),eth(src=$gpu0,dst=ff:ff:ff:ff:ff:ff),"`
-        `"eth_type(0x0806),arp(sip=10.1.0.10,tip=10.1.0.11,op=1,sha=$gpu0,"`
+        `"eth_type(0x0806),arp(sip=10.11.0.10,tip=10.11.0.11,op=1,sha=$gpu0,"`
         `"tha=00:00:00:00:00:00)" &&
-        holds "${dirs[0]}/vf0.pcap" 00020200000100010a01000b0200000100000a01000a
+        holds "${dirs[0]}/vf0.pcap" 00020200000100010a0b000b0200000100000a0b000a
 }
 
 main() {

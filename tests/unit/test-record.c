@@ -20,17 +20,24 @@ static struct unit u;
 static struct plan_record record;
 static struct ds text;
 
-static const char *const examples[] = { "ai-cluster", "multi-rail", "rack" };
+struct example {
+    const char *name, *node;
+};
+
+static const struct example examples[] = {
+    { "ai-cluster", "gpu-node-1" }, { "multi-rail", "rail-node-1" },
+    { "rack", "rack-gpu-1" },
+};
 
 /* Formats the plan of a node of an example. */
 static void
-format(const char *example)
+format(const struct example *example)
 {
     const struct source *source;
 
     unit_init(&u);
-    source = unit_example(u.arena, example);
-    unit_compile_raw(&u, source->text, source->len, "gpu-node-1");
+    source = unit_example(u.arena, example->name);
+    unit_compile_raw(&u, source->text, source->len, example->node);
     record = (struct plan_record) {
         .bridge = "br0", .generation = 7, .time = plan_record_time(u.arena, 0),
         .intent = plan_hash(u.arena, "x", 1), .partial = true,
@@ -44,7 +51,7 @@ format(const char *example)
 static void
 setup(void)
 {
-    format(examples[0]);
+    format(&examples[0]);
 }
 
 static void
@@ -78,7 +85,7 @@ START_TEST(test_round)
     struct ds again = DS_EMPTY_INITIALIZER;
 
     teardown();
-    format(examples[_i]);
+    format(&examples[_i]);
     ck_assert_ptr_null(parse(text.string, text.length, &parsed));
     ck_assert_str_eq(parsed.bridge, "br0");
     ck_assert_uint_eq(parsed.generation, 7);

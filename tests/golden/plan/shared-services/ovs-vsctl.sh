@@ -1,3 +1,3 @@
 #!/bin/sh
-# What a bridge of node gpu-node-1 needs before its flows: sh ovs-vsctl.sh BRIDGE
+# What a bridge of node hall-node-1 needs before its flows: sh ovs-vsctl.sh BRIDGE
 set -eu

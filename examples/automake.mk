@@ -1,1 +1,0 @@
-EXTRA_DIST += $(wildcard $(srcdir)/examples/*.json) examples/shared-cluster
