@@ -80,9 +80,8 @@ find_rule(const struct compiled *c, const char *name)
     return NULL;
 }
 
-/* Do all tenants consent that the sides of the peering name? */
-static bool
-is_consented(const struct world *w, const struct world_rule *rule)
+bool
+world_is_consented(const struct world *w, const struct world_rule *rule)
 {
     for (int i = 0; rule->tenant == PEERING && i < rule->from.n; i++) {
         for (int j = 0; j < rule->to.n && !rule->imposed; j++) {
@@ -160,7 +159,7 @@ check_rule(const struct check *check, int number)
            : !world_ranges_fit(&rule->from, &policy->from_ranges)
              || !world_ranges_fit(&rule->to, &policy->to_ranges)
            ? "names other externals"
-           : !is_consented(w, rule) ? "has not everybody's consent"
+           : !world_is_consented(w, rule) ? "has not everybody's consent"
            : !class_fits(w, rule->class, policy->class) ? "has another class"
            : !class_fits(w, rule->reply_class == -2 ? rule->class
                          : rule->reply_class, policy->reply_class)
@@ -414,5 +413,6 @@ world_check(const struct world *w, const struct compiled *c)
 
     wrong = wrong ? wrong : check_rules(&check);
     wrong = wrong ? wrong : world_check_externals(w, c);
+    wrong = wrong ? wrong : world_check_refusals(w, c->arena);
     return wrong ? wrong : check_meters(&check);
 }

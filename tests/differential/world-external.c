@@ -182,9 +182,9 @@ is_user(const struct world *w, int external, int tenant)
     return false;
 }
 
-/* 1-bits: the tenants that a side of a peering names, or selects. */
-static unsigned int
-tenants_of(const struct world *w, const struct world_rule *rule, bool from)
+unsigned int
+world_tenants_of(const struct world *w, const struct world_rule *rule,
+                 bool from)
 {
     const struct world_selector *s = from ? &rule->from : &rule->to;
     unsigned int selected = world_selected(w, rule, from), set = 0;
@@ -211,8 +211,8 @@ near(const struct world *w, unsigned int users)
         const struct world_rule *rule = &w->rules[i];
 
         if (rule->tenant == PEERING && !rule->left_out) {
-            unsigned int from = tenants_of(w, rule, true);
-            unsigned int to = tenants_of(w, rule, false);
+            unsigned int from = world_tenants_of(w, rule, true);
+            unsigned int to = world_tenants_of(w, rule, false);
 
             set |= (from & users ? to : 0) | (to & users ? from : 0);
         }

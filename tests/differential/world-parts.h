@@ -26,8 +26,24 @@ void world_put_selector(struct ds *, const char *key,
 unsigned int world_selected(const struct world *, const struct world_rule *,
                             bool from);
 
+/* 1-bits: the tenants that a side of a peering names, or selects. */
+unsigned int world_tenants_of(const struct world *, const struct world_rule *,
+                              bool from);
+
 /* Does each of two tenants list the other? */
 bool world_consents(const struct world *, int, int);
+
+/* Do all tenants consent that the sides of the peering name? */
+bool world_is_consented(const struct world *, const struct world_rule *);
+
+/* Returns NULL, or the first error in 'diags' that the rule, or what was there
+ * before it, gives no reason for. */
+const char *world_find_misjudged(const struct world *,
+                                 const struct world_rule *,
+                                 const struct diags *);
+
+/* Returns NULL, or why a rule is left out that should not be. */
+const char *world_check_refusals(const struct world *, struct arena *);
 
 void world_init_externals(struct world *, struct rng *);
 

@@ -276,7 +276,8 @@ init_rules(struct world *w, struct rng *rng)
     }
 }
 
-/* Leaves out the rules that contradict those before them. */
+/* Leaves out the rules that contradict those before them, and notes whether
+ * the world sees why. */
 static void
 leave_out_contradictions(struct world *w)
 {
@@ -288,6 +289,8 @@ leave_out_contradictions(struct world *w)
 
         w->rules[i].left_out = false;
         world_compile(w, &c);
+        w->rules[i].misjudged = world_find_misjudged(w, &w->rules[i],
+                                                     c.diags);
         w->rules[i].left_out = !c.policy;
         compiled_destroy(&c);
     }
@@ -313,16 +316,13 @@ world_init(struct world *w, uint64_t seed)
 
 /* Parses and resolves 'text'; NULL if that fails. */
 static const struct policy *
-resolve(struct arena *arena, const char *text)
+resolve(const char *text, struct diags *diags)
 {
-    const struct source *source = source_create(arena, "intent.json", text,
-                                                strlen(text));
-    const struct intent *intent;
-    struct diags diags;
+    const struct source *source = source_create(diags->arena, "intent.json",
+                                                text, strlen(text));
+    const struct intent *intent = intent_parse(source, diags->arena, diags);
 
-    diags_init(&diags, arena);
-    intent = intent_parse(source, arena, &diags);
-    return intent ? policy_resolve(intent, arena, &diags) : NULL;
+    return intent ? policy_resolve(intent, diags->arena, diags) : NULL;
 }
 
 void
@@ -331,7 +331,9 @@ world_compile(const struct world *w, struct compiled *c)
     memset(c, 0, sizeof *c);
     c->arena = arena_create();
     c->text = world_text(w, c->arena);
-    c->policy = resolve(c->arena, c->text);
+    c->diags = arena_zalloc(c->arena, sizeof *c->diags);
+    diags_init(c->diags, c->arena);
+    c->policy = resolve(c->text, c->diags);
 }
 
 void
@@ -380,9 +382,11 @@ reprint_intent(struct compiled *c)
     const struct policy *policy;
     struct plan plan;
     struct plan_diff diff;
+    struct diags diags;
 
+    diags_init(&diags, c->arena);
     intent_print(c->policy->intent, &ds);
-    policy = resolve(c->arena, arena_strdup(c->arena, ds_cstr(&ds)));
+    policy = resolve(arena_strdup(c->arena, ds_cstr(&ds)), &diags);
     ds_destroy(&ds);
     if (!policy) {
         return "the intent is refused once it is printed";

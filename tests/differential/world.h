@@ -123,6 +123,7 @@ enum { PEERING = -1, GUARDRAIL = -2 };
 
 struct world_rule {
     bool left_out, deny, imposed;
+    bool misjudged;             /* Left out, and the world sees no reason. */
     int tenant;                 /* Or PEERING, or GUARDRAIL. */
     int service, class;         /* -1: none. */
     int reply_class;            /* -2: none; -1: best-effort. */
@@ -156,6 +157,7 @@ struct world {
 struct compiled {
     struct arena *arena;
     const char *text;           /* The intent. */
+    struct diags *diags;        /* About it. */
     const struct policy *policy;
     struct ir_prog *prog;
     struct plan plan;
