@@ -42,6 +42,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-intent.c \
 	tests/unit/test-ir.c \
 	tests/unit/test-meaning.c \
+	tests/unit/test-ofp-microburst.c \
 	tests/unit/test-openflow.c \
 	tests/unit/test-pass.c \
 	tests/unit/test-plan.c \

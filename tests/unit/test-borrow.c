@@ -134,25 +134,66 @@ START_TEST(test_weights)
 END_TEST
 
 /* Who has not borrowed for long has no credit from then, and no debt, even if
- * virtual time has gone half round. */
+ * virtual time has gone round to where its tag was. */
 START_TEST(test_idle)
 {
     struct borrow_member *a, *b;
-    uint64_t now = START;
+    uint64_t now = START, tag;
     unsigned int n;
 
     set_up(1000000);
     a = join(0, 1, 3000);
     b = join(1, 1, 3000);
     ck_assert_uint_eq(borrow_all(a, now), 3);
+    tag = a->tag;
     for (; now < START + 100 * US; now += US) {
         borrow_admit(b, now, 1000);
     }
-    house.pool.rounds[0].virtual += UINT64_C(3) << 62;
-    house.pool.rounds[1].virtual += UINT64_C(3) << 62;
+    house.pool.rounds[0].virtual = tag - (UINT64_C(1) << 50);
+    house.pool.rounds[1].virtual = tag - (UINT64_C(1) << 50);
     n = borrow_all(a, now);
     ck_assert_uint_ge(n, 3);
     ck_assert_uint_le(n, 3 + 25);       /* And two rounds alone. */
+}
+END_TEST
+
+/* A round lasts as long as it should, and begins only when somebody
+ * borrows. */
+START_TEST(test_rounds)
+{
+    struct borrow_member *m;
+    uint64_t now = START;
+
+    set_up(60000);
+    m = join(0, 1, 3000);
+    for (; now < START + 1000 * US; now += 500) {
+        borrow_debit(&house.pool, now, 400);
+    }
+    ck_assert_uint_eq(house.pool.version, 0);
+    for (; now < START + 2000 * US; now += 500) {
+        borrow_admit(m, now, 1000);
+    }
+    ck_assert_uint_ge(house.pool.version, 1000 / 13);
+    ck_assert_uint_le(house.pool.version, 1000 / 10);
+}
+END_TEST
+
+/* While nobody can close a round, virtual time goes on for two and stands. */
+START_TEST(test_alone)
+{
+    struct borrow_member *m;
+    unsigned int n;
+
+    set_up(1000000);
+    m = join(0, 1, 3000);
+    for (uint64_t now = START; now < START + 100 * US; now += US) {
+        borrow_admit(m, now, 1000);
+    }
+    ck_assert(!atomic_flag_test_and_set(&house.pool.closing));
+    n = borrow_all(m, START + 1000 * US);
+    ck_assert_uint_ge(n, 3);
+    ck_assert_uint_le(n, 3 + 25);
+    ck_assert_uint_eq(borrow_all(m, START + 10000 * US), 0);
 }
 END_TEST
 
@@ -220,6 +261,8 @@ borrow_suite(void)
     tcase_add_test(tc, test_reach);
     tcase_add_test(tc, test_weights);
     tcase_add_test(tc, test_idle);
+    tcase_add_test(tc, test_rounds);
+    tcase_add_test(tc, test_alone);
     tcase_add_test(tc, test_give_back);
     tcase_add_test(tc, test_full);
     tcase_add_test(tc, test_reconfigure);

@@ -23,11 +23,10 @@ enum { SIZE = 1000, NONE = -1 };
 
 static struct dp_meters meters;
 
-/* Sets meter 'id' to one band of 'type', or, if that is 0, to none. */
-static int
-set_meter(uint32_t id, uint16_t type, uint32_t burst, int parent)
+static struct ofputil_meter_band
+band_conf(uint16_t type, uint32_t burst, int parent)
 {
-    struct ofputil_meter_band band = {
+    return (struct ofputil_meter_band) {
         .type = type, .rate = 1,
         .burst_size = type == OFPMBT13_DROP ? 1 : 0,
         .microburst = {
@@ -36,12 +35,26 @@ set_meter(uint32_t id, uint16_t type, uint32_t burst, int parent)
             .provider_parent = parent == NONE ? 0 : parent,
         },
     };
+}
+
+static int
+set_bands(uint32_t id, struct ofputil_meter_band bands[], uint16_t n_bands)
+{
     struct ofputil_meter_config config = {
         .meter_id = id, .flags = OFPMF13_KBPS | OFPMF13_BURST,
-        .n_bands = type ? 1 : 0, .bands = &band,
+        .n_bands = n_bands, .bands = bands,
     };
 
     return dp_meters_set(&meters, id, &config);
+}
+
+/* Sets meter 'id' to one band of 'type', or, if that is 0, to none. */
+static int
+set_meter(uint32_t id, uint16_t type, uint32_t burst, int parent)
+{
+    struct ofputil_meter_band band = band_conf(type, burst, parent);
+
+    return set_bands(id, &band, type ? 1 : 0);
 }
 
 static int
@@ -112,6 +125,7 @@ START_TEST(test_refused)
     ck_assert_int_eq(set(3, SIZE, 1), ELOOP);
     ck_assert_int_eq(set(4, SIZE, 1), ELOOP);
     ck_assert_int_eq(set(4, SIZE, NONE), 0);
+    ck_assert_int_eq(set(4, SIZE, 4), ELOOP);
     ck_assert_int_eq(set(3, SIZE, 4), ELOOP);
     ck_assert_int_eq(set_meter(2, OFPMBT13_DROP, 0, NONE), EBUSY);
 
@@ -162,6 +176,26 @@ START_TEST(test_passed)
     ck_assert_uint_eq(pass(1, 2), 1);
     ck_assert_uint_eq(stats_of(1).borrowed.packets, 4);
     ck_assert_uint_eq(stats_of(1).green.packets, 2);
+    tear_down();
+}
+END_TEST
+
+/* How far a member may borrow ahead changes with its burst. */
+START_TEST(test_reach)
+{
+    set_up();
+    ck_assert_int_eq(set(3, 1000 * SIZE, NONE), 0);
+    ck_assert_int_eq(set(1, 1 * SIZE, 3), 0);
+    for (int i = 0; i < 4; i++) {
+        pass(1, 32);
+    }
+    ck_assert_uint_eq(stats_of(1).borrowed.packets, 65536 / SIZE);
+    ck_assert_int_eq(set(1, 100 * SIZE, 3), 0);
+    for (int i = 0; i < 8; i++) {
+        pass(1, 32);
+    }
+    ck_assert_uint_eq(stats_of(1).green.packets, 100);
+    ck_assert_uint_eq(stats_of(1).borrowed.packets, 100);
     tear_down();
 }
 END_TEST
@@ -235,6 +269,41 @@ START_TEST(test_lends_no_more)
 }
 END_TEST
 
+/* Sets meter 'id' to two bands of SIZE bytes. */
+static int
+set_two(uint32_t id, int parent, int other_parent)
+{
+    struct ofputil_meter_band bands[] = {
+        band_conf(OFPMBT13_EXPERIMENTER, SIZE, parent),
+        band_conf(OFPMBT13_EXPERIMENTER, SIZE, other_parent),
+    };
+
+    return set_bands(id, bands, 2);
+}
+
+START_TEST(test_two_bands)
+{
+    set_up();
+    ck_assert_int_eq(set(3, 9 * SIZE, NONE), 0);
+
+    /* What is refused for one band leaves no trace of the other. */
+    for (unsigned int i = 0; i <= BORROW_MAX_MEMBERS; i++) {
+        ck_assert_int_eq(set_two(1, 3, 99), ENOENT);
+    }
+    ck_assert_int_eq(set_meter(3, OFPMBT13_DROP, 0, NONE), 0);
+    ck_assert_int_eq(set(3, 9 * SIZE, NONE), 0);
+
+    /* A band that keeps its parent borrows on, whatever the others do. */
+    ck_assert_int_eq(set(1, SIZE, 3), 0);
+    ck_assert_int_eq(set_two(1, 3, 3), 0);
+    ck_assert_int_eq(set_meter(3, OFPMBT13_DROP, 0, NONE), EBUSY);
+    ck_assert_int_eq(set(1, SIZE, 3), 0);
+    ck_assert_int_eq(set_meter(3, OFPMBT13_DROP, 0, NONE), EBUSY);
+    ck_assert_uint_eq(pass(1, 20), 9);
+    tear_down();
+}
+END_TEST
+
 Suite *
 dp_meter_pool_suite(void)
 {
@@ -244,8 +313,10 @@ dp_meter_pool_suite(void)
     tcase_add_test(tc, test_refused);
     tcase_add_test(tc, test_full);
     tcase_add_test(tc, test_passed);
+    tcase_add_test(tc, test_reach);
     tcase_add_test(tc, test_parent_passes);
     tcase_add_test(tc, test_levels);
     tcase_add_test(tc, test_lends_no_more);
+    tcase_add_test(tc, test_two_bands);
     return suite;
 }

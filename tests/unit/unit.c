@@ -225,6 +225,7 @@ main(void)
     srunner_add_suite(runner, gcra_time_suite());
     srunner_add_suite(runner, dp_meter_suite());
     srunner_add_suite(runner, dp_meter_pool_suite());
+    srunner_add_suite(runner, ofp_microburst_suite());
 
     /* What Open vSwitch's library would log is part of no test's result. */
     vlog_set_levels(NULL, VLF_CONSOLE, VLL_OFF);

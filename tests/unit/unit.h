@@ -32,7 +32,6 @@ Suite *units_suite(void);
 Suite *value_suite(void);
 Suite *intent_suite(void);
 Suite *sema_suite(void);
-Suite *borrow_suite(void);
 Suite *conflict_suite(void);
 Suite *redundant_suite(void);
 Suite *externals_suite(void);
@@ -54,6 +53,7 @@ Suite *gcra_suite(void);
 Suite *gcra_time_suite(void);
 Suite *dp_meter_pool_suite(void);
 Suite *dp_meter_suite(void);
+Suite *ofp_microburst_suite(void);
 
 /* A test case 'name' in 'suite', with time enough for sanitizers. */
 TCase *unit_case(Suite *, const char *name);
