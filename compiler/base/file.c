@@ -43,23 +43,15 @@ take_rights(int fd, const struct stat *like)
             && !fchmod(fd, like->st_mode & 07777));
 }
 
-/* As file_prepare(), then with the rights of 'like', if it is not NULL. */
+/* Writes to 'new', which is open as 'fd' and will be 'path', and closes it.
+ * Gives it the rights of 'like', if it is not NULL. */
 static const char *
-prepare(struct arena *arena, const char *path, const void *data, size_t len,
-        mode_t mode, const struct stat *like)
+fill(struct arena *arena, const char *path, const char *new, int fd,
+     const void *data, size_t len, const struct stat *like)
 {
-    const char *new = new_name(arena, path);
     size_t written;
-    int error, fd;
+    int error = write_fully(fd, data, len, &written);
 
-    /* Never through a link that somebody has put there. */
-    unlink(new);
-    fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-              mode);
-    if (fd < 0) {
-        return complaint(arena, path, errno);
-    }
-    error = write_fully(fd, data, len, &written);
     if (!error && ((like && !take_rights(fd, like)) || fsync(fd))) {
         error = errno;
     }
@@ -73,11 +65,41 @@ prepare(struct arena *arena, const char *path, const void *data, size_t len,
     return NULL;
 }
 
+/* Makes a file, never through a link that somebody has put there; -1 if one
+ * is there, or for another reason in errno. */
+static int
+create(const char *new, mode_t mode)
+{
+    return open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                mode);
+}
+
 const char *
 file_prepare(struct arena *arena, const char *path, const void *data,
              size_t len, mode_t mode)
 {
-    return prepare(arena, path, data, len, mode, NULL);
+    const char *new = new_name(arena, path);
+    int fd;
+
+    unlink(new);
+    fd = create(new, mode);
+    return (fd < 0 ? complaint(arena, path, errno)
+            : fill(arena, path, new, fd, data, len, NULL));
+}
+
+/* Makes a file beside 'path' whose name nobody has. */
+static int
+create_beside(struct arena *arena, const char *path, mode_t mode,
+              const char **new)
+{
+    enum { MAX_TRIES = 1000 };
+    int fd = -1;
+
+    for (int i = 0; i < MAX_TRIES && fd < 0 && (!i || errno == EEXIST); i++) {
+        *new = arena_printf(arena, "%s.%ld.%d.new", path, (long) getpid(), i);
+        fd = create(*new, mode);
+    }
+    return fd;
 }
 
 /* Waits until the folder of 'path' is on the disk with the names in it.  Some
@@ -96,13 +118,14 @@ sync_folder(struct arena *arena, const char *path)
     }
 }
 
-const char *
-file_install(struct arena *arena, const char *path)
+/* Makes 'new', which is complete, 'path'. */
+static const char *
+install(struct arena *arena, const char *path, const char *new)
 {
-    if (rename(new_name(arena, path), path)) {
+    if (rename(new, path)) {
         int error = errno;
 
-        file_abandon(arena, path);
+        unlink(new);
         return complaint(arena, path, error);
     }
     sync_folder(arena, path);
@@ -110,12 +133,28 @@ file_install(struct arena *arena, const char *path)
 }
 
 const char *
+file_install(struct arena *arena, const char *path)
+{
+    return install(arena, path, new_name(arena, path));
+}
+
+static const char *
+replace(struct arena *arena, const char *path, const void *data, size_t len,
+        mode_t mode, const struct stat *like)
+{
+    const char *new, *reason;
+    int fd = create_beside(arena, path, mode, &new);
+
+    reason = (fd < 0 ? complaint(arena, path, errno)
+              : fill(arena, path, new, fd, data, len, like));
+    return reason ? reason : install(arena, path, new);
+}
+
+const char *
 file_replace(struct arena *arena, const char *path, const void *data,
              size_t len, mode_t mode)
 {
-    const char *reason = file_prepare(arena, path, data, len, mode);
-
-    return reason ? reason : file_install(arena, path);
+    return replace(arena, path, data, len, mode, NULL);
 }
 
 const char *
@@ -124,15 +163,13 @@ file_rewrite(struct arena *arena, const char *path, const void *data,
 {
     char *name = realpath(path, NULL);
     const char *real = name ? arena_strdup(arena, name) : NULL;
-    const char *reason;
     struct stat old;
 
     free(name);
     if (!real || stat(real, &old)) {
         return complaint(arena, path, errno);
     }
-    reason = prepare(arena, real, data, len, 0600, &old);
-    return reason ? reason : file_install(arena, real);
+    return replace(arena, real, data, len, 0600, &old);
 }
 
 void

@@ -17,15 +17,16 @@
 
 #include "base/arena.h"
 
-/* Writes 'len' bytes to PATH.new and waits until they are on the disk.  When
- * that fails, nothing of it stays. */
+/* Writes 'len' bytes to PATH.new, in place of what was there, and waits until
+ * they are on the disk.  When that fails, nothing of it stays.  For folders
+ * that hold only what is ours. */
 const char *file_prepare(struct arena *, const char *path, const void *data,
                          size_t len, mode_t);
 
 /* Makes PATH.new, which is complete, PATH. */
 const char *file_install(struct arena *, const char *path);
 
-/* Both. */
+/* Both, by a name that no other file has. */
 const char *file_replace(struct arena *, const char *path, const void *data,
                          size_t len, mode_t);
 

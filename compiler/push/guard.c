@@ -238,8 +238,11 @@ guard_arm(const struct push_target *target, struct state *state,
                                     time_wall() + target->confirm_ms / 1000);
     text = arena_printf(state->arena, FORM, guard->generation, guard->back,
                         guard->until);
-    reason = file_replace(state->arena, guard_path(state), text, strlen(text),
+    reason = file_prepare(state->arena, guard_path(state), text, strlen(text),
                           0600);
+    if (!reason) {
+        reason = file_install(state->arena, guard_path(state));
+    }
     if (!reason) {
         reason = start_watchdog(target, state, guard, back, fdp);
         if (reason) {
