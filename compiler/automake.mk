@@ -200,6 +200,7 @@ bulkhead_SOURCES = \
 	compiler/cli/status.c \
 	compiler/cli/trace-external.c \
 	compiler/cli/trace-print.c \
+	compiler/cli/trace-tunnel.c \
 	compiler/cli/trace.c \
 	compiler/cli/trace.h
 bulkhead_LDADD = $(BULKHEAD_LIBS)

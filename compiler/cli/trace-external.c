@@ -96,6 +96,12 @@ complete(const struct policy_attachment *a,
     }
 }
 
+bool
+trace_is_external(const struct cli_options *options)
+{
+    return !strncmp(options->from, TRACE_EXTERNAL, strlen(TRACE_EXTERNAL));
+}
+
 const struct policy_attachment *
 trace_enter(const struct policy *policy, const struct cli_options *options,
             const struct flow_wildcards *given, struct flow *packet)

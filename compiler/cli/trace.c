@@ -23,9 +23,6 @@
 #include "sema/policy.h"
 #include "util.h"
 
-/* What --from begins with if it is not an endpoint. */
-#define TUNNEL "tunnel:"
-
 /* The endpoint that --from names; prints if there is none. */
 static const struct policy_endpoint *
 find_endpoint(const struct policy *policy, const struct cli_options *options)
@@ -218,44 +215,6 @@ find_sender(const struct policy *policy, const struct cli_options *options,
     return *from != NULL;
 }
 
-/* "tunnel:NODE:VNI": gives 'packet' the outer header.  Prints why not. */
-static bool
-enter_tunnel(const struct policy *policy, const struct cli_options *options,
-             const struct flow_wildcards *given, struct flow *packet)
-{
-    const char *name = options->from + strlen(TUNNEL);
-    const struct intent_node *from = NULL, *to = NULL;
-    int len = strcspn(name, ":"), n;
-    uint32_t vni;
-
-    for (size_t i = 0; i < policy->intent->nodes.n; i++) {
-        const struct intent_node *node = &policy->intent->nodes.v[i];
-
-        if (!strncmp(node->name.s, name, len) && !node->name.s[len]) {
-            from = node;
-        }
-        if (options->node && !strcmp(node->name.s, options->node)) {
-            to = node;
-        }
-    }
-    if (!from || !from->tunnel.at || !to || !to->tunnel.at
-        || !ovs_scan(name + len, ":%"SCNu32"%n", &vni, &n)
-        || name[len + n]) {
-        fprintf(stderr, "bulkhead: --from=tunnel:NODE:VNI and --node take "
-                "nodes of %s that have a \"tunnel_address\", as in "
-                "--from=tunnel:n2:5001 --node=n1\n",
-                cli_intent_title(options));
-        return false;
-    } else if (eth_addr_is_zero(given->masks.dl_src)
-               || eth_addr_is_zero(given->masks.dl_dst)) {
-        fputs("bulkhead: what comes by tunnel is judged as it stands: write "
-              "its dl_src and dl_dst too\n", stderr);
-        return false;
-    }
-    packet_encapsulate(packet, &from->tunnel.ip, &to->tunnel.ip, vni);
-    return true;
-}
-
 static int
 trace(const struct cli_options *options, struct arena *arena,
       struct flow *packet, const struct flow_wildcards *given,
@@ -273,14 +232,14 @@ trace(const struct cli_options *options, struct arena *arena,
     if (!policy) {
         return EXIT_WRONG;
     }
-    q.tunnel = !strncmp(options->from, TUNNEL, strlen(TUNNEL));
-    external = !strncmp(options->from, TRACE_EXTERNAL, strlen(TRACE_EXTERNAL));
+    q.tunnel = !strncmp(options->from, TRACE_TUNNEL, strlen(TRACE_TUNNEL));
+    external = trace_is_external(options);
     if (external) {
         q.external = trace_enter(policy, options, given, packet);
         q.node = q.external ? q.external->node->name.s : NULL;
     }
     if (!(external ? q.external != NULL
-          : q.tunnel ? enter_tunnel(policy, options, given, packet)
+          : q.tunnel ? trace_enter_tunnel(policy, options, given, packet)
           : find_sender(policy, options, given, packet, &q.from))) {
         return EXIT_USAGE;
     }
@@ -300,18 +259,37 @@ trace(const struct cli_options *options, struct arena *arena,
     return EXIT_DONE;
 }
 
-/* The other end of the connection that 'error' is about, which 'opening'
- * opened; as far as that does not tell, the one that sends it. */
-static struct in6_addr
-packet_remote(const struct flow *opening, const struct flow *error)
+/* Parses what opened the connection of 'packet' into 'opener'; prints why
+ * not.  Outside, its other end is who sends the packet, unless that is an
+ * ICMP error. */
+static bool
+parse_opener(const struct cli_options *options, enum connection connection,
+             const struct flow *packet, struct meaning_opener *opener)
 {
-    if (!ipv6_is_zero(&opening->ipv6_dst)) {
-        return opening->ipv6_dst;
-    } else if (opening->nw_dst) {
-        return in6_addr_mapped_ipv4(opening->nw_dst);
+    bool ip6 = packet->dl_type == htons(ETH_TYPE_IPV6);
+    struct flow_wildcards given;
+    struct flow opening;
+
+    if (!parse_packet(options->opener, &opening, &given)) {
+        return false;
     }
-    return (error->dl_type == htons(ETH_TYPE_IPV6) ? error->ipv6_src
-            : in6_addr_mapped_ipv4(error->nw_src));
+    *opener = (struct meaning_opener) {
+        opening.nw_proto, opening.tp_src, opening.tp_dst,
+        ip6 ? opening.ipv6_dst : in6_addr_mapped_ipv4(opening.nw_dst),
+    };
+    if (ip6 ? ipv6_is_zero(&given.masks.ipv6_dst) : !given.masks.nw_dst) {
+        if (connection == CONNECTION_RELATED && trace_is_external(options)) {
+            fprintf(stderr, "bulkhead: anybody may report about any "
+                    "connection: say whom it was opened to, as in --opener="
+                    "'%s,tp_src=5000,tp_dst=443'\n", ip6
+                    ? "tcp6,ipv6_dst=2001:db8::1"
+                    : "tcp,nw_dst=198.51.100.1");
+            return false;
+        }
+        opener->outside = (ip6 ? packet->ipv6_src
+                           : in6_addr_mapped_ipv4(packet->nw_src));
+    }
+    return true;
 }
 
 int
@@ -319,23 +297,17 @@ cmd_trace(const struct cli_options *options)
 {
     struct meaning_opener opener;
     enum connection connection;
-    struct flow_wildcards given, ignored;
-    struct flow packet, opening;
+    struct flow_wildcards given;
+    struct flow packet;
 
     if (!parse_state(options->state ? options->state : "new", &connection)
         || !parse_packet(options->argument, &packet, &given)
         || (options->opener
-            && !parse_packet(options->opener, &opening, &ignored))) {
+            && !parse_opener(options, connection, &packet, &opener))) {
         return EXIT_USAGE;
     }
     if (!options->state && !check_opens(&packet)) {
         return EXIT_USAGE;
-    }
-    if (options->opener) {
-        opener.protocol = opening.nw_proto;
-        opener.source = opening.tp_src;
-        opener.destination = opening.tp_dst;
-        opener.outside = packet_remote(&opening, &packet);
     }
 
     struct arena *arena = arena_create();

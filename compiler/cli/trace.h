@@ -9,6 +9,8 @@
 
 /* The rooms behind "trace". */
 
+#include <stdbool.h>
+
 struct cli_options;
 struct flow;
 struct flow_wildcards;
@@ -17,8 +19,11 @@ struct meaning_question;
 struct policy;
 struct policy_attachment;
 
-/* What --from begins with if it is an external. */
+/* What --from begins with if it is no endpoint. */
 #define TRACE_EXTERNAL "external:"
+#define TRACE_TUNNEL "tunnel:"
+
+bool trace_is_external(const struct cli_options *);
 
 /* The attachment that --from and --node name, once 'packet' is filled in as
  * its router would; prints why that cannot be, and returns NULL. */
@@ -26,6 +31,11 @@ const struct policy_attachment *trace_enter(const struct policy *,
                                             const struct cli_options *,
                                             const struct flow_wildcards *given,
                                             struct flow *packet);
+
+/* The same for a tunnel between two nodes, whose outer header 'packet' gets;
+ * false if that cannot be. */
+bool trace_enter_tunnel(const struct policy *, const struct cli_options *,
+                        const struct flow_wildcards *given, struct flow *);
 
 /* Both print on standard output.  'from' is what --from says, 'note' a remark
  * for the reader or NULL. */

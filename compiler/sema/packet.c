@@ -171,6 +171,11 @@ packet_parse(const char *text, struct flow *packet,
         error = xstrdup("a port, a register, a tunnel or the state of a "
                         "connection is not in a packet");
     }
+    if (!error && packet->vlans[0].tci
+        && !(packet->vlans[0].tci & htons(VLAN_CFI))) {
+        error = xstrdup("without its bit 0x1000, vlan_vid or vlan_tci is no "
+                        "VLAN tag; write it as in dl_vlan=5");
+    }
     ds_destroy(&exact);
     free(copy);
     return error;
@@ -181,7 +186,8 @@ static bool
 is_noise(const char *key, const char *value)
 {
     static const char *const noise[][2] = {
-        { "in_port", "ANY" }, { "vlan_tci", "0x0000" }, { "nw_frag", "no" },
+        { "in_port", "ANY" }, { "vlan_tci", "0x0000" },
+        { "vlan_tci1", "0x0000" }, { "nw_frag", "no" },
         { "tcp_flags", "0" }, { "nd_sll", "00:00:00:00:00:00" },
         { "nd_tll", "00:00:00:00:00:00" },
     };
