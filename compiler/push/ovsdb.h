@@ -28,8 +28,27 @@ struct bridge_info {
     struct smap tunnel_options; /* Of the interface PLAN_TUNNEL. */
 };
 
-/* Reads 'bridge' from the database at 'remote'.  Returns NULL, or a reason in
- * 'arena'.  'info' must be passed to bridge_info_destroy() either way. */
+/* A copy of the database that follows it. */
+struct database;
+
+/* Connects to 'remote', and, if 'again', anew whenever that is lost. */
+struct database *database_open(const char *remote, bool again);
+void database_close(struct database *);         /* Accepts NULL. */
+
+/* Returns true if what it says may have changed. */
+bool database_run(struct database *);
+void database_wait(struct database *);
+
+/* Has it ever been read?  Else returns 0 or why not, as a positive errno. */
+bool database_is_known(const struct database *);
+int database_error(const struct database *);
+
+/* What it says of 'bridge'.  Returns NULL, or a reason in 'arena'.  'info' must
+ * be passed to bridge_info_destroy() either way. */
+const char *database_bridge(const struct database *, const char *bridge,
+                            struct arena *, struct bridge_info *info);
+
+/* The same, of the database at 'remote' as it is now. */
 const char *bridge_info_read(const char *remote, const char *bridge,
                              long long int deadline, struct arena *,
                              struct bridge_info *info);
