@@ -98,6 +98,7 @@ libbulkhead_a_SOURCES = \
 	compiler/push/guard.h \
 	compiler/push/held.c \
 	compiler/push/list.c \
+	compiler/push/meters.c \
 	compiler/push/ovsdb.c \
 	compiler/push/ovsdb.h \
 	compiler/push/push.c \

@@ -38,14 +38,16 @@ delete_meters(struct push *push, bool used)
     struct session_error serror;
     struct meter_entry *meter;
 
-    HMAP_FOR_EACH (meter, node, &push->live.meters) {
-        if (meter->used == used && !push_keeps_meter(push, meter)) {
+    HMAP_FOR_EACH_SAFE (meter, node, &push->live.meters) {
+        if (meter->used == used && !meter->kept) {
             ovs_list_push_back(&requests,
                                &meter_delete_message(meter->id)->list_node);
+            hmap_remove(&push->live.meters, &meter->node);
+            free(meter);
         }
     }
     /* A meter that stays is found and deleted by the next run. */
-    session_send_all(push->vconn, &requests, push->deadline, &serror, NULL);
+    session_send_all(push->session, &requests, push->deadline, &serror, NULL);
 }
 
 /* Takes back what add_meters() did: deletes the meters that are not in
@@ -66,8 +68,20 @@ undo_meters(struct push *push, const bool *failed)
         }
     }
     /* The deadline may have passed already: a second for the undoing. */
-    session_send_all(push->vconn, &requests,
+    session_send_all(push->session, &requests,
                      MAX(push->deadline, time_msec() + 1000), &serror, NULL);
+}
+
+/* What add_meters() added, and undo_meters() did not take back, is live. */
+static void
+settle_meters(struct push *push)
+{
+    for (size_t i = 0; i < push->plan->meters.n; i++) {
+        if (!push->present[i]) {
+            meter_put(&push->live, push->ids[i], &push->plan->meters.v[i]);
+            push->present[i] = true;
+        }
+    }
 }
 
 static const char *
@@ -92,7 +106,7 @@ add_meters(struct push *push)
             ovs_list_push_back(&requests, &msg->list_node);
         }
     }
-    error = session_send_all(push->vconn, &requests, push->deadline, &serror,
+    error = session_send_all(push->session, &requests, push->deadline, &serror,
                              failed);
     if (error) {
         reason = refusal(push, "a meter", error, &serror, serror.index < n
@@ -106,12 +120,11 @@ add_meters(struct push *push)
 }
 
 static const char *
-change_flows(struct push *push, struct ovs_list *changes,
-             const struct flow_entry **about)
+change_flows(struct push *push)
 {
-    size_t n = ovs_list_size(changes);
     struct session_error serror;
-    int error = session_bundle(push->vconn, changes, push->deadline, &serror);
+    int error = session_bundle(push->session, &push->changes, push->deadline,
+                               &serror);
     const char *reason;
 
     if (!error) {
@@ -125,29 +138,26 @@ change_flows(struct push *push, struct ovs_list *changes,
                             push->target->bridge,
                             ovs_retval_to_string(error));
     }
-    reason = refusal(push, "the flows", error, &serror, serror.index < n
-                     ? about[serror.index]->text : NULL);
+    reason = refusal(push, "the flows", error, &serror,
+                     serror.index < push->n_about
+                     ? push->about[serror.index]->text : NULL);
     undo_meters(push, NULL);
     return reason;
 }
 
 const char *
-push_changes(struct push *push, struct ovs_list *changes,
-             const struct flow_entry **about)
+push_changes(struct push *push)
 {
-    size_t n = ovs_list_size(changes);
     const char *reason;
 
     delete_meters(push, false);
     reason = add_meters(push);
-    if (reason) {
-        return reason;
-    }
-    if (!ovs_list_is_empty(changes)) {
-        reason = change_flows(push, changes, about);
+    if (!reason && push->n_about) {
+        reason = change_flows(push);
     }
     if (!reason) {
-        push_flush_zones(push, about, n);
+        settle_meters(push);
+        push_flush_zones(push);
         delete_meters(push, true);
     }
     return reason;

@@ -13,7 +13,6 @@
 
 #include "openvswitch/ofp-meter.h"
 #include "openvswitch/ofpbuf.h"
-#include "openvswitch/vconn.h"
 #include "push/run.h"
 #include "push/session.h"
 #include "sema/ident.h"
@@ -90,7 +89,7 @@ add_meters(struct push *push, push_drops_vec *drops)
     struct ovs_list replies;
     struct ofpbuf bands, *msg;
     int error = session_multipart(
-        push->vconn, ofputil_encode_meter_request(
+        push->session, ofputil_encode_meter_request(
             SESSION_VERSION, OFPUTIL_METER_STATS, OFPM13_ALL),
         OFPTYPE_METER_STATS_REPLY, push->deadline, &replies);
 
@@ -141,7 +140,7 @@ correct_meters(struct push *push, push_drops_vec *drops)
     struct ovs_list replies;
     struct ofpbuf bands, *msg;
     int error = session_multipart(
-        push->vconn, ofputil_encode_meter_request(
+        push->session, ofputil_encode_meter_request(
             SESSION_VERSION, OFPUTIL_MICROBURST_STATS, OFPM13_ALL),
         OFPTYPE_MICROBURST_STATS_REPLY, push->deadline, &replies);
 
@@ -176,7 +175,7 @@ read_drops(struct push *push, push_drops_vec *drops)
     if (reason) {
         return reason;
     }
-    error = switch_to_flows(push->vconn, push->deadline, &push->live);
+    error = switch_to_flows(push->session, push->deadline, &push->live);
     if (error) {
         return push_errno(push, "reading flows", error);
     }
@@ -198,10 +197,9 @@ push_drops(const struct push_target *target, struct arena *arena,
 
     *drops = (push_drops_vec) VEC_INIT;
     switch_state_init(&push.live);
+    bridge_info_init(&push.info);
     reason = read_drops(&push, drops);
-    if (push.vconn) {
-        vconn_close(push.vconn);
-    }
+    session_close(push.session);
     switch_state_destroy(&push.live);
     bridge_info_destroy(&push.info);
     return reason;

@@ -170,7 +170,7 @@ check_meters(struct push *push)
     struct ofputil_microburst_features features = { .resolution_ns = 0 };
     struct ovs_list replies;
     int error = session_multipart(
-        push->vconn, ofputil_encode_meter_request(
+        push->session, ofputil_encode_meter_request(
             SESSION_VERSION, OFPUTIL_MICROBURST_FEATURES, 0),
         OFPTYPE_MICROBURST_FEATURES_STATS_REPLY, push->deadline, &replies);
     struct ofpbuf *reply;
@@ -208,7 +208,7 @@ check_fragments(struct push *push)
     struct ofputil_switch_config config;
     struct ovs_list replies;
     int error = session_multipart(
-        push->vconn, ofpraw_alloc(OFPRAW_OFPT_GET_CONFIG_REQUEST,
+        push->session, ofpraw_alloc(OFPRAW_OFPT_GET_CONFIG_REQUEST,
                                   SESSION_VERSION, 0),
         OFPTYPE_GET_CONFIG_REPLY, push->deadline, &replies);
 
@@ -241,10 +241,11 @@ push_missing(const struct push_target *target, const plan_names *wanted,
              struct arena *arena, plan_names *missing)
 {
     struct bridge_info info;
-    const char *reason = bridge_info_read(target->db, target->bridge,
-                                          time_msec() + target->timeout_ms,
-                                          arena, &info);
+    const char *reason;
 
+    bridge_info_init(&info);
+    reason = bridge_info_read(target->db, target->bridge,
+                              time_msec() + target->timeout_ms, arena, &info);
     for (size_t i = 0; !reason && i < wanted->n; i++) {
         if (ofputil_port_map_get_number(&info.ports, wanted->v[i])
             == OFPP_NONE) {

@@ -16,7 +16,6 @@
 #include "hash.h"
 #include "openvswitch/ofp-actions.h"
 #include "openvswitch/ofp-flow.h"
-#include "openvswitch/ofp-meter.h"
 #include "openvswitch/ofp-msgs.h"
 #include "openvswitch/ofp-port.h"
 #include "openvswitch/ofpbuf.h"
@@ -28,7 +27,18 @@ void
 switch_state_init(struct switch_state *state)
 {
     hmap_init(&state->flows);
+    hmap_init(&state->callers);
     hmap_init(&state->meters);
+}
+
+static void
+flow_entry_destroy(struct flow_entry *flow)
+{
+    ovs_list_remove(&flow->changed);
+    minimatch_destroy(&flow->match);
+    free(flow->ofpacts);
+    free(flow->text);
+    free(flow);
 }
 
 void
@@ -38,11 +48,10 @@ switch_state_destroy(struct switch_state *state)
     struct meter_entry *meter;
 
     HMAP_FOR_EACH_POP (flow, node, &state->flows) {
-        minimatch_destroy(&flow->match);
-        free(flow->ofpacts);
-        free(flow);
+        flow_entry_destroy(flow);
     }
     hmap_destroy(&state->flows);
+    hmap_destroy(&state->callers);
     HMAP_FOR_EACH_POP (meter, node, &state->meters) {
         free(meter);
     }
@@ -56,10 +65,44 @@ flow_entry_hash(const struct flow_entry *flow)
                           hash_2words(flow->table, flow->priority));
 }
 
-static void
-flow_entry_insert(struct switch_state *state, struct flow_entry *flow)
+/* The meter action of 'flow', or NULL. */
+static struct ofpact_meter *
+flow_meter(struct flow_entry *flow)
 {
+    struct ofpact *a;
+
+    OFPACT_FOR_EACH (a, flow->ofpacts, flow->ofpacts_len) {
+        if (a->type == OFPACT_METER) {
+            return ofpact_get_METER(a);
+        }
+    }
+    return NULL;
+}
+
+void
+switch_state_put(struct switch_state *state, struct flow_entry *flow)
+{
+    const struct ofpact_meter *meter = flow_meter(flow);
+    struct flow_entry *old = flow_find(state, flow);
+
+    if (old) {
+        switch_state_remove(state, old);
+    }
     hmap_insert(&state->flows, &flow->node, flow_entry_hash(flow));
+    flow->meter = meter ? meter->meter_id : 0;
+    if (meter) {
+        hmap_insert(&state->callers, &flow->caller, hash_int(flow->meter, 0));
+    }
+}
+
+void
+switch_state_remove(struct switch_state *state, struct flow_entry *flow)
+{
+    hmap_remove(&state->flows, &flow->node);
+    if (flow->meter) {
+        hmap_remove(&state->callers, &flow->caller);
+    }
+    flow_entry_destroy(flow);
 }
 
 struct flow_entry *
@@ -122,11 +165,11 @@ normalize_flow(struct ofputil_flow_mod *fm, struct flow_entry *flow)
     return ofperr ? xstrdup(ofperr_to_string(ofperr)) : NULL;
 }
 
-/* Adds one flow of a plan.  Returns NULL, or a reason that the caller must
- * free. */
+/* Makes an entry of one flow of a plan.  Returns NULL, or a reason that the
+ * caller must free. */
 static char *
-add_plan_flow(const char *text, const struct ofputil_port_map *ports,
-              struct switch_state *state)
+parse_flow(const char *text, const struct ofputil_port_map *ports,
+           struct flow_entry **flowp)
 {
     enum ofputil_protocol usable;
     struct ofputil_flow_mod fm;
@@ -142,11 +185,31 @@ add_plan_flow(const char *text, const struct ofputil_port_map *ports,
         free(flow);
         return error;
     }
+    ovs_list_init(&flow->changed);
     flow->plain = true;
-    flow->text = text;
-    flow_entry_insert(state, flow);
-    return usable & SESSION_PROTOCOL
-           ? NULL : xstrdup("needs another version of OpenFlow");
+    flow->text = xstrdup(text);
+    if (!(usable & SESSION_PROTOCOL)) {
+        flow_entry_destroy(flow);
+        return xstrdup("needs another version of OpenFlow");
+    }
+    *flowp = flow;
+    return NULL;
+}
+
+const char *
+plan_flow_parse(const struct plan *plan, const struct plan_flow *pf,
+                const struct ofputil_port_map *ports,
+                struct flow_entry **flowp)
+{
+    const char *text = plan_flow_string(plan, pf);
+    char *error = parse_flow(text, ports, flowp);
+    const char *reason = NULL;
+
+    if (error) {
+        reason = arena_printf(plan->arena, "flow '%s': %s", text, error);
+        free(error);
+    }
+    return reason;
 }
 
 const char *
@@ -154,17 +217,28 @@ plan_to_flows(const struct plan *plan, const struct ofputil_port_map *ports,
               struct switch_state *state)
 {
     for (size_t i = 0; i < plan->flows.n; i++) {
-        const char *text = plan_flow_string(plan, &plan->flows.v[i]);
-        char *error = add_plan_flow(text, ports, state);
+        struct flow_entry *flow;
+        const char *reason = plan_flow_parse(plan, &plan->flows.v[i], ports,
+                                             &flow);
 
-        if (error) {
-            const char *reason = arena_printf(plan->arena, "flow '%s': %s",
-                                              text, error);
-            free(error);
+        if (reason) {
             return reason;
         }
+        switch_state_put(state, flow);
     }
     return NULL;
+}
+
+struct flow_entry *
+flow_clone(const struct flow_entry *flow)
+{
+    struct flow_entry *clone = xmemdup(flow, sizeof *flow);
+
+    ovs_list_init(&clone->changed);
+    minimatch_clone(&clone->match, &flow->match);
+    clone->ofpacts = xmemdup(flow->ofpacts, flow->ofpacts_len);
+    clone->text = NULL;
+    return clone;
 }
 
 static void
@@ -173,6 +247,7 @@ add_switch_flow(struct switch_state *state,
 {
     struct flow_entry *flow = xzalloc(sizeof *flow);
 
+    ovs_list_init(&flow->changed);
     flow->table = fs->table_id;
     flow->priority = fs->priority;
     flow->cookie = ntohll(fs->cookie);
@@ -183,11 +258,11 @@ add_switch_flow(struct switch_state *state,
                     || fs->flags);
     flow->packets = fs->packet_count;
     flow->bytes = fs->byte_count;
-    flow_entry_insert(state, flow);
+    switch_state_put(state, flow);
 }
 
 static int
-read_flows(struct vconn *vconn, long long int deadline,
+read_flows(struct session *session, long long int deadline,
            struct switch_state *state)
 {
     struct ofputil_flow_stats_request request = {
@@ -199,7 +274,7 @@ read_flows(struct vconn *vconn, long long int deadline,
 
     match_init_catchall(&request.match);
     error = session_multipart(
-        vconn, ofputil_encode_flow_stats_request(&request, SESSION_PROTOCOL),
+        session, ofputil_encode_flow_stats_request(&request, SESSION_PROTOCOL),
         OFPTYPE_FLOW_STATS_REPLY, deadline, &replies);
     ofpbuf_init(&ofpacts, 0);
     LIST_FOR_EACH_POP (msg, list_node, &replies) {
@@ -220,157 +295,29 @@ read_flows(struct vconn *vconn, long long int deadline,
     return error;
 }
 
-static uint16_t
-meter_flags(const struct plan_meter *meter)
-{
-    return ((meter->packets ? OFPMF13_PKTPS : OFPMF13_KBPS)
-            | OFPMF13_BURST | OFPMF13_STATS);
-}
-
-/* If a meter of the switch is a microburst meter that 'limit' can say, puts it
- * there and returns true. */
-static bool
-read_microburst(const struct ofputil_meter_config *mc,
-                struct plan_meter *limit)
-{
-    const struct ofputil_meter_band *band = &mc->bands[0];
-    const struct ofputil_microburst *mb = &band->microburst;
-
-    if (mc->n_bands != 1 || band->type != OFPMBT13_EXPERIMENTER
-        || mc->flags != meter_flags(limit) || !mb->burst_bytes
-        || mb->peak_rate != band->rate || mb->parent || mb->weight
-        || (mb->exceed != OFPUTIL_MICROBURST_DROP
-            && mb->exceed != OFPUTIL_MICROBURST_ECN)) {
-        return false;
-    }
-    limit->microburst = true;
-    limit->rate = band->rate;
-    limit->burst = mb->burst_bytes;
-    limit->ecn = mb->exceed == OFPUTIL_MICROBURST_ECN;
-    limit->mark = mb->mark;
-    limit->depth = mb->depth;
-    limit->limit = mb->limit;
-    limit->tag = mb->tag;
-    return true;
-}
-
-static void
-add_switch_meter(struct switch_state *state,
-                 const struct ofputil_meter_config *mc)
-{
-    struct meter_entry *meter = xzalloc(sizeof *meter);
-
-    meter->id = mc->meter_id;
-    meter->limit.packets = (mc->flags & OFPMF13_PKTPS) != 0;
-    meter->simple = (mc->n_bands == 1 && mc->bands[0].type == OFPMBT13_DROP
-                     && mc->flags == meter_flags(&meter->limit));
-    if (meter->simple) {
-        meter->limit.rate = mc->bands[0].rate;
-        meter->limit.burst = mc->bands[0].burst_size;
-    } else {
-        meter->simple = read_microburst(mc, &meter->limit);
-    }
-    hmap_insert(&state->meters, &meter->node, hash_int(meter->id, 0));
-}
-
-static int
-read_meters(struct vconn *vconn, long long int deadline,
-            struct switch_state *state)
-{
-    struct ovs_list replies;
-    struct ofpbuf bands, *msg;
-    int error = session_multipart(
-        vconn, ofputil_encode_meter_request(SESSION_VERSION,
-                                            OFPUTIL_METER_CONFIG, OFPM13_ALL),
-        OFPTYPE_METER_CONFIG_STATS_REPLY, deadline, &replies);
-
-    ofpbuf_init(&bands, 0);
-    LIST_FOR_EACH_POP (msg, list_node, &replies) {
-        struct ofputil_meter_config mc;
-        int retval = 0;
-
-        while (!error && !retval) {
-            retval = ofputil_decode_meter_config(msg, &mc, &bands);
-            if (!retval && plan_meter_is_ours(mc.meter_id)) {
-                add_switch_meter(state, &mc);
-            }
-        }
-        error = error ? error : retval == EOF ? 0 : EPROTO;
-        ofpbuf_delete(msg);
-    }
-    ofpbuf_uninit(&bands);
-    return error;
-}
-
 int
-switch_to_flows(struct vconn *vconn, long long int deadline,
+switch_to_flows(struct session *session, long long int deadline,
                 struct switch_state *state)
 {
-    int error = read_flows(vconn, deadline, state);
+    int error = read_flows(session, deadline, state);
 
-    return error ? error : read_meters(vconn, deadline, state);
-}
-
-struct meter_entry *
-meter_find(const struct switch_state *state, uint32_t id)
-{
-    struct meter_entry *meter;
-
-    HMAP_FOR_EACH_WITH_HASH (meter, node, hash_int(id, 0), &state->meters) {
-        if (meter->id == id) {
-            return meter;
-        }
-    }
-    return NULL;
-}
-
-/* The meter action of 'flow', or NULL. */
-static struct ofpact_meter *
-flow_meter(struct flow_entry *flow)
-{
-    struct ofpact *a;
-
-    OFPACT_FOR_EACH (a, flow->ofpacts, flow->ofpacts_len) {
-        if (a->type == OFPACT_METER) {
-            return ofpact_get_METER(a);
-        }
-    }
-    return NULL;
+    return error ? error : switch_to_meters(session, deadline, state);
 }
 
 void
-flows_renumber_meters(struct switch_state *state, const uint32_t *from,
-                      const uint32_t *to, size_t n)
+flows_set_meter(struct switch_state *state, uint32_t plan_id, uint32_t id,
+                struct ovs_list *changed)
 {
     struct flow_entry *flow;
 
-    HMAP_FOR_EACH (flow, node, &state->flows) {
-        struct ofpact_meter *meter = flow_meter(flow);
-
-        for (size_t i = 0; meter && i < n; i++) {
-            if (meter->meter_id == from[i]) {
-                meter->meter_id = to[i];
-                break;
+    HMAP_FOR_EACH_WITH_HASH (flow, caller, hash_int(plan_id, 0),
+                             &state->callers) {
+        if (flow->meter == plan_id && flow_meter(flow)->meter_id != id) {
+            flow_meter(flow)->meter_id = id;
+            if (changed) {
+                ovs_list_remove(&flow->changed);
+                ovs_list_push_back(changed, &flow->changed);
             }
-        }
-    }
-}
-
-void
-flows_mark_meters(struct switch_state *state)
-{
-    struct flow_entry *flow;
-
-    HMAP_FOR_EACH (flow, node, &state->flows) {
-        struct ofpact_meter *action = flow_meter(flow);
-        struct meter_entry *meter = (action ? meter_find(state,
-                                                         action->meter_id)
-                                     : NULL);
-
-        if (meter && flow_is_ours(flow)) {
-            meter->used = true;
-        } else if (meter) {
-            meter->used_by_others = true;
         }
     }
 }
@@ -410,45 +357,4 @@ struct ofpbuf *
 flow_delete_message(const struct flow_entry *flow)
 {
     return flow_message(flow, OFPFC_DELETE_STRICT);
-}
-
-struct ofpbuf *
-meter_add_message(uint32_t id, const struct plan_meter *meter)
-{
-    struct ofputil_meter_band drop = {
-        .type = OFPMBT13_DROP, .rate = meter->rate,
-        .burst_size = meter->burst,
-    };
-    struct ofputil_meter_band microburst = {
-        .type = OFPMBT13_EXPERIMENTER, .rate = meter->rate,
-        .microburst = {
-            .exceed = (meter->ecn ? OFPUTIL_MICROBURST_ECN
-                       : OFPUTIL_MICROBURST_DROP),
-            .burst_bytes = meter->burst, .peak_rate = meter->rate,
-            .mark = meter->mark, .depth = meter->depth,
-            .limit = meter->limit, .tag = meter->tag,
-        },
-    };
-    struct ofputil_meter_mod mm = {
-        .command = OFPMC13_ADD,
-        .meter = {
-            .meter_id = id,
-            .flags = meter_flags(meter),
-            .n_bands = 1,
-            .bands = meter->microburst ? &microburst : &drop,
-        },
-    };
-
-    return ofputil_encode_meter_mod(SESSION_VERSION, &mm);
-}
-
-struct ofpbuf *
-meter_delete_message(uint32_t id)
-{
-    struct ofputil_meter_mod mm = {
-        .command = OFPMC13_DELETE,
-        .meter = { .meter_id = id },
-    };
-
-    return ofputil_encode_meter_mod(SESSION_VERSION, &mm);
 }

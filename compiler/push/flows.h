@@ -20,7 +20,7 @@
 #include "plan/plan.h"
 
 struct ofputil_port_map;
-struct vconn;
+struct session;
 
 /* A flow.  Its key is (table, priority, match). */
 struct flow_entry {
@@ -33,8 +33,11 @@ struct flow_entry {
     size_t ofpacts_len;
     bool plain;                 /* No timeouts, flags or importance, as all
                                  * flows of a plan. */
-    const char *text;           /* Of a plan's flow; NULL for a switch's. */
+    char *text;                 /* Of a plan's flow; NULL for a switch's. */
     uint64_t packets, bytes;    /* That have matched a switch's flow. */
+    uint32_t meter;             /* That it called when it was put, or 0. */
+    struct hmap_node caller;    /* If it calls one. */
+    struct ovs_list changed;    /* For push/keep.c. */
 };
 
 struct meter_entry {
@@ -42,12 +45,13 @@ struct meter_entry {
     uint32_t id;
     bool simple;                /* Nothing that plan_meter cannot say. */
     struct plan_meter limit;    /* If 'simple'; without id and name. */
-    bool used;                  /* By a flow of ours, or by the plan. */
-    bool used_by_others;
+    bool used, used_by_others;  /* By flows, as meter_mark() found. */
+    bool kept;                  /* The plan has it. */
 };
 
 struct switch_state {
-    struct hmap flows;          /* Contains "struct flow_entry"s. */
+    struct hmap flows;          /* Contains "struct flow_entry"s... */
+    struct hmap callers;        /* ...and those that call a meter by its id. */
     struct hmap meters;         /* Contains "struct meter_entry"s. */
 };
 
@@ -60,10 +64,23 @@ const char *plan_to_flows(const struct plan *,
                           const struct ofputil_port_map *ports,
                           struct switch_state *);
 
-/* Adds all flows, and the meters in Bulkhead's range, that the switch holds.
- * Returns 0 or a positive errno. */
-int switch_to_flows(struct vconn *, long long int deadline,
+/* The same for one flow, which the caller owns. */
+const char *plan_flow_parse(const struct plan *, const struct plan_flow *,
+                            const struct ofputil_port_map *ports,
+                            struct flow_entry **);
+
+/* Adds all flows, and the meters in Bulkhead's range, that the switch holds;
+ * or the meters only.  Return 0 or a positive errno. */
+int switch_to_flows(struct session *, long long int deadline,
                     struct switch_state *);
+int switch_to_meters(struct session *, long long int deadline,
+                     struct switch_state *);
+
+/* Puts a flow, which becomes the state's, in the place of any of its key. */
+void switch_state_put(struct switch_state *, struct flow_entry *);
+
+/* Takes a flow of the state away and frees it. */
+void switch_state_remove(struct switch_state *, struct flow_entry *);
 
 bool flow_is_ours(const struct flow_entry *);
 struct flow_entry *flow_find(const struct switch_state *,
@@ -71,13 +88,20 @@ struct flow_entry *flow_find(const struct switch_state *,
 bool flow_same(const struct flow_entry *, const struct flow_entry *);
 struct meter_entry *meter_find(const struct switch_state *, uint32_t id);
 
-/* In 'flows', calls of meter 'from[i]' become calls of 'to[i]'. */
-void flows_renumber_meters(struct switch_state *, const uint32_t *from,
-                           const uint32_t *to, size_t n);
+/* A switch's flow like 'flow'. */
+struct flow_entry *flow_clone(const struct flow_entry *flow);
 
-/* Sets 'used' of the meters that Bulkhead's flows of 'state' call, and
- * 'used_by_others' of those that other flows call. */
-void flows_mark_meters(struct switch_state *);
+/* Flows that called meter 'plan_id' when they were put call 'id' from now on.
+ * Those for which that is another one go to the list 'changed', unless it is
+ * NULL. */
+void flows_set_meter(struct switch_state *, uint32_t plan_id, uint32_t id,
+                     struct ovs_list *changed);
+
+/* Adds a meter that the plan has. */
+void meter_put(struct switch_state *, uint32_t id, const struct plan_meter *);
+
+/* Sets 'used' and 'used_by_others' of a meter of the state. */
+void meter_mark(const struct switch_state *, struct meter_entry *);
 
 /* Messages.  The caller owns them. */
 struct ofpbuf *flow_add_message(const struct flow_entry *);

@@ -72,12 +72,13 @@ compare_places(const void *a_, const void *b_)
 }
 
 static void
-list_flows(struct push *push, const struct flow_entry **about, size_t n)
+list_flows(struct push *push)
 {
-    const struct flow_entry **sorted = xmemdup(about, n * sizeof *about);
+    const struct flow_entry **sorted
+        = xmemdup(push->about, push->n_about * sizeof *sorted);
 
-    qsort(sorted, n, sizeof *sorted, compare_places);
-    for (size_t i = 0; i < n; i++) {
+    qsort(sorted, push->n_about, sizeof *sorted, compare_places);
+    for (size_t i = 0; i < push->n_about; i++) {
         const struct flow_entry *live = flow_find(&push->live, sorted[i]);
 
         if (live) {
@@ -123,7 +124,7 @@ list_meters(struct push *push)
         = xmalloc((1 + hmap_count(&push->live.meters)) * sizeof *sorted);
 
     HMAP_FOR_EACH (meter, node, &push->live.meters) {
-        if (!push_keeps_meter(push, meter)) {
+        if (!meter->kept) {
             sorted[n++] = meter;
         }
     }
@@ -141,18 +142,18 @@ list_meters(struct push *push)
 }
 
 void
-push_list(struct push *push, const struct flow_entry **about, size_t n)
+push_list(struct push *push)
 {
     list_meters(push);
-    if (n) {
-        list_flows(push, about, n);
+    if (push->n_about) {
+        list_flows(push);
     }
     for (size_t i = 0; i < push->plan->meters.n; i++) {
         if (push->present[i]) {
             *vec_push(push->arena, &push->diff->meters) = (struct push_meter) {
                 .name = plan_meter_title(push->plan,
                                          &push->plan->meters.v[i]),
-                .id = push->ids[i], .plan_id = push->plan_ids[i],
+                .id = push->ids[i], .plan_id = push->plan->meters.v[i].id,
             };
         }
     }

@@ -185,7 +185,7 @@ read_bridge(const struct ovsrec_open_vswitch *ovs,
     read_mirrors(br, arena, info);
 }
 
-static void
+void
 bridge_info_init(struct bridge_info *info)
 {
     *info = (struct bridge_info) { .datapath_type = "", .fail_mode = "" };
@@ -229,7 +229,6 @@ database_bridge(const struct database *db, const char *bridge,
 {
     int error = database_error(db);
 
-    bridge_info_init(info);
     return (database_is_known(db) ? find_bridge(db, bridge, arena, info)
             : unreachable(db, error ? error : EAGAIN, arena));
 }
@@ -253,12 +252,9 @@ bridge_info_read(const char *remote, const char *bridge,
         poll_timer_wait_until(deadline);
         poll_block();
     }
-    if (database_is_known(db)) {
-        reason = database_bridge(db, bridge, arena, info);
-    } else {
-        bridge_info_init(info);
-        reason = unreachable(db, error, arena);
-    }
+    reason = (database_is_known(db)
+              ? database_bridge(db, bridge, arena, info)
+              : unreachable(db, error, arena));
     database_close(db);
     return reason;
 }

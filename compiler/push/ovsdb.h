@@ -43,8 +43,11 @@ void database_wait(struct database *);
 bool database_is_known(const struct database *);
 int database_error(const struct database *);
 
-/* What it says of 'bridge'.  Returns NULL, or a reason in 'arena'.  'info' must
- * be passed to bridge_info_destroy() either way. */
+void bridge_info_init(struct bridge_info *);
+void bridge_info_destroy(struct bridge_info *);
+
+/* Adds to 'info' what it says of 'bridge'.  Returns NULL, or a reason in
+ * 'arena'. */
 const char *database_bridge(const struct database *, const char *bridge,
                             struct arena *, struct bridge_info *info);
 
@@ -52,6 +55,5 @@ const char *database_bridge(const struct database *, const char *bridge,
 const char *bridge_info_read(const char *remote, const char *bridge,
                              long long int deadline, struct arena *,
                              struct bridge_info *info);
-void bridge_info_destroy(struct bridge_info *);
 
 #endif /* push/ovsdb.h */

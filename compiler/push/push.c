@@ -15,7 +15,6 @@
 
 #include "dirs.h"
 #include "openvswitch/ofpbuf.h"
-#include "openvswitch/vconn.h"
 #include "push/run.h"
 #include "push/session.h"
 #include "push/state.h"
@@ -47,44 +46,53 @@ push_errno(struct push *push, const char *what, int error)
                         : ovs_retval_to_string(error));
 }
 
-/* Decides under which id each meter of the plan is, or will be, on the
+/* Decides under which id the meter 'i' of the plan is, or will be, on the
  * switch: where it is already, else in the half of the range that is free. */
 static void
-place_meters(struct push *push)
+place_meter(struct push *push, size_t i)
 {
-    const struct plan *plan = push->plan;
+    const struct plan_meter *m = &push->plan->meters.v[i];
+    uint32_t candidates[2] = { m->id, plan_meter_other(m->id) };
+    struct meter_entry *held[2];
+    int chosen = -1;
 
-    flows_mark_meters(&push->live);
-    for (size_t i = 0; i < plan->meters.n; i++) {
-        const struct plan_meter *m = &plan->meters.v[i];
-        uint32_t candidates[2] = { m->id, plan_meter_other(m->id) };
-        struct meter_entry *held[2];
-        int chosen = -1;
-
-        push->plan_ids[i] = m->id;
-        for (int j = 0; j < 2; j++) {
-            held[j] = meter_find(&push->live, candidates[j]);
-            if (chosen < 0 && held[j] && held[j]->simple
-                && plan_meter_same(&held[j]->limit, m)) {
-                chosen = j;
-                held[j]->used = push->present[i] = true;
-            }
+    push->present[i] = false;
+    for (int j = 0; j < 2; j++) {
+        held[j] = meter_find(&push->live, candidates[j]);
+        if (held[j]) {
+            meter_mark(&push->live, held[j]);
+            held[j]->kept = false;
         }
-        if (chosen < 0) {
-            /* An unused one there is a leftover that goes first. */
-            chosen = held[0] && held[0]->used ? 1 : 0;
-            if (held[chosen] && held[chosen]->used) {
-                push_unfit(push, "bridge %s has flows with Bulkhead's mark "
-                           "that call both meters of tenant %s, %"PRIu32
-                           " and %"PRIu32"; ovs-ofctl del-meter one of them",
-                           push->target->bridge, plan_meter_title(plan, m),
-                           candidates[0], candidates[1]);
-            }
+        if (chosen < 0 && held[j] && held[j]->simple
+            && plan_meter_same(&held[j]->limit, m)) {
+            chosen = j;
+            held[j]->kept = push->present[i] = true;
         }
-        push->ids[i] = candidates[chosen];
     }
-    flows_renumber_meters(&push->wanted, push->plan_ids, push->ids,
-                          plan->meters.n);
+    if (chosen < 0) {
+        /* An unused one there is a leftover that goes first. */
+        chosen = held[0] && held[0]->used ? 1 : 0;
+        if (held[chosen] && held[chosen]->used) {
+            push_unfit(push, "bridge %s has flows with Bulkhead's mark "
+                       "that call both meters of tenant %s, %"PRIu32
+                       " and %"PRIu32"; ovs-ofctl del-meter one of them",
+                       push->target->bridge, plan_meter_title(push->plan, m),
+                       candidates[0], candidates[1]);
+        }
+    }
+    push->ids[i] = candidates[chosen];
+}
+
+void
+push_place_meters(struct push *push, struct ovs_list *changed)
+{
+    for (size_t i = 0; i < push->plan->meters.n; i++) {
+        if (!push->present[i]) {
+            place_meter(push, i);
+            flows_set_meter(&push->wanted, push->plan->meters.v[i].id,
+                            push->ids[i], changed);
+        }
+    }
 }
 
 const char *
@@ -92,7 +100,7 @@ push_connect(struct push *push)
 {
     const char *remote = arena_printf(push->arena, "unix:%s/%s.mgmt",
                                       ovs_rundir(), push->target->bridge);
-    int error = session_open(remote, push->deadline, &push->vconn);
+    int error = session_open(remote, push->deadline, &push->session);
 
     return (error
             ? arena_printf(push->arena, "bridge %s: %s: %s; is ovs-vswitchd "
@@ -131,13 +139,8 @@ push_prepare(struct push *push)
     if (reason) {
         return reason;
     }
-    error = switch_to_flows(push->vconn, push->deadline, &push->live);
-    if (error) {
-        return push_errno(push, "reading flows and meters", error);
-    }
-    place_meters(push);
-    push->diff->compared = true;
-    return NULL;
+    error = switch_to_flows(push->session, push->deadline, &push->live);
+    return error ? push_errno(push, "reading flows and meters", error) : NULL;
 }
 
 /* Counts somebody else's flow, if it is in one of the plan's tables. */
@@ -158,76 +161,88 @@ count_foreign(struct push *push, const struct flow_entry *flow)
     }
 }
 
-/* Compares; adds the messages that make the live flows the wanted ones to
- * 'changes', and the flows that they are about to 'about'. */
 static void
-compare_flows(struct push *push, struct ovs_list *changes,
-              const struct flow_entry **about)
+add_change(struct push *push, const struct flow_entry *flow,
+           struct ofpbuf *msg)
+{
+    if (push->n_about == push->allocated_about) {
+        push->about = x2nrealloc(push->about, &push->allocated_about,
+                                 sizeof *push->about);
+    }
+    push->about[push->n_about++] = flow;
+    ovs_list_push_back(&push->changes, &msg->list_node);
+}
+
+void
+push_compare_wanted(struct push *push, const struct flow_entry *flow)
 {
     struct push_diff *diff = push->diff;
-    struct flow_entry *flow;
-    size_t n = 0;
+    struct flow_entry *live = flow_find(&push->live, flow);
 
-    HMAP_FOR_EACH (flow, node, &push->wanted.flows) {
-        struct flow_entry *live = flow_find(&push->live, flow);
-
-        if (live && !flow_is_ours(live)) {
-            push_unfit(push, "bridge %s has a flow of somebody else "
-                       "(cookie %#"PRIx64") where this must go: %s; "
-                       "ovs-ofctl del-flows it, or change its match",
-                       push->target->bridge, live->cookie, flow->text);
-        } else if (live && flow_same(live, flow)) {
-            diff->flows_same++;
-        } else {
-            diff->flows_changed += live != NULL;
-            diff->flows_added += !live;
-            about[n++] = flow;
-            ovs_list_push_back(changes, &flow_add_message(flow)->list_node);
-        }
-    }
-    HMAP_FOR_EACH (flow, node, &push->live.flows) {
-        if (!flow_is_ours(flow)) {
-            count_foreign(push, flow);
-        } else if (!flow_find(&push->wanted, flow)) {
-            diff->flows_deleted++;
-            about[n++] = flow;
-            ovs_list_push_back(changes,
-                               &flow_delete_message(flow)->list_node);
-        }
+    if (live && !flow_is_ours(live)) {
+        push_unfit(push, "bridge %s has a flow of somebody else "
+                   "(cookie %#"PRIx64") where this must go: %s; "
+                   "ovs-ofctl del-flows it, or change its match",
+                   push->target->bridge, live->cookie, flow->text);
+    } else if (live && flow_same(live, flow)) {
+        diff->flows_same++;
+    } else {
+        diff->flows_changed += live != NULL;
+        diff->flows_added += !live;
+        add_change(push, flow, flow_add_message(flow));
     }
 }
 
-bool
-push_keeps_meter(const struct push *push, const struct meter_entry *meter)
+void
+push_compare_live(struct push *push, const struct flow_entry *flow)
 {
-    for (size_t i = 0; i < push->plan->meters.n; i++) {
-        if (push->present[i] && push->ids[i] == meter->id) {
-            return true;
-        }
+    if (!flow_is_ours(flow)) {
+        count_foreign(push, flow);
+    } else if (!flow_find(&push->wanted, flow)) {
+        push->diff->flows_deleted++;
+        add_change(push, flow, flow_delete_message(flow));
     }
-    return false;
 }
 
-static void
-compare_meters(struct push *push)
+void
+push_compare_meters(struct push *push)
 {
+    struct meter_entry *meter;
+
     for (size_t i = 0; i < push->plan->meters.n; i++) {
         push->diff->meters_added += !push->present[i];
         push->diff->meters_same += push->present[i];
     }
-    push->diff->meters_deleted = hmap_count(&push->live.meters)
-                                 - push->diff->meters_same;
-
-    struct meter_entry *meter;
     HMAP_FOR_EACH (meter, node, &push->live.meters) {
+        if (meter->kept) {
+            continue;
+        }
+        push->diff->meters_deleted++;
+        meter_mark(&push->live, meter);
         /* Deleting a meter deletes the flows that call it. */
-        if (meter->used_by_others && !push_keeps_meter(push, meter)) {
+        if (meter->used_by_others) {
             push_unfit(push, "bridge %s has a flow of somebody else "
                        "that calls meter %"PRIu32", which is Bulkhead's and "
                        "must go; ovs-ofctl del-flows it, or let it call "
                        "another meter", push->target->bridge, meter->id);
         }
     }
+}
+
+void
+push_compare(struct push *push)
+{
+    const struct flow_entry *flow;
+
+    push_place_meters(push, NULL);
+    HMAP_FOR_EACH (flow, node, &push->wanted.flows) {
+        push_compare_wanted(push, flow);
+    }
+    HMAP_FOR_EACH (flow, node, &push->live.flows) {
+        push_compare_live(push, flow);
+    }
+    push_compare_meters(push);
+    push->diff->compared = true;
 }
 
 /* All that makes the bridge unfit, a line each. */
@@ -243,17 +258,15 @@ join_unfit(const struct push *push)
     return lines;
 }
 
-/* Tells the differences; the 'n' flows of 'about' are those that differ. */
+/* Tells the differences. */
 static void
-tell(struct push *push, const struct state *state,
-     const struct flow_entry **about, size_t n)
+tell(struct push *push, const struct state *state)
 {
     if (push->action == ACTION_STATUS) {
-        push_list(push, about, n);
+        push_list(push);
     } else if (push->action == ACTION_PLAN) {
         push->diff->held = push_held(push);
-        push_words(push, state->current ? state->current->plan : NULL, about,
-                   n);
+        push_words(push, state->current ? state->current->plan : NULL);
     }
 }
 
@@ -274,18 +287,59 @@ find_refusal(const struct push *push, const struct plan_record *order)
     return NULL;
 }
 
-static void
-push_destroy(struct push *push)
+void
+push_set_plan(struct push *push, const struct plan *plan)
 {
-    free(push->plan_ids);
+    size_t n = MAX(1, plan->meters.n);
+
     free(push->ids);
     free(push->present);
-    if (push->vconn) {
-        vconn_close(push->vconn);
-    }
+    push->plan = plan;
+    push->ids = xcalloc(n, sizeof *push->ids);
+    push->present = xcalloc(n, sizeof *push->present);
+}
+
+void
+push_init(struct push *push, const struct push_target *target,
+          enum push_action action)
+{
+    *push = (struct push) { .target = target, .action = action };
+    ovs_list_init(&push->changes);
+    switch_state_init(&push->wanted);
+    switch_state_init(&push->live);
+    bridge_info_init(&push->info);
+}
+
+void
+push_begin(struct push *push, struct arena *arena, struct push_diff *diff)
+{
+    ofpbuf_list_delete(&push->changes);
+    ovs_list_init(&push->changes);
+    push->n_about = 0;
+    push->arena = arena;
+    push->diff = diff;
+    push->deadline = time_msec() + push->target->timeout_ms;
+    memset(diff, 0, sizeof *diff);
+}
+
+void
+push_destroy(struct push *push)
+{
+    ofpbuf_list_delete(&push->changes);
+    free(push->about);
+    free(push->ids);
+    free(push->present);
+    session_close(push->session);
     switch_state_destroy(&push->wanted);
     switch_state_destroy(&push->live);
     bridge_info_destroy(&push->info);
+}
+
+const char *
+push_carry_out(struct push *push)
+{
+    return (push->diff->unfit.n ? join_unfit(push)
+            : push_diff_is_of_flows(push->diff) ? push_changes(push) : NULL);
 }
 
 const char *
@@ -293,41 +347,23 @@ push_run(const struct push_target *target, const struct plan_record *order,
          const struct state *state, enum push_action action,
          struct push_diff *diff)
 {
-    const struct plan *plan = order->plan;
-    size_t n = MAX(1, plan->meters.n);
-    struct push push = {
-        .target = target, .arena = plan->arena, .plan = plan, .diff = diff,
-        .action = action,
-        .deadline = time_msec() + target->timeout_ms,
-        .plan_ids = xcalloc(n, sizeof *push.plan_ids),
-        .ids = xcalloc(n, sizeof *push.ids),
-        .present = xcalloc(n, sizeof *push.present),
-    };
-    struct ovs_list changes = OVS_LIST_INITIALIZER(&changes);
-    const struct flow_entry **about = NULL;
+    struct push push;
     const char *reason;
 
-    memset(diff, 0, sizeof *diff);
-    switch_state_init(&push.wanted);
-    switch_state_init(&push.live);
+    push_init(&push, target, action);
+    push_set_plan(&push, order->plan);
+    push_begin(&push, order->plan->arena, diff);
     reason = push_prepare(&push);
-    if (!reason && diff->compared) {
-        about = xcalloc(1 + hmap_count(&push.wanted.flows)
-                        + hmap_count(&push.live.flows), sizeof *about);
-        compare_flows(&push, &changes, about);
-        compare_meters(&push);
-        tell(&push, state, about, ovs_list_size(&changes));
+    if (!reason && push.comparable) {
+        push_compare(&push);
+        tell(&push, state);
     }
     if (!reason) {
         reason = find_refusal(&push, order);
     }
-    if (!reason && (action == ACTION_APPLY || action == ACTION_CLEAR)
-        && push_diff_is_of_flows(diff)) {
-        reason = push_changes(&push, &changes, about);
+    if (!reason && (action == ACTION_APPLY || action == ACTION_CLEAR)) {
+        reason = push_carry_out(&push);
     }
-
-    ofpbuf_list_delete(&changes);
-    free(about);
     push_destroy(&push);
     return reason;
 }

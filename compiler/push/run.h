@@ -34,20 +34,45 @@ struct push {
     struct push_diff *diff;
     long long int deadline;
     struct bridge_info info;
-    struct vconn *vconn;
+    struct session *session;
     struct switch_state wanted, live;
     bool comparable;            /* Has the bridge what flows refer to? */
 
-    /* For each meter of the plan: the id in the plan, the id on the switch,
-     * and whether it is there already. */
-    uint32_t *plan_ids, *ids;
+    /* For each meter of the plan: the id on the switch, and whether it is
+     * there already. */
+    uint32_t *ids;
     bool *present;
+
+    /* Messages about flows, and the flow that each is about: a wanted one to
+     * be added, or a live one to be deleted. */
+    struct ovs_list changes;
+    const struct flow_entry **about;
+    size_t n_about, allocated_about;
 };
 
-/* Is a meter of the switch one that the plan goes on using? */
-bool push_keeps_meter(const struct push *, const struct meter_entry *);
+/* The life of a "struct push": push_init() and push_destroy(); push_begin()
+ * before each step, which needs an arena and a place for what it finds. */
+void push_init(struct push *, const struct push_target *, enum push_action);
+void push_begin(struct push *, struct arena *, struct push_diff *);
+void push_set_plan(struct push *, const struct plan *);
+void push_destroy(struct push *);
 
-/* Opens 'vconn'.  Returns NULL, or why not. */
+/* Compares the wanted with the live, into 'changes' and 'diff'. */
+void push_compare(struct push *);
+
+/* Parts of that: the meters that are not present get places, and the wanted
+ * flows whose meter has moved go to 'changed', unless it is NULL; then flows
+ * and meters are compared. */
+void push_place_meters(struct push *, struct ovs_list *changed);
+void push_compare_wanted(struct push *, const struct flow_entry *wanted);
+void push_compare_live(struct push *, const struct flow_entry *live);
+void push_compare_meters(struct push *);
+
+/* Makes the switch hold what was compared, unless it is unfit.  Returns NULL,
+ * or why not. */
+const char *push_carry_out(struct push *);
+
+/* Opens 'session'.  Returns NULL, or why not. */
 const char *push_connect(struct push *);
 
 /* Notes the formatted text in 'diff->unfit'. */
@@ -68,11 +93,10 @@ const char *push_check_tunnel(const struct push *);
 /* "WHAT: error", about the bridge. */
 const char *push_errno(struct push *, const char *what, int error);
 
-/* Makes the switch hold the plan.  'changes' are the messages about flows,
- * 'about' the flows that they are about.  Returns NULL, or why not; then the
- * switch holds what it held, unless the reason says otherwise. */
-const char *push_changes(struct push *, struct ovs_list *changes,
-                         const struct flow_entry **about);
+/* Sends 'changes', and what changes of the meters.  Returns NULL, or why it
+ * could not; then the switch holds what it held, unless the reason says
+ * otherwise.  The meters that are live follow, the flows do not. */
+const char *push_changes(struct push *);
 
 /* Does 'action' against the bridge; the arguments are those of push_apply(),
  * and what the node keeps. */
@@ -80,22 +104,17 @@ const char *push_run(const struct push_target *, const struct plan_record *,
                      const struct state *, enum push_action,
                      struct push_diff *);
 
-/* Fills 'diff->changes'.  'old' is what was applied last, or NULL; the 'n'
- * flows of 'about' are those that differ. */
-void push_words(struct push *, const struct plan *old,
-                const struct flow_entry **about, size_t n);
+/* Fills 'diff->changes'.  'old' is what was applied last, or NULL. */
+void push_words(struct push *, const struct plan *old);
 
 /* The SHA-1 of Bulkhead's flows and meters that the switch holds. */
 const char *push_held(const struct push *);
 
-/* Fills 'diff->lines' and 'diff->meters'; the 'n' flows of 'about' are those
- * that differ. */
-void push_list(struct push *, const struct flow_entry **about, size_t n);
+/* Fills 'diff->lines' and 'diff->meters'. */
+void push_list(struct push *);
 
 /* Makes the switch forget what connection tracking knows in the zones that
- * another tenant gets, or that nobody has any longer.  'about' are the 'n'
- * flows that have been changed. */
-void push_flush_zones(struct push *, const struct flow_entry **about,
-                      size_t n);
+ * another tenant gets, or that nobody has any longer. */
+void push_flush_zones(struct push *);
 
 #endif /* push/run.h */

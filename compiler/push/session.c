@@ -13,6 +13,7 @@
 
 #include "openvswitch/list.h"
 #include "openvswitch/ofp-bundle.h"
+#include "openvswitch/ofp-monitor.h"
 #include "openvswitch/ofp-msgs.h"
 #include "openvswitch/ofp-util.h"
 #include "openvswitch/ofpbuf.h"
@@ -22,13 +23,44 @@
 #include "timeval.h"
 #include "util.h"
 
+struct session {
+    struct vconn *vconn;
+    bool monitors;              /* Has it a flow monitor? */
+    struct ovs_list updates;    /* "struct ofpbuf"s, for session_pop(). */
+};
+
+enum {
+    MONITOR_ID = 1,
+    MAX_RECEIVE = 50,           /* Messages in a session_run(). */
+};
+
 int
-session_open(const char *name, long long int deadline, struct vconn **vconnp)
+session_open(const char *name, long long int deadline,
+             struct session **sessionp)
 {
     long long int timeout = MAX(1, deadline - time_msec());
+    struct vconn *vconn;
+    int error = vconn_open_block(name, 1u << SESSION_VERSION, DSCP_DEFAULT,
+                                 timeout, &vconn);
 
-    return vconn_open_block(name, 1u << SESSION_VERSION, DSCP_DEFAULT,
-                            timeout, vconnp);
+    if (!error) {
+        struct session *session = xzalloc(sizeof *session);
+
+        session->vconn = vconn;
+        ovs_list_init(&session->updates);
+        *sessionp = session;
+    }
+    return error;
+}
+
+void
+session_close(struct session *session)
+{
+    if (session) {
+        vconn_close(session->vconn);
+        ofpbuf_list_delete(&session->updates);
+        free(session);
+    }
 }
 
 static ovs_be32
@@ -40,14 +72,14 @@ message_xid(const struct ofpbuf *msg)
 }
 
 static int
-session_wait(struct vconn *vconn, enum vconn_wait_type type,
-             long long int deadline)
+wait_until(struct session *session, enum vconn_wait_type type,
+           long long int deadline)
 {
     if (time_msec() >= deadline) {
         return ETIMEDOUT;
     }
-    vconn_run_wait(vconn);
-    vconn_wait(vconn, type);
+    vconn_run_wait(session->vconn);
+    vconn_wait(session->vconn, type);
     poll_timer_wait_until(deadline);
     poll_block();
     return 0;
@@ -55,17 +87,18 @@ session_wait(struct vconn *vconn, enum vconn_wait_type type,
 
 /* Takes ownership of 'msg'. */
 static int
-session_send(struct vconn *vconn, struct ofpbuf *msg, long long int deadline)
+session_send(struct session *session, struct ofpbuf *msg,
+             long long int deadline)
 {
     int error;
 
     for (;;) {
-        vconn_run(vconn);
-        error = vconn_send(vconn, msg);
+        vconn_run(session->vconn);
+        error = vconn_send(session->vconn, msg);
         if (error != EAGAIN) {
             break;
         }
-        error = session_wait(vconn, WAIT_SEND, deadline);
+        error = wait_until(session, WAIT_SEND, deadline);
         if (error) {
             break;
         }
@@ -76,39 +109,62 @@ session_send(struct vconn *vconn, struct ofpbuf *msg, long long int deadline)
     return error;
 }
 
+/* Is it about changes of flows, for session_pop()?  Replies to requests have
+ * their transaction id. */
+static bool
+is_update(const struct session *session, const struct ofpbuf *msg,
+          enum ofptype type)
+{
+    return (session->monitors && type == OFPTYPE_FLOW_MONITOR_STATS_REPLY
+            && !message_xid(msg));
+}
+
+/* Receives a message, or if there is none, returns EAGAIN.  '*msgp' becomes
+ * NULL if it is one that needs nothing more. */
+static int
+receive(struct session *session, long long int deadline,
+        struct ofpbuf **msgp, enum ofptype *type)
+{
+    struct ofpbuf *msg;
+    int error;
+
+    *msgp = NULL;
+    vconn_run(session->vconn);
+    error = vconn_recv(session->vconn, &msg);
+    if (error) {
+        return error == EOF ? ECONNRESET : error;
+    } else if (ofptype_decode(type, msg->data)) {
+        ofpbuf_delete(msg);
+        return EPROTO;
+    } else if (*type == OFPTYPE_ECHO_REQUEST) {
+        error = session_send(session, ofputil_encode_echo_reply(msg->data),
+                             deadline);
+        ofpbuf_delete(msg);
+    } else if (is_update(session, msg, *type)) {
+        ovs_list_push_back(&session->updates, &msg->list_node);
+    } else {
+        *msgp = msg;
+    }
+    return error;
+}
+
 /* Receives the next message that is not the switch's own idea. */
 static int
-session_recv(struct vconn *vconn, long long int deadline,
+session_recv(struct session *session, long long int deadline,
              struct ofpbuf **msgp, enum ofptype *type)
 {
     for (;;) {
-        struct ofpbuf *msg;
         int error;
 
         if (time_msec() >= deadline) {
             return ETIMEDOUT;   /* Also if the switch never stops talking. */
         }
-        vconn_run(vconn);
-        error = vconn_recv(vconn, &msg);
+        error = receive(session, deadline, msgp, type);
         if (error == EAGAIN) {
-            error = session_wait(vconn, WAIT_RECV, deadline);
-            if (!error) {
-                continue;
-            }
+            error = wait_until(session, WAIT_RECV, deadline);
         }
-        if (error) {
-            return error == EOF ? ECONNRESET : error;
-        }
-        if (ofptype_decode(type, msg->data)) {
-            ofpbuf_delete(msg);
-            return EPROTO;
-        } else if (*type == OFPTYPE_ECHO_REQUEST) {
-            session_send(vconn, ofputil_encode_echo_reply(msg->data),
-                         deadline);
-            ofpbuf_delete(msg);
-        } else {
-            *msgp = msg;
-            return 0;
+        if (error || *msgp) {
+            return error;
         }
     }
 }
@@ -156,17 +212,17 @@ decode_error(const struct ofpbuf *msg)
 /* Sends 'request' and waits for its reply of type 'wanted'.  Errors about it
  * or about 'sent' go to 'sent->error', those about 'sent' first. */
 static int
-transact(struct vconn *vconn, struct ofpbuf *request, enum ofptype wanted,
+transact(struct session *session, struct ofpbuf *request, enum ofptype wanted,
          long long int deadline, const struct sent *sent)
 {
     ovs_be32 xid = message_xid(request);
-    int error = session_send(vconn, request, deadline);
+    int error = session_send(session, request, deadline);
 
     while (!error) {
         struct ofpbuf *msg;
         enum ofptype type;
 
-        error = session_recv(vconn, deadline, &msg, &type);
+        error = session_recv(session, deadline, &msg, &type);
         if (error) {
             break;
         }
@@ -190,12 +246,12 @@ transact(struct vconn *vconn, struct ofpbuf *request, enum ofptype wanted,
 }
 
 int
-session_multipart(struct vconn *vconn, struct ofpbuf *request,
+session_multipart(struct session *session, struct ofpbuf *request,
                   enum ofptype expected, long long int deadline,
                   struct ovs_list *replies)
 {
     ovs_be32 xid = message_xid(request);
-    int error = session_send(vconn, request, deadline);
+    int error = session_send(session, request, deadline);
     bool more = true;
 
     ovs_list_init(replies);
@@ -203,7 +259,7 @@ session_multipart(struct vconn *vconn, struct ofpbuf *request,
         struct ofpbuf *msg;
         enum ofptype type;
 
-        error = session_recv(vconn, deadline, &msg, &type);
+        error = session_recv(session, deadline, &msg, &type);
         if (error) {
             break;
         } else if (message_xid(msg) != xid) {
@@ -229,23 +285,26 @@ session_multipart(struct vconn *vconn, struct ofpbuf *request,
 
 /* Sends all of 'requests', then a barrier, and waits for its reply. */
 static int
-send_all(struct vconn *vconn, struct ovs_list *requests,
+send_all(struct session *session, struct ovs_list *requests,
          long long int deadline, struct sent *sent)
 {
     struct ofpbuf *msg;
     int error = 0;
 
     *sent->error = (struct session_error) { .ofperr = 0 };
+    if (ovs_list_is_empty(requests)) {
+        return 0;
+    }
     LIST_FOR_EACH_POP (msg, list_node, requests) {
         if (error) {
             ofpbuf_delete(msg);
             continue;
         }
         sent->xids[sent->n++] = message_xid(msg);
-        error = session_send(vconn, msg, deadline);
+        error = session_send(session, msg, deadline);
     }
     if (!error) {
-        error = transact(vconn,
+        error = transact(session,
                          ofputil_encode_barrier_request(SESSION_VERSION),
                          OFPTYPE_BARRIER_REPLY, deadline, sent);
     }
@@ -264,7 +323,7 @@ sent_init(struct sent *sent, const struct ovs_list *requests,
 }
 
 int
-session_send_all(struct vconn *vconn, struct ovs_list *requests,
+session_send_all(struct session *session, struct ovs_list *requests,
                  long long int deadline, struct session_error *serror,
                  bool *failed)
 {
@@ -272,13 +331,13 @@ session_send_all(struct vconn *vconn, struct ovs_list *requests,
     int error;
 
     sent_init(&sent, requests, serror, failed);
-    error = send_all(vconn, requests, deadline, &sent);
+    error = send_all(session, requests, deadline, &sent);
     free(sent.xids);
     return error;
 }
 
 static int
-bundle_control(struct vconn *vconn, uint16_t type, long long int deadline,
+bundle_control(struct session *session, uint16_t type, long long int deadline,
                const struct sent *sent)
 {
     struct ofputil_bundle_ctrl_msg bc = {
@@ -288,7 +347,7 @@ bundle_control(struct vconn *vconn, uint16_t type, long long int deadline,
         SESSION_VERSION, &bc);
 
     ofpmsg_update_length(request);
-    return transact(vconn, request, OFPTYPE_BUNDLE_CONTROL, deadline, sent);
+    return transact(session, request, OFPTYPE_BUNDLE_CONTROL, deadline, sent);
 }
 
 /* Wraps 'requests' for a bundle, keeping their xids. */
@@ -314,7 +373,7 @@ wrap_for_bundle(struct ovs_list *requests, struct ovs_list *wrapped)
 }
 
 int
-session_bundle(struct vconn *vconn, struct ovs_list *requests,
+session_bundle(struct session *session, struct ovs_list *requests,
                long long int deadline, struct session_error *serror)
 {
     struct session_error ignored = { .ofperr = 0 };
@@ -326,7 +385,7 @@ session_bundle(struct vconn *vconn, struct ovs_list *requests,
     *serror = (struct session_error) { .ofperr = 0 };
     wrap_for_bundle(requests, &wrapped);
     sent_init(&sent, &wrapped, serror, NULL);
-    error = bundle_control(vconn, OFPBCT_OPEN_REQUEST, deadline, &sent);
+    error = bundle_control(session, OFPBCT_OPEN_REQUEST, deadline, &sent);
     if (error) {
         ofpbuf_list_delete(&wrapped);
         free(sent.xids);
@@ -335,13 +394,65 @@ session_bundle(struct vconn *vconn, struct ovs_list *requests,
 
     /* A message that the switch refuses is left out of the bundle, and the
      * rest could be committed: the barrier tells before it is too late. */
-    error = send_all(vconn, &wrapped, deadline, &sent);
+    error = send_all(session, &wrapped, deadline, &sent);
     if (error) {
-        bundle_control(vconn, OFPBCT_DISCARD_REQUEST, deadline, &nothing);
+        bundle_control(session, OFPBCT_DISCARD_REQUEST, deadline, &nothing);
     } else {
-        error = bundle_control(vconn, OFPBCT_COMMIT_REQUEST, deadline, &sent);
+        error = bundle_control(session, OFPBCT_COMMIT_REQUEST, deadline,
+                               &sent);
         serror->unknown = error && !serror->ofperr;
     }
     free(sent.xids);
     return error;
+}
+
+int
+session_monitor(struct session *session, long long int deadline)
+{
+    struct ofputil_flow_monitor_request request = {
+        .id = MONITOR_ID, .command = OFPFMC_ADD,
+        .flags = (OFPFMF_ADD | OFPFMF_REMOVED | OFPFMF_MODIFY
+                  | OFPFMF_INSTRUCTIONS),
+        .out_port = OFPP_ANY, .out_group = OFPG_ANY, .table_id = OFPTT_ALL,
+    };
+    struct ofpbuf *msg = ofpbuf_new(0);
+    struct ovs_list replies;
+    int error;
+
+    match_init_catchall(&request.match);
+    ofputil_append_flow_monitor_request(&request, msg, SESSION_PROTOCOL);
+    session->monitors = true;
+    error = session_multipart(session, msg, OFPTYPE_FLOW_MONITOR_STATS_REPLY,
+                              deadline, &replies);
+    ofpbuf_list_delete(&replies);
+    return error;
+}
+
+int
+session_run(struct session *session)
+{
+    int error = 0;
+
+    for (int i = 0; i < MAX_RECEIVE && !error; i++) {
+        struct ofpbuf *msg;
+        enum ofptype type;
+
+        error = receive(session, time_msec(), &msg, &type);
+        ofpbuf_delete(msg);
+    }
+    return error == EAGAIN ? 0 : error;
+}
+
+void
+session_wait(struct session *session)
+{
+    vconn_run_wait(session->vconn);
+    vconn_recv_wait(session->vconn);
+}
+
+struct ofpbuf *
+session_pop(struct session *session)
+{
+    return (ovs_list_is_empty(&session->updates) ? NULL
+            : ofpbuf_from_list(ovs_list_pop_front(&session->updates)));
 }

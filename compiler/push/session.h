@@ -23,7 +23,7 @@
 #include "openvswitch/ofp-protocol.h"
 
 struct ofpbuf;
-struct vconn;
+struct session;
 
 #define SESSION_PROTOCOL OFPUTIL_P_OF14_OXM
 #define SESSION_VERSION OFP14_VERSION
@@ -36,26 +36,39 @@ struct session_error {
     bool unknown;               /* A commit was sent but not answered. */
 };
 
-int session_open(const char *name, long long int deadline, struct vconn **);
+int session_open(const char *name, long long int deadline, struct session **);
+void session_close(struct session *);   /* Accepts NULL. */
 
 /* Sends 'request', takes ownership of it, and stores the reply, of type
  * 'expected', or all parts of it ("struct ofpbuf"s) in 'replies'; the caller
  * frees them.  If the switch refuses the request then the error is its
  * OFPERR_*. */
-int session_multipart(struct vconn *, struct ofpbuf *request,
+int session_multipart(struct session *, struct ofpbuf *request,
                       enum ofptype expected, long long int deadline,
                       struct ovs_list *replies);
 
 /* Sends 'requests', takes ownership of them, and waits until the switch has
  * dealt with all.  If 'failed' is not null, it has an element a request, which
  * becomes true if the switch refused that one. */
-int session_send_all(struct vconn *, struct ovs_list *requests,
+int session_send_all(struct session *, struct ovs_list *requests,
                      long long int deadline, struct session_error *,
                      bool *failed);
 
 /* The same in one bundle (ordered, atomic): all of 'requests' take effect at
  * once, or none. */
-int session_bundle(struct vconn *, struct ovs_list *requests,
+int session_bundle(struct session *, struct ovs_list *requests,
                    long long int deadline, struct session_error *);
+
+/* Asks the switch to tell of every change of a flow that is not made in this
+ * session. */
+int session_monitor(struct session *, long long int deadline);
+
+/* Takes what has come unasked.  Never waits. */
+int session_run(struct session *);
+void session_wait(struct session *);
+
+/* The next message about changes of flows, a flow monitor reply, which the
+ * caller frees; or NULL. */
+struct ofpbuf *session_pop(struct session *);
 
 #endif /* push/session.h */

@@ -189,7 +189,7 @@ classify(struct words *words, const struct flow_entry *flow)
 }
 
 static void
-add_flows(struct words *words, const struct flow_entry **about, size_t n)
+add_flows(struct words *words)
 {
     struct push *push = words->push;
     const struct flow_entry *flow;
@@ -202,14 +202,14 @@ add_flows(struct words *words, const struct flow_entry **about, size_t n)
             classify(words, flow)->live++;
         }
     }
-    for (size_t i = 0; i < n; i++) {
-        struct push_change *change = &classify(words, about[i])->change;
+    for (size_t i = 0; i < push->n_about; i++) {
+        struct push_change *change;
 
-        change->flows_deleted += !about[i]->text;
-        change->flows_changed += (about[i]->text
-                                  && flow_find(&push->live, about[i]));
-        change->flows_added += (about[i]->text
-                                && !flow_find(&push->live, about[i]));
+        flow = push->about[i];
+        change = &classify(words, flow)->change;
+        change->flows_deleted += !flow->text;
+        change->flows_changed += flow->text && flow_find(&push->live, flow);
+        change->flows_added += flow->text && !flow_find(&push->live, flow);
     }
 }
 
@@ -291,7 +291,7 @@ add_meters(struct words *words)
         }
     }
     HMAP_FOR_EACH (meter, node, &push->live.meters) {
-        if (!push_keeps_meter(push, meter)) {
+        if (!meter->kept) {
             get_thing(words, limit_of(meter->id),
                       title_of_meter(words, meter->id))->change.before
                 = live_words(words, meter);
@@ -326,15 +326,14 @@ compare_changes(const void *a_, const void *b_)
 }
 
 void
-push_words(struct push *push, const struct plan *old,
-           const struct flow_entry **about, size_t n)
+push_words(struct push *push, const struct plan *old)
 {
     struct words words = { .push = push, .old = old };
     struct push_diff *diff = push->diff;
     struct shash_node *node;
 
     shash_init(&words.things);
-    add_flows(&words, about, n);
+    add_flows(&words);
     add_meters(&words);
     SHASH_FOR_EACH (node, &words.things) {
         struct thing *thing = node->data;

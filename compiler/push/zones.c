@@ -47,21 +47,21 @@ flush_message(uint16_t zone)
 }
 
 void
-push_flush_zones(struct push *push, const struct flow_entry **about, size_t n)
+push_flush_zones(struct push *push)
 {
     struct ovs_list requests = OVS_LIST_INITIALIZER(&requests);
     unsigned long *flushed = bitmap_allocate(N_ZONES);
     struct session_error serror;
     uint16_t zone;
 
-    for (size_t i = 0; i < n; i++) {
-        if (changes_hands(push, about[i], &zone)
+    for (size_t i = 0; i < push->n_about; i++) {
+        if (changes_hands(push, push->about[i], &zone)
             && !bitmap_is_set(flushed, zone)) {
             bitmap_set1(flushed, zone);
             ovs_list_push_back(&requests, &flush_message(zone)->list_node);
         }
     }
     /* Connections that stay are nobody's, and end by themselves. */
-    session_send_all(push->vconn, &requests, push->deadline, &serror, NULL);
+    session_send_all(push->session, &requests, push->deadline, &serror, NULL);
     free(flushed);
 }

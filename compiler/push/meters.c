@@ -1,0 +1,187 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "push/flows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "hash.h"
+#include "openvswitch/ofp-actions.h"
+#include "openvswitch/ofp-meter.h"
+#include "openvswitch/ofp-msgs.h"
+#include "openvswitch/ofpbuf.h"
+#include "push/session.h"
+#include "util.h"
+
+static uint16_t
+meter_flags(const struct plan_meter *meter)
+{
+    return ((meter->packets ? OFPMF13_PKTPS : OFPMF13_KBPS)
+            | OFPMF13_BURST | OFPMF13_STATS);
+}
+
+/* If a meter of the switch is a microburst meter that 'limit' can say, puts it
+ * there and returns true. */
+static bool
+read_microburst(const struct ofputil_meter_config *mc,
+                struct plan_meter *limit)
+{
+    const struct ofputil_meter_band *band = &mc->bands[0];
+    const struct ofputil_microburst *mb = &band->microburst;
+
+    if (mc->n_bands != 1 || band->type != OFPMBT13_EXPERIMENTER
+        || mc->flags != meter_flags(limit) || !mb->burst_bytes
+        || mb->peak_rate != band->rate || mb->parent || mb->weight
+        || (mb->exceed != OFPUTIL_MICROBURST_DROP
+            && mb->exceed != OFPUTIL_MICROBURST_ECN)) {
+        return false;
+    }
+    limit->microburst = true;
+    limit->rate = band->rate;
+    limit->burst = mb->burst_bytes;
+    limit->ecn = mb->exceed == OFPUTIL_MICROBURST_ECN;
+    limit->mark = mb->mark;
+    limit->depth = mb->depth;
+    limit->limit = mb->limit;
+    limit->tag = mb->tag;
+    return true;
+}
+
+static void
+add_switch_meter(struct switch_state *state,
+                 const struct ofputil_meter_config *mc)
+{
+    struct meter_entry *meter = xzalloc(sizeof *meter);
+
+    meter->id = mc->meter_id;
+    meter->limit.packets = (mc->flags & OFPMF13_PKTPS) != 0;
+    meter->simple = (mc->n_bands == 1 && mc->bands[0].type == OFPMBT13_DROP
+                     && mc->flags == meter_flags(&meter->limit));
+    if (meter->simple) {
+        meter->limit.rate = mc->bands[0].rate;
+        meter->limit.burst = mc->bands[0].burst_size;
+    } else {
+        meter->simple = read_microburst(mc, &meter->limit);
+    }
+    hmap_insert(&state->meters, &meter->node, hash_int(meter->id, 0));
+}
+
+int
+switch_to_meters(struct session *session, long long int deadline,
+                 struct switch_state *state)
+{
+    struct ovs_list replies;
+    struct ofpbuf bands, *msg;
+    int error = session_multipart(
+        session, ofputil_encode_meter_request(SESSION_VERSION,
+                                            OFPUTIL_METER_CONFIG, OFPM13_ALL),
+        OFPTYPE_METER_CONFIG_STATS_REPLY, deadline, &replies);
+
+    ofpbuf_init(&bands, 0);
+    LIST_FOR_EACH_POP (msg, list_node, &replies) {
+        struct ofputil_meter_config mc;
+        int retval = 0;
+
+        while (!error && !retval) {
+            retval = ofputil_decode_meter_config(msg, &mc, &bands);
+            if (!retval && plan_meter_is_ours(mc.meter_id)) {
+                add_switch_meter(state, &mc);
+            }
+        }
+        error = error ? error : retval == EOF ? 0 : EPROTO;
+        ofpbuf_delete(msg);
+    }
+    ofpbuf_uninit(&bands);
+    return error;
+}
+
+void
+meter_put(struct switch_state *state, uint32_t id,
+          const struct plan_meter *limit)
+{
+    struct meter_entry *meter = xzalloc(sizeof *meter);
+
+    meter->id = id;
+    meter->simple = meter->kept = true;
+    meter->limit = *limit;
+    meter->limit.name = meter->limit.uplink = NULL;
+    hmap_insert(&state->meters, &meter->node, hash_int(id, 0));
+}
+
+struct meter_entry *
+meter_find(const struct switch_state *state, uint32_t id)
+{
+    struct meter_entry *meter;
+
+    HMAP_FOR_EACH_WITH_HASH (meter, node, hash_int(id, 0), &state->meters) {
+        if (meter->id == id) {
+            return meter;
+        }
+    }
+    return NULL;
+}
+
+void
+meter_mark(const struct switch_state *state, struct meter_entry *meter)
+{
+    const struct flow_entry *flow;
+
+    meter->used = meter->used_by_others = false;
+    HMAP_FOR_EACH_WITH_HASH (flow, caller, hash_int(meter->id, 0),
+                             &state->callers) {
+        if (flow->meter != meter->id) {
+            continue;
+        } else if (flow_is_ours(flow)) {
+            meter->used = true;
+        } else {
+            meter->used_by_others = true;
+        }
+    }
+}
+
+struct ofpbuf *
+meter_add_message(uint32_t id, const struct plan_meter *meter)
+{
+    struct ofputil_meter_band drop = {
+        .type = OFPMBT13_DROP, .rate = meter->rate,
+        .burst_size = meter->burst,
+    };
+    struct ofputil_meter_band microburst = {
+        .type = OFPMBT13_EXPERIMENTER, .rate = meter->rate,
+        .microburst = {
+            .exceed = (meter->ecn ? OFPUTIL_MICROBURST_ECN
+                       : OFPUTIL_MICROBURST_DROP),
+            .burst_bytes = meter->burst, .peak_rate = meter->rate,
+            .mark = meter->mark, .depth = meter->depth,
+            .limit = meter->limit, .tag = meter->tag,
+        },
+    };
+    struct ofputil_meter_mod mm = {
+        .command = OFPMC13_ADD,
+        .meter = {
+            .meter_id = id,
+            .flags = meter_flags(meter),
+            .n_bands = 1,
+            .bands = meter->microburst ? &microburst : &drop,
+        },
+    };
+
+    return ofputil_encode_meter_mod(SESSION_VERSION, &mm);
+}
+
+struct ofpbuf *
+meter_delete_message(uint32_t id)
+{
+    struct ofputil_meter_mod mm = {
+        .command = OFPMC13_DELETE,
+        .meter = { .meter_id = id },
+    };
+
+    return ofputil_encode_meter_mod(SESSION_VERSION, &mm);
+}
