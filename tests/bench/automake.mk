@@ -1,5 +1,6 @@
 # Run by hand: how fast something is decides no test.
 bench_programs = \
+	tests/bench/borrowing \
 	tests/bench/burst-sender \
 	tests/bench/bursts \
 	tests/bench/compile \
@@ -7,6 +8,21 @@ bench_programs = \
 	tests/bench/meters
 EXTRA_PROGRAMS = $(bench_programs)
 CLEANFILES += $(bench_programs)
+tests_bench_borrowing_SOURCES = \
+	$(borrow_sources) \
+	tests/bench/borrowing.c \
+	tests/bench/meter-models.c \
+	tests/bench/meter-models.h \
+	tests/bench/shares-bc-pqp.c \
+	tests/bench/shares-borrowing.c \
+	tests/bench/shares-hcsfq.c \
+	tests/bench/shares-known.c \
+	tests/bench/shares-known.h \
+	tests/bench/shares.h \
+	tests/proof/cluster.c \
+	tests/proof/cluster.h
+tests_bench_borrowing_CPPFLAGS = $(tests_bench_meters_CPPFLAGS)
+tests_bench_borrowing_LDADD = $(OVS_LIBS) -lm
 tests_bench_burst_sender_SOURCES = tests/bench/burst-sender.c
 tests_bench_burst_sender_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARNING_CFLAGS) \
 	$(patsubst -I%,-isystem %,$(DPDK_CFLAGS))
@@ -55,6 +71,9 @@ tests_bench_meters_SOURCES = \
 tests_bench_meters_CPPFLAGS = \
 	$(AM_CPPFLAGS) -I$(srcdir)/ovs-patches/lib -I$(srcdir)/tests
 tests_bench_meters_LDADD = -lpthread -lm
+bench-borrowing: tests/bench/borrowing
+	tests/bench/borrowing
+.PHONY: bench-borrowing
 bench-compile: tests/bench/compile
 	tests/bench/compile $(srcdir)/tests/bench/make-intent.py
 .PHONY: bench-compile

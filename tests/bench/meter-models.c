@@ -190,12 +190,30 @@ srtcm_admit(union meter *m, uint64_t now_ns, uint32_t n_packets,
     return rfc_bucket_take(&m->rfc.c, bytes) || rfc_bucket_take(e, bytes);
 }
 
-/* RFC 2698, color-blind: the limit is the peak; half of it is committed. */
+void
+rfc2698_init(struct rfc_meter *m, uint64_t cir, uint64_t cbs, uint64_t pir,
+             uint64_t pbs, uint64_t now_ns)
+{
+    rfc_bucket_init(&m->c, cir, cbs, now_ns);
+    rfc_bucket_init(&m->other, pir, pbs, now_ns);
+}
+
+enum rfc_color
+rfc2698_color(struct rfc_meter *m, uint64_t now_ns, uint32_t bytes)
+{
+    rfc_bucket_refill(&m->c, now_ns);
+    rfc_bucket_refill(&m->other, now_ns);
+    if (!rfc_bucket_take(&m->other, bytes)) {
+        return RFC_RED;
+    }
+    return rfc_bucket_take(&m->c, bytes) ? RFC_GREEN : RFC_YELLOW;
+}
+
+/* The limit is the peak; half of it is committed. */
 static uint64_t
 trtcm_init(union meter *m, uint64_t kbps, uint64_t burst, uint64_t now_ns)
 {
-    rfc_bucket_init(&m->rfc.c, kbps / 2, burst, now_ns);
-    rfc_bucket_init(&m->rfc.other, kbps, burst, now_ns);
+    rfc2698_init(&m->rfc, kbps / 2, burst, kbps, burst, now_ns);
     return burst;
 }
 
@@ -204,13 +222,7 @@ trtcm_admit(union meter *m, uint64_t now_ns, uint32_t n_packets,
             uint32_t bytes)
 {
     (void) n_packets;
-    rfc_bucket_refill(&m->rfc.c, now_ns);
-    rfc_bucket_refill(&m->rfc.other, now_ns);
-    if (!rfc_bucket_take(&m->rfc.other, bytes)) {
-        return false;           /* Red. */
-    }
-    rfc_bucket_take(&m->rfc.c, bytes);
-    return true;                /* Green, or yellow. */
+    return rfc2698_color(&m->rfc, now_ns, bytes) != RFC_RED;
 }
 
 /* RFC 4115, color-blind: green and yellow have buckets of their own, whose

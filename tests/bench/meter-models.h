@@ -53,6 +53,15 @@ struct rfc_meter {
     struct rfc_bucket other;    /* Excess or peak. */
 };
 
+/* RFC 2698, color-blind: 'c' is committed, 'other' the peak.  Rates are in
+ * kbps, bursts in bytes. */
+enum rfc_color { RFC_GREEN, RFC_YELLOW, RFC_RED };
+
+void rfc2698_init(struct rfc_meter *, uint64_t cir, uint64_t cbs,
+                  uint64_t pir, uint64_t pbs, uint64_t now_ns);
+enum rfc_color rfc2698_color(struct rfc_meter *, uint64_t now_ns,
+                             uint32_t bytes);
+
 /* DPDK's rte_meter: some bytes every period, of a CPU clock of 2.5 GHz; a
  * period has 100 cycles or more, and is cut off to whole cycles. */
 struct dpdk_bucket {
