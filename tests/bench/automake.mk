@@ -20,7 +20,8 @@ tests_bench_borrowing_SOURCES = \
 	tests/bench/shares-known.h \
 	tests/bench/shares.h \
 	tests/proof/cluster.c \
-	tests/proof/cluster.h
+	tests/proof/cluster.h \
+	$(reacting_sources)
 tests_bench_borrowing_CPPFLAGS = $(tests_bench_meters_CPPFLAGS)
 tests_bench_borrowing_LDADD = $(OVS_LIBS) -lm
 tests_bench_burst_sender_SOURCES = tests/bench/burst-sender.c
@@ -42,6 +43,10 @@ tests_bench_bursts_SOURCES = \
 	tests/bench/meter-models.h \
 	tests/proof/bursts.c \
 	tests/proof/bursts.h \
+	tests/proof/dctcp.c \
+	tests/proof/dctcp.h \
+	tests/proof/events.c \
+	tests/proof/events.h \
 	tests/proof/proof.c \
 	tests/proof/proof.h \
 	tests/proof/queue.c \

@@ -17,6 +17,7 @@
 #include "gcra.h"
 #include "proof/cluster.h"
 #include "proof/proof.h"
+#include "proof/reacting.h"
 #include "shares.h"
 #include "shares-known.h"
 #include "util.h"
@@ -304,6 +305,40 @@ print_changes(uint64_t seed)
     }
 }
 
+/* Senders that react, through borrowing. */
+
+static void
+print_reacting(uint64_t seed)
+{
+    printf("\n16 senders who all want more than their share of 100 Gbps, "
+           "those that react to ECN by\nDCTCP; what these may not borrow is "
+           "dropped or marked; in %%: of the line used, of\nthe shares that "
+           "those that react and the others got, L1 from max-min, dropped and\n"
+           "marked of what the former sent; in KB: the deepest queue of the "
+           "pool, its bound, and\nthe deepest FIFO\n\n"
+           "  %5s %4s %-7s %6s %6s %6s %5s %7s %6s %5s %5s %5s\n",
+           "react", "not", "else", "used", "react", "not", "L1", "dropped",
+           "marked", "pool", "bound", "FIFO");
+    for (unsigned int i = 0; i < 6; i++) {
+        const struct reacting_conf conf = {
+            .n_deaf = i / 2 * 8, .marks = i % 2, .ns = 20000000,
+            .seed = seed,
+        };
+        struct reacting_result r;
+
+        if (conf.n_deaf == REACTING_SENDERS && conf.marks) {
+            continue;           /* Nobody to mark for. */
+        }
+        r = reacting_run(&conf);
+        printf("  %5u %4u %-7s %6.2f %6.2f %6.2f %5.2f %7.2f %6.2f %5.0f "
+               "%5.0f %5.0f\n", REACTING_SENDERS - conf.n_deaf, conf.n_deaf,
+               conf.marks ? "marked" : "dropped", 100 * r.used,
+               100 * r.heard, 100 * r.deaf, 100 * r.l1, 100 * r.dropped,
+               100 * r.marked, r.pool_bytes / 1e3, r.bound_bytes / 1e3,
+               r.fifo_bytes / 1e3);
+    }
+}
+
 int
 main(int argc, char *argv[])
 {
@@ -312,5 +347,6 @@ main(int argc, char *argv[])
     shares_print_known();
     print_shares(options.seed);
     print_changes(options.seed);
+    print_reacting(options.seed);
     return 0;
 }

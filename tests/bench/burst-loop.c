@@ -18,6 +18,8 @@
 
 #include "meter-models.h"
 #include "phantom.h"
+#include "proof/dctcp.h"
+#include "proof/events.h"
 #include "proof/proof.h"
 #include "util.h"
 
@@ -27,7 +29,6 @@ enum {
     SMALL_FRAME = 250,          /* Of the bystander. */
     RTT_NS = 10000,             /* Without queueing. */
     BUFFER = 16 * 1024 * 1024,
-    MAX_WINDOW = 1024 * 1024,
     BURST_PERIOD_NS = 80000,
     MARK = 32768,
     LIMIT = 65536,
@@ -53,19 +54,9 @@ enum meters {
     N_METERS
 };
 
-struct event {
-    uint64_t when;
-    enum { EV_ARRIVE, EV_ACK, EV_BYSTANDER } type;
-    uint8_t sender;
-    bool marked, lost;          /* EV_ACK. */
-};
-
 struct sender {
-    double window, alpha;       /* In bytes; RFC 8257, section 3.3. */
-    bool slow_start;
+    struct dctcp dctcp;
     uint64_t in_flight, line_free;
-    uint64_t acked, acked_marked, round_end;
-    bool cut;                   /* In this round? */
 };
 
 struct loop {
@@ -76,8 +67,7 @@ struct loop {
     struct phantom phantom;
     struct sender senders[N_SENDERS];
 
-    struct event *heap;
-    size_t n, allocated;
+    struct events events;
 
     uint64_t line_free;
     uint64_t from, end;         /* What is counted. */
@@ -85,43 +75,6 @@ struct loop {
     uint32_t *delays;           /* Of the bystander's packets, in ns. */
     size_t n_delays, allocated_delays;
 };
-
-static void
-push(struct loop *l, struct event event)
-{
-    size_t i = l->n++;
-
-    if (i >= l->allocated) {
-        l->heap = x2nrealloc(l->heap, &l->allocated, sizeof *l->heap);
-    }
-    for (; i && l->heap[(i - 1) / 2].when > event.when; i = (i - 1) / 2) {
-        l->heap[i] = l->heap[(i - 1) / 2];
-    }
-    l->heap[i] = event;
-}
-
-static struct event
-pop(struct loop *l)
-{
-    struct event first = l->heap[0], last = l->heap[--l->n];
-    size_t i = 0;
-
-    for (;;) {
-        size_t child = 2 * i + 1;
-
-        if (child + 1 < l->n
-            && l->heap[child + 1].when < l->heap[child].when) {
-            child++;
-        }
-        if (child >= l->n || l->heap[child].when >= last.when) {
-            break;
-        }
-        l->heap[i] = l->heap[child];
-        i = child;
-    }
-    l->heap[i] = last;
-    return first;
-}
 
 static uint64_t
 serialization_ns(uint32_t size, uint64_t kbps)
@@ -174,11 +127,11 @@ send_window(struct loop *l, uint8_t i, uint64_t now)
 {
     struct sender *s = &l->senders[i];
 
-    while (s->in_flight + FRAME <= s->window) {
+    while (s->in_flight + FRAME <= s->dctcp.window) {
         s->line_free = MAX(now, s->line_free)
                        + serialization_ns(FRAME, ACCESS_KBPS);
         s->in_flight += FRAME;
-        push(l, (struct event) {
+        events_push(&l->events, (struct event) {
             .when = s->line_free, .type = EV_ARRIVE, .sender = i,
         });
     }
@@ -216,47 +169,25 @@ arrive(struct loop *l, const struct event *e)
         l->marked += leaves && marked;
     }
     if (l->kind == SENDERS_DCTCP) {
-        push(l, (struct event) {
+        events_push(&l->events, (struct event) {
             .when = (leaves ? leaves : e->when) + RTT_NS, .type = EV_ACK,
             .sender = e->sender, .marked = marked, .lost = !leaves,
         });
     } else {
-        push(l, (struct event) {
+        events_push(&l->events, (struct event) {
             .when = next_unasked(l, e->when), .type = EV_ARRIVE,
             .sender = e->sender,
         });
     }
 }
 
-/* RFC 8257: a round of a window ends; the window goes down by half of the
- * share that was marked, once a round. */
 static void
 acknowledge(struct loop *l, const struct event *e)
 {
     struct sender *s = &l->senders[e->sender];
 
     s->in_flight -= FRAME;
-    s->acked++;
-    s->acked_marked += e->marked;
-    if (e->lost && !s->cut) {
-        s->window /= 2;
-        s->cut = true;
-        s->slow_start = false;
-    } else if (e->marked && !s->cut) {
-        s->window *= 1 - s->alpha / 2;
-        s->cut = true;
-        s->slow_start = false;
-    } else if (!e->marked && !e->lost) {
-        s->window += s->slow_start ? FRAME : FRAME * FRAME / s->window;
-    }
-    s->window = MAX(s->window, 2.0 * FRAME);
-    s->window = MIN(s->window, (double) MAX_WINDOW);
-    if (e->when >= s->round_end) {
-        s->alpha += ((double) s->acked_marked / s->acked - s->alpha) / 16;
-        s->acked = s->acked_marked = 0;
-        s->cut = false;
-        s->round_end = e->when + RTT_NS;
-    }
+    dctcp_acknowledge(&s->dctcp, e->when, RTT_NS, FRAME, e->marked, e->lost);
     send_window(l, e->sender, e->when);
 }
 
@@ -273,7 +204,7 @@ bystander(struct loop *l, uint64_t now)
         l->delays[l->n_delays++] = MAX(now, l->line_free) - now;
     }
     enqueue(l, now, SMALL_FRAME);
-    push(l, (struct event) {
+    events_push(&l->events, (struct event) {
         .when = now + 1 - mean * log(proof_unit(&l->random)),
         .type = EV_BYSTANDER,
     });
@@ -290,13 +221,11 @@ loop_init(struct loop *l, uint64_t seed)
     phantom_init(&l->phantom, &conf, START);
     bystander(l, START);
     for (uint8_t i = 0; i < N_SENDERS; i++) {
-        l->senders[i].window = 10 * FRAME;
-        l->senders[i].alpha = 1;
-        l->senders[i].slow_start = true;
+        dctcp_init(&l->senders[i].dctcp, FRAME);
         if (l->kind == SENDERS_DCTCP) {
             send_window(l, i, START + proof_below(&l->random, RTT_NS));
         } else {
-            push(l, (struct event) {
+            events_push(&l->events, (struct event) {
                 .when = START + proof_below(&l->random, 1000),
                 .type = EV_ARRIVE, .sender = i,
             });
@@ -326,8 +255,8 @@ measure(enum senders kind, enum meters meter, uint64_t ns, uint64_t seed)
     l->from = START + ns / 5;
     l->end = START + ns;
     loop_init(l, seed);
-    while (l->heap[0].when < l->end) {
-        struct event e = pop(l);
+    while (l->events.heap[0].when < l->end) {
+        struct event e = events_pop(&l->events);
 
         if (e.type == EV_ARRIVE) {
             arrive(l, &e);
@@ -343,7 +272,7 @@ measure(enum senders kind, enum meters meter, uint64_t ns, uint64_t seed)
            l->delays[l->n_delays * 99 / 100] / 1e3,
            l->sent * 8e8 / LINE_KBPS / (l->end - l->from),
            100.0 * l->dropped / l->offered, 100.0 * l->marked / l->offered);
-    free(l->heap);
+    events_free(&l->events);
     free(l->delays);
     free(l);
 }

@@ -97,13 +97,22 @@ borrow_sources = \
 	ovs-patches/lib/borrow.c \
 	ovs-patches/lib/borrow.h
 
+reacting_sources = \
+	tests/proof/dctcp.c \
+	tests/proof/dctcp.h \
+	tests/proof/events.c \
+	tests/proof/events.h \
+	tests/proof/reacting.c \
+	tests/proof/reacting.h
+
 tests_proof_borrowing_SOURCES = \
 	$(borrow_sources) \
+	$(reacting_sources) \
 	tests/proof/borrowing.c \
 	tests/proof/cluster.c \
 	tests/proof/cluster.h
 tests_proof_borrowing_CPPFLAGS = $(gcra_CPPFLAGS)
-tests_proof_borrowing_LDADD = -lm
+tests_proof_borrowing_LDADD = $(OVS_LIBS) -lm
 
 tests_proof_borrowing_threads_SOURCES = \
 	$(borrow_sources) \

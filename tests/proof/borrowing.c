@@ -19,6 +19,7 @@
 #include "cluster.h"
 #include "oracle.h"
 #include "proof.h"
+#include "reacting.h"
 #include "util.h"
 
 /* An hour after the clock began. */
@@ -265,6 +266,34 @@ run_lone(struct trial *t, unsigned int n, uint64_t seed)
              unused / 1000, n - 1, lag / 1000, surplus / 1000);
 }
 
+/* Senders that react to ECN, and ones that do not: the queue stays below its
+ * bound, and who reacts gets no less for it.  What is marked passes beside the
+ * pool, so shares are then what the senders make of them. */
+static void
+run_reacting(unsigned int n_deaf, bool marks, bool longer, uint64_t seed)
+{
+    const struct reacting_conf conf = {
+        .n_deaf = n_deaf, .marks = marks, .seed = seed,
+        .ns = longer ? 400000000 : 20000000,
+    };
+    struct reacting_result r = reacting_run(&conf);
+
+    if (r.n_owed_refused || r.pool_bytes > r.bound_bytes) {
+        proof_fail("%"PRIu64" frames were refused that were owed; the queue "
+                   "is %"PRIu64" bytes deep, bound %"PRIu64,
+                   r.n_owed_refused, r.pool_bytes, r.bound_bytes);
+    }
+    if (r.used < 0.99 || (!marks && r.l1 > 0.01)) {
+        proof_fail("%u react and %u do not, %s: %.4f used, L1 %.2f %%",
+                   REACTING_SENDERS - n_deaf, n_deaf,
+                   marks ? "marked" : "dropped", r.used, 100 * r.l1);
+    }
+    proof_ok("%u senders react to what is %s, %u do not: %.4f used, L1 %.2f "
+             "%%; queue %"PRIu64" of %"PRIu64" bytes",
+             REACTING_SENDERS - n_deaf, marks ? "marked" : "dropped", n_deaf,
+             r.used, 100 * r.l1, r.pool_bytes, r.bound_bytes);
+}
+
 int
 main(int argc, char *argv[])
 {
@@ -317,6 +346,12 @@ main(int argc, char *argv[])
     }
     for (unsigned int n = 2; n <= CLUSTER_MAX_LEAVES; n *= 4) {
         run_lone(&t, n, options.seed);
+    }
+    for (unsigned int n_deaf = 0; n_deaf <= REACTING_SENDERS; n_deaf += 4) {
+        run_reacting(n_deaf, false, options.longer, options.seed);
+        if (n_deaf < REACTING_SENDERS) {
+            run_reacting(n_deaf, true, options.longer, options.seed);
+        }
     }
     return 0;
 }
