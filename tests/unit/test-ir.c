@@ -338,7 +338,7 @@ END_TEST
     "endpoint c/x number 0x2004 group 0x2004 network c/net " WHERE      \
     "mac 02:00:00:00:00:04 addresses 10.2.0.2"
 
-START_TEST(test_bad_programs)
+START_TEST(test_bad_tenants)
 {
     refused("tenant b number 0x1001 zone 302",
             "tenant's number 0x1001 is there twice");
@@ -370,6 +370,11 @@ START_TEST(test_bad_programs)
             "there is no encapsulation 'gre'");
     refused("node n1 encapsulation vxlan",
             "a tunnel address goes with an encapsulation");
+}
+END_TEST
+
+START_TEST(test_bad_endpoints)
+{
     refused(ENDPOINT_FAR("peer n2 interface i5 "),
             "it is here on an interface, or on another node");
     refused(ENDPOINT_FAR(""),
@@ -397,6 +402,11 @@ START_TEST(test_bad_programs)
     refused("endpoint a/y number 0x2002 group 0x2001 network a/net "
             "interface i1 mac 02:00:00:00:00:02 addresses 10.0.0.1",
             "address 10.0.0.1 in tenant 'a' is there twice");
+}
+END_TEST
+
+START_TEST(test_bad_rules)
+{
     refused("rule a/r kind allow id 0x3001 from a/x to a/x,a/y at 70:/t",
             "'from' is not made of whole groups");
     refused("rule a/r kind allow id 0x3001 from a/y to a/x,a/y at 70:/t",
@@ -492,7 +502,9 @@ ir_suite(void)
     tcase_add_test(tc, test_good);
     tcase_add_test(tc, test_symmetric_ports);
     tcase_add_test(tc, test_bad_lines);
-    tcase_add_test(tc, test_bad_programs);
+    tcase_add_test(tc, test_bad_tenants);
+    tcase_add_test(tc, test_bad_endpoints);
+    tcase_add_test(tc, test_bad_rules);
     tcase_add_test(tc, test_lines_missing_or_twice);
     tcase_add_test(tc, test_hostile);
     return suite;
