@@ -124,6 +124,7 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/check-addressing.c \
 	compiler/sema/check-bandwidth.c \
 	compiler/sema/check-copies.c \
+	compiler/sema/check-delay.c \
 	compiler/sema/check-doubts.c \
 	compiler/sema/check-externals.c \
 	compiler/sema/check-host.c \

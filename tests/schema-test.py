@@ -141,6 +141,7 @@ NEEDS_RESOLVING = {
         "external-to-external", "external-shared-address",
         "external-not-tracked",
         "external-classes-contradict", "external-deny-for-others"], ONCE),
+    "unit-duration-fraction": UNIT,
     "unit-fraction": UNIT,
     "unit-fraction-of-bit": UNIT,
     "unit-overflow": UNIT,
@@ -212,7 +213,8 @@ def main():
                           in ROOT.glob("examples/*/fabric.json")),
                         *golden.glob("valid/*/intent.json"),
                         *golden.glob("valid/*/intent"),
-                        *golden.glob("plan/*/intent.json")]):
+                        *golden.glob("plan/*/intent.json"),
+                        *golden.glob("cli/*/intent.json")]):
         why = complaint(validator, path)
         judge(path, why and f"the schema refuses it: {why}")
     for path in sorted([*golden.glob("invalid/*/intent.json"),

@@ -296,6 +296,12 @@ decode_packets(struct decoder *d, const struct value *v, const char *key)
                            parse_packets);
 }
 
+struct quantity
+decode_duration(struct decoder *d, const struct value *v, const char *key)
+{
+    return decode_quantity(d, v, key, "a duration", "10us", parse_duration);
+}
+
 static int64_t
 integer_of(struct decoder *d, const struct value *v, int64_t min, int64_t max)
 {

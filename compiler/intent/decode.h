@@ -70,6 +70,8 @@ struct quantity decode_packet_rate(struct decoder *, const struct value *v,
                                    const char *key);
 struct quantity decode_packets(struct decoder *, const struct value *v,
                                const char *key);
+struct quantity decode_duration(struct decoder *, const struct value *v,
+                                const char *key);
 int64_t decode_integer(struct decoder *, const struct value *v,
                        const char *key, int64_t min, int64_t max);
 

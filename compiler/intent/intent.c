@@ -35,12 +35,7 @@ decode_class(struct decoder *d, const struct value *v,
         class->dscp = decode_integer(d, v, "dscp", 0, MAX_DSCP);
         class->queue = decode_integer(d, v, "queue", 0, MAX_QUEUE);
         class->lossless = decode_flag(d, v, "lossless", true);
-        if (value_member(v, "delay_bound")) {
-            decode_error(d, value_member(v, "delay_bound"),
-                         "nothing admits tenants by the delay of a class yet, "
-                         "so this would promise what nobody has computed",
-                         "remove it; \"burst\" bounds what may wait at once");
-        }
+        class->delay_bound = decode_duration(d, v, "delay_bound");
     }
 }
 

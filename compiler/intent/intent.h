@@ -35,7 +35,7 @@ struct text {
 /* A quantity in its base unit and its place; 'at' is NULL where absent. */
 struct quantity {
     uint64_t n;                 /* bits per second, bytes, packets per
-                                 * second, or packets. */
+                                 * second, packets, or nanoseconds. */
     const struct value *at;
 };
 
@@ -86,6 +86,7 @@ struct intent_class {
     uint8_t dscp;               /* 0..63. */
     uint16_t queue;
     const struct value *lossless;       /* NULL if it is not. */
+    struct quantity delay_bound;
 };
 
 struct port_range {

@@ -56,6 +56,14 @@ static const struct unit packet_units[] = {
     { NULL, 0 },
 };
 
+static const struct unit duration_units[] = {
+    { "ns", 1 },
+    { "us", 1000 },
+    { "ms", 1000 * 1000 },
+    { "s", 1000 * 1000 * 1000 },
+    { NULL, 0 },
+};
+
 /* n = n * factor + add, or false if that overflows. */
 static bool
 multiply_add(uint64_t *n, uint64_t factor, uint64_t add)
@@ -148,6 +156,13 @@ parse_packets(const char *s, uint64_t *n)
 {
     return parse_quantity(s, packet_units, "the unit must be one of pkt, "
                           "kpkt, Mpkt", n);
+}
+
+const char *
+parse_duration(const char *s, uint64_t *n)
+{
+    return parse_quantity(s, duration_units, "the unit must be one of ns, us, "
+                          "ms, s", n);
 }
 
 static void

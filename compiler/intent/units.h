@@ -7,7 +7,8 @@
 #ifndef INTENT_UNITS_H
 #define INTENT_UNITS_H 1
 
-/* Quantities with their unit written: "100Gbps", "64KiB", "2Mpps", "512pkt".
+/* Quantities with their unit written: "100Gbps", "64KiB", "2Mpps", "512pkt",
+ * "10us".
  *
  * Rates count the bytes of Ethernet frames from the destination address to
  * the end of the payload: no FCS, no preamble, no gap.  Rate prefixes are
@@ -19,12 +20,13 @@
 struct ds;
 
 /* Each parses the whole of 's' into '*n' (bits per second, bytes, packets per
- * second, or packets) and returns NULL, or returns the reason why not.  A
+ * second, packets, or nanoseconds) and returns NULL, or returns the reason why not.  A
  * fraction is fine as long as the result is whole. */
 const char *parse_rate(const char *s, uint64_t *n);
 const char *parse_bytes(const char *s, uint64_t *n);
 const char *parse_packet_rate(const char *s, uint64_t *n);
 const char *parse_packets(const char *s, uint64_t *n);
+const char *parse_duration(const char *s, uint64_t *n);
 
 /* Each appends 'n' in the largest unit of which it is a whole number. */
 void format_rate(uint64_t n, struct ds *);

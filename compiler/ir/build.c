@@ -43,6 +43,7 @@ add_class(struct builder *b, const struct policy_class *policy)
     class->place = ir_place_of(b->arena, policy->at, true);
     class->dscp = policy->dscp;
     class->queue = policy->queue;
+    class->delay_bound_ns = policy->delay_bound.n;
     *vec_push(b->arena, &b->prog->classes) = class;
 }
 

@@ -55,6 +55,7 @@ struct ir_class {
     struct ir_place place;
     uint8_t dscp;
     uint16_t queue;
+    uint64_t delay_bound_ns;    /* Of one queue; 0: none. */
 };
 
 /* A protocol and a range of destination ports; 0..0 is "any". */

@@ -47,6 +47,9 @@ void check_hosts(const struct policy *, struct diags *);
 /* Warns of lossless classes whose packets a limit drops. */
 void check_lossless(const struct policy *, struct diags *);
 
+/* Warns of bounds of delay, which nobody has computed. */
+void check_delays(const struct policy *, struct diags *);
+
 /* Tunnels, and room for them in the uplinks' frames. */
 void check_overlay(const struct policy *, struct diags *);
 

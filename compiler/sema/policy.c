@@ -127,6 +127,7 @@ add_class(struct resolver *r, const struct intent_class *intent)
     class->dscp = intent->dscp;
     class->queue = intent->queue;
     class->lossless = intent->lossless;
+    class->delay_bound = intent->delay_bound;
     if (!strcmp(class->name, POLICY_BEST_EFFORT)) {
         report_built_in(r, "class", intent->name);
     }

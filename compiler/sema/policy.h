@@ -32,6 +32,7 @@ struct policy_class {
     uint8_t dscp;
     uint16_t queue;
     const struct value *lossless;       /* NULL if it is not. */
+    struct quantity delay_bound;        /* Of one queue; 'at' may be NULL. */
 };
 
 /* What a service matches; a port range of 0..0 is "any". */

@@ -120,6 +120,10 @@ START_TEST(test_packets)
     static const struct good numbers[] = {
         { "32pkt", 32 }, { "2kpkt", 2000 }, { "1Mpkt", 1000000 },
     };
+    static const struct good durations[] = {
+        { "1ns", 1 }, { "2.5us", 2500 }, { "1ms", 1000000 },
+        { "1s", 1000000000 },
+    };
     uint64_t n;
 
     for (size_t i = 0; i < ARRAY_SIZE(rates); i++) {
@@ -130,6 +134,12 @@ START_TEST(test_packets)
         ck_assert_ptr_null(parse_packets(numbers[i].text, &n));
         ck_assert_uint_eq(n, numbers[i].n);
     }
+    for (size_t i = 0; i < ARRAY_SIZE(durations); i++) {
+        ck_assert_ptr_null(parse_duration(durations[i].text, &n));
+        ck_assert_uint_eq(n, durations[i].n);
+    }
+    ck_assert_ptr_nonnull(strstr(parse_duration("10min", &n), "us, ms"));
+    ck_assert_ptr_nonnull(parse_duration("0.5ns", &n));
     ck_assert_ptr_nonnull(strstr(parse_packet_rate("1Mbps", &n), "kpps"));
     ck_assert_ptr_nonnull(strstr(parse_packets("1pps", &n), "kpkt"));
     ck_assert_ptr_nonnull(parse_packets("0.5pkt", &n));

@@ -100,6 +100,36 @@ check_shares(const struct ir_prog *prog, struct diags *diags)
     }
 }
 
+static bool
+is_used(const struct ir_prog *prog, const struct ir_class *class)
+{
+    for (size_t i = 0; i < prog->rules.n; i++) {
+        if (prog->rules.v[i]->class == class
+            || prog->rules.v[i]->reply_class == class) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Ports of the userspace datapath have one queue, whatever the class. */
+static void
+check_delays(const struct ir_prog *prog, struct diags *diags)
+{
+    for (size_t i = 0; i < prog->classes.n; i++) {
+        const struct ir_class *class = prog->classes.v[i];
+
+        if (class->delay_bound_ns && is_used(prog, class)) {
+            struct diag *d = diag_error(
+                diags, class->place.span, class->place.pointer, "the target "
+                "does not keep the \"delay_bound\" of this class");
+
+            diag_remedy(diags, d, "remove it; \"burst\" bounds what may wait "
+                        "at once");
+        }
+    }
+}
+
 bool
 openflow_check(const struct ir_prog *prog, const struct backend_caps *caps,
                struct diags *diags)
@@ -113,6 +143,7 @@ openflow_check(const struct ir_prog *prog, const struct backend_caps *caps,
     check_ports(prog, caps, diags);
     check_tenants(prog, caps, diags);
     check_shares(prog, diags);
+    check_delays(prog, diags);
     return diags->n_errors == n_errors;
 }
 
