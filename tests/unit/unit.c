@@ -159,11 +159,39 @@ unit_prog_text(struct arena *arena, const struct ir_prog *prog)
     return text;
 }
 
+const char *
+unit_planned(struct arena *arena, struct ir_prog *prog)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    struct diags diags;
+    struct plan plan;
+    const char *text;
+
+    diags_init(&diags, arena);
+    ck_assert(backend_compile(&openflow_backend, prog, arena, &diags, &plan));
+    plan_print(&plan, &ds);
+    text = arena_strdup(arena, ds_cstr(&ds));
+    ds_destroy(&ds);
+    return text;
+}
+
 struct ir_prog *
 unit_parse_prog(struct unit *u, const char *text)
 {
     return ir_parse(source_create(u->arena, "prog.ir", text, strlen(text)),
                     u->arena, &u->diags);
+}
+
+void
+unit_round_trip(struct unit *u)
+{
+    const char *text = unit_prog_text(u->arena, u->prog);
+    struct ir_prog *prog = unit_parse_prog(u, text);
+
+    ck_assert_msg(prog != NULL, "%s", unit_diags(u));
+    ck_assert_str_eq(unit_prog_text(u->arena, prog), text);
+    ck_assert_str_eq(unit_planned(u->arena, prog),
+                     unit_planned(u->arena, u->prog));
 }
 
 const struct policy_rule *
@@ -210,6 +238,7 @@ main(void)
     srunner_add_suite(runner, externals_suite());
     srunner_add_suite(runner, meaning_suite());
     srunner_add_suite(runner, ir_suite());
+    srunner_add_suite(runner, round_trip_suite());
     srunner_add_suite(runner, pass_suite());
     srunner_add_suite(runner, backend_suite());
     srunner_add_suite(runner, openflow_suite());

@@ -37,6 +37,7 @@ Suite *redundant_suite(void);
 Suite *externals_suite(void);
 Suite *meaning_suite(void);
 Suite *ir_suite(void);
+Suite *round_trip_suite(void);
 Suite *pass_suite(void);
 Suite *backend_suite(void);
 Suite *openflow_suite(void);
@@ -101,6 +102,12 @@ const char *unit_plan_text(struct unit *);
  * diagnostics if it is refused. */
 const char *unit_prog_text(struct arena *, const struct ir_prog *);
 struct ir_prog *unit_parse_prog(struct unit *, const char *text);
+
+/* The files that the program is compiled to, as text. */
+const char *unit_planned(struct arena *, struct ir_prog *);
+
+/* Asserts that what was compiled survives its text. */
+void unit_round_trip(struct unit *);
 
 /* The text of 'value' with the members of every object and the elements of
  * every list in another order, which 'seed' decides. */
