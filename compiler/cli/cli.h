@@ -18,14 +18,15 @@
 enum {
     EXIT_DONE = 0,
     EXIT_WRONG = 1,             /* The intent is wrong, or its plan could
-                                 * not be written, or is refused; fmt: a
-                                 * file has another layout, or could not be
-                                 * written. */
+                                 * not be written, or is not what it gives;
+                                 * fmt: a file has another layout, or could
+                                 * not be written. */
     EXIT_USAGE = 2,             /* Or a name or cookie that is not in the
                                  * intent. */
     EXIT_UNREACHABLE = 3,       /* Switch or database not reached, or it
-                                 * refused; nothing changed, or the message
-                                 * names a doubt. */
+                                 * refused, or bridge or node is not what
+                                 * the command needs; nothing changed, or the
+                                 * message names a doubt. */
     EXIT_DIFFERENT = 4,         /* status: the bridge differs, or is not
                                  * fit; plan: apply would change it. */
 };

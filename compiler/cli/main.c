@@ -120,12 +120,12 @@ static const char options_help[] =
     "  -h, --help            display this help message, or a command's\n"
     "  -V, --version         display version information\n\n"
     "Exit status: 0 done; 1 the intent is wrong, or its plan could not "
-    "be written, or is\nrefused; 2 usage, or a node, an endpoint or a "
-    "cookie that the intent does not have;\n3 the switch or database "
-    "could not be reached or refused, and nothing changed,\nor a doubt "
-    "about that, which the message names; 4 status: the bridge differs, "
-    "or is\nnot fit for the intent; plan --exit-code: apply would "
-    "change it.";
+    "be written, or is\nnot what the intent gives; 2 usage, or a node, an "
+    "endpoint or a cookie that the\nintent does not have; 3 the switch or "
+    "database could not be reached or refused, or\nbridge or node is not "
+    "what the command needs, and nothing changed, or a doubt\nabout that, "
+    "which the message names; 4 status: the bridge differs, or is not\nfit "
+    "for the intent; plan --exit-code: apply would change it.";
 
 static void
 print_help(void)

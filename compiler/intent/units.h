@@ -20,8 +20,8 @@
 struct ds;
 
 /* Each parses the whole of 's' into '*n' (bits per second, bytes, packets per
- * second, packets, or nanoseconds) and returns NULL, or returns the reason why not.  A
- * fraction is fine as long as the result is whole. */
+ * second, packets, or nanoseconds) and returns NULL, or returns the reason why
+ * not.  A fraction is fine as long as the result is whole. */
 const char *parse_rate(const char *s, uint64_t *n);
 const char *parse_bytes(const char *s, uint64_t *n);
 const char *parse_packet_rate(const char *s, uint64_t *n);
