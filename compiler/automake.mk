@@ -138,6 +138,7 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/check.h \
 	compiler/sema/claim.c \
 	compiler/sema/claim.h \
+	compiler/sema/doubt-externals.c \
 	compiler/sema/expand-peering.c \
 	compiler/sema/expand.c \
 	compiler/sema/external.c \
@@ -170,6 +171,7 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/reason.c \
 	compiler/sema/reason.h \
 	compiler/sema/reasons.def \
+	compiler/sema/redundant-external.c \
 	compiler/sema/resolve.h \
 	compiler/sema/rule-kind.c \
 	compiler/sema/rule-kind.h \

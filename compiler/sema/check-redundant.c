@@ -289,8 +289,8 @@ one_is_settled(struct search *s, const rule_vec *alive)
 static bool
 changes_nothing(struct search *s, const rule_vec *alive)
 {
-    /* Who selects nobody was warned; what passes to and from externals is not
-     * looked at. */
+    /* Who selects nobody was warned; for what passes to and from externals
+     * there is check_redundant_externals(). */
     if (s->rule->from_ranges.n || s->rule->to_ranges.n || !s->rule->from.n
         || !s->rule->to.n || s->n_steps > MAX_STEPS
         || !one_is_settled(s, alive)) {

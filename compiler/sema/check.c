@@ -209,5 +209,6 @@ policy_check(const struct policy *policy, struct arena *arena,
     if (diags->n_errors == n_errors) {
         check_doubts(policy, diags);
         check_redundant(policy, diags);
+        check_redundant_externals(policy, diags);
     }
 }

@@ -96,6 +96,9 @@ void check_doubts(const struct policy *, struct diags *);
 /* Warns, in a policy that is right, of rules that change nothing. */
 void check_redundant(const struct policy *, struct diags *);
 
+/* The same of rules about externals, each held against one other. */
+void check_redundant_externals(const struct policy *, struct diags *);
+
 /* Is 'ip' an address that a station can have? */
 bool is_station(const struct in6_addr *ip);
 

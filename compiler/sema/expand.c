@@ -224,8 +224,13 @@ expand_alternative(struct resolver *r, const struct intent_selector *s,
                                          "already"
                                        : "this selects no endpoint");
         diag_remedy(r->diags, d, selected ? "remove it from the list"
-                    : "check the labels, or ignore this until such an "
-                      "endpoint is there");
+                    : s->labels.n
+                    ? "check the labels, or ignore this until such an "
+                      "endpoint is there"
+                    : s->cidrs.n
+                    ? "check the addresses, or ignore this until an endpoint "
+                      "has one of them"
+                    : "ignore this until such an endpoint is there");
     }
 }
 
