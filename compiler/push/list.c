@@ -91,6 +91,16 @@ list_flows(struct push *push)
     free(sorted);
 }
 
+/* Two meters of a tenant have names of their own. */
+static const char *
+name_of_meter(const struct push *push, uint32_t id)
+{
+    const char *name = plan_meter_name(push->plan, id);
+
+    return (name && plan_meter_counts_packets(id)
+            ? arena_printf(push->arena, "%s (packets)", name) : name);
+}
+
 static void
 add_meter(struct push *push, uint32_t id, const struct plan_meter *limit,
           bool held)
@@ -98,7 +108,7 @@ add_meter(struct push *push, uint32_t id, const struct plan_meter *limit,
     struct plan_meter meter = limit ? *limit : (struct plan_meter) { .id = 0 };
     struct push_line line = {
         .what = "meter", .held = held,
-        .name = plan_meter_name(push->plan, id),
+        .name = name_of_meter(push, id),
     };
 
     meter.id = id;
@@ -151,8 +161,7 @@ push_list(struct push *push)
     for (size_t i = 0; i < push->plan->meters.n; i++) {
         if (push->present[i]) {
             *vec_push(push->arena, &push->diff->meters) = (struct push_meter) {
-                .name = plan_meter_title(push->plan,
-                                         &push->plan->meters.v[i]),
+                .name = name_of_meter(push, push->ids[i]),
                 .id = push->ids[i], .plan_id = push->plan->meters.v[i].id,
             };
         }

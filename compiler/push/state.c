@@ -265,5 +265,6 @@ state_abandon(struct state *state, const struct plan_record *record)
 {
     if (state->dir) {
         file_abandon(state->arena, record_path(state, record->generation));
+        rmdir(state->dir);      /* Stays unless it is empty. */
     }
 }

@@ -188,6 +188,25 @@ classify(struct words *words, const struct flow_entry *flow)
             : get_thing(words, "shared", cookie_name(words, flow->cookie)));
 }
 
+/* Counts a flow that is to change.  If it is for another thing than it was,
+ * as that of a rule with another name is, it comes there and goes here. */
+static void
+count_change(struct words *words, const struct flow_entry *flow)
+{
+    const struct flow_entry *live = flow_find(&words->push->live, flow);
+    struct thing *after = classify(words, flow);
+    struct thing *before = live ? classify(words, live) : after;
+
+    if (!flow->text) {
+        after->change.flows_deleted++;
+    } else if (live && before == after) {
+        after->change.flows_changed++;
+    } else {
+        after->change.flows_added++;
+        before->change.flows_deleted += before != after;
+    }
+}
+
 static void
 add_flows(struct words *words)
 {
@@ -203,13 +222,7 @@ add_flows(struct words *words)
         }
     }
     for (size_t i = 0; i < push->n_about; i++) {
-        struct push_change *change;
-
-        flow = push->about[i];
-        change = &classify(words, flow)->change;
-        change->flows_deleted += !flow->text;
-        change->flows_changed += flow->text && flow_find(&push->live, flow);
-        change->flows_added += flow->text && !flow_find(&push->live, flow);
+        count_change(words, push->about[i]);
     }
 }
 

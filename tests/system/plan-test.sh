@@ -69,6 +69,10 @@ test_words() {
         "$(with 's/"2Mpps"/"1Mpps"/')"
     check 'a rule that goes' words '  - rule batch/no-ssh: flows 1 deleted' \
         "$(with '/"name": "no-ssh"/d')"
+    check 'a rule with another name' words \
+        '  - rule batch/no-ssh: flows 1 deleted
+  + rule batch/no-ssh2: flows 1 added' \
+        "$(with 's/"name": "no-ssh"/"name": "no-ssh2"/')"
     check 'a rule that changes' words \
         '  ~ rule inference/serve: flows 4 deleted' \
         "$(with 's/443, "8000-8100"/443/')"

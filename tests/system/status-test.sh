@@ -91,6 +91,8 @@ test_meters() {
         says ' meter=180013 # inference, 114477 in meters.txt' 0 status -v
     check 'the others are where it has them' says ' meter=93458 # batch' 0 \
         status -v
+    check 'two meters of a tenant have two names' \
+        says ' # batch (packets)' 0 status -v
 }
 
 meters_change() {

@@ -81,16 +81,31 @@ emit_misses(struct emitter *e)
     }
 }
 
+/* Do rules stand in another file than the node? */
+static bool
+has_files(const struct ir_prog *prog)
+{
+    for (size_t i = 0; i < prog->rules.n; i++) {
+        if (prog->rules.v[i]->place.span.source != prog->place.span.source) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void
 add_cookies(struct emitter *e)
 {
+    bool files = has_files(e->prog);
+
     for (size_t i = 0; i < e->prog->rules.n; i++) {
         const struct ir_rule *rule = e->prog->rules.v[i];
 
         *vec_push(e->arena, &e->plan->cookies) = (struct plan_cookie) {
             COOKIE_MARK | rule->id, rule_kind_name(rule->kind), rule->name,
-            FORMAT(e, "line %"PRIu32", %s", rule->place.line,
-                   rule->place.pointer),
+            FORMAT(e, "%s%sline %"PRIu32", %s",
+                   files ? rule->place.span.source->name : "",
+                   files ? ", " : "", rule->place.line, rule->place.pointer),
         };
     }
     for (size_t i = 0; i < n_reason_infos; i++) {
