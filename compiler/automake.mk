@@ -72,6 +72,7 @@ libbulkhead_a_SOURCES = \
 	compiler/ir/parse-value.c \
 	compiler/ir/parse.c \
 	compiler/ir/parse.h \
+	compiler/ir/pool.c \
 	compiler/ir/print.c \
 	compiler/ir/side.c \
 	compiler/ir/validate-value.c \
@@ -177,7 +178,9 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/rule-kind.h \
 	compiler/sema/rule-kinds.def \
 	compiler/sema/selector.c \
-	compiler/sema/services.def
+	compiler/sema/services.def \
+	compiler/sema/tree.c \
+	compiler/sema/tree.h
 
 BULKHEAD_LIBS = libbulkhead.a $(JANSSON_LIBS) $(OVS_LIBS)
 

@@ -81,6 +81,7 @@ test_scripts = \
 	tests/system/plan-test.sh \
 	tests/system/rollback-test.sh \
 	tests/system/status-test.sh \
+	tests/system/tree-test.sh \
 	tests/system/tunnels-test.sh \
 	tests/system/bursts-test.sh \
 	tests/system/zones-test.sh \

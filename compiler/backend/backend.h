@@ -28,6 +28,7 @@ struct backend_caps {
     size_t n_ports;
     size_t n_zones;             /* Of connection tracking. */
     size_t n_meters;
+    size_t n_members;           /* Meters below one. */
     size_t n_conjunctions;      /* Ids. */
     size_t action_bytes;        /* Of one flow. */
 };

@@ -23,9 +23,12 @@ print_counts(const struct plan *plan)
 {
     struct plan_counts counts = plan_count(plan);
 
-    fprintf(stderr, "%s: %zu flows, %zu distinct masks, %zu meters, %zu "
-            "conjunctions\n", plan->node, counts.flows, counts.masks,
-            counts.meters, counts.conjunctions);
+    fprintf(stderr, "%s: %zu flows, %zu distinct masks, %zu meters",
+            plan->node, counts.flows, counts.masks, counts.meters);
+    if (counts.borrowers) {
+        fprintf(stderr, ", %zu of them below an uplink's", counts.borrowers);
+    }
+    fprintf(stderr, ", %zu conjunctions\n", counts.conjunctions);
 }
 
 static int

@@ -51,8 +51,8 @@ print_change(const struct push_change *change)
     bool added = !strcmp(change->change, "added");
     bool removed = !strcmp(change->change, "removed");
 
-    printf("  %c %s %s", added ? '+' : removed ? '-' : '~', change->what,
-           change->name);
+    printf("  %c %s%s %s", added ? '+' : removed ? '-' : '~',
+           change->below ? "  " : "", change->what, change->name);
     print_flows(change);
     if (change->before || change->after) {
         printf(": %s%s%s", change->before ? change->before : "",
@@ -74,6 +74,7 @@ change_json(const struct push_change *change)
     show_put(object, "what", change->what);
     show_put(object, "name", change->name);
     show_put(object, "change", change->change);
+    show_put(object, "below", change->below);
     show_put(object, "before", change->before);
     show_put(object, "after", change->after);
     json_object_put(object, "flows", flows);

@@ -323,6 +323,7 @@ ir_build(const struct policy *policy, const char *node, struct arena *arena)
     }
     b.concerned = ir_concerned(policy, prog->node, arena);
     b.peers = arena_zalloc(arena, policy->intent->nodes.n * sizeof *b.peers);
+    ir_add_pools(prog, policy, b.node, &b.meter_numbers);
     for (size_t i = 0; i < policy->classes.n; i++) {
         add_class(&b, policy->classes.v[i]);
     }

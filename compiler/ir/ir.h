@@ -106,18 +106,23 @@ struct ir_network {
 /* What may pass of a tenant's traffic.  Each tenant that is here has one for
  * what it sends by each uplink that its networks here take, and perhaps one
  * for what its endpoints here in such networks get.  Endpoints here may have
- * their own before those. */
+ * their own before those.
+ *
+ * An uplink that tenants share (sema/tree.h) has one too, the parent of
+ * theirs, which no packet passes: what it has is for who borrows. */
 struct ir_meter {
     const char *name;           /* "TENANT/send:UPLINK", "TENANT/receive:",
-                                 * "TENANT/ENDPOINT/send:". */
+                                 * "TENANT/ENDPOINT/send:", "send:UPLINK". */
     struct ir_place place;      /* Of the bandwidth, or of the tenant. */
-    const struct ir_tenant *tenant;
+    const struct ir_tenant *tenant;     /* NULL: the uplink's. */
+    const struct ir_meter *parent;      /* The uplink's, or NULL. */
     const char *uplink;
     const struct ir_endpoint *endpoint; /* NULL: all of the tenant. */
     bool receive;
     uint32_t number;            /* 0: the only one for what it sends. */
     uint64_t rate_kbps;         /* Frame bytes without FCS. */
     uint64_t burst_bytes;
+    bool unlimited;             /* Rate and burst are the uplink's. */
     uint64_t guarantee_kbps;    /* 0: none. */
     uint16_t weight;            /* Of what it borrows; 0: not said. */
     bool no_borrow;
@@ -226,7 +231,8 @@ struct ir_prog {
                                  * holds them. */
     VEC(struct ir_network *) networks;      /* As endpoints first use them. */
     VEC(struct ir_endpoint *) endpoints;    /* Sorted by tenant and name. */
-    VEC(struct ir_meter *) meters;          /* In the tenants' order. */
+    VEC(struct ir_meter *) meters;          /* The uplinks', then in the
+                                             * tenants' order. */
     VEC(struct ir_rule *) rules;            /* Sorted by name. */
     ir_names unbound;           /* Endpoints whose binding is incomplete. */
     ir_names elsewhere;         /* Endpoints that would be in it if a tunnel

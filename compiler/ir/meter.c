@@ -83,15 +83,31 @@ set_bandwidth(struct ir_meter *meter, const struct intent_bandwidth *intent,
     meter->burst_bytes = intent->burst.n;
 }
 
+/* Puts the meter below its uplink's, if tenants share that. */
+static void
+set_parent(struct ir_meter *meter, const struct ir_prog *prog)
+{
+    if (!meter->no_borrow) {
+        meter->parent = ir_find_pool(prog, meter->uplink, meter->receive);
+    }
+}
+
 /* Without "bandwidth" the uplink is the limit. */
+static void
+set_whole(struct ir_meter *meter, const struct intent_uplink *uplink,
+          const struct intent_tenant *intent, struct arena *arena)
+{
+    meter->place = ir_place_of(arena, intent->name.at, true);
+    meter->rate_kbps = uplink->rate.n / 1000;
+    meter->burst_bytes = uplink->burst.n;
+    meter->unlimited = true;
+}
+
 static void
 add_send(struct ir_prog *prog, const struct intent_uplink *uplink,
          const struct intent_tenant *intent, const struct ir_tenant *tenant,
          struct arena *arena)
 {
-    struct intent_bandwidth whole = {
-        .limit = uplink->rate, .burst = uplink->burst,
-    };
     struct ir_meter *meter = add_meter(
         prog, arena_printf(arena, "%s/send:%s", tenant->name, uplink->name.s),
         uplink, tenant, arena);
@@ -99,9 +115,9 @@ add_send(struct ir_prog *prog, const struct intent_uplink *uplink,
     if (intent->send.limit.at) {
         set_bandwidth(meter, &intent->send, arena);
     } else {
-        set_bandwidth(meter, &whole, arena);
-        meter->place = ir_place_of(arena, intent->name.at, true);
+        set_whole(meter, uplink, intent, arena);
     }
+    set_parent(meter, prog);
     set_microburst(meter, &intent->microburst);
 }
 
@@ -110,17 +126,24 @@ add_receive(struct ir_prog *prog, const struct intent_uplink *uplink,
             const struct intent_tenant *intent,
             const struct ir_tenant *tenant, struct arena *arena)
 {
-    if (intent->receive.limit.at) {
-        struct ir_meter *meter = add_meter(
-            prog, arena_printf(arena, "%s/receive:%s", tenant->name,
-                               uplink->name.s), uplink, tenant, arena);
+    struct ir_meter *meter;
 
-        set_bandwidth(meter, &intent->receive, arena);
-        meter->receive = true;
+    if (!intent->receive.limit.at && !ir_find_pool(prog, uplink->name.s,
+                                                   true)) {
+        return;
     }
+    meter = add_meter(prog, arena_printf(arena, "%s/receive:%s", tenant->name,
+                                         uplink->name.s), uplink, tenant,
+                      arena);
+    meter->receive = true;
+    if (intent->receive.limit.at) {
+        set_bandwidth(meter, &intent->receive, arena);
+    } else {
+        set_whole(meter, uplink, intent, arena);
+    }
+    set_parent(meter, prog);
 }
 
-/* What is all of the tenant's comes first, then what is sent. */
 static void
 add_own(struct ir_prog *prog, const struct ir_endpoint *e,
         const struct intent_bandwidth *intent, bool receive,
@@ -164,6 +187,7 @@ add_owns(struct ir_prog *prog, const struct policy_tenant *policy,
     }
 }
 
+/* What is all of the tenant's comes first, then what is sent. */
 static int
 compare_meters(const void *a_, const void *b_)
 {

@@ -16,8 +16,17 @@
 struct arena;
 struct ident_set;
 struct intent_node;
+struct policy;
 struct policy_tenant;
 struct value;
+
+/* Adds the meters of uplinks that tenants share, before all others. */
+void ir_add_pools(struct ir_prog *, const struct policy *,
+                  const struct intent_node *, struct ident_set *numbers);
+
+/* That of the uplink, or NULL if tenants do not share it. */
+const struct ir_meter *ir_find_pool(const struct ir_prog *,
+                                    const char *uplink, bool receive);
 
 /* Adds the meters of a tenant whose networks are in the program, and which is
  * on 'node', the program's: what it sends first, in the order of their names.

@@ -38,6 +38,7 @@ enum ir_type {
     IR_TYPE_EXTERNAL,
     IR_TYPE_NETWORK,
     IR_TYPE_ENDPOINT,
+    IR_TYPE_METER,
     IR_TYPE_SERVICE,
     IR_TYPE_CLASS,
     IR_TYPE_GROUP,              /* Pointer to a group: its number, 0x.... */

@@ -220,6 +220,7 @@ DEFINE_PARSE_REFERENCE(node)
 DEFINE_PARSE_REFERENCE(tenant)
 DEFINE_PARSE_REFERENCE(network)
 DEFINE_PARSE_REFERENCE(endpoint)
+DEFINE_PARSE_REFERENCE(meter)
 DEFINE_PARSE_REFERENCE(external)
 DEFINE_PARSE_REFERENCE(part)
 DEFINE_PARSE_REFERENCE(service)
@@ -318,6 +319,7 @@ static parse_function *const parsers[] = {
     [IR_TYPE_EXTERNAL] = parse_external,
     [IR_TYPE_NETWORK] = parse_network,
     [IR_TYPE_ENDPOINT] = parse_endpoint,
+    [IR_TYPE_METER] = parse_meter,
     [IR_TYPE_SERVICE] = parse_service,
     [IR_TYPE_CLASS] = parse_class,
     [IR_TYPE_GROUP] = parse_group,

@@ -166,6 +166,7 @@ DEFINE_PRINT_REFERENCE(tenant)
 DEFINE_PRINT_REFERENCE(external)
 DEFINE_PRINT_REFERENCE(network)
 DEFINE_PRINT_REFERENCE(endpoint)
+DEFINE_PRINT_REFERENCE(meter)
 DEFINE_PRINT_REFERENCE(service)
 DEFINE_PRINT_REFERENCE(class)
 
@@ -232,6 +233,7 @@ static print_function *const printers[] = {
     [IR_TYPE_EXTERNAL] = print_external,
     [IR_TYPE_NETWORK] = print_network,
     [IR_TYPE_ENDPOINT] = print_endpoint,
+    [IR_TYPE_METER] = print_meter,
     [IR_TYPE_SERVICE] = print_service,
     [IR_TYPE_CLASS] = print_class,
     [IR_TYPE_GROUP] = print_group,

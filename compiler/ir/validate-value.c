@@ -121,6 +121,7 @@ DEFINE_CHECK_REFERENCE(tenant)
 DEFINE_CHECK_REFERENCE(external)
 DEFINE_CHECK_REFERENCE(network)
 DEFINE_CHECK_REFERENCE(endpoint)
+DEFINE_CHECK_REFERENCE(meter)
 DEFINE_CHECK_REFERENCE(service)
 DEFINE_CHECK_REFERENCE(class)
 
@@ -209,6 +210,7 @@ static void (*const checks[])(struct ir_validator *, const struct ir_field *,
     [IR_TYPE_EXTERNAL] = check_external,
     [IR_TYPE_NETWORK] = check_network,
     [IR_TYPE_ENDPOINT] = check_endpoint,
+    [IR_TYPE_METER] = check_meter,
     [IR_TYPE_SERVICE] = check_service,
     [IR_TYPE_CLASS] = check_class,
     [IR_TYPE_GROUP] = check_group,

@@ -192,6 +192,41 @@ check_part(struct ir_validator *v, const struct ir_part *part)
     }
 }
 
+/* That of an uplink, which stands before those of tenants. */
+static void
+check_pool(struct ir_validator *v, const struct ir_meter *pool,
+           const struct ir_meter *previous)
+{
+    if (previous && previous->tenant) {
+        ir_invalid(v, "it comes after '%s'", previous->name);
+    } else if (!pool->number || pool->parent || pool->endpoint
+               || pool->guarantee_kbps || pool->weight || pool->no_borrow
+               || pool->microburst || pool->unlimited) {
+        ir_invalid(v, "it is no tenant's, and more than a rate");
+    }
+    once(v, "meter's number %#"PRIx32, pool->number);
+    once(v, "meter to %s by uplink '%s'", pool->receive ? "receive" : "send",
+         pool->uplink);
+}
+
+/* Who borrows is below its uplink. */
+static void
+check_parent(struct ir_validator *v, const struct ir_meter *meter)
+{
+    const struct ir_meter *parent = meter->parent;
+
+    if (!parent) {
+        if ((meter->guarantee_kbps || meter->weight) && !meter->no_borrow
+            && !meter->endpoint) {
+            ir_invalid(v, "it has nobody to borrow from");
+        }
+    } else if (parent->tenant || parent->receive != meter->receive
+               || strcmp(parent->uplink, meter->uplink)
+               || meter->no_borrow || meter->endpoint) {
+        ir_invalid(v, "it does not borrow from '%s'", parent->name);
+    }
+}
+
 /* The meters of a tenant stand together, and have numbers but the only one for
  * what it sends. */
 static void
@@ -200,11 +235,16 @@ check_meter(struct ir_validator *v, const struct ir_meter *meter)
     const struct ir_meter *previous = v->n ? v->prog->meters.v[v->n - 1]
                                            : NULL;
 
+    if (!meter->tenant) {
+        check_pool(v, meter, previous);
+        return;
+    }
     check_prefix(v, meter->tenant, meter->name);
+    check_parent(v, meter);
     if (!meter->tenant->here) {
         ir_invalid(v, "its tenant is not here");
-    } else if (previous && strcmp(previous->tenant->name,
-                                  meter->tenant->name) > 0) {
+    } else if (previous && previous->tenant
+               && strcmp(previous->tenant->name, meter->tenant->name) > 0) {
         ir_invalid(v, "it comes after '%s'", previous->name);
     } else if (meter->number) {
         once(v, "meter's number %#"PRIx32, meter->number);

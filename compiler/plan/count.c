@@ -107,6 +107,9 @@ plan_count(const struct plan *plan)
         counts.conjunctions += !strncmp(plan->flows.v[i].match, "conj_id=",
                                         strlen("conj_id="));
     }
+    for (size_t i = 0; i < plan->meters.n; i++) {
+        counts.borrowers += plan->meters.v[i].parent != 0;
+    }
     counts.masks = sset_count(&masks);
     ds_destroy(&mask);
     sset_destroy(&masks);

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "openvswitch/dynamic-string.h"
+
 void
 plan_init(struct plan *plan, struct arena *arena, const char *node,
           const char *target)
@@ -91,25 +93,35 @@ plan_flow_string(const struct plan *plan, const struct plan_flow *flow)
                         flow->match, flow->actions);
 }
 
-/* " NAME=BYTES", or nothing. */
-static const char *
-depth_string(const struct plan *plan, const char *name, uint32_t bytes)
+/* Appends " NAME=N", if there is such a number. */
+static void
+put_number(struct ds *ds, const char *name, uint64_t n)
 {
-    return bytes ? arena_printf(plan->arena, " %s=%"PRIu32, name, bytes) : "";
+    if (n) {
+        ds_put_format(ds, " %s=%"PRIu64, name, n);
+    }
 }
 
 static const char *
 microburst_string(const struct plan *plan, const struct plan_meter *meter)
 {
-    return arena_printf(plan->arena, "meter=%"PRIu32",kbps,burst,stats,"
-                        "bands=type=microburst rate=%"PRIu64
-                        " burst_bytes=%"PRIu32" peak_rate=%"PRIu64
-                        "%s%s%s%s tag=%"PRIu32, meter->id, meter->rate,
-                        meter->burst, meter->rate,
-                        depth_string(plan, "mark", meter->mark),
-                        depth_string(plan, "depth", meter->depth),
-                        depth_string(plan, "limit", meter->limit),
-                        meter->ecn ? " exceed=ecn" : "", meter->tag);
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const char *s;
+
+    ds_put_format(&ds, "meter=%"PRIu32",kbps,burst,stats,bands="
+                  "type=microburst rate=%"PRIu64" burst_bytes=%"PRIu32,
+                  meter->id, meter->rate, meter->burst);
+    put_number(&ds, "peak_rate", meter->peak);
+    put_number(&ds, "mark", meter->mark);
+    put_number(&ds, "depth", meter->depth);
+    put_number(&ds, "limit", meter->limit);
+    ds_put_cstr(&ds, meter->ecn ? " exceed=ecn" : "");
+    put_number(&ds, "parent", meter->parent);
+    put_number(&ds, "weight", meter->weight);
+    put_number(&ds, "tag", meter->tag);
+    s = arena_strdup(plan->arena, ds_cstr(&ds));
+    ds_destroy(&ds);
+    return s;
 }
 
 const char *
@@ -141,6 +153,10 @@ plan_meter_title(const struct plan *plan, const struct plan_meter *meter)
     const char *uplink = meter->uplink ? meter->uplink : "";
     const char *name = meter->endpoint ? meter->endpoint : meter->name;
 
+    if (meter->lends) {
+        return arena_printf(plan->arena, "uplink %s%s", name,
+                            meter->receive ? " (receive)" : "");
+    }
     return (meter->receive || meter->uplink
             ? arena_printf(plan->arena, "%s (%s%s%s)", name,
                            meter->receive ? "receive" : "",
@@ -167,5 +183,6 @@ plan_meter_same(const struct plan_meter *a, const struct plan_meter *b)
     return (a->packets == b->packets && a->rate == b->rate
             && a->burst == b->burst && a->microburst == b->microburst
             && a->ecn == b->ecn && a->mark == b->mark && a->depth == b->depth
-            && a->limit == b->limit && a->tag == b->tag);
+            && a->limit == b->limit && a->tag == b->tag && a->peak == b->peak
+            && a->parent == b->parent && a->weight == b->weight);
 }

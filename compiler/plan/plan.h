@@ -32,11 +32,13 @@ struct plan_flow {
 };
 
 /* A meter with one band, of bits or of packets: a drop band, or a microburst
- * band (docs/meters.md), whose peak rate is its rate.  Bits are those of the
- * frame without FCS. */
+ * band (docs/meters.md).  Bits are those of the frame without FCS.  A meter
+ * may borrow from another, its parent, which is an uplink's and stands before
+ * it. */
 struct plan_meter {
     uint32_t id;                /* See PLAN_METER_ID(). */
-    const char *name;           /* The tenant. */
+    const char *name;           /* The tenant, or... */
+    bool lends;                 /* ...if it is a parent, the uplink. */
     const char *endpoint;       /* Its own; NULL: all of the tenant's. */
     const char *uplink;         /* If the tenant takes several, else NULL. */
     bool receive;               /* Of what its endpoints get, not send. */
@@ -45,8 +47,13 @@ struct plan_meter {
     uint32_t burst;             /* In kbit, or packets; in bytes if... */
     bool microburst;            /* ...this; then also: */
     bool ecn;                   /* Exceed ecn, else drop. */
+    uint64_t peak;              /* In kbps, 0: no phantom queue. */
     uint32_t mark, depth, limit;        /* In bytes, 0: none. */
     uint32_t tag;               /* The tenant's number. */
+    uint32_t parent;            /* Its id, 0: none; if there is one, also: */
+    uint16_t weight;
+    const char *place;          /* What asks for it, "line 1, /tenants/...";
+                                 * NULL: not known. */
 };
 
 /* Meter ids that are Bulkhead's on a bridge; all others are somebody else's.
@@ -170,19 +177,20 @@ const char *plan_meter_string(const struct plan *, const struct plan_meter *);
 const char *plan_cookie_name(const struct plan *, uint64_t cookie);
 
 /* What a meter is for, as people read it: "TENANT", "TENANT (receive,
- * UPLINK)", "TENANT/ENDPOINT (receive)". */
+ * UPLINK)", "TENANT/ENDPOINT (receive)", "uplink UPLINK". */
 const char *plan_meter_title(const struct plan *, const struct plan_meter *);
 
 /* The title of a meter, by either of its ids, or NULL. */
 const char *plan_meter_name(const struct plan *, uint32_t id);
 
-/* Do both let the same pass? */
+/* Do both let the same pass, if their parents do? */
 bool plan_meter_same(const struct plan_meter *, const struct plan_meter *);
 
 /* How large a plan is.  Masks are the sets of bits that the flows of a table
  * match, counted in each table: the switch looks in each for itself. */
 struct plan_counts {
     size_t flows, masks, meters, conjunctions;
+    size_t borrowers;           /* Meters below another. */
 };
 struct plan_counts plan_count(const struct plan *);
 

@@ -38,7 +38,7 @@ struct member {
 
 /* A structure is an array of its members; what is listed here is what is
  * written and read. */
-enum { MAX_MEMBERS = 16 };
+enum { MAX_MEMBERS = 20 };
 struct shape {
     size_t size, n;
     struct member members[MAX_MEMBERS];
@@ -57,9 +57,10 @@ static const struct shape flow_shape = {
 };
 
 static const struct shape meter_shape = {
-    sizeof(struct plan_meter), 14, {
+    sizeof(struct plan_meter), 19, {
         MEMBER(plan_meter, id, NUMBER_32),
         MEMBER(plan_meter, name, TEXT),
+        MEMBER(plan_meter, lends, FLAG),
         MEMBER(plan_meter, endpoint, TEXT_OR_NULL),
         MEMBER(plan_meter, uplink, TEXT_OR_NULL),
         MEMBER(plan_meter, receive, FLAG),
@@ -68,10 +69,14 @@ static const struct shape meter_shape = {
         MEMBER(plan_meter, burst, NUMBER_32),
         MEMBER(plan_meter, microburst, FLAG),
         MEMBER(plan_meter, ecn, FLAG),
+        MEMBER(plan_meter, peak, NUMBER_64),
         MEMBER(plan_meter, mark, NUMBER_32),
         MEMBER(plan_meter, depth, NUMBER_32),
         MEMBER(plan_meter, limit, NUMBER_32),
         MEMBER(plan_meter, tag, NUMBER_32),
+        MEMBER(plan_meter, parent, NUMBER_32),
+        MEMBER(plan_meter, weight, NUMBER_16),
+        MEMBER(plan_meter, place, TEXT_OR_NULL),
     },
 };
 

@@ -92,6 +92,18 @@ cookies_to_json(const struct plan *plan, bool implicit)
     return array;
 }
 
+static void
+put_borrowing(struct json *object, const struct plan_meter *m)
+{
+    if (m->parent) {
+        json_object_put(object, "parent", json_integer_create(m->parent));
+        json_object_put(object, "weight", json_integer_create(m->weight));
+    }
+    if (m->parent && m->peak) {
+        json_object_put(object, "peak_kbps", json_integer_create(m->peak));
+    }
+}
+
 static struct json *
 meters_to_json(const struct plan *plan)
 {
@@ -102,7 +114,8 @@ meters_to_json(const struct plan *plan)
         struct json *object = json_object_create();
 
         json_object_put(object, "id", json_integer_create(m->id));
-        json_object_put_string(object, "tenant", m->name);
+        json_object_put_string(object, m->lends ? "lends_for" : "tenant",
+                               m->name);
         if (m->endpoint) {
             json_object_put_string(object, "endpoint", m->endpoint);
         }
@@ -117,9 +130,10 @@ meters_to_json(const struct plan *plan)
         json_object_put(object, m->packets ? "burst_packets"
                         : m->microburst ? "burst_bytes" : "burst_kbit",
                         json_integer_create(m->burst));
-        if (m->microburst) {
+        if (m->tag) {
             json_object_put(object, "tag", json_integer_create(m->tag));
         }
+        put_borrowing(object, m);
         json_array_add(array, object);
     }
     return array;

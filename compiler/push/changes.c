@@ -30,7 +30,7 @@ refusal(struct push *push, const char *what, int error,
 }
 
 /* Deletes the meters of the switch whose 'used' is 'used' and that the plan
- * does not keep. */
+ * does not keep, children before their parents. */
 static void
 delete_meters(struct push *push, bool used)
 {
@@ -38,21 +38,25 @@ delete_meters(struct push *push, bool used)
     struct session_error serror;
     struct meter_entry *meter;
 
-    HMAP_FOR_EACH_SAFE (meter, node, &push->live.meters) {
-        if (meter->used == used && !meter->kept) {
-            ovs_list_push_back(&requests,
-                               &meter_delete_message(meter->id)->list_node);
-            hmap_remove(&push->live.meters, &meter->node);
-            free(meter);
+    for (unsigned int level = METER_MAX_LEVELS; level-- > 0; ) {
+        HMAP_FOR_EACH_SAFE (meter, node, &push->live.meters) {
+            if (meter->used == used && !meter->kept
+                && meter_level(&push->live, meter) == level) {
+                struct ofpbuf *msg = meter_delete_message(meter->id);
+
+                ovs_list_push_back(&requests, &msg->list_node);
+                hmap_remove(&push->live.meters, &meter->node);
+                free(meter);
+            }
         }
     }
     /* A meter that stays is found and deleted by the next run. */
     session_send_all(push->session, &requests, push->deadline, &serror, NULL);
 }
 
-/* Takes back what add_meters() did: deletes the meters that are not in
- * 'failed', which is in the order of those that the plan adds.  A meter that
- * the switch would not add may be there for somebody else. */
+/* Takes back what add_meters() did, last first: deletes the meters that are
+ * not in 'failed', which is in the order of those that the plan adds.  A meter
+ * that the switch would not add may be there for somebody else. */
 static void
 undo_meters(struct push *push, const bool *failed)
 {
@@ -61,7 +65,10 @@ undo_meters(struct push *push, const bool *failed)
     size_t n = 0;
 
     for (size_t i = 0; i < push->plan->meters.n; i++) {
-        if (!push->present[i] && !(failed && failed[n++])) {
+        n += !push->present[i];
+    }
+    for (size_t i = push->plan->meters.n; i-- > 0; ) {
+        if (!push->present[i] && !(failed && failed[--n])) {
             struct ofpbuf *msg = meter_delete_message(push->ids[i]);
 
             ovs_list_push_back(&requests, &msg->list_node);
@@ -78,7 +85,9 @@ settle_meters(struct push *push)
 {
     for (size_t i = 0; i < push->plan->meters.n; i++) {
         if (!push->present[i]) {
-            meter_put(&push->live, push->ids[i], &push->plan->meters.v[i]);
+            struct plan_meter meter = push_placed_meter(push, i);
+
+            meter_put(&push->live, meter.id, &meter);
             push->present[i] = true;
         }
     }
@@ -98,11 +107,11 @@ add_meters(struct push *push)
     int error;
 
     for (size_t i = 0; i < plan->meters.n; i++) {
-        const struct plan_meter *m = &plan->meters.v[i];
-
         if (!push->present[i]) {
-            struct ofpbuf *msg = meter_add_message(push->ids[i], m);
-            about[n++] = m;
+            struct plan_meter m = push_placed_meter(push, i);
+            struct ofpbuf *msg = meter_add_message(m.id, &m);
+
+            about[n++] = &plan->meters.v[i];
             ovs_list_push_back(&requests, &msg->list_node);
         }
     }

@@ -140,6 +140,39 @@ push_check_bridge(struct push *push)
     }
 }
 
+/* The first meter of 'plan' that borrows, or NULL. */
+static const struct plan_meter *
+find_borrower(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->meters.n; i++) {
+        if (plan->meters.v[i].parent) {
+            return &plan->meters.v[i];
+        }
+    }
+    return NULL;
+}
+
+static void
+check_borrowing(struct push *push,
+                const struct ofputil_microburst_features *features)
+{
+    const uint32_t members = OFPUTIL_MICROBURST_M_PARENT
+                             | OFPUTIL_MICROBURST_M_WEIGHT;
+    const struct plan_meter *borrower = find_borrower(push->plan);
+
+    if (borrower && (features->members & members) != members) {
+        push_unfit(push, "bridge %s is on an Open vSwitch whose meters cannot "
+                   "borrow from a parent, as tenants that share an uplink do "
+                   "(%s%s%s; \"ovs-ofctl -O OpenFlow14 microburst-features "
+                   "%s\"); run the ovs-vswitchd with Bulkhead's patches "
+                   "there, then apply", push->target->bridge,
+                   plan_meter_title(push->plan, borrower),
+                   borrower->place ? ", " : "",
+                   borrower->place ? borrower->place : "",
+                   push->target->bridge);
+    }
+}
+
 /* Returns true if the switch has all that the microburst meters of 'plan'
  * say. */
 static bool
@@ -196,6 +229,8 @@ check_meters(struct push *push)
                    "(\"ovs-ofctl -O OpenFlow14 microburst-features %s\"); run "
                    "the ovs-vswitchd with Bulkhead's patches there, then "
                    "apply", push->target->bridge, push->target->bridge);
+    } else {
+        check_borrowing(push, &features);
     }
     return NULL;
 }

@@ -45,6 +45,7 @@ struct meter_entry {
     uint32_t id;
     bool simple;                /* Nothing that plan_meter cannot say. */
     struct plan_meter limit;    /* If 'simple'; without id and name. */
+    uint32_t parent;            /* Its id, or 0. */
     bool used, used_by_others;  /* By flows, as meter_mark() found. */
     bool kept;                  /* The plan has it. */
 };
@@ -100,7 +101,14 @@ void flows_set_meter(struct switch_state *, uint32_t plan_id, uint32_t id,
 /* Adds a meter that the plan has. */
 void meter_put(struct switch_state *, uint32_t id, const struct plan_meter *);
 
-/* Sets 'used' and 'used_by_others' of a meter of the state. */
+/* How many meters stand above it, less than METER_MAX_LEVELS.  One that others
+ * borrow from cannot be deleted, nor one be added before its parent. */
+enum { METER_MAX_LEVELS = 3 };
+unsigned int meter_level(const struct switch_state *,
+                         const struct meter_entry *);
+
+/* Sets 'used' and 'used_by_others' of a meter of the state.  What lends to one
+ * that is used is used. */
 void meter_mark(const struct switch_state *, struct meter_entry *);
 
 /* Messages.  The caller owns them. */

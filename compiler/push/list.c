@@ -146,7 +146,9 @@ list_meters(struct push *push)
     free(sorted);
     for (size_t i = 0; i < push->plan->meters.n; i++) {
         if (!push->present[i]) {
-            add_meter(push, push->ids[i], &push->plan->meters.v[i], false);
+            struct plan_meter placed = push_placed_meter(push, i);
+
+            add_meter(push, placed.id, &placed, false);
         }
     }
 }

@@ -37,7 +37,7 @@ read_microburst(const struct ofputil_meter_config *mc,
 
     if (mc->n_bands != 1 || band->type != OFPMBT13_EXPERIMENTER
         || mc->flags != meter_flags(limit) || !mb->burst_bytes
-        || mb->peak_rate != band->rate || mb->parent || mb->weight
+        || !mb->weight != !mb->parent
         || (mb->exceed != OFPUTIL_MICROBURST_DROP
             && mb->exceed != OFPUTIL_MICROBURST_ECN)) {
         return false;
@@ -50,6 +50,9 @@ read_microburst(const struct ofputil_meter_config *mc,
     limit->depth = mb->depth;
     limit->limit = mb->limit;
     limit->tag = mb->tag;
+    limit->peak = mb->peak_rate;
+    limit->parent = mb->parent;
+    limit->weight = mb->weight;
     return true;
 }
 
@@ -60,6 +63,9 @@ add_switch_meter(struct switch_state *state,
     struct meter_entry *meter = xzalloc(sizeof *meter);
 
     meter->id = mc->meter_id;
+    if (mc->n_bands && mc->bands[0].type == OFPMBT13_EXPERIMENTER) {
+        meter->parent = mc->bands[0].microburst.parent;
+    }
     meter->limit.packets = (mc->flags & OFPMF13_PKTPS) != 0;
     meter->simple = (mc->n_bands == 1 && mc->bands[0].type == OFPMBT13_DROP
                      && mc->flags == meter_flags(&meter->limit));
@@ -111,6 +117,8 @@ meter_put(struct switch_state *state, uint32_t id,
     meter->simple = meter->kept = true;
     meter->limit = *limit;
     meter->limit.name = meter->limit.uplink = NULL;
+    meter->limit.endpoint = meter->limit.place = NULL;
+    meter->parent = limit->parent;
     hmap_insert(&state->meters, &meter->node, hash_int(id, 0));
 }
 
@@ -127,8 +135,20 @@ meter_find(const struct switch_state *state, uint32_t id)
     return NULL;
 }
 
-void
-meter_mark(const struct switch_state *state, struct meter_entry *meter)
+unsigned int
+meter_level(const struct switch_state *state, const struct meter_entry *meter)
+{
+    unsigned int level = 0;
+
+    while (meter && meter->parent && level < METER_MAX_LEVELS - 1) {
+        meter = meter_find(state, meter->parent);
+        level++;
+    }
+    return level;
+}
+
+static void
+mark_called(const struct switch_state *state, struct meter_entry *meter)
 {
     const struct flow_entry *flow;
 
@@ -145,6 +165,31 @@ meter_mark(const struct switch_state *state, struct meter_entry *meter)
     }
 }
 
+/* Can others borrow from it, as from an uplink's? */
+static bool
+may_lend(const struct meter_entry *meter)
+{
+    return (!meter->parent && (!meter->simple
+                               || (meter->limit.microburst
+                                   && !meter->limit.peak)));
+}
+
+void
+meter_mark(const struct switch_state *state, struct meter_entry *meter)
+{
+    struct meter_entry *child;
+
+    mark_called(state, meter);
+    if (may_lend(meter)) {
+        HMAP_FOR_EACH (child, node, &state->meters) {
+            if (child->parent == meter->id) {
+                mark_called(state, child);
+                meter->used |= child->used;
+            }
+        }
+    }
+}
+
 struct ofpbuf *
 meter_add_message(uint32_t id, const struct plan_meter *meter)
 {
@@ -157,9 +202,10 @@ meter_add_message(uint32_t id, const struct plan_meter *meter)
         .microburst = {
             .exceed = (meter->ecn ? OFPUTIL_MICROBURST_ECN
                        : OFPUTIL_MICROBURST_DROP),
-            .burst_bytes = meter->burst, .peak_rate = meter->rate,
+            .burst_bytes = meter->burst, .peak_rate = meter->peak,
             .mark = meter->mark, .depth = meter->depth,
             .limit = meter->limit, .tag = meter->tag,
+            .parent = meter->parent, .weight = meter->weight,
         },
     };
     struct ofputil_meter_mod mm = {

@@ -46,12 +46,49 @@ push_errno(struct push *push, const char *what, int error)
                         : ovs_retval_to_string(error));
 }
 
+/* The index of the plan's meter that meter 'i' borrows from; SIZE_MAX if there
+ * is none.  Parents stand first. */
+static size_t
+find_parent(const struct push *push, size_t i)
+{
+    const struct plan_meter *meters = push->plan->meters.v;
+
+    for (size_t j = 0; meters[i].parent && j < i; j++) {
+        if (meters[j].id == meters[i].parent) {
+            return j;
+        }
+    }
+    return SIZE_MAX;
+}
+
+struct plan_meter
+push_placed_meter(const struct push *push, size_t i)
+{
+    struct plan_meter meter = push->plan->meters.v[i];
+    size_t parent = find_parent(push, i);
+
+    meter.id = push->ids[i];
+    meter.parent = parent != SIZE_MAX ? push->ids[parent] : 0;
+    return meter;
+}
+
+/* Is the parent of meter 'i' there already, if it has one? */
+static bool
+has_parent(const struct push *push, size_t i)
+{
+    size_t parent = find_parent(push, i);
+
+    return parent == SIZE_MAX || push->present[parent];
+}
+
 /* Decides under which id the meter 'i' of the plan is, or will be, on the
- * switch: where it is already, else in the half of the range that is free. */
+ * switch: where it is already, else in the half of the range that is free.  If
+ * its parent gets another id, so does it. */
 static void
 place_meter(struct push *push, size_t i)
 {
     const struct plan_meter *m = &push->plan->meters.v[i];
+    struct plan_meter placed = push_placed_meter(push, i);
     uint32_t candidates[2] = { m->id, plan_meter_other(m->id) };
     struct meter_entry *held[2];
     int chosen = -1;
@@ -63,8 +100,8 @@ place_meter(struct push *push, size_t i)
             meter_mark(&push->live, held[j]);
             held[j]->kept = false;
         }
-        if (chosen < 0 && held[j] && held[j]->simple
-            && plan_meter_same(&held[j]->limit, m)) {
+        if (chosen < 0 && held[j] && held[j]->simple && has_parent(push, i)
+            && plan_meter_same(&held[j]->limit, &placed)) {
             chosen = j;
             held[j]->kept = push->present[i] = true;
         }
@@ -87,7 +124,7 @@ void
 push_place_meters(struct push *push, struct ovs_list *changed)
 {
     for (size_t i = 0; i < push->plan->meters.n; i++) {
-        if (!push->present[i]) {
+        if (!push->present[i] || !has_parent(push, i)) {
             place_meter(push, i);
             flows_set_meter(&push->wanted, push->plan->meters.v[i].id,
                             push->ids[i], changed);

@@ -62,6 +62,8 @@ struct push_change {
     const char *change;         /* "added", "removed" or "changed". */
     size_t flows_added, flows_changed, flows_deleted;
     const char *before, *after; /* Bandwidth and limits, or NULL. */
+    const char *below;          /* Of bandwidth: what it borrows from, which
+                                 * is "uplink NAME"; or NULL. */
 };
 VEC_TYPEDEF(push_changes_vec, struct push_change);
 

@@ -50,6 +50,9 @@ struct push {
     size_t n_about, allocated_about;
 };
 
+/* Meter 'i' of the plan as it is, or will be, on the switch. */
+struct plan_meter push_placed_meter(const struct push *, size_t i);
+
 /* The life of a "struct push": push_init() and push_destroy(); push_begin()
  * before each step, which needs an arena and a place for what it finds. */
 void push_init(struct push *, const struct push_target *, enum push_action);

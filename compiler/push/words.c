@@ -226,7 +226,58 @@ add_flows(struct words *words)
     }
 }
 
-/* "limit 20Gbps, burst 525kbit". */
+/* Is it one that others borrow from?  All others have a queue or a parent. */
+static bool
+lends(const struct plan_meter *m)
+{
+    return m->microburst && !m->peak && !m->parent;
+}
+
+/* ", burst 64KiB, depth 64KiB, ..., exceed drop". */
+static void
+put_depths(struct ds *ds, const struct plan_meter *m)
+{
+    const struct {
+        const char *name;
+        uint32_t bytes;
+    } depths[] = {
+        { "burst", m->burst > 1 ? m->burst : 0 }, { "depth", m->depth },
+        { "mark", m->mark }, { "cap", m->limit },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(depths); i++) {
+        if (depths[i].bytes) {
+            ds_put_format(ds, ", %s ", depths[i].name);
+            format_bytes(depths[i].bytes, ds);
+        }
+    }
+    if (!lends(m)) {
+        ds_put_cstr(ds, m->ecn ? ", exceed ecn" : ", exceed drop");
+    }
+}
+
+/* "guaranteed 20Gbps, limit 40Gbps, weight 3", or "lends 98Gbps". */
+static void
+put_share(struct ds *ds, const struct plan_meter *m)
+{
+    if (lends(m)) {
+        ds_put_cstr(ds, "lends ");
+        format_rate(m->rate * 1000, ds);
+        return;
+    } else if (m->burst > 1) {
+        ds_put_cstr(ds, "guaranteed ");
+        format_rate(m->rate * 1000, ds);
+    } else {
+        ds_put_cstr(ds, "borrows only");
+    }
+    if (m->peak) {
+        ds_put_cstr(ds, ", limit ");
+        format_rate(m->peak * 1000, ds);
+    }
+    ds_put_format(ds, ", weight %"PRIu16, m->weight);
+}
+
+/* "20Gbps, burst 525kbit". */
 static const char *
 meter_words(struct arena *arena, const struct plan_meter *m)
 {
@@ -237,24 +288,13 @@ meter_words(struct arena *arena, const struct plan_meter *m)
         format_packet_rate(m->rate, &ds);
         ds_put_cstr(&ds, ", burst ");
         format_packets(m->burst, &ds);
+    } else if (lends(m) || m->parent) {
+        put_share(&ds, m);
+        put_depths(&ds, m);
     } else {
         format_rate(m->rate * 1000, &ds);
         if (m->microburst) {
-            const struct {
-                const char *name;
-                uint32_t bytes;
-            } depths[] = {
-                { "burst", m->burst }, { "depth", m->depth },
-                { "mark", m->mark }, { "cap", m->limit },
-            };
-
-            for (size_t i = 0; i < ARRAY_SIZE(depths); i++) {
-                if (depths[i].bytes) {
-                    ds_put_format(&ds, ", %s ", depths[i].name);
-                    format_bytes(depths[i].bytes, &ds);
-                }
-            }
-            ds_put_cstr(&ds, m->ecn ? ", exceed ecn" : ", exceed drop");
+            put_depths(&ds, m);
         } else {
             ds_put_format(&ds, ", burst %"PRIu32"kbit", m->burst);
         }
@@ -299,16 +339,34 @@ add_meters(struct words *words)
         const struct plan_meter *m = &plan->meters.v[i];
 
         if (!push->present[i]) {
-            get_thing(words, limit_of(m->id), plan_meter_title(plan, m))
-                ->change.after = meter_words(push->arena, m);
+            struct push_change *change = &get_thing(
+                words, limit_of(m->id), plan_meter_title(plan, m))->change;
+
+            change->after = meter_words(push->arena, m);
+            change->below = m->parent ? plan_meter_name(plan, m->parent)
+                            : NULL;
         }
     }
     HMAP_FOR_EACH (meter, node, &push->live.meters) {
         if (!meter->kept) {
-            get_thing(words, limit_of(meter->id),
-                      title_of_meter(words, meter->id))->change.before
-                = live_words(words, meter);
+            struct push_change *change = &get_thing(
+                words, limit_of(meter->id),
+                title_of_meter(words, meter->id))->change;
+
+            change->before = live_words(words, meter);
+            if (meter->parent && !change->after) {
+                change->below = title_of_meter(words, meter->parent);
+            }
         }
+    }
+}
+
+/* A meter that moves with its parent says the same as before. */
+static void
+forget_moved(struct push_change *c)
+{
+    if (c->before && c->after && !strcmp(c->before, c->after)) {
+        c->before = c->after = NULL;
     }
 }
 
@@ -328,6 +386,7 @@ compare_changes(const void *a_, const void *b_)
     };
     const struct push_change *a = a_, *b = b_;
     size_t i = 0, j = 0;
+    int cmp;
 
     while (strcmp(order[i], a->what)) {
         i++;
@@ -335,7 +394,13 @@ compare_changes(const void *a_, const void *b_)
     while (strcmp(order[j], b->what)) {
         j++;
     }
-    return i != j ? (i < j ? -1 : 1) : strcmp(a->name, b->name);
+    if (i != j) {
+        return i < j ? -1 : 1;
+    }
+    /* Behind its parent. */
+    cmp = strcmp(a->below ? a->below : a->name, b->below ? b->below : b->name);
+    return (cmp ? cmp : !a->below != !b->below ? (a->below ? 1 : -1)
+            : strcmp(a->name, b->name));
 }
 
 void
@@ -354,6 +419,7 @@ push_words(struct push *push, const struct plan *old)
         bool before = thing->live || c->before;
         bool after = thing->wanted || c->after;
 
+        forget_moved(c);
         c->change = !before ? "added" : !after ? "removed" : "changed";
         if (is_difference(c)) {
             *vec_push(push->arena, &diff->changes) = *c;

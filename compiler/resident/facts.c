@@ -97,7 +97,7 @@ same_value(const struct fact *a, const struct fact *b)
     OVS_NOT_REACHED();
 }
 
-enum { MAX_STRINGS = 3 };
+enum { MAX_STRINGS = 4 };
 
 /* Stores where the strings of '*fact' are.  Returns how many. */
 static size_t
@@ -114,6 +114,7 @@ find_strings(struct fact *fact, const char **strings[MAX_STRINGS])
         strings[n++] = &fact->meter.name;
         strings[n++] = &fact->meter.endpoint;
         strings[n++] = &fact->meter.uplink;
+        strings[n++] = &fact->meter.place;
         break;
     case FACT_CLAIM:
         strings[n++] = &fact->claim.key;

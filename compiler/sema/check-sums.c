@@ -12,8 +12,8 @@
 
 #include "intent/units.h"
 #include "openvswitch/dynamic-string.h"
-#include "packets.h"
 #include "sema/policy.h"
+#include "sema/tree.h"
 #include "util.h"
 
 static const char *
@@ -26,17 +26,20 @@ uplink_key(const struct policy *policy, const struct intent_node *node,
 
 /* What tenants may send at once must fit the buffer of the port that their
  * uplink ends at.  The burst of a tenant without "bandwidth" is the uplink's,
- * which is counted once even if there is no such tenant. */
+ * which is counted once even if there is no such tenant.  Who has no guarantee
+ * where others have one borrows, within the burst of the uplink. */
 static void
 check_buffer(const struct policy *policy, const struct intent_node *node,
              const struct intent_uplink *uplink, struct diags *diags)
 {
+    bool tree = tree_is_there(policy, node, uplink, false);
     uint64_t own = 0, n_others = 0, sum;
 
     for (size_t i = 0; i < policy->tenants.n; i++) {
         const struct policy_tenant *tenant = policy->tenants.v[i];
 
-        if (!tenant_takes(tenant, node, uplink)) {
+        if (!tenant_takes(tenant, node, uplink)
+            || (tree && !tenant->intent->send.guarantee.at)) {
             continue;
         } else if (tenant->intent->send.limit.at) {
             own += tenant->intent->send.burst.n;
@@ -63,22 +66,6 @@ check_buffer(const struct policy *policy, const struct intent_node *node,
     }
 }
 
-/* On the wire a frame takes 24 bytes more: FCS, preamble and gap (IEEE 802.3
- * clauses 3 and 4), and what a tunnel adds.  Guarantees are compared as if all
- * frames were of GUARANTEED_FRAME bytes. */
-enum {
-    WIRE_OVERHEAD = 24,
-    GUARANTEED_FRAME = ETH_HEADER_LEN + ETH_PAYLOAD_MAX,
-};
-
-/* Rounded up to whole kbps. */
-static uint64_t
-wire_rate(uint64_t rate, int overhead)
-{
-    return 1000 * DIV_ROUND_UP(rate / 1000 * (GUARANTEED_FRAME + overhead),
-                               GUARANTEED_FRAME);
-}
-
 static const char *
 rate_string(uint64_t rate, struct diags *diags)
 {
@@ -96,16 +83,14 @@ check_guarantees(const struct policy *policy, const struct intent_node *node,
                  const struct intent_uplink *uplink, bool receive,
                  struct diags *diags)
 {
-    int overhead = WIRE_OVERHEAD + (node->tunnel.at
-                                    ? encapsulation_bytes(policy) : 0);
+    int overhead = wire_overhead(policy, node);
     uint64_t sum = 0;
     const struct value *last = NULL;
 
     for (size_t i = 0; i < policy->tenants.n; i++) {
         const struct policy_tenant *tenant = policy->tenants.v[i];
         const struct quantity *guarantee
-            = (receive ? &tenant->intent->receive.guarantee
-               : &tenant->intent->send.guarantee);
+            = &tenant_bandwidth(tenant, receive)->guarantee;
 
         if (guarantee->at && tenant_takes(tenant, node, uplink)) {
             sum += guarantee->n;

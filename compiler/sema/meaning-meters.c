@@ -9,6 +9,14 @@
 #include "sema/meaning-meters.h"
 
 #include "sema/meaning.h"
+#include "sema/tree.h"
+
+bool
+pays_for_getting(const struct policy_endpoint *to)
+{
+    return tree_receives(to->tenant, to->node,
+                         network_uplink(to->network, to->node));
+}
 
 size_t
 meaning_meters(const struct meaning *m, const struct policy_endpoint *to,
@@ -30,7 +38,7 @@ meaning_meters(const struct meaning *m, const struct policy_endpoint *to,
     if (to && !m->node && to->intent->receive.limit.at) {
         meters[n++] = (struct meaning_meter) { to->tenant, to, NULL, true };
     }
-    if (to && !m->node && to->tenant->intent->receive.limit.at) {
+    if (to && !m->node && pays_for_getting(to)) {
         meters[n++] = (struct meaning_meter) {
             to->tenant, NULL, network_uplink(to->network, to->node), true,
         };

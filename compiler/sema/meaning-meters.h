@@ -37,4 +37,7 @@ enum { MAX_MEANING_METERS = 4 };
 size_t meaning_meters(const struct meaning *, const struct policy_endpoint *to,
                       struct meaning_meter meters[MAX_MEANING_METERS]);
 
+/* Has the tenant of an endpoint a meter of what such endpoints get? */
+bool pays_for_getting(const struct policy_endpoint *);
+
 #endif /* sema/meaning-meters.h */

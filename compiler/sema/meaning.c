@@ -17,6 +17,7 @@
 #include "sema/meaning-dhcp.h"
 #include "sema/meaning-endpoint.h"
 #include "sema/meaning-external.h"
+#include "sema/meaning-meters.h"
 #include "sema/meaning-multicast.h"
 #include "sema/meaning-packet.h"
 #include "sema/meaning-reach.h"
@@ -232,8 +233,7 @@ judge_route_and_policy(const struct policy *policy,
         m.dscp = m.class ? m.class->dscp : 0;
         m.queue = m.class ? m.class->queue : 0;
         m.charged = (q->tunnel ? NULL : q->from ? q->from->tenant
-                     : m.to->tenant->intent->receive.limit.at ? NULL
-                     : m.to->tenant);
+                     : pays_for_getting(m.to) ? NULL : m.to->tenant);
     }
     return m;
 }

@@ -223,6 +223,7 @@ add_tenant(struct resolver *r, const struct intent_tenant *intent)
     struct policy_tenant *tenant = arena_zalloc(r->arena, sizeof *tenant);
 
     tenant->name = intent->name.s;
+    tenant->policy = r->policy;
     tenant->intent = intent;
     for (size_t i = 0; i < intent->networks.n; i++) {
         add_network(r, tenant, &intent->networks.v[i]);

@@ -72,6 +72,7 @@ enum { MAX_RECEIVERS = 128 };
 
 struct policy_tenant {
     const char *name;
+    const struct policy *policy;        /* That it is of. */
     const struct intent_tenant *intent;
     VEC(struct policy_network *) networks;
     VEC(struct policy_endpoint *) endpoints;    /* Sorted by name. */

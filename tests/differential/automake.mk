@@ -2,6 +2,7 @@
 random_worlds = \
 	tests/differential/random.h \
 	tests/differential/world-check.c \
+	tests/differential/world-meters.c \
 	tests/differential/world-external.c \
 	tests/differential/world-parts.h \
 	tests/differential/world-refusal.c \

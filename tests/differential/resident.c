@@ -245,6 +245,8 @@ trial_init(struct trial *t, uint64_t seed)
     memset(t, 0, sizeof *t);
     t->rng.state = ~seed;
     world_init(&t->w, seed);
+    /* What tenants share makes all of them one part. */
+    t->w.shared = t->w.shared && rng_chance(&t->rng, 20);
     t->limited = rng_chance(&t->rng, 30);
     if (t->limited || rng_chance(&t->rng, 85)) {
         edit_thin_out(&t->w, &t->rng);

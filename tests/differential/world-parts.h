@@ -60,6 +60,16 @@ const char *world_check_externals(const struct world *,
 /* Does the policy say the ranges of the selector? */
 bool world_ranges_fit(const struct world_selector *, const range_vec *);
 
+/* Draws for itself what tenants share, so that the world is otherwise as
+ * without it. */
+void world_init_shares(struct world *, struct rng);
+
+/* Appends it to a "limit". */
+void world_put_share(struct ds *, const struct world_share *);
+
+/* Returns NULL, or which meter the plan has otherwise. */
+const char *world_check_meters(const struct world *, const struct compiled *);
+
 /* Is the endpoint of this number in the intent? */
 bool world_is_there(const struct world *, int endpoint);
 

@@ -147,11 +147,16 @@ put_binding(struct ds *ds, const struct world *w, int i, unsigned int parts)
     }
 }
 
+/* 'share' may be NULL. */
 static void
-put_limit(struct ds *ds, int mbps, int kib)
+put_limit(struct ds *ds, int mbps, int kib, const struct world_share *share)
 {
-    ds_put_format(ds, "{\"limit\": \"%dMbps\", \"burst\": \"%dKiB\"}", mbps,
+    ds_put_format(ds, "{\"limit\": \"%dMbps\", \"burst\": \"%dKiB\"", mbps,
                   kib);
+    if (share) {
+        world_put_share(ds, share);
+    }
+    ds_put_char(ds, '}');
 }
 
 static void
@@ -168,12 +173,12 @@ put_endpoint(struct ds *ds, const struct world *w, int i)
         ds_put_cstr(ds, ", \"bandwidth\": {");
         if (e->sent_mbps) {
             ds_put_cstr(ds, "\"send\": ");
-            put_limit(ds, e->sent_mbps, OWN_BURST_KIB);
+            put_limit(ds, e->sent_mbps, OWN_BURST_KIB, NULL);
         }
         if (e->received_mbps) {
             world_put_comma(ds);
             ds_put_cstr(ds, "\"receive\": ");
-            put_limit(ds, e->received_mbps, OWN_BURST_KIB);
+            put_limit(ds, e->received_mbps, OWN_BURST_KIB, NULL);
         }
         ds_put_char(ds, '}');
     }
@@ -231,18 +236,22 @@ put_rule(struct ds *ds, const struct world_rule *rule)
 }
 
 static void
-put_bandwidth(struct ds *ds, const struct world_tenant *t)
+put_bandwidth(struct ds *ds, const struct world *w,
+              const struct world_tenant *t)
 {
+    const struct world_share *shares = w->shared ? t->shares : NULL;
+
     ds_put_cstr(ds, ", \"bandwidth\": ");
     if (t->both) {
-        put_limit(ds, t->mbps, t->burst_kib);
+        put_limit(ds, t->mbps, t->burst_kib, shares);
         return;
     }
     ds_put_cstr(ds, "{\"send\": ");
-    put_limit(ds, t->mbps, t->burst_kib);
+    put_limit(ds, t->mbps, t->burst_kib, shares);
     if (t->received_mbps) {
         ds_put_cstr(ds, ", \"receive\": ");
-        put_limit(ds, t->received_mbps, t->received_kib);
+        put_limit(ds, t->received_mbps, t->received_kib,
+                  shares ? &shares[1] : NULL);
     }
     ds_put_char(ds, '}');
 }
@@ -275,7 +284,7 @@ put_tenant(struct ds *ds, const struct world *w, int i)
     }
     ds_put_cstr(ds, "]");
     if (t->limited) {
-        put_bandwidth(ds, t);
+        put_bandwidth(ds, w, t);
     }
     if (t->bursts) {
         ds_put_cstr(ds, ", \"microburst\": {");

@@ -64,12 +64,20 @@ struct world_external {
     unsigned int nodes;         /* 1-bits: attached to these. */
 };
 
+/* Beside a limit. */
+struct world_share {
+    int guarantee_mbps, weight; /* 0: not there. */
+    bool no_borrow;
+};
+
 struct world_tenant {
     bool left_out, allow;
     bool limited, counted;      /* It has "bandwidth", "limits". */
     int mbps, burst_kib, kpps, burst_packets;
     bool both;                  /* "bandwidth" is in its short form, or: */
     int received_mbps, received_kib;    /* 0: no "receive". */
+    struct world_share shares[2];       /* If the world is 'shared': of what
+                                         * it sends, and receives. */
     bool bursts, ecn;           /* It has "microburst", with "exceed". */
     int mark_kib, depth_kib, limit_kib; /* Of "microburst", 0 if not there. */
     unsigned int peers;         /* 1-bits: tenants. */
@@ -136,6 +144,7 @@ struct world {
     bool underlay6;             /* Tunnel addresses are IPv6. */
     unsigned int tunnels;       /* 1-bits: nodes that have tunnels. */
     int n_uplinks;              /* Of each node. */
+    bool shared;                /* Tenants say guarantees and weights. */
     int n_tenants, n_networks, n_endpoints, n_rules;
     struct world_tenant tenants[MAX_TENANTS];
     struct world_network networks[MAX_NETWORKS];

@@ -76,25 +76,24 @@ check_ports(const struct ir_prog *prog, const struct backend_caps *caps,
     }
 }
 
-/* What takes meters of two levels, which the switch does not have yet. */
+/* An endpoint's meter comes before its tenant's, not below it. */
 static void
-check_shares(const struct ir_prog *prog, struct diags *diags)
+check_own_shares(const struct ir_prog *prog, struct diags *diags)
 {
     size_t last = SIZE_MAX;     /* One place may be for both directions. */
 
     for (size_t i = 0; i < prog->meters.n; i++) {
         const struct ir_meter *meter = prog->meters.v[i];
 
-        if ((meter->guarantee_kbps || meter->weight)
+        if (meter->endpoint && (meter->guarantee_kbps || meter->weight)
             && meter->place.span.start != last) {
             struct diag *d = diag_error(
-                diags, meter->place.span, meter->place.pointer, "the target's "
-                "meters have a limit each, and cannot guarantee or share what "
-                "others leave yet");
+                diags, meter->place.span, meter->place.pointer, "the target "
+                "limits endpoints, and cannot share a tenant's bandwidth out "
+                "among them yet");
 
             diag_remedy(diags, d, "remove \"guarantee\", \"weight\" and "
-                        "\"borrow\"; keep the sum of limits within the "
-                        "uplink's rate");
+                        "\"borrow\" here; the tenant may have them");
             last = meter->place.span.start;
         }
     }
@@ -130,6 +129,26 @@ check_delays(const struct ir_prog *prog, struct diags *diags)
     }
 }
 
+static void
+check_members(const struct ir_prog *prog, const struct backend_caps *caps,
+              struct diags *diags)
+{
+    for (size_t i = 0; i < prog->meters.n && !prog->meters.v[i]->tenant; i++) {
+        size_t n = 0;
+
+        for (size_t j = i; j < prog->meters.n; j++) {
+            if (prog->meters.v[j]->parent == prog->meters.v[i]
+                && ++n > caps->n_members) {
+                too_many(diags, &prog->meters.v[j]->place, "tenants that "
+                         "share an uplink", caps->n_members, "bind endpoints "
+                         "of fewer tenants to this node, or remove all "
+                         "\"guarantee\"s and \"weight\"s");
+                return;
+            }
+        }
+    }
+}
+
 bool
 openflow_check(const struct ir_prog *prog, const struct backend_caps *caps,
                struct diags *diags)
@@ -142,7 +161,8 @@ openflow_check(const struct ir_prog *prog, const struct backend_caps *caps,
     }
     check_ports(prog, caps, diags);
     check_tenants(prog, caps, diags);
-    check_shares(prog, diags);
+    check_own_shares(prog, diags);
+    check_members(prog, caps, diags);
     check_delays(prog, diags);
     return diags->n_errors == n_errors;
 }

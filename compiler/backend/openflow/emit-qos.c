@@ -69,26 +69,73 @@ meter_id(const struct ir_meter *meter)
             : PLAN_METER_ID(false, meter->tenant->zone));
 }
 
+/* How much the phantom queue of a meter that borrows may hold: what is above
+ * the limit and burst drops there.  The depths must fit it. */
+static uint32_t
+cap_bytes(const struct ir_meter *ir)
+{
+    uint64_t deepest = MAX(ir->burst_bytes, MAX(ir->mark_bytes,
+                                                ir->depth_bytes));
+
+    return (ir->unlimited || ir->exceed_ecn ? ir->limit_bytes
+            : MIN(deepest, ir->limit_bytes ? ir->limit_bytes : UINT32_MAX));
+}
+
+/* Below its parent, a meter is owed its guarantee.  Without one it is owed as
+ * good as nothing: a rate that no frame fits. */
+static void
+set_shared(struct plan_meter *meter, const struct ir_meter *ir)
+{
+    meter->parent = meter_id(ir->parent);
+    meter->weight = MAX(ir->weight, 1);
+    meter->rate = MAX(ir->guarantee_kbps, 1);
+    meter->burst = ir->guarantee_kbps ? MIN(ir->burst_bytes, UINT32_MAX) : 1;
+    if (!ir->unlimited || ir->microburst) {
+        meter->peak = ir->rate_kbps;
+        meter->limit = cap_bytes(ir);
+    }
+}
+
+static void
+set_microburst(struct plan_meter *meter, const struct ir_meter *ir)
+{
+    meter->microburst = true;
+    meter->burst = MIN(ir->burst_bytes, UINT32_MAX);
+    meter->peak = ir->microburst ? meter->rate : 0;
+    meter->mark = ir->mark_bytes;
+    meter->depth = ir->depth_bytes;
+    meter->limit = ir->limit_bytes;
+    meter->ecn = ir->exceed_ecn;
+    meter->tag = ir->tenant ? ir->tenant->number : 0;
+}
+
+static const char *
+place_string(struct emitter *e, const struct ir_place *place)
+{
+    return (place->pointer ? FORMAT(e, "line %"PRIu32", %s", place->line,
+                                    place->pointer) : NULL);
+}
+
 static void
 add_meter(struct emitter *e, const struct ir_meter *ir)
 {
     struct plan_meter *meter = vec_push(e->arena, &e->plan->meters);
 
     meter->id = meter_id(ir);
-    meter->name = ir->tenant->name;
+    meter->name = ir->tenant ? ir->tenant->name : ir->uplink;
+    meter->lends = !ir->tenant;
     meter->endpoint = ir->endpoint ? ir->endpoint->name : NULL;
     meter->receive = ir->receive;
-    meter->uplink = (!ir->endpoint && takes_several(e->prog, ir->tenant)
+    meter->uplink = (ir->tenant && !ir->endpoint
+                     && takes_several(e->prog, ir->tenant)
                      ? ir->uplink : NULL);
-    meter->rate = ir->rate_kbps;
-    if (ir->microburst) {
-        meter->microburst = true;
-        meter->burst = MIN(ir->burst_bytes, UINT32_MAX);
-        meter->mark = ir->mark_bytes;
-        meter->depth = ir->depth_bytes;
-        meter->limit = ir->limit_bytes;
-        meter->ecn = ir->exceed_ecn;
-        meter->tag = ir->tenant->number;
+    meter->rate = ir->no_borrow ? ir->guarantee_kbps : ir->rate_kbps;
+    if (ir->microburst || ir->parent || !ir->tenant) {
+        set_microburst(meter, ir);
+        if (ir->parent) {
+            set_shared(meter, ir);
+            meter->place = place_string(e, &ir->place);
+        }
     } else {
         /* A kbit is 1000 bits.  Rounded up: less than 125 bytes too many. */
         meter->burst = DIV_ROUND_UP(ir->burst_bytes * 8, 1000);

@@ -237,14 +237,16 @@ openflow_emit(const struct ir_prog *prog, const struct backend_caps *caps,
 
 /* Open vSwitch 3.1: OFPTT_MAX; max_entries and max_meter of its features'
  * replies; OFPP_MAX.  Zones are 16 bits, less IDENT_RESERVED.  Changed meters
- * stand beside the old ones for a while (plan_meter_other()).  A message has
- * less than 64 kB, and holds the match of a flow too. */
+ * stand beside the old ones for a while (plan_meter_other()), also below a
+ * parent, which has BORROW_MAX_MEMBERS.  A message has less than 64 kB, and
+ * holds the match of a flow too. */
 static const struct backend_caps userspace_caps = {
     .n_tables = 255,
     .n_flows = 1000000,
     .n_ports = 0xfeff,
     .n_zones = UINT16_MAX + 1 - IDENT_RESERVED,
     .n_meters = 262144 / 2,
+    .n_members = 1024 / 2,
     .n_conjunctions = UINT32_MAX - IDENT_RESERVED,
     .action_bytes = 64000,
 };

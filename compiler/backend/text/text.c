@@ -253,11 +253,31 @@ put_meter(struct ds *ds, const struct ir_meter *meter)
     }
     if (meter->no_borrow) {
         ds_put_cstr(ds, ", borrowing nothing");
-    } else if (meter->weight) {
-        ds_put_format(ds, ", borrowing with weight %"PRIu16, meter->weight);
+    } else if (meter->parent || meter->weight) {
+        ds_put_format(ds, ", borrowing with weight %d",
+                      MAX(meter->weight, 1));
     }
     ds_put_char(ds, '\n');
     put_microburst(ds, meter);
+}
+
+/* What tenants borrow from. */
+static void
+put_pools(struct ds *ds, const struct ir_prog *prog)
+{
+    for (size_t i = 0; i < prog->meters.n && !prog->meters.v[i]->tenant; i++) {
+        const struct ir_meter *pool = prog->meters.v[i];
+
+        if (!i || strcmp(pool->uplink, prog->meters.v[i - 1]->uplink)) {
+            ds_put_format(ds, "\nuplink %s, shared by tenants\n",
+                          pool->uplink);
+        }
+        ds_put_format(ds, "  %-10s", pool->receive ? "receives" : "sends");
+        format_rate(pool->rate_kbps * 1000, ds);
+        ds_put_cstr(ds, ", and beyond guarantees bursts of ");
+        format_bytes(pool->burst_bytes, ds);
+        ds_put_char(ds, '\n');
+    }
 }
 
 static void
@@ -365,6 +385,7 @@ text_emit(const struct ir_prog *prog, const struct backend_caps *caps
     ds_put_format(&ds, "node %s and what it reaches: %"PRIuSIZE" endpoints of "
                   "%"PRIuSIZE" tenants\n", prog->node, prog->endpoints.n,
                   prog->tenants.n);
+    put_pools(&ds, prog);
     for (size_t i = 0; i < prog->tenants.n; i++) {
         put_tenant(&ds, prog, prog->tenants.v[i]);
     }

@@ -1,0 +1,56 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef SEMA_TREE_H
+#define SEMA_TREE_H 1
+
+/* Trees of meters: the uplink over its tenants.
+ *
+ * What tenants send by an uplink of a node is a tree once one of them has a
+ * guarantee or a weight there, and so is what they get: all of them are in it
+ * then, those without "bandwidth" with a guarantee of 0, but not those that do
+ * not borrow, whose guarantees are set apart.
+ *
+ * Rates are in bits a second, of frames without FCS, preamble and gap.  On the
+ * wire a frame takes WIRE_OVERHEAD bytes more (IEEE 802.3 clauses 3 and 4),
+ * and what a tunnel adds.  What fits an uplink is computed for frames of
+ * GUARANTEED_FRAME bytes. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "packets.h"
+#include "sema/policy.h"
+
+enum {
+    WIRE_OVERHEAD = 24,
+    GUARANTEED_FRAME = ETH_HEADER_LEN + ETH_PAYLOAD_MAX,
+};
+
+/* What a frame of the node takes on the wire beyond itself, in bytes. */
+int wire_overhead(const struct policy *, const struct intent_node *);
+
+/* 'rate' with so many bytes around each frame, rounded up to whole kbps. */
+uint64_t wire_rate(uint64_t rate, int overhead);
+
+/* What of 'tenant' is for one direction. */
+const struct intent_bandwidth *tenant_bandwidth(const struct policy_tenant *,
+                                                bool receive);
+
+/* Is what tenants send by the uplink, or receive, a tree? */
+bool tree_is_there(const struct policy *, const struct intent_node *,
+                   const struct intent_uplink *, bool receive);
+
+/* What the tree has for all: the largest rate that the wire holds, less what
+ * is guaranteed to tenants that do not borrow; at least 1 kbps. */
+uint64_t tree_rate(const struct policy *, const struct intent_node *,
+                   const struct intent_uplink *, bool receive);
+
+/* Has 'tenant' a meter of what it gets by this uplink? */
+bool tree_receives(const struct policy_tenant *tenant,
+                   const struct intent_node *, const struct intent_uplink *);
+
+#endif /* sema/tree.h */
