@@ -44,6 +44,26 @@ push_lock(const struct push_target *target, struct arena *arena,
                            ovs_rundir(), ovs_strerror(error)));
 }
 
+/* The same, for a bridge that is there: of others no lock is left. */
+static const char *
+push_lock_bridge(const struct push_target *target, struct arena *arena,
+                 struct lockfile **lock)
+{
+    char *socket = xasprintf("%s/%s.mgmt", ovs_rundir(), target->bridge);
+    const char *reason = NULL;
+    struct bridge_info info;
+
+    if (access(socket, F_OK)) {
+        bridge_info_init(&info);
+        reason = bridge_info_read(target->db, target->bridge,
+                                  time_msec() + target->timeout_ms, arena,
+                                  &info);
+        bridge_info_destroy(&info);
+    }
+    free(socket);
+    return reason ? reason : push_lock(target, arena, lock);
+}
+
 /* Would both do the same to a bridge? */
 static bool
 same_plan(const struct plan *a, const struct plan *b)
@@ -219,7 +239,7 @@ push_apply(const struct push_target *target, const struct plan_record *order,
     struct arena *arena = order->plan->arena;
     struct lockfile *lock = NULL;
     struct state state;
-    const char *reason = push_lock(target, arena, &lock);
+    const char *reason = push_lock_bridge(target, arena, &lock);
 
     memset(diff, 0, sizeof *diff);
     if (reason) {
@@ -312,7 +332,7 @@ push_rollback(const struct push_target *target, uint64_t to, const char *node,
     struct lockfile *lock = NULL;
     struct plan_record record;
     struct state state;
-    const char *reason = push_lock(target, arena, &lock);
+    const char *reason = push_lock_bridge(target, arena, &lock);
 
     memset(diff, 0, sizeof *diff);
     if (!reason) {
@@ -339,7 +359,7 @@ push_clear(const struct push_target *target, struct arena *arena,
     struct plan nothing;
     struct plan_record order = { .plan = &nothing };
     struct state state;
-    const char *reason = push_lock(target, arena, &lock);
+    const char *reason = push_lock_bridge(target, arena, &lock);
 
     memset(diff, 0, sizeof *diff);
     if (!reason) {
