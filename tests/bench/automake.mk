@@ -1,6 +1,7 @@
 # Run by hand: how fast something is decides no test.
 bench_programs = \
 	tests/bench/borrowing \
+	tests/bench/borrowing-cost \
 	tests/bench/burst-sender \
 	tests/bench/bursts \
 	tests/bench/compile \
@@ -24,6 +25,11 @@ tests_bench_borrowing_SOURCES = \
 	$(reacting_sources)
 tests_bench_borrowing_CPPFLAGS = $(tests_bench_meters_CPPFLAGS)
 tests_bench_borrowing_LDADD = $(OVS_LIBS) -lm
+tests_bench_borrowing_cost_SOURCES = \
+	$(dp_meter_sources) \
+	tests/bench/borrowing-cost.c
+tests_bench_borrowing_cost_CPPFLAGS = $(tests_bench_meters_CPPFLAGS)
+tests_bench_borrowing_cost_LDADD = $(OVS_LIBS)
 tests_bench_burst_sender_SOURCES = tests/bench/burst-sender.c
 tests_bench_burst_sender_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARNING_CFLAGS) \
 	$(patsubst -I%,-isystem %,$(DPDK_CFLAGS))
@@ -76,8 +82,9 @@ tests_bench_meters_SOURCES = \
 tests_bench_meters_CPPFLAGS = \
 	$(AM_CPPFLAGS) -I$(srcdir)/ovs-patches/lib -I$(srcdir)/tests
 tests_bench_meters_LDADD = -lpthread -lm
-bench-borrowing: tests/bench/borrowing
+bench-borrowing: tests/bench/borrowing tests/bench/borrowing-cost
 	tests/bench/borrowing
+	tests/bench/borrowing-cost
 .PHONY: bench-borrowing
 bench-compile: tests/bench/compile
 	tests/bench/compile $(srcdir)/tests/bench/make-intent.py

@@ -313,9 +313,9 @@ print_reacting(uint64_t seed)
     printf("\n16 senders who all want more than their share of 100 Gbps, "
            "those that react to ECN by\nDCTCP; what these may not borrow is "
            "dropped or marked; in %%: of the line used, of\nthe shares that "
-           "those that react and the others got, L1 from max-min, dropped and\n"
-           "marked of what the former sent; in KB: the deepest queue of the "
-           "pool, its bound, and\nthe deepest FIFO\n\n"
+           "those that react and the others got, L1 from max-min, dropped "
+           "and\nmarked of what the former sent; in KB: the deepest queue of "
+           "the pool, its bound, and\nthe deepest FIFO\n\n"
            "  %5s %4s %-7s %6s %6s %6s %5s %7s %6s %5s %5s %5s\n",
            "react", "not", "else", "used", "react", "not", "L1", "dropped",
            "marked", "pool", "bound", "FIFO");

@@ -123,7 +123,7 @@ tests_proof_borrowing_threads_SOURCES = \
 tests_proof_borrowing_threads_CPPFLAGS = $(gcra_CPPFLAGS)
 tests_proof_borrowing_threads_LDADD = -lpthread
 
-tests_proof_meters_SOURCES = \
+dp_meter_sources = \
 	ovs-patches/lib/borrow-private.h \
 	ovs-patches/lib/borrow-round.c \
 	ovs-patches/lib/borrow.c \
@@ -142,9 +142,12 @@ tests_proof_meters_SOURCES = \
 	ovs-patches/lib/ip-remark.h \
 	ovs-patches/lib/phantom.c \
 	ovs-patches/lib/phantom.h \
-	tests/proof/meters.c \
 	tests/proof/proof.c \
 	tests/proof/proof.h
+
+tests_proof_meters_SOURCES = \
+	$(dp_meter_sources) \
+	tests/proof/meters.c
 tests_proof_meters_CPPFLAGS = $(gcra_CPPFLAGS)
 tests_proof_meters_LDADD = $(OVS_LIBS)
 
