@@ -30,6 +30,9 @@
 #define IDLE_SHARE 307          /* 0.3 */
 #define FEEDBACK_ROUNDS 20      /* Time in which it empties the queue. */
 
+/* A claim of this, or less, fits into 63 bits with any weight. */
+#define MAX_CLAIM (UINT64_C(1) << 47)
+
 /* The target is this part of the limit of a queue. */
 #define TARGET_PART 6
 
@@ -83,9 +86,12 @@ get_claim(struct borrow_member *m, uint64_t virtual, struct borrow_claim *c)
     }
     *c = (struct borrow_claim) {
         .member = m,
-        .ahead = tag ? MIN(tag - virtual, UINT64_MAX / 2 / weight) : 0,
+        .ahead = tag ? tag - virtual : 0,
         .weight = weight,
     };
+    if (OVS_UNLIKELY(c->ahead > MAX_CLAIM)) {
+        c->ahead = MIN(c->ahead, UINT64_MAX / 2 / weight);
+    }
     below = borrow_get_below(m);
     return tag || (below && has_borrowers(below));
 }
@@ -97,7 +103,7 @@ gather_claims(struct borrow_pool *p, uint64_t virtual)
     size_t n = 0;
 
     for (uint32_t i = 0; i < ARRAY_SIZE(p->borrowers); i++) {
-        uint64_t bits = 0;
+        uint64_t bits = 0, kept = 0;
 
         if (borrow_get(&p->borrowers[i])) {
             atomic_and(&p->borrowers[i], UINT64_C(0), &bits);
@@ -107,9 +113,12 @@ gather_claims(struct borrow_pool *p, uint64_t virtual)
             struct borrow_member *m = borrow_get_member(p, index);
 
             if (m && get_claim(m, virtual, &p->claims[n])) {
-                borrow_set(p, index);
+                kept |= rightmost_1bit(bits);
                 n++;
             }
+        }
+        if (kept) {
+            atomic_or(&p->borrowers[i], kept, &bits);
         }
     }
     return n;

@@ -197,6 +197,27 @@ squeeze(uint32_t map, uint32_t out)
     return result;
 }
 
+/* Lets 'm' borrow for the packets in 'map', of 'bytes' bytes in all: for all
+ * of them at once, or else for one after the other.  Returns those for which
+ * it does. */
+static uint32_t
+borrow_map(struct borrow_member *m, const uint32_t sizes[], uint32_t bytes,
+           uint32_t map, uint64_t now_ns)
+{
+    uint32_t borrowed = 0;
+
+    if (borrow_admit(m, now_ns, bytes)) {
+        return map;
+    }
+    for (uint32_t left = is_pow2(map) ? 0 : map; left;
+         left = zero_rightmost_1bit(left)) {
+        if (borrow_admit(m, now_ns, sizes[raw_ctz(left)])) {
+            borrowed |= rightmost_1bit(left);
+        }
+    }
+    return borrowed;
+}
+
 /* Counts what 'band', which is band 'i' of 'm', is owed, in the pools that it
  * is of, and lets it borrow for the packets in 'map', which it refused.
  * Returns those that it does not admit. */
@@ -206,23 +227,20 @@ run_pools(struct dp_meter *m, uint32_t i, const uint32_t sizes[],
 {
     struct dp_meter_band *band = &m->bands[i];
     struct borrow_pool *own = i ? NULL : dp_meter_get_pool(m);
-    uint32_t borrowed = 0;
+    uint32_t refused_bytes = 0, borrowed = 0;
 
     for (uint32_t left = map; left; left = zero_rightmost_1bit(left)) {
-        bytes -= sizes[raw_ctz(left)];
+        refused_bytes += sizes[raw_ctz(left)];
     }
-    if (bytes) {
-        borrow_debit(own ? own : band->member->pool, clock->now_ns, bytes);
+    if (bytes > refused_bytes) {
+        borrow_debit(own ? own : band->member->pool, clock->now_ns,
+                     bytes - refused_bytes);
     }
-    for (uint32_t left = band->member ? map : 0; left;
-         left = zero_rightmost_1bit(left)) {
-        uint32_t j = raw_ctz(left);
-
-        if (borrow_admit(band->member, clock->now_ns, sizes[j])) {
-            borrowed |= UINT32_C(1) << j;
-        }
+    if (band->member && map) {
+        borrowed = borrow_map(band->member, sizes, refused_bytes, map,
+                              clock->now_ns);
+        count_map(&band->borrowed, borrowed, sizes);
     }
-    count_map(&band->borrowed, borrowed, sizes);
     return map & ~borrowed;
 }
 
