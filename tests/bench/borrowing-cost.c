@@ -39,13 +39,13 @@ static const struct kind {
     const char *name;
     bool has_parent;
     uint32_t rate, burst;       /* Of the child: kbps, bytes. */
-    uint32_t parent_rate;
+    uint32_t parent_rate, parent_burst;
 } kinds[] = {
-    { "flat", false, UINT32_MAX, UINT32_MAX, 0 },
-    { "owed", true, UINT32_MAX, UINT32_MAX, UINT32_MAX },
-    { "borrowed", true, 1, 1, UINT32_MAX },
-    { "flat", false, 1, 1, 0 },
-    { "refused", true, 1, 1, 1000000 },
+    { "flat", false, UINT32_MAX, UINT32_MAX, 1, 1 },
+    { "owed", true, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX },
+    { "borrowed", true, 1, 1, UINT32_MAX, UINT32_MAX },
+    { "flat", false, 1, 1, 1, 1 },
+    { "refused", true, 1, 1, 1000000, 65536 },
 };
 
 enum { N_KINDS = ARRAY_SIZE(kinds) };
@@ -124,7 +124,7 @@ measure(const struct kind *kind, uint32_t n, unsigned int n_threads,
     pthread_t thread;
 
     dp_meters_init(&meters, DP_METER_MICROBURST | DP_METER_PARENT);
-    set_meter(&meters, PARENT, MAX(kind->parent_rate, 1), UINT32_MAX, false);
+    set_meter(&meters, PARENT, kind->parent_rate, kind->parent_burst, false);
     for (uint32_t i = 0; i < n; i++) {
         set_meter(&meters, i, kind->rate, kind->burst, kind->has_parent);
     }
