@@ -145,11 +145,15 @@ cmd_check(const struct cli_options *options)
     struct arena *arena = arena_create();
     plan_names unbound = VEC_INIT;
     const struct policy *policy;
+    struct plan plan;
+    bool right;
 
     if (options->format == FORMAT_JSON) {
         report_as_json();
     }
     policy = cli_load_policy(options, arena);
+    right = policy && (!options->node
+                       || cli_compile(options, policy, arena, &plan));
     for (size_t i = 0; policy && i < policy->tenants.n; i++) {
         const struct policy_tenant *tenant = policy->tenants.v[i];
 
@@ -162,7 +166,7 @@ cmd_check(const struct cli_options *options)
     report_unbound(&unbound);
     report_end();
     arena_destroy(arena);
-    return policy ? EXIT_DONE : EXIT_WRONG;
+    return right ? EXIT_DONE : EXIT_WRONG;
 }
 
 /* Where the node keeps what was applied; NULL: nowhere. */
@@ -188,8 +192,10 @@ cli_target(const struct cli_options *options, struct arena *arena)
 }
 
 const struct cli_command cli_commands[] = {
-    { "check", OPTION_FORMAT, cmd_check,
-      "INTENT...", "say whether the intent is right, and if not, where" },
+    { "check", OPTION_NODE | OPTION_FORMAT, cmd_check,
+      "INTENT... [--node=NODE]",
+      "say whether the intent is right, and if not, where; with a node, also\n"
+      "      whether its switch can do it and has room for it" },
     { "compile", OPTION_NODE | NODE_REQUIRED | OPTION_OUTPUT | OPTION_VERBOSE
       | OPTION_TARGET | OPTION_DUMP | OPTION_FORMAT, cmd_compile,
       "INTENT... --node=NODE [--target=TARGET] [-o DIR] [-v] [--dump=STAGE]",
