@@ -83,6 +83,7 @@ test_scripts = \
 	tests/system/status-test.sh \
 	tests/system/tree-test.sh \
 	tests/system/tunnels-test.sh \
+	tests/system/borrow-test.sh \
 	tests/system/bursts-test.sh \
 	tests/system/zones-test.sh \
 	tests/system/externals-test.sh \
