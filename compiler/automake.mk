@@ -23,6 +23,15 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/openflow/openflow.c \
 	compiler/backend/openflow/openflow.h \
 	compiler/backend/openflow/pipeline.h \
+	compiler/backend/ovn/acl.c \
+	compiler/backend/ovn/check.c \
+	compiler/backend/ovn/emit.h \
+	compiler/backend/ovn/match.c \
+	compiler/backend/ovn/ovn.c \
+	compiler/backend/ovn/ovn.h \
+	compiler/backend/ovn/qos.c \
+	compiler/backend/ovn/reach.c \
+	compiler/backend/ovn/topology.c \
 	compiler/backend/text/text.c \
 	compiler/backend/text/text.h \
 	compiler/base/arena.c \
@@ -63,6 +72,7 @@ libbulkhead_a_SOURCES = \
 	compiler/ir/build.h \
 	compiler/ir/concern.c \
 	compiler/ir/external.c \
+	compiler/ir/fabric.c \
 	compiler/ir/ir.h \
 	compiler/ir/meter.c \
 	compiler/ir/meter.h \
@@ -75,6 +85,7 @@ libbulkhead_a_SOURCES = \
 	compiler/ir/pool.c \
 	compiler/ir/print.c \
 	compiler/ir/side.c \
+	compiler/ir/validate-meter.c \
 	compiler/ir/validate-value.c \
 	compiler/ir/validate.c \
 	compiler/ir/validate.h \
@@ -82,10 +93,13 @@ libbulkhead_a_SOURCES = \
 	compiler/pass/pass.h \
 	compiler/plan/count.c \
 	compiler/plan/diff.c \
+	compiler/plan/northbound.c \
 	compiler/plan/plan.c \
 	compiler/plan/plan.h \
 	compiler/plan/record.c \
 	compiler/plan/record.h \
+	compiler/plan/row.c \
+	compiler/plan/row.h \
 	compiler/plan/tunnel.c \
 	compiler/plan/write.c \
 	compiler/push/apply.c \

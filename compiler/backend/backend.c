@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "backend/openflow/openflow.h"
+#include "backend/ovn/ovn.h"
 #include "backend/text/text.h"
 #include "base/diag.h"
 #include "ir/ir.h"
@@ -20,6 +21,7 @@
 const struct backend *const backends[] = {
     &openflow_backend,
     &text_backend,
+    &ovn_backend,
 };
 const size_t n_backends = ARRAY_SIZE(backends);
 
@@ -41,7 +43,11 @@ backend_compile(const struct backend *backend, struct ir_prog *prog,
     size_t n_errors = diags->n_errors;
 
     plan_init(plan, arena, prog->node, backend->name);
-    if (backend->check(prog, backend->caps, diags)) {
+    if (backend->fabric != ir_is_fabric(prog)) {
+        diag_error(diags, prog->place.span, prog->place.pointer,
+                   "the target %s takes the program of %s", backend->name,
+                   backend->fabric ? "the fabric" : "a node");
+    } else if (backend->check(prog, backend->caps, diags)) {
         if (backend->lower) {
             backend->lower(prog, arena);
         }

@@ -35,9 +35,12 @@ struct backend_caps {
 
 struct backend {
     const char *name;           /* As --target says it. */
+    bool fabric;                /* Takes the program of the whole fabric, not
+                                 * of a node. */
     const struct backend_caps *caps;
 
-    /* Adds an error for all that the target cannot keep, as far as the
+    /* Adds an error, or a warning where nothing is lost but what was asked
+     * for, for all that the target cannot keep, as far as the
      * program shows it.  Returns true if there is none. */
     bool (*check)(const struct ir_prog *, const struct backend_caps *,
                   struct diags *);

@@ -38,7 +38,7 @@ write_plan(const struct cli_options *options, const struct plan *plan)
     const char *reason = plan_write(plan, dir);
 
     cli_print_left_out(plan);
-    if (options->verbose && !plan->policy) {
+    if (options->verbose && !plan->policy && !plan->northbound) {
         print_counts(plan);
     }
     if (reason) {
@@ -48,6 +48,8 @@ write_plan(const struct cli_options *options, const struct plan *plan)
         return EXIT_DONE;
     } else if (plan->policy) {
         printf("%s: policy.txt in %s\n", plan->node, dir);
+    } else if (plan->northbound) {
+        printf("%zu rows for OVN in %s\n", plan->rows.n, dir);
     } else {
         printf("%s: %zu endpoints, %zu flows, %zu meters in %s\n", plan->node,
                plan->ports.n - plan->externals.n, plan->flows.n,

@@ -76,7 +76,8 @@ static const char options_help[] =
     "the one before the\n"
     "                        last)\n"
     "  --target=TARGET       what compile is for: userspace (the "
-    "default) or text\n"
+    "default), text, or ovn:\n"
+    "                        all nodes together, without --node\n"
     "  --dump=STAGE          compile prints the intent, ir or plan and "
     "writes nothing\n"
     "  -v, --verbose         compile also says how large the plan is; "
@@ -246,7 +247,7 @@ parse_target(const char *s)
     const struct backend *backend = backend_find(s);
 
     if (!backend) {
-        usage_error("--target takes userspace or text, not '%s'", s);
+        usage_error("--target takes userspace, text or ovn, not '%s'", s);
     }
     return backend;
 }
@@ -330,7 +331,12 @@ check_options(const struct cli_command *command, unsigned int given,
             }
         }
     }
-    if (command->options & NODE_REQUIRED && !options->node) {
+    if (options->target && options->target->fabric && options->node) {
+        usage_error("--target=%s is for all nodes together, and takes no "
+                    "--node", options->target->name);
+    }
+    if (command->options & NODE_REQUIRED && !options->node
+        && !(options->target && options->target->fabric)) {
         usage_error("'%s' needs --node=NODE", command->name);
     }
     if (command->options & BRIDGE_REQUIRED && !options->bridge) {

@@ -18,7 +18,7 @@ struct builder {
     struct arena *arena;
     struct ir_prog *prog;
     const struct policy *policy;
-    const struct intent_node *node;
+    const struct intent_node *node;     /* NULL: the whole fabric. */
     const bool *concerned;      /* See ir_concerned(). */
     struct ir_node **peers;     /* By index of the node in the intent. */
     struct ident_set tenant_numbers, zones, endpoint_numbers, node_numbers;
@@ -135,6 +135,13 @@ get_network(struct builder *b, const struct ir_tenant *tenant,
             group->ip, group->plen,
         };
     }
+    for (size_t i = 0; !b->node && i < policy->intent->subnets.n; i++) {
+        const struct address *subnet = &policy->intent->subnets.v[i];
+
+        *vec_push(b->arena, &network->subnets) = (struct ir_prefix) {
+            subnet->ip, subnet->plen,
+        };
+    }
     *vec_push(b->arena, &b->prog->networks) = network;
     return network;
 }
@@ -171,6 +178,9 @@ add_endpoint(struct builder *b, struct ir_tenant *tenant,
         network->here = tenant->here = true;
         network->uplink = network_uplink(policy->network, b->node)->name.s;
         e->interface = intent->interface.s;
+    } else if (!b->node) {
+        e->interface = intent->interface.s;
+        e->uplink = network_uplink(policy->network, policy->node)->name.s;
     }
     e->name = policy->name;
     e->place = ir_place_of(b->arena, intent->name.at, true);
@@ -189,11 +199,11 @@ add_endpoint(struct builder *b, struct ir_tenant *tenant,
     *vec_push(b->arena, &b->prog->endpoints) = e;
 }
 
-/* By tunnel. */
+/* By tunnel; the fabric's program leaves that to its backend. */
 static bool
 is_reached(const struct builder *b, const struct policy_endpoint *e)
 {
-    return b->prog->encapsulation && e->node->tunnel.at;
+    return !b->node || (b->prog->encapsulation && e->node->tunnel.at);
 }
 
 static void
@@ -205,19 +215,23 @@ add_endpoints(struct builder *b, const struct policy_tenant *policy)
         const struct policy_endpoint *e = policy->endpoints.v[i];
 
         bool here = e->node == b->node;
+        bool concerned = !b->node || b->concerned[e->index];
 
         if (!e->bound) {
             *vec_push(b->arena, &b->prog->unbound) = e->name;
-        } else if (!here && b->concerned[e->index] && !is_reached(b, e)) {
+        } else if (!here && concerned && !is_reached(b, e)) {
             *vec_push(b->arena, &b->prog->elsewhere) = e->name;
-        } else if (here || b->concerned[e->index]) {
+        } else if (here || concerned) {
             if (!tenant) {
                 tenant = add_tenant(b, policy);
             }
             add_endpoint(b, tenant, e, here ? NULL : get_peer(b, e->node));
         }
     }
-    if (tenant && tenant->here) {
+    if (tenant && !b->node) {
+        ir_add_fabric_meters(b->prog, b->policy, b->peers, policy, tenant,
+                             b->arena);
+    } else if (tenant && tenant->here) {
         tenant->zone = ident_take(&b->zones, "zone", policy->name, 16);
         ir_add_meters(b->prog, b->node, policy, tenant,
                       &b->meter_numbers);
@@ -266,7 +280,7 @@ add_rule(struct builder *b, const struct policy_rule *policy)
 
     ir_add_ranges(b->prog, &policy->from_ranges, &from_outside, b->arena);
     ir_add_ranges(b->prog, &policy->to_ranges, &to_outside, b->arena);
-    if ((from.n && to.n && (from_here || to_here))
+    if ((from.n && to.n && (from_here || to_here || !b->node))
         || (from_here && to_outside.parts.n)
         || (to_here && from_outside.parts.n)) {
         struct ir_rule *rule = arena_zalloc(b->arena, sizeof *rule);
@@ -300,12 +314,12 @@ ir_build(const struct policy *policy, const char *node, struct arena *arena)
         .arena = arena, .prog = prog, .policy = policy,
     };
 
-    for (size_t i = 0; i < policy->intent->nodes.n; i++) {
+    for (size_t i = 0; node && i < policy->intent->nodes.n; i++) {
         if (!strcmp(policy->intent->nodes.v[i].name.s, node)) {
             b.node = &policy->intent->nodes.v[i];
         }
     }
-    if (!b.node) {
+    if (node && !b.node) {
         return NULL;
     }
 
@@ -315,15 +329,23 @@ ir_build(const struct policy *policy, const char *node, struct arena *arena)
     ident_set_init(&b.node_numbers, arena, policy->claims);
     ident_set_init(&b.meter_numbers, arena, policy->claims);
     prog->claims = policy->claims;
-    prog->node = b.node->name.s;
-    prog->place = ir_place_of(arena, b.node->name.at, true);
-    if (b.node->tunnel.at) {
+    if (b.node) {
+        prog->node = b.node->name.s;
+        prog->place = ir_place_of(arena, b.node->name.at, true);
+    } else {
+        prog->node = IR_FABRIC;
+    }
+    if (!b.node || b.node->tunnel.at) {
         prog->encapsulation = policy->intent->encapsulation.s;
+    }
+    if (b.node && b.node->tunnel.at) {
         prog->tunnel_address = b.node->tunnel.ip;
     }
     b.concerned = ir_concerned(policy, prog->node, arena);
     b.peers = arena_zalloc(arena, policy->intent->nodes.n * sizeof *b.peers);
-    ir_add_pools(prog, policy, b.node, &b.meter_numbers);
+    if (b.node) {
+        ir_add_pools(prog, policy, b.node, &b.meter_numbers);
+    }
     for (size_t i = 0; i < policy->classes.n; i++) {
         add_class(&b, policy->classes.v[i]);
     }
@@ -333,8 +355,13 @@ ir_build(const struct policy *policy, const char *node, struct arena *arena)
     for (size_t i = 0; i < policy->tenants.n; i++) {
         add_endpoints(&b, policy->tenants.v[i]);
     }
-    ir_add_externals(prog, policy, b.node, arena, &b.tenant_numbers,
-                     &b.endpoint_numbers);
+    if (b.node) {
+        ir_add_externals(prog, policy, b.node, arena, &b.tenant_numbers,
+                         &b.endpoint_numbers);
+    } else {
+        ir_add_attachments(prog, policy, arena, &b.tenant_numbers,
+                           &b.endpoint_numbers);
+    }
     for (size_t i = 0; i < policy->rules.n; i++) {
         add_rule(&b, policy->rules.v[i]);
     }

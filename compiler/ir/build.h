@@ -23,6 +23,19 @@ void ir_add_externals(struct ir_prog *, const struct policy *,
                       struct ident_set *tenant_numbers,
                       struct ident_set *endpoint_numbers);
 
+/* The same for the program of the fabric: each attachment of an external that
+ * a tenant uses. */
+void ir_add_attachments(struct ir_prog *, const struct policy *,
+                        struct arena *, struct ident_set *tenant_numbers,
+                        struct ident_set *endpoint_numbers);
+
+/* Adds the meters of a tenant on all nodes to the program of the fabric, which
+ * has the tenant's endpoints.  'nodes' are the intent's, or NULL. */
+void ir_add_fabric_meters(struct ir_prog *, const struct policy *,
+                          struct ir_node *const nodes[],
+                          const struct policy_tenant *,
+                          const struct ir_tenant *, struct arena *);
+
 /* Adds the parts of the program that 'ranges' hold to 'side'. */
 void ir_add_ranges(const struct ir_prog *, const range_vec *ranges,
                    struct ir_side *side, struct arena *);

@@ -15,7 +15,13 @@
  * tunnel reaches them and they may have to do with one that is: their tenants
  * are the same, or a peering joins them.  Everything lives in one arena; names
  * and other strings may be those of the intent, which must outlive the
- * program. */
+ * program.
+ *
+ * The program of the whole fabric, for a target that is told everything once
+ * and spreads it by itself, has the same records: nobody is here, and all that
+ * are bound are in it with their nodes, interfaces and uplinks, whether a
+ * tunnel reaches them or not.  Its externals are attachments, called
+ * "EXTERNAL:NODE", without parts, and no rule speaks of them. */
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -97,6 +103,7 @@ struct ir_network {
     const char *uplink;         /* Of this node; NULL if it is not here. */
     uint32_t vni;
     uint16_t mtu;               /* Payload of a frame, in bytes. */
+    ir_prefixes subnets;        /* In a program of the fabric; else empty. */
     struct eth_addr gateway_mac;
     ir_addresses gateways;      /* Empty: nothing leaves or enters it. */
     bool dhcp;                  /* It names a DHCP server, here or not. */
@@ -116,6 +123,8 @@ struct ir_meter {
     struct ir_place place;      /* Of the bandwidth, or of the tenant. */
     const struct ir_tenant *tenant;     /* NULL: the uplink's. */
     const struct ir_meter *parent;      /* The uplink's, or NULL. */
+    const struct ir_node *node; /* In a program of the fabric, which has no
+                                 * uplinks' and no parents; else NULL. */
     const char *uplink;
     const struct ir_endpoint *endpoint; /* NULL: all of the tenant. */
     bool receive;
@@ -131,12 +140,12 @@ struct ir_meter {
     bool exceed_ecn;            /* Mark what exceeds the rate, not drop? */
 };
 
-/* Another node, behind a tunnel. */
+/* Another node, behind a tunnel; in a program of the fabric, any node. */
 struct ir_node {
     const char *name;
     struct ir_place place;
     uint32_t number;
-    struct in6_addr address;    /* IPv4 is IPv4-mapped. */
+    struct in6_addr address;    /* IPv4 is IPv4-mapped; zeros: none. */
 };
 
 /* Endpoints of a tenant that every rule of the node treats alike, so that
@@ -158,6 +167,7 @@ struct ir_endpoint {
     const struct ir_network *network;
     const struct ir_node *node; /* NULL: it is here. */
     const char *interface;      /* NULL if it is not here. */
+    const char *uplink;         /* In a program of the fabric; else NULL. */
     struct eth_addr mac;
     ir_addresses addresses;     /* Never empty. */
     bool dhcp_server;           /* Its network's, which has 'dhcp'. */
@@ -216,6 +226,9 @@ struct ir_rule {
 
 VEC_TYPEDEF(ir_names, const char *);
 
+/* The node of a program of the fabric; no node's name. */
+#define IR_FABRIC "(fabric)"
+
 struct ir_prog {
     const char *node;
     struct ir_place place;      /* Of the node. */
@@ -242,8 +255,11 @@ struct ir_prog {
     struct claims *claims;      /* What it takes; NULL if it was parsed. */
 };
 
+/* Is it the program of the whole fabric? */
+bool ir_is_fabric(const struct ir_prog *);
+
 /* Builds the program of the node called 'node', in the arena; NULL if the
- * policy does not know it. */
+ * policy does not know it.  If 'node' is NULL, that of the whole fabric. */
 struct ir_prog *ir_build(const struct policy *, const char *node,
                          struct arena *);
 

@@ -164,10 +164,12 @@ add_own(struct ir_prog *prog, const struct ir_endpoint *e,
     }
 }
 
-/* Those of the tenant's endpoints here, which stand last in the program. */
+/* Those of the tenant's endpoints on 'node', which stand last in the program.
+ */
 static void
-add_owns(struct ir_prog *prog, const struct policy_tenant *policy,
-         const struct ir_tenant *tenant, struct arena *arena)
+add_owns(struct ir_prog *prog, const struct intent_node *node,
+         const struct policy_tenant *policy, const struct ir_tenant *tenant,
+         struct arena *arena)
 {
     size_t j = policy->endpoints.n;
 
@@ -178,7 +180,7 @@ add_owns(struct ir_prog *prog, const struct policy_tenant *policy,
         while (j > 0 && strcmp(policy->endpoints.v[--j]->name, e->name)) {
             continue;
         }
-        if (!e->node) {
+        if (!e->node || !strcmp(e->node->name, node->name.s)) {
             add_own(prog, e, &policy->endpoints.v[j]->intent->send, false,
                     arena);
             add_own(prog, e, &policy->endpoints.v[j]->intent->receive, true,
@@ -217,7 +219,7 @@ ir_add_meters(struct ir_prog *prog, const struct intent_node *node,
         }
     }
 
-    add_owns(prog, policy, tenant, numbers->arena);
+    add_owns(prog, node, policy, tenant, numbers->arena);
 
     struct ir_meter **own = &prog->meters.v[first];
     size_t n = prog->meters.n - first;

@@ -33,9 +33,8 @@ ir_invalid(struct ir_validator *v, const char *format, ...)
                v->name, cause);
 }
 
-/* The formatted thing may be there once in a program. */
-static void OVS_PRINTF_FORMAT(2, 3)
-once(struct ir_validator *v, const char *format, ...)
+void
+ir_once(struct ir_validator *v, const char *format, ...)
 {
     va_list args;
     char *thing;
@@ -55,8 +54,10 @@ check_prog(struct ir_validator *v, const struct ir_prog *prog)
 
     if (type && strcmp(type, "geneve") && strcmp(type, "vxlan")) {
         ir_invalid(v, "there is no encapsulation '%s'", type);
-    } else if (!type != ipv6_is_zero(&prog->tunnel_address)) {
-        ir_invalid(v, "a tunnel address goes with an encapsulation");
+    } else if (ir_is_fabric(prog) ? !ipv6_is_zero(&prog->tunnel_address)
+               : !type != ipv6_is_zero(&prog->tunnel_address)) {
+        ir_invalid(v, "a tunnel address goes with an encapsulation, on a "
+                   "node");
     }
 }
 
@@ -66,9 +67,13 @@ check_peer(struct ir_validator *v, const struct ir_node *peer)
     char s[INET6_ADDRSTRLEN + 1];
 
     ipv6_string_mapped(s, &peer->address);
-    once(v, "node's number %#"PRIx32, peer->number);
-    once(v, "tunnel address %s", s);
-    if (!v->prog->encapsulation) {
+    ir_once(v, "node's number %#"PRIx32, peer->number);
+    if (!ipv6_is_zero(&peer->address)) {
+        ir_once(v, "tunnel address %s", s);
+    } else if (!ir_is_fabric(v->prog)) {
+        ir_invalid(v, "it has no address");
+    }
+    if (!v->prog->encapsulation && !ir_is_fabric(v->prog)) {
         ir_invalid(v, "there are no tunnels");
     }
 }
@@ -94,15 +99,14 @@ check_tenant(struct ir_validator *v, const struct ir_tenant *tenant)
     if (previous && strcmp(previous->name, tenant->name) > 0) {
         ir_invalid(v, "it comes after '%s'", previous->name);
     }
-    once(v, "tenant's number %#"PRIx32, tenant->number);
+    ir_once(v, "tenant's number %#"PRIx32, tenant->number);
     if (tenant->zone) {
-        once(v, "zone %"PRIu16, tenant->zone);
+        ir_once(v, "zone %"PRIu16, tenant->zone);
     }
 }
 
-/* Is 'name' "TENANT/..."? */
-static void
-check_prefix(struct ir_validator *v, const struct ir_tenant *tenant,
+void
+ir_check_prefix(struct ir_validator *v, const struct ir_tenant *tenant,
              const char *name)
 {
     size_t len = strlen(tenant->name);
@@ -121,7 +125,7 @@ check_addresses(struct ir_validator *v, const struct ir_tenant *tenant,
         char s[INET6_ADDRSTRLEN + 1];
 
         ipv6_string_mapped(s, &addresses->v[i]);
-        once(v, "address %s in tenant '%s'", s, tenant->name);
+        ir_once(v, "address %s in tenant '%s'", s, tenant->name);
     }
 }
 
@@ -129,17 +133,17 @@ static void
 take_mac(struct ir_validator *v, const struct ir_network *network,
          struct eth_addr mac)
 {
-    once(v, "MAC address "ETH_ADDR_FMT" in network '%s'", ETH_ADDR_ARGS(mac),
-         network->name);
+    ir_once(v, "MAC address "ETH_ADDR_FMT" in network '%s'",
+            ETH_ADDR_ARGS(mac), network->name);
 }
 
 static void
 check_network(struct ir_validator *v, const struct ir_network *network)
 {
-    check_prefix(v, network->tenant, network->name);
+    ir_check_prefix(v, network->tenant, network->name);
     check_addresses(v, network->tenant, &network->gateways);
     take_mac(v, network, network->gateway_mac);
-    once(v, "VNI %"PRIu32, network->vni);
+    ir_once(v, "VNI %"PRIu32, network->vni);
     for (size_t i = 0; i < network->groups.n; i++) {
         const struct in6_addr *ip = &network->groups.v[i].ip;
         int plen = network->groups.v[i].plen;
@@ -156,9 +160,11 @@ check_network(struct ir_validator *v, const struct ir_network *network)
 static void
 check_external(struct ir_validator *v, const struct ir_external *e)
 {
-    once(v, "tenant's number %#"PRIx32, e->number);
-    once(v, "endpoint's number %#"PRIx32, e->port);
-    once(v, "interface %s", e->interface);
+    ir_once(v, "tenant's number %#"PRIx32, e->number);
+    ir_once(v, "endpoint's number %#"PRIx32, e->port);
+    if (!ir_is_fabric(v->prog)) {
+        ir_once(v, "interface %s", e->interface);
+    }
     if (interface_reserved(e->interface)) {
         ir_invalid(v, "interface %s: %s", e->interface,
                    interface_reserved(e->interface));
@@ -166,8 +172,8 @@ check_external(struct ir_validator *v, const struct ir_external *e)
         ir_invalid(v, "the router has the node's MAC address");
     }
     for (size_t i = 0; i < e->tenants.n; i++) {
-        once(v, "tenant '%s' of external '%s'", e->tenants.v[i]->name,
-             e->name);
+        ir_once(v, "tenant '%s' of external '%s'", e->tenants.v[i]->name,
+                e->name);
     }
 }
 
@@ -177,88 +183,18 @@ check_part(struct ir_validator *v, const struct ir_part *part)
 {
     const struct ir_part *previous = v->n ? v->prog->parts.v[v->n - 1] : NULL;
 
-    once(v, "endpoint's number %#"PRIx32, part->number);
+    ir_once(v, "endpoint's number %#"PRIx32, part->number);
     if (part->index != v->n) {
         ir_invalid(v, "it is not in its place");
     } else if (!previous || previous->external != part->external) {
-        once(v, "first part of '%s'", part->external->name);
+        ir_once(v, "first part of '%s'", part->external->name);
     }
     for (size_t i = 0; i < part->prefixes.n; i++) {
         const struct ir_prefix *prefix = &part->prefixes.v[i];
         char s[INET6_ADDRSTRLEN + 1];
 
         ipv6_string_mapped(s, &prefix->ip);
-        once(v, "range %s/%d", s, prefix->plen);
-    }
-}
-
-/* That of an uplink, which stands before those of tenants. */
-static void
-check_pool(struct ir_validator *v, const struct ir_meter *pool,
-           const struct ir_meter *previous)
-{
-    if (previous && previous->tenant) {
-        ir_invalid(v, "it comes after '%s'", previous->name);
-    } else if (!pool->number || pool->parent || pool->endpoint
-               || pool->guarantee_kbps || pool->weight || pool->no_borrow
-               || pool->microburst || pool->unlimited) {
-        ir_invalid(v, "it is no tenant's, and more than a rate");
-    }
-    once(v, "meter's number %#"PRIx32, pool->number);
-    once(v, "meter to %s by uplink '%s'", pool->receive ? "receive" : "send",
-         pool->uplink);
-}
-
-/* Who borrows is below its uplink. */
-static void
-check_parent(struct ir_validator *v, const struct ir_meter *meter)
-{
-    const struct ir_meter *parent = meter->parent;
-
-    if (!parent) {
-        if ((meter->guarantee_kbps || meter->weight) && !meter->no_borrow
-            && !meter->endpoint) {
-            ir_invalid(v, "it has nobody to borrow from");
-        }
-    } else if (parent->tenant || parent->receive != meter->receive
-               || strcmp(parent->uplink, meter->uplink)
-               || meter->no_borrow || meter->endpoint) {
-        ir_invalid(v, "it does not borrow from '%s'", parent->name);
-    }
-}
-
-/* The meters of a tenant stand together, and have numbers but the only one for
- * what it sends. */
-static void
-check_meter(struct ir_validator *v, const struct ir_meter *meter)
-{
-    const struct ir_meter *previous = v->n ? v->prog->meters.v[v->n - 1]
-                                           : NULL;
-
-    if (!meter->tenant) {
-        check_pool(v, meter, previous);
-        return;
-    }
-    check_prefix(v, meter->tenant, meter->name);
-    check_parent(v, meter);
-    if (!meter->tenant->here) {
-        ir_invalid(v, "its tenant is not here");
-    } else if (previous && previous->tenant
-               && strcmp(previous->tenant->name, meter->tenant->name) > 0) {
-        ir_invalid(v, "it comes after '%s'", previous->name);
-    } else if (meter->number) {
-        once(v, "meter's number %#"PRIx32, meter->number);
-        once(v, "meter of '%s' to %s by uplink '%s'",
-             meter->endpoint ? meter->endpoint->name : meter->tenant->name,
-             meter->receive ? "receive" : "send", meter->uplink);
-        if (meter->endpoint && (meter->endpoint->tenant != meter->tenant
-                                || meter->endpoint->node)) {
-            ir_invalid(v, "its endpoint is another's, or not here");
-        }
-    } else if (meter->endpoint || meter->receive) {
-        ir_invalid(v, "it is not for what a tenant sends, and has no number");
-    } else {
-        once(v, "meter of '%s' without number", meter->tenant->name);
+        ir_once(v, "range %s/%d", s, prefix->plen);
     }
 }
 
@@ -278,6 +214,20 @@ check_group(struct ir_validator *v, const struct ir_endpoint *e)
     }
 }
 
+/* Of a program of the fabric. */
+static void
+check_spread(struct ir_validator *v, const struct ir_endpoint *e)
+{
+    if (!e->node || !e->interface || !e->uplink) {
+        ir_invalid(v, "it has no node, interface or uplink");
+    } else if (interface_reserved(e->interface)) {
+        ir_invalid(v, "interface %s: %s", e->interface,
+                   interface_reserved(e->interface));
+    } else {
+        ir_once(v, "interface %s of '%s'", e->interface, e->node->name);
+    }
+}
+
 static void
 check_endpoint(struct ir_validator *v, const struct ir_endpoint *e)
 {
@@ -294,23 +244,25 @@ check_endpoint(struct ir_validator *v, const struct ir_endpoint *e)
     if (cmp > 0 || (!cmp && strcmp(previous->name, e->name) > 0)) {
         ir_invalid(v, "it comes after '%s'", previous->name);
     }
-    check_prefix(v, e->tenant, e->name);
+    ir_check_prefix(v, e->tenant, e->name);
     check_group(v, e);
     check_addresses(v, e->tenant, &e->addresses);
-    once(v, "endpoint's number %#"PRIx32, e->number);
+    ir_once(v, "endpoint's number %#"PRIx32, e->number);
     if (e->dhcp_server && !e->network->dhcp) {
         ir_invalid(v, "its network has no DHCP");
     } else if (e->dhcp_server) {
-        once(v, "DHCP server of network '%s'", e->network->name);
+        ir_once(v, "DHCP server of network '%s'", e->network->name);
     }
-    if (!e->node == !e->interface
-        || (!e->node && !(e->tenant->here && e->network->here))) {
+    if (ir_is_fabric(v->prog)) {
+        check_spread(v, e);
+    } else if (!e->node == !e->interface || e->uplink
+               || (!e->node && !(e->tenant->here && e->network->here))) {
         ir_invalid(v, "it is here on an interface, or on another node");
     } else if (e->interface && interface_reserved(e->interface)) {
         ir_invalid(v, "interface %s: %s", e->interface,
                    interface_reserved(e->interface));
     } else if (e->interface) {
-        once(v, "interface %s", e->interface);
+        ir_once(v, "interface %s", e->interface);
     }
     take_mac(v, e->network, e->mac);
 }
@@ -363,7 +315,7 @@ check_rule(struct ir_validator *v, const struct ir_rule *rule)
         ir_invalid(v, "it is not a peering, and has endpoints of several "
                    "tenants");
     }
-    once(v, "id %#"PRIx64, rule->id);
+    ir_once(v, "id %#"PRIx64, rule->id);
 }
 
 /* What no field by itself shows.  The fields are all right. */
@@ -379,7 +331,7 @@ check_whole(struct ir_validator *v, enum ir_op op, const void *record)
     case IR_OP_part: check_part(v, record); return;
     case IR_OP_network: check_network(v, record); return;
     case IR_OP_endpoint: check_endpoint(v, record); return;
-    case IR_OP_meter: check_meter(v, record); return;
+    case IR_OP_meter: ir_validate_meter(v, record); return;
     case IR_OP_rule: check_rule(v, record); return;
     case IR_OP_class:
     case N_IR_OPS:
@@ -421,7 +373,7 @@ check_record(enum ir_op op, const void *record, void *v_)
         }
     }
     if (v->diags->n_errors == n_errors) {
-        once(v, "%s '%s'", v->what, v->name);
+        ir_once(v, "%s '%s'", v->what, v->name);
         check_whole(v, op, record);
     }
     v->failed = v->diags->n_errors != n_errors;
@@ -468,7 +420,10 @@ check_metered(struct ir_validator *v)
         v->what = "network";
         v->name = network->name;
         v->place = &network->place;
-        if (!network->here != !network->uplink) {
+        if (network->here && ir_is_fabric(v->prog)) {
+            ir_invalid(v, "it is here, which is nowhere");
+            return;
+        } else if (!network->here != !network->uplink) {
             ir_invalid(v, "it takes an uplink without endpoints here, or none "
                        "with");
             return;

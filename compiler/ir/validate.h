@@ -7,7 +7,8 @@
 #ifndef IR_VALIDATE_H
 #define IR_VALIDATE_H 1
 
-/* What validate.c, which looks at records, and validate-value.c share. */
+/* What validate.c, which looks at records, validate-meter.c and
+ * validate-value.c share. */
 
 #include "hmapx.h"
 #include "ir/ops.h"
@@ -29,6 +30,17 @@ struct ir_validator {
 /* Adds an error about the record at hand. */
 void ir_invalid(struct ir_validator *, const char *format, ...)
     OVS_PRINTF_FORMAT(2, 3);
+
+/* The formatted thing may be there once in a program. */
+void ir_once(struct ir_validator *, const char *format, ...)
+    OVS_PRINTF_FORMAT(2, 3);
+
+/* Is 'name' "TENANT/..."? */
+void ir_check_prefix(struct ir_validator *, const struct ir_tenant *,
+                     const char *name);
+
+/* Checks what no field of a meter by itself shows. */
+void ir_validate_meter(struct ir_validator *, const struct ir_meter *);
 
 /* Checks the member at 'm' that 'field' is, by itself. */
 void ir_validate_value(struct ir_validator *, const struct ir_field *,

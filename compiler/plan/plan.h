@@ -129,12 +129,15 @@ struct plan_tunnel {
 };
 
 VEC_TYPEDEF(plan_names, const char *);
+VEC_TYPEDEF(plan_rows, struct plan_row *);      /* See plan/row.h. */
 
 struct plan {
     struct arena *arena;        /* Not owned. */
     const char *node;
     const char *target;         /* The backend's name. */
     const char *policy;         /* policy.txt, if that is all; or NULL. */
+    bool northbound;            /* Only rows, for OVN, and what is unbound. */
+    plan_rows rows;
     VEC(struct plan_flow) flows;        /* Sorted by plan_finish(). */
     VEC(struct plan_meter) meters;
     VEC(struct plan_cookie) cookies;
@@ -226,9 +229,9 @@ void plan_tunnel_options(const struct plan *,
 void plan_print(const struct plan *, struct ds *);
 
 /* Writes flows.txt, meters.txt, ovs-vsctl.sh and manifest.json, or policy.txt,
- * to the folder 'dir', which is made if it is not there.  Each file is
- * replaced as a whole or not at all.  Returns NULL, or a reason in
- * 'plan->arena'. */
+ * or ovn-nbctl.sh and ovn-nb.json, to the folder 'dir', which is made if it is
+ * not there.  Each file is replaced as a whole or not at all.  Returns NULL,
+ * or a reason in 'plan->arena'. */
 const char *plan_write(const struct plan *, const char *dir);
 
 #endif /* plan/plan.h */

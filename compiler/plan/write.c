@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "plan/row.h"
 #include "util.h"
 
 static void
@@ -256,23 +257,39 @@ format_policy(const struct plan *plan, struct ds *ds)
     ds_put_cstr(ds, plan->policy);
 }
 
+/* What a plan is. */
+enum shape {
+    SHAPE_FLOWS,                /* For a switch. */
+    SHAPE_POLICY,               /* A text for people. */
+    SHAPE_NORTHBOUND,           /* Rows for OVN. */
+};
+
+static enum shape
+plan_shape(const struct plan *plan)
+{
+    return (plan->policy ? SHAPE_POLICY
+            : plan->northbound ? SHAPE_NORTHBOUND : SHAPE_FLOWS);
+}
+
 static const struct {
     const char *name;
     void (*format)(const struct plan *, struct ds *);
-    bool policy;                /* Of plans that are a text for people. */
+    enum shape shape;           /* Of plans that have it. */
 } files[] = {
-    { "meters.txt", format_meters, false },
-    { "flows.txt", format_flows, false },
-    { "ovs-vsctl.sh", format_script, false },
-    { "manifest.json", format_manifest, false },
-    { "policy.txt", format_policy, true },
+    { "meters.txt", format_meters, SHAPE_FLOWS },
+    { "flows.txt", format_flows, SHAPE_FLOWS },
+    { "ovs-vsctl.sh", format_script, SHAPE_FLOWS },
+    { "manifest.json", format_manifest, SHAPE_FLOWS },
+    { "policy.txt", format_policy, SHAPE_POLICY },
+    { "ovn-nbctl.sh", plan_format_nbctl, SHAPE_NORTHBOUND },
+    { "ovn-nb.json", plan_format_transaction, SHAPE_NORTHBOUND },
 };
 
 void
 plan_print(const struct plan *plan, struct ds *ds)
 {
     for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-        if (files[i].policy == (plan->policy != NULL)) {
+        if (files[i].shape == plan_shape(plan)) {
             ds_put_format(ds, "# %s\n", files[i].name);
             files[i].format(plan, ds);
         }
@@ -291,7 +308,7 @@ plan_write(const struct plan *plan, const char *dir)
         struct ds ds = DS_EMPTY_INITIALIZER;
         const char *error;
 
-        if (files[i].policy != (plan->policy != NULL)) {
+        if (files[i].shape != plan_shape(plan)) {
             continue;
         }
         files[i].format(plan, &ds);

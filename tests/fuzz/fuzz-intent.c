@@ -82,6 +82,7 @@ check_print(const struct front *front, struct arena *arena)
     ds_destroy(&second);
 }
 
+/* 'node' is NULL for the whole fabric. */
 static void
 check_node(const struct policy *policy, const char *node, struct arena *arena)
 {
@@ -113,6 +114,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; front.policy && size <= MAX_COMPILED
          && i < front.intent->nodes.n; i++) {
         check_node(front.policy, front.intent->nodes.v[i].name.s, arena);
+    }
+    if (front.policy && size <= MAX_COMPILED) {
+        check_node(front.policy, NULL, arena);
     }
     arena_destroy(arena);
     return 0;

@@ -18,13 +18,18 @@ class SwitchError(Exception):
 class Unixctl:
     """What ovs-appctl speaks, over one connection for many commands."""
 
-    def __init__(self, rundir):
-        with open(f"{rundir}/ovs-vswitchd.pid", encoding="ascii") as stream:
-            pid = stream.read().strip()
+    def __init__(self, rundir, control=None):
+        if not control:
+            with open(f"{rundir}/ovs-vswitchd.pid",
+                      encoding="ascii") as stream:
+                control = f"{rundir}/ovs-vswitchd.{stream.read().strip()}.ctl"
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.settimeout(10)
-        self.socket.connect(f"{rundir}/ovs-vswitchd.{pid}.ctl")
+        self.socket.connect(control)
         self.buffer = ""
+
+    def close(self):
+        self.socket.close()
 
     def __call__(self, method, *params):
         request = {"id": 0, "method": method, "params": list(params)}

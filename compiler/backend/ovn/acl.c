@@ -1,0 +1,190 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "backend/ovn/emit.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "sema/ident.h"
+#include "util.h"
+
+/* The order of decision (docs/intents.md, "Who decides").  Anti-spoofing is
+ * port_security's.  What answers a connection, or is an error about it, passes
+ * before all of these, as long as the packets of who opened it do. */
+enum {
+    PRIORITY_FORBIDDEN = 3000,
+    PRIORITY_DENY = 2000,       /* Guardrails' too: both drop. */
+    PRIORITY_ALLOW = 1000,      /* Peerings' too. */
+    PRIORITY_DEFAULT = 900,
+    PRIORITY_NEIGHBOR = 100,
+    PRIORITY_UNTRACKED_DROP = 2,
+    PRIORITY_UNTRACKED = 1,
+    PRIORITY_DROP = 0,
+};
+
+enum { MAX_NAME = 63 };         /* The schema's. */
+
+static int
+rule_priority(const struct ir_rule *rule)
+{
+    switch (rule->kind) {
+    case RULE_GUARDRAIL: return PRIORITY_DENY;
+    case RULE_DENY: return PRIORITY_DENY;
+    case RULE_ALLOW: return PRIORITY_ALLOW;
+    case RULE_PEERING: return PRIORITY_ALLOW;
+    case RULE_DEFAULT: return PRIORITY_DEFAULT;
+    }
+    OVS_NOT_REACHED();
+}
+
+static struct plan_row *
+add_acl(struct emitter *e, const char *id, const char *name,
+        enum ovn_direction direction, int priority, const char *match,
+        const char *action)
+{
+    struct plan_row *row = plan_add_row(e->plan, "ACL", id);
+
+    plan_row_string(e->plan, row, "name", name);
+    plan_row_string(e->plan, row, "direction", ovn_direction_name(direction));
+    plan_row_integer(e->plan, row, "priority", priority);
+    plan_row_string(e->plan, row, "match", match);
+    plan_row_string(e->plan, row, "action", action);
+    return row;
+}
+
+/* Part of what a rule says. */
+struct part {
+    const char *name;
+    const char *service;        /* As a match. */
+    const char *action;
+    int priority;
+};
+
+static void
+add_rule_acl(struct emitter *e, const struct ir_rule *rule,
+             const struct part *part, enum ovn_direction direction,
+             const struct ovn_product *product)
+{
+    const char *cookie = FORMAT(e, "%#"PRIx64, COOKIE_MARK | rule->id);
+    struct plan_row *row = add_acl(
+        e, FORMAT(e, "%s %s %s %s", rule->name, part->name,
+                  ovn_direction_name(direction), product->near->name),
+        strlen(rule->name) <= MAX_NAME ? rule->name : cookie, direction,
+        part->priority, ovn_match(e, product, direction, part->service),
+        part->action);
+
+    plan_row_map(e->plan, row, "external_ids", "bulkhead-rule", rule->name);
+    plan_row_map(e->plan, row, "external_ids", "bulkhead-cookie", cookie);
+    plan_row_ref(e->plan, product->near->row, "acls", row);
+}
+
+static void
+add_part(struct emitter *e, const struct ir_rule *rule,
+         const struct part *part, const ovn_groups *from,
+         const ovn_groups *to)
+{
+    ovn_products products = ovn_pair(e, from, to);
+
+    for (size_t i = 0; i < products.n; i++) {
+        add_rule_acl(e, rule, part, OVN_FROM, &products.v[i]);
+    }
+    products = ovn_pair(e, to, from);
+    for (size_t i = 0; i < products.n; i++) {
+        add_rule_acl(e, rule, part, OVN_TO, &products.v[i]);
+    }
+}
+
+/* What is stateless stands above what is tracked, which would match it too. */
+static void
+add_rule(struct emitter *e, const struct ir_rule *rule)
+{
+    bool deny = rule_kind_denies(rule->kind);
+    ovn_groups from = ovn_side(e, &rule->from), to = ovn_side(e, &rule->to);
+    struct part tracked = {
+        .name = "tracked",
+        .service = ovn_match_tracked(e, rule->service, false),
+        .action = deny ? "drop" : "allow-related",
+        .priority = rule_priority(rule),
+    };
+    struct part stateless = {
+        .name = "stateless",
+        .service = ovn_match_stateless(e, rule->service),
+        .action = deny ? "drop" : "allow-stateless",
+        .priority = rule_priority(rule) + 1,
+    };
+    struct part back = stateless;
+
+    back.name = "back";
+    if (tracked.service) {
+        add_part(e, rule, &tracked, &from, &to);
+    }
+    if (stateless.service) {
+        add_part(e, rule, &stateless, &from, &to);
+        add_part(e, rule, &back, &to, &from);
+    }
+}
+
+static void
+add_base(struct emitter *e, const char *name, enum ovn_direction direction,
+         int priority, const char *match, const char *action)
+{
+    const char *port = direction == OVN_FROM ? "inport" : "outport";
+    struct plan_row *row = add_acl(
+        e, FORMAT(e, "%s %s %d", name, ovn_direction_name(direction),
+                  priority), name, direction, priority,
+        FORMAT(e, "%s == @bulkhead%s%s", port, match[0] ? " && " : "", match),
+        action);
+
+    plan_row_ref(e->plan, e->everybody, "acls", row);
+}
+
+/* What no rule speaks of.  At PRIORITY_UNTRACKED stands what never decides,
+ * since a drop is above it: it keeps such packets away from connection
+ * tracking, by which OVN lets answers and errors pass before any ACL. */
+static void
+add_bases(struct emitter *e)
+{
+    static const enum ovn_direction directions[] = { OVN_FROM, OVN_TO };
+    static const char forbidden[]
+        = "(icmp4.type == {5, 9, 10} || icmp6.type == 137"
+          " || ip.proto == 0 || (ip4 && (ip.proto == 2 || udp.src == 67))"
+          " || (ip6 && udp.src == 547))";
+
+    add_base(e, "forbidden-reply", OVN_FROM, PRIORITY_FORBIDDEN, forbidden,
+             "drop");
+    add_base(e, "untracked-forbidden", OVN_FROM, PRIORITY_UNTRACKED,
+             forbidden, "allow-stateless");
+    add_base(e, "neighbor", OVN_FROM, PRIORITY_NEIGHBOR, "arp.op == 1",
+             "allow");
+    /* OVN answers ARP itself, and what it cannot answer nobody else does. */
+    add_base(e, "neighbor", OVN_TO, PRIORITY_NEIGHBOR, "arp.op == 2",
+             "allow");
+    for (size_t i = 0; i < ARRAY_SIZE(directions); i++) {
+        const char *untracked = FORMAT(e, "udp.dst == %s", e->symmetric);
+
+        if (e->symmetric) {
+            add_base(e, "fragment", directions[i], PRIORITY_FORBIDDEN,
+                     FORMAT(e, "ip.is_frag && %s", untracked), "drop");
+            add_base(e, "default", directions[i], PRIORITY_UNTRACKED_DROP,
+                     untracked, "drop");
+            add_base(e, "untracked", directions[i], PRIORITY_UNTRACKED,
+                     untracked, "allow-stateless");
+        }
+        add_base(e, "default", directions[i], PRIORITY_DROP, "", "drop");
+    }
+}
+
+void
+emit_acls(struct emitter *e)
+{
+    add_bases(e);
+    for (size_t i = 0; i < e->prog->rules.n; i++) {
+        add_rule(e, e->prog->rules.v[i]);
+    }
+}

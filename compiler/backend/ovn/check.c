@@ -1,0 +1,182 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "backend/ovn/emit.h"
+
+#include <string.h>
+
+#include "base/diag.h"
+#include "packets.h"
+#include "util.h"
+
+/* What OVN cannot keep is refused at its place in the intent, and what it
+ * cannot say is named. */
+
+static void OVS_PRINTF_FORMAT(4, 5)
+refuse(struct diags *diags, const struct ir_place *place, const char *remedy,
+       const char *format, ...)
+{
+    va_list args;
+    struct diag *d;
+
+    va_start(args, format);
+    d = diag_add(diags, DIAG_ERROR, place->span, place->pointer, format, args);
+    va_end(args);
+    diag_remedy(diags, d, "%s", remedy);
+}
+
+/* OVN joins all its chassis. */
+static void
+check_nodes(const struct ir_prog *prog, struct diags *diags)
+{
+    for (size_t i = 0; prog->peers.n > 1 && i < prog->peers.n; i++) {
+        const struct ir_node *node = prog->peers.v[i];
+
+        if (!prog->encapsulation || ipv6_is_zero(&node->address)) {
+            refuse(diags, &node->place, prog->encapsulation
+                   ? "give it a \"tunnel_address\", or bind nothing to it"
+                   : "give the fabric an \"encapsulation\", or compile for "
+                     "one node",
+                   "OVN joins all nodes by tunnels, and this one has none in "
+                   "the intent");
+        }
+    }
+    if (prog->peers.n > 1 && prog->encapsulation
+        && strcmp(prog->encapsulation, "geneve")) {
+        const struct ir_place *place = &prog->peers.v[0]->place;
+
+        refuse(diags, place, "say \"geneve\"", "OVN joins nodes by Geneve: "
+               "VXLAN has no room for its ports");
+    }
+}
+
+static void
+check_tenants(const struct ir_prog *prog, struct diags *diags)
+{
+    for (size_t i = 0; i < prog->tenants.n; i++) {
+        const struct ir_tenant *tenant = prog->tenants.v[i];
+
+        if (tenant->packet_rate) {
+            refuse(diags, &tenant->place, "remove \"limits\", or choose "
+                   "another target", "OVN counts bytes, and cannot limit a "
+                   "tenant's packets");
+        }
+    }
+}
+
+static bool
+has_ip6(const struct ir_prog *prog, const struct ir_network *network)
+{
+    for (size_t i = 0; i < prog->endpoints.n; i++) {
+        const struct ir_endpoint *e = prog->endpoints.v[i];
+
+        for (size_t j = 0; e->network == network && j < e->addresses.n;
+             j++) {
+            if (!IN6_IS_ADDR_V4MAPPED(&e->addresses.v[j])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void
+check_networks(const struct ir_prog *prog, struct diags *diags)
+{
+    for (size_t i = 0; i < prog->networks.n; i++) {
+        const struct ir_network *network = prog->networks.v[i];
+
+        if (network->dhcp) {
+            refuse(diags, &network->place, "remove \"dhcp\", or choose "
+                   "another target", "the target ovn has no DHCP servers yet");
+        }
+        if (network->groups.n) {
+            refuse(diags, &network->place, "remove \"multicast\", or choose "
+                   "another target", "OVN would carry multicast groups beyond "
+                   "the node");
+        }
+        if (has_ip6(prog, network)) {
+            diag_warning(diags, network->place.span, network->place.pointer,
+                         "OVN passes router advertisements and MLD between "
+                         "the endpoints of a network, whatever its ACLs say");
+        }
+    }
+}
+
+static void
+check_externals(const struct ir_prog *prog, struct diags *diags)
+{
+    for (size_t i = 0; i < prog->externals.n; i++) {
+        refuse(diags, &prog->externals.v[i]->place, "remove the rules that "
+               "name it, or choose another target",
+               "the target ovn has no externals yet");
+    }
+}
+
+/* One place may be for both directions and for all nodes. */
+static void
+check_meters(const struct ir_prog *prog, struct diags *diags)
+{
+    size_t last = SIZE_MAX;
+
+    for (size_t i = 0; i < prog->meters.n; i++) {
+        const struct ir_meter *meter = prog->meters.v[i];
+        const struct ir_place *place = &meter->place;
+
+        if (place->span.start == last) {
+            continue;
+        }
+        last = place->span.start;
+        if (meter->guarantee_kbps || meter->weight || meter->no_borrow) {
+            refuse(diags, place, "remove \"guarantee\", \"weight\" and "
+                   "\"borrow\"; keep the sum of limits within the uplink's "
+                   "rate", "OVN has limits only, and guarantees or lends "
+                   "nothing");
+        }
+        if (meter->endpoint) {
+            refuse(diags, place, "remove it, or choose another target",
+                   "OVN has one meter for a packet, the tenant's, and none "
+                   "for an endpoint by itself");
+        }
+        if (meter->microburst) {
+            diag_warning(diags, place->span, place->pointer, "OVN's meters "
+                         "drop above rate and burst, and neither mark nor "
+                         "record bursts: \"microburst\" says nothing to "
+                         "them");
+        }
+    }
+}
+
+static void
+check_classes(const struct ir_prog *prog, struct diags *diags)
+{
+    for (size_t i = 0; i < prog->classes.n; i++) {
+        const struct ir_class *class = prog->classes.v[i];
+
+        if (class->queue) {
+            diag_warning(diags, class->place.span, class->place.pointer,
+                         "OVN writes the DSCP of a class, and has no queues "
+                         "for classes");
+        }
+    }
+}
+
+bool
+ovn_check(const struct ir_prog *prog, const struct backend_caps *caps
+          OVS_UNUSED, struct diags *diags)
+{
+    size_t n_errors = diags->n_errors;
+
+    check_nodes(prog, diags);
+    check_tenants(prog, diags);
+    check_networks(prog, diags);
+    check_externals(prog, diags);
+    check_meters(prog, diags);
+    check_classes(prog, diags);
+    return diags->n_errors == n_errors;
+}

@@ -1,0 +1,139 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef BACKEND_OVN_EMIT_H
+#define BACKEND_OVN_EMIT_H 1
+
+/* The rooms behind ovn_backend.
+ *
+ * OVN's ACLs know the port at hand and addresses, no endpoints.  So a rule is
+ * said twice: where it enters, of the sender's port and the receiver's
+ * address, and where it leaves, of the receiver's port and the sender's
+ * address.  An address tells who is meant only among those whom a tenant
+ * reaches: its own endpoints, and those of others that peerings join with its
+ * own.  Tenants apart may have the same addresses, and no route leads from one
+ * to the other. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backend/backend.h"
+#include "ir/ir.h"
+#include "openvswitch/hmap.h"
+#include "openvswitch/shash.h"
+#include "plan/plan.h"
+#include "plan/row.h"
+
+/* Formats into the arena of an emitter. */
+#define FORMAT(E, ...) arena_printf((E)->plan->arena, __VA_ARGS__)
+
+/* Endpoints that a Port_Group holds; OVN itself keeps the Address_Sets of
+ * their addresses, $NAME_ip4 and $NAME_ip6. */
+struct ovn_group {
+    struct hmap_node node;      /* By what it is of, in the emitter's. */
+    const void *of;             /* A tenant or a group of the program. */
+    const struct ir_tenant *tenant;
+    const char *name;           /* Of the Port_Group, ... */
+    struct plan_row *row;       /* ... which is there once it is used. */
+    ir_endpoint_vec endpoints;
+    bool ip4, ip6;              /* Has one such an address? */
+    size_t index;               /* Among the groups, in their order. */
+};
+VEC_TYPEDEF(ovn_groups, struct ovn_group *);
+
+struct ovn_tenant {
+    const struct ir_tenant *tenant;
+    struct ovn_group *all;
+    size_t first, n;            /* Its groups. */
+    bool *joined;               /* By index: groups of others that a peering
+                                 * joins with one of its own; NULL: none. */
+};
+
+struct emitter {
+    const struct ir_prog *prog;
+    struct plan *plan;
+    struct hmap by_origin;      /* Of ovn_groups. */
+    ovn_groups groups;          /* One a group, by tenant. */
+    VEC(struct ovn_tenant) tenants;     /* As the program's. */
+    struct shash switches;      /* By name of the network: plan_row. */
+    struct plan_row **ports;    /* By index of the endpoint. */
+    struct plan_row *everybody; /* The Port_Group of all. */
+    const char *symmetric;      /* "{1000, 4791}", or NULL. */
+};
+
+/* reach.c */
+
+/* Finds the groups and who is joined with whom. */
+void ovn_find_groups(struct emitter *);
+
+struct ovn_group *ovn_group_of(const struct emitter *,
+                               const struct ir_endpoint *);
+
+/* The tenant's place in 'e->tenants'. */
+struct ovn_tenant *ovn_tenant(struct emitter *, const struct ir_tenant *);
+
+/* Does the tenant reach the group? */
+bool ovn_reaches(const struct ovn_tenant *, const struct ovn_group *);
+
+/* One of a rule's sides as groups, in their order. */
+ovn_groups ovn_side(struct emitter *, const struct ir_side *);
+
+/* Pairs of the groups of two sides that reach each other: 'near' with each of
+ * 'far'.  A switch knows the Port_Groups of its own ports only, so an
+ * expression for it names one. */
+struct ovn_product {
+    struct ovn_group *near;
+    ovn_groups far;
+};
+VEC_TYPEDEF(ovn_products, struct ovn_product);
+ovn_products ovn_pair(struct emitter *, const ovn_groups *near,
+                      const ovn_groups *far);
+
+/* match.c: expressions of OVN, see ovn-sb(5). */
+
+enum ovn_direction {
+    OVN_FROM,                   /* As the packet enters; near are senders. */
+    OVN_TO,                     /* As it leaves; near are receivers. */
+};
+const char *ovn_direction_name(enum ovn_direction);
+
+/* Packets of the product in this direction that match 'service'.  All of its
+ * groups get their Port_Groups. */
+const char *ovn_match(struct emitter *, const struct ovn_product *,
+                      enum ovn_direction, const char *service);
+
+/* What a service matches of what is tracked, or of replies to it; NULL if it
+ * is symmetric. */
+const char *ovn_match_tracked(struct emitter *, const struct ir_service *,
+                              bool reply);
+
+/* The ports of symmetric services that 'service' has, or NULL. */
+const char *ovn_match_stateless(struct emitter *, const struct ir_service *);
+
+/* Of all symmetric services, as a set; NULL if there are none. */
+const char *ovn_symmetric_ports(struct emitter *);
+
+/* Gives the group its Port_Group, if it has none. */
+struct plan_row *ovn_port_group(struct emitter *, struct ovn_group *);
+
+/* A name that OVN's expressions take, and no other thing gets. */
+const char *ovn_mangle(struct emitter *, const char *prefix,
+                       const char *name);
+
+/* Refers from each switch that has ports of these endpoints to the row. */
+void ovn_add_to_switches(struct emitter *, const ir_endpoint_vec *,
+                         const char *column, const struct plan_row *);
+
+/* check.c */
+bool ovn_check(const struct ir_prog *, const struct backend_caps *,
+               struct diags *);
+
+/* One file each. */
+void emit_topology(struct emitter *);
+void emit_acls(struct emitter *);
+void emit_qos_rows(struct emitter *);
+
+#endif /* backend/ovn/emit.h */

@@ -1,0 +1,251 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "backend/ovn/emit.h"
+
+#include <inttypes.h>
+#include <netinet/in.h>
+
+#include "openvswitch/dynamic-string.h"
+#include "util.h"
+
+const char *
+ovn_direction_name(enum ovn_direction direction)
+{
+    return direction == OVN_FROM ? "from-lport" : "to-lport";
+}
+
+/* Names are of letters, digits and ". - _ / :"; OVN takes the first two and
+ * the first two marks. */
+const char *
+ovn_mangle(struct emitter *e, const char *prefix, const char *name)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const char *mangled;
+
+    ds_put_format(&ds, "bulkhead.%s.", prefix);
+    for (const char *p = name; *p; p++) {
+        switch (*p) {
+        case '_': ds_put_cstr(&ds, "__"); break;
+        case '-': ds_put_cstr(&ds, "_m"); break;
+        case '/': ds_put_cstr(&ds, "_s"); break;
+        case ':': ds_put_cstr(&ds, "_c"); break;
+        default: ds_put_char(&ds, *p); break;
+        }
+    }
+    mangled = arena_strdup(e->plan->arena, ds_cstr(&ds));
+    ds_destroy(&ds);
+    return mangled;
+}
+
+/* Text of the arena from 'ds', which it destroys. */
+static const char *
+take(struct emitter *e, struct ds *ds)
+{
+    const char *s = arena_strdup(e->plan->arena, ds_cstr(ds));
+
+    ds_destroy(ds);
+    return s;
+}
+
+struct plan_row *
+ovn_port_group(struct emitter *e, struct ovn_group *group)
+{
+    if (!group->row) {
+        group->row = plan_add_row(e->plan, "Port_Group", group->name);
+        plan_row_string(e->plan, group->row, "name", group->name);
+        for (size_t i = 0; i < group->endpoints.n; i++) {
+            plan_row_ref(e->plan, group->row, "ports",
+                         e->ports[group->endpoints.v[i]->index]);
+        }
+    }
+    return group->row;
+}
+
+static bool
+has_family(const struct ovn_group *group, bool ip4)
+{
+    return ip4 ? group->ip4 : group->ip6;
+}
+
+/* "ip4.dst == {$a_ip4, $b_ip4}", or nothing if nobody has such addresses. */
+static void
+put_addresses(struct emitter *e, const ovn_groups *groups,
+              enum ovn_direction direction, bool ip4, struct ds *ds)
+{
+    const char *family = ip4 ? "ip4" : "ip6";
+    size_t n = 0;
+
+    for (size_t i = 0; i < groups->n; i++) {
+        n += has_family(groups->v[i], ip4);
+    }
+    if (n) {
+        bool first = true;
+
+        ds_put_format(ds, "%s.%s == %s", family,
+                      direction == OVN_FROM ? "dst" : "src",
+                      n > 1 ? "{" : "");
+        for (size_t i = 0; i < groups->n; i++) {
+            if (has_family(groups->v[i], ip4)) {
+                ovn_port_group(e, groups->v[i]);
+                ds_put_format(ds, "%s$%s_%s", first ? "" : ", ",
+                              groups->v[i]->name, family);
+                first = false;
+            }
+        }
+        ds_put_cstr(ds, n > 1 ? "}" : "");
+    }
+}
+
+const char *
+ovn_match(struct emitter *e, const struct ovn_product *product,
+          enum ovn_direction direction, const char *service)
+{
+    struct ds ip4 = DS_EMPTY_INITIALIZER, ip6 = DS_EMPTY_INITIALIZER;
+    const char *match;
+
+    ovn_port_group(e, product->near);
+    put_addresses(e, &product->far, direction, true, &ip4);
+    put_addresses(e, &product->far, direction, false, &ip6);
+    match = FORMAT(e, "%s == @%s && %s%s%s%s%s && %s",
+                   direction == OVN_FROM ? "inport" : "outport",
+                   product->near->name, ip4.length && ip6.length ? "(" : "",
+                   ds_cstr(&ip4), ip4.length && ip6.length ? " || " : "",
+                   ds_cstr(&ip6), ip4.length && ip6.length ? ")" : "",
+                   service);
+    ds_destroy(&ip4);
+    ds_destroy(&ip6);
+    return match;
+}
+
+static void
+put_match(struct ds *ds, const struct ir_match *m, bool reply)
+{
+    const char *name = m->protocol == IPPROTO_TCP ? "tcp" : "udp";
+    const char *end = reply ? "src" : "dst";
+
+    if (m->protocol == IPPROTO_ICMP) {
+        ds_put_cstr(ds, "icmp4");
+    } else if (m->protocol == IPPROTO_ICMPV6) {
+        ds_put_cstr(ds, "icmp6");
+    } else if (!m->last) {
+        ds_put_format(ds, "ip.proto == %"PRIu8, m->protocol);
+    } else if (m->first == m->last) {
+        ds_put_format(ds, "%s.%s == %"PRIu16, name, end, m->first);
+    } else {
+        ds_put_format(ds, "%"PRIu16" <= %s.%s <= %"PRIu16, m->first, name,
+                      end, m->last);
+    }
+}
+
+const char *
+ovn_match_tracked(struct emitter *e, const struct ir_service *service,
+                  bool reply)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    if (!service) {
+        return "ip";
+    } else if (service->symmetric) {
+        return NULL;
+    }
+    ds_put_cstr(&ds, service->matches.n > 1 ? "(" : "");
+    for (size_t i = 0; i < service->matches.n; i++) {
+        const struct ir_match *m = &service->matches.v[i];
+        bool range = service->matches.n > 1 && m->first != m->last;
+
+        ds_put_cstr(&ds, i ? " || " : "");
+        ds_put_cstr(&ds, range ? "(" : "");
+        put_match(&ds, m, reply);
+        ds_put_cstr(&ds, range ? ")" : "");
+    }
+    ds_put_cstr(&ds, service->matches.n > 1 ? ")" : "");
+    return take(e, &ds);
+}
+
+static bool
+has_port(const struct ir_service *service, uint16_t port)
+{
+    for (size_t i = 0; i < service->matches.n; i++) {
+        const struct ir_match *m = &service->matches.v[i];
+
+        if (m->protocol == IPPROTO_UDP && m->first <= port
+            && m->last >= port) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Has a symmetric service before the one at 'end' this port? */
+static bool
+is_earlier(const struct ir_prog *prog, size_t end, uint16_t port)
+{
+    for (size_t i = 0; i < end; i++) {
+        if (prog->services.v[i]->symmetric
+            && has_port(prog->services.v[i], port)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "{4791, 4793}": ports of symmetric services that 'service' has; NULL: all of
+ * them. */
+static const char *
+symmetric_ports(struct emitter *e, const struct ir_service *service)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    for (size_t i = 0; i < e->prog->services.n; i++) {
+        const struct ir_service *s = e->prog->services.v[i];
+
+        for (size_t j = 0; s->symmetric && j < s->matches.n; j++) {
+            uint16_t port = s->matches.v[j].first;
+
+            if ((!service || has_port(service, port))
+                && !is_earlier(e->prog, i, port)) {
+                ds_put_format(&ds, "%s%"PRIu16, ds.length ? ", " : "{", port);
+            }
+        }
+    }
+    if (!ds.length) {
+        ds_destroy(&ds);
+        return NULL;
+    }
+    ds_put_char(&ds, '}');
+    return take(e, &ds);
+}
+
+const char *
+ovn_symmetric_ports(struct emitter *e)
+{
+    return symmetric_ports(e, NULL);
+}
+
+const char *
+ovn_match_stateless(struct emitter *e, const struct ir_service *service)
+{
+    const char *ports = symmetric_ports(e, service);
+
+    return ports ? FORMAT(e, "udp.dst == %s", ports) : NULL;
+}
+
+void
+ovn_add_to_switches(struct emitter *e, const ir_endpoint_vec *endpoints,
+                    const char *column, const struct plan_row *row)
+{
+    for (size_t i = 0; i < endpoints->n; i++) {
+        const struct ir_network *network = endpoints->v[i]->network;
+        struct plan_row *to = shash_find_data(&e->switches, network->name);
+
+        if (!plan_row_refers(to, column, row)) {
+            plan_row_ref(e->plan, to, column, row);
+        }
+    }
+}

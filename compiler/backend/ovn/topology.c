@@ -1,0 +1,309 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "backend/ovn/emit.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "openvswitch/dynamic-string.h"
+#include "packets.h"
+#include "sema/ident.h"
+#include "util.h"
+
+/* A switch a network, a router a tenant that has gateways, and a link between
+ * the routers of tenants that peerings join. */
+
+/* The ends of a link, which is all that is on it. */
+static const struct eth_addr link_macs[] = {
+    ETH_ADDR_C(0a,b1,7f,00,00,01), ETH_ADDR_C(0a,b1,7f,00,00,02),
+};
+
+static const char *
+address_string(struct emitter *e, const struct in6_addr *ip)
+{
+    char s[INET6_ADDRSTRLEN + 1];
+
+    ipv6_string_mapped(s, ip);
+    return arena_strdup(e->plan->arena, s);
+}
+
+static const char *
+mac_string(struct emitter *e, struct eth_addr mac)
+{
+    return FORMAT(e, ETH_ADDR_FMT, ETH_ADDR_ARGS(mac));
+}
+
+static void
+add_switches(struct emitter *e)
+{
+    for (size_t i = 0; i < e->prog->networks.n; i++) {
+        const struct ir_network *network = e->prog->networks.v[i];
+        struct plan_row *row = plan_add_row(e->plan, "Logical_Switch",
+                                            network->name);
+
+        plan_row_string(e->plan, row, "name", network->name);
+        plan_row_map(e->plan, row, "other_config", "requested-tnl-key",
+                     FORMAT(e, "%"PRIu32, network->vni));
+        shash_add(&e->switches, network->name, row);
+    }
+}
+
+/* The port's MAC and addresses, which are all that it may send from. */
+static void
+add_ports(struct emitter *e)
+{
+    e->ports = arena_zalloc(e->plan->arena,
+                            (e->prog->endpoints.n + 1) * sizeof *e->ports);
+    e->everybody = plan_add_row(e->plan, "Port_Group", "bulkhead");
+    plan_row_string(e->plan, e->everybody, "name", "bulkhead");
+    for (size_t i = 0; i < e->prog->endpoints.n; i++) {
+        const struct ir_endpoint *endpoint = e->prog->endpoints.v[i];
+        struct plan_row *row = plan_add_row(e->plan, "Logical_Switch_Port",
+                                            endpoint->name);
+        const char *addresses = mac_string(e, endpoint->mac);
+
+        for (size_t j = 0; j < endpoint->addresses.n; j++) {
+            addresses = FORMAT(e, "%s %s", addresses,
+                               address_string(e, &endpoint->addresses.v[j]));
+        }
+        plan_row_string(e->plan, row, "name", endpoint->name);
+        plan_row_set(e->plan, row, "addresses", addresses);
+        plan_row_set(e->plan, row, "port_security", addresses);
+        plan_row_map(e->plan, row, "options", "requested-chassis",
+                     endpoint->node->name);
+        plan_row_map(e->plan, row, "external_ids", "bulkhead-interface",
+                     endpoint->interface);
+        plan_row_ref(e->plan, shash_find_data(&e->switches,
+                                              endpoint->network->name),
+                     "ports", row);
+        plan_row_ref(e->plan, e->everybody, "ports", row);
+        e->ports[i] = row;
+    }
+}
+
+/* The length of the subnet that holds the gateway, of its family's bits. */
+static int
+gateway_plen(const struct ir_network *network, const struct in6_addr *ip)
+{
+    int skip = IN6_IS_ADDR_V4MAPPED(ip) ? 96 : 0;
+
+    for (size_t i = 0; i < network->subnets.n; i++) {
+        const struct ir_prefix *subnet = &network->subnets.v[i];
+        struct in6_addr mask = ipv6_create_mask(subnet->plen);
+        struct in6_addr base = ipv6_addr_bitand(ip, &mask);
+
+        if (subnet->plen >= skip && ipv6_addr_equals(&base, &subnet->ip)) {
+            return subnet->plen - skip;
+        }
+    }
+    return 128 - skip;
+}
+
+/* Joins the network's switch and the tenant's router.  All ports of OVN share
+ * one space of names. */
+static void
+add_gateway(struct emitter *e, struct plan_row *router,
+            const struct ir_network *network)
+{
+    const char *inner = FORMAT(e, "%s/router", network->name);
+    const char *outer = FORMAT(e, "%s/gateway", network->name);
+    struct plan_row *in = plan_add_row(e->plan, "Logical_Router_Port", inner);
+    struct plan_row *out = plan_add_row(e->plan, "Logical_Switch_Port",
+                                        outer);
+
+    plan_row_string(e->plan, in, "name", inner);
+    plan_row_string(e->plan, in, "mac", mac_string(e, network->gateway_mac));
+    for (size_t i = 0; i < network->gateways.n; i++) {
+        const struct in6_addr *ip = &network->gateways.v[i];
+
+        plan_row_set(e->plan, in, "networks",
+                     FORMAT(e, "%s/%d", address_string(e, ip),
+                            gateway_plen(network, ip)));
+    }
+    plan_row_ref(e->plan, router, "ports", in);
+
+    plan_row_string(e->plan, out, "name", outer);
+    plan_row_string(e->plan, out, "type", "router");
+    plan_row_set(e->plan, out, "addresses", "router");
+    plan_row_map(e->plan, out, "options", "router-port", inner);
+    plan_row_ref(e->plan, shash_find_data(&e->switches, network->name),
+                 "ports", out);
+}
+
+/* The routers, by the tenants' names. */
+static void
+add_routers(struct emitter *e, struct shash *routers)
+{
+    for (size_t i = 0; i < e->prog->networks.n; i++) {
+        const struct ir_network *network = e->prog->networks.v[i];
+        const char *tenant = network->tenant->name;
+        struct plan_row *router = shash_find_data(routers, tenant);
+
+        if (!network->gateways.n) {
+            continue;
+        }
+        if (!router) {
+            router = plan_add_row(e->plan, "Logical_Router", tenant);
+            plan_row_string(e->plan, router, "name", tenant);
+            /* Who has which address is known. */
+            plan_row_map(e->plan, router, "options",
+                         "always_learn_from_arp_request", "false");
+            shash_add(routers, tenant, router);
+        }
+        add_gateway(e, router, network);
+    }
+}
+
+/* One end of a link, at the router of 'near'. */
+struct link_end {
+    const struct ovn_tenant *near, *far;
+    const char *name, *peer;    /* Of the ports. */
+    const char *ip;             /* Its own, and those of the other end. */
+    const char *peer_ip, *peer_ip6;
+    struct eth_addr mac;
+};
+
+static void
+add_link_port(struct emitter *e, struct plan_row *router,
+              const struct link_end *end)
+{
+    struct plan_row *row = plan_add_row(e->plan, "Logical_Router_Port",
+                                        end->name);
+
+    plan_row_string(e->plan, row, "name", end->name);
+    plan_row_string(e->plan, row, "mac", mac_string(e, end->mac));
+    plan_row_set(e->plan, row, "networks", FORMAT(e, "%s/32", end->ip));
+    plan_row_string(e->plan, row, "peer", end->peer);
+    plan_row_ref(e->plan, router, "ports", row);
+}
+
+/* The way to an address at the far end. */
+static void
+add_route(struct emitter *e, struct plan_row *router,
+          const struct link_end *end, const struct in6_addr *ip)
+{
+    bool ip4 = IN6_IS_ADDR_V4MAPPED(ip);
+    const char *prefix = FORMAT(e, "%s/%d", address_string(e, ip),
+                                ip4 ? 32 : 128);
+    struct plan_row *row = plan_add_row(
+        e->plan, "Logical_Router_Static_Route",
+        FORMAT(e, "%s %s", end->name, prefix));
+
+    plan_row_string(e->plan, row, "ip_prefix", prefix);
+    plan_row_string(e->plan, row, "nexthop",
+                    ip4 ? end->peer_ip : end->peer_ip6);
+    plan_row_string(e->plan, row, "output_port", end->name);
+    plan_row_ref(e->plan, router, "static_routes", row);
+}
+
+/* To each endpoint of the far tenant that the near one reaches, and to no
+ * others: another peer may have a subnet that overlaps. */
+static void
+add_routes(struct emitter *e, struct plan_row *router,
+           const struct link_end *end)
+{
+    for (size_t i = 0; i < end->far->all->endpoints.n; i++) {
+        const struct ir_endpoint *endpoint = end->far->all->endpoints.v[i];
+
+        for (size_t j = 0; j < endpoint->addresses.n; j++) {
+            if (endpoint->network->gateways.n
+                && ovn_reaches(end->near, ovn_group_of(e, endpoint))) {
+                add_route(e, router, end, &endpoint->addresses.v[j]);
+            }
+        }
+    }
+}
+
+/* Link-local, and different at the two ends.  Two links of a router may have
+ * the same: every route says its port. */
+static const char *
+link_address(struct emitter *e, const struct ovn_tenant *low,
+             const struct ovn_tenant *high, int side)
+{
+    uint32_t n = ident("link", FORMAT(e, "%s/%s", low->tenant->name,
+                                      high->tenant->name), 15);
+
+    n = n * 2 + side;
+    return FORMAT(e, "169.254.%"PRIu32".%"PRIu32, n >> 8, n & 0xff);
+}
+
+static const char *
+link_local(struct emitter *e, struct eth_addr mac)
+{
+    struct in6_addr ip;
+
+    in6_generate_lla(mac, &ip);
+    return address_string(e, &ip);
+}
+
+static void
+add_link(struct emitter *e, struct shash *routers,
+         const struct ovn_tenant *low, const struct ovn_tenant *high)
+{
+    const struct ovn_tenant *tenants[] = { low, high };
+
+    for (int i = 0; i < 2; i++) {
+        const struct ovn_tenant *near = tenants[i], *far = tenants[!i];
+        struct plan_row *router = shash_find_data(routers,
+                                                  near->tenant->name);
+        struct link_end end = {
+            .near = near, .far = far,
+            .name = FORMAT(e, "%s/%s/link", near->tenant->name,
+                           far->tenant->name),
+            .peer = FORMAT(e, "%s/%s/link", far->tenant->name,
+                           near->tenant->name),
+            .ip = link_address(e, low, high, i),
+            .peer_ip = link_address(e, low, high, !i),
+            .peer_ip6 = link_local(e, link_macs[!i]),
+            .mac = link_macs[i],
+        };
+
+        add_link_port(e, router, &end);
+        add_routes(e, router, &end);
+    }
+}
+
+static bool
+are_joined(const struct ovn_tenant *a, const struct ovn_tenant *b)
+{
+    for (size_t i = 0; a->joined && i < b->n; i++) {
+        if (a->joined[b->first + i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+add_links(struct emitter *e, struct shash *routers)
+{
+    for (size_t i = 0; i < e->tenants.n; i++) {
+        for (size_t j = i + 1; j < e->tenants.n; j++) {
+            const struct ovn_tenant *a = &e->tenants.v[i];
+            const struct ovn_tenant *b = &e->tenants.v[j];
+
+            if (are_joined(a, b) && shash_find(routers, a->tenant->name)
+                && shash_find(routers, b->tenant->name)) {
+                add_link(e, routers, a, b);
+            }
+        }
+    }
+}
+
+void
+emit_topology(struct emitter *e)
+{
+    struct shash routers = SHASH_INITIALIZER(&routers);
+
+    add_switches(e);
+    add_ports(e);
+    add_routers(e, &routers);
+    add_links(e, &routers);
+    shash_destroy(&routers);
+}

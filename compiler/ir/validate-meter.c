@@ -1,0 +1,86 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "ir/validate.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* That of an uplink, which stands before those of tenants. */
+static void
+check_pool(struct ir_validator *v, const struct ir_meter *pool,
+           const struct ir_meter *previous)
+{
+    if (previous && previous->tenant) {
+        ir_invalid(v, "it comes after '%s'", previous->name);
+    } else if (!pool->number || pool->parent || pool->endpoint
+               || pool->guarantee_kbps || pool->weight || pool->no_borrow
+               || pool->microburst || pool->unlimited
+               || ir_is_fabric(v->prog)) {
+        ir_invalid(v, "it is no tenant's, and more than a rate");
+    }
+    ir_once(v, "meter's number %#"PRIx32, pool->number);
+    ir_once(v, "meter to %s by uplink '%s'",
+            pool->receive ? "receive" : "send", pool->uplink);
+}
+
+/* Who borrows is below its uplink. */
+static void
+check_parent(struct ir_validator *v, const struct ir_meter *meter)
+{
+    const struct ir_meter *parent = meter->parent;
+
+    if (!parent) {
+        if ((meter->guarantee_kbps || meter->weight) && !meter->no_borrow
+            && !meter->endpoint && !ir_is_fabric(v->prog)) {
+            ir_invalid(v, "it has nobody to borrow from");
+        }
+    } else if (parent->tenant || parent->receive != meter->receive
+               || strcmp(parent->uplink, meter->uplink)
+               || meter->no_borrow || meter->endpoint) {
+        ir_invalid(v, "it does not borrow from '%s'", parent->name);
+    }
+}
+
+/* The meters of a tenant stand together, and have numbers but the only one for
+ * what it sends. */
+void
+ir_validate_meter(struct ir_validator *v, const struct ir_meter *meter)
+{
+    const struct ir_meter *previous = v->n ? v->prog->meters.v[v->n - 1]
+                                           : NULL;
+
+    if (!meter->tenant) {
+        check_pool(v, meter, previous);
+        return;
+    }
+    ir_check_prefix(v, meter->tenant, meter->name);
+    check_parent(v, meter);
+    if (!meter->tenant->here == !meter->node
+        || !meter->node == ir_is_fabric(v->prog)) {
+        ir_invalid(v, "its tenant is not here, or it has no node");
+    } else if (previous && previous->tenant
+               && strcmp(previous->tenant->name, meter->tenant->name) > 0) {
+        ir_invalid(v, "it comes after '%s'", previous->name);
+    } else if (meter->endpoint && (meter->endpoint->tenant != meter->tenant
+                                   || meter->endpoint->node != meter->node)) {
+        ir_invalid(v, "its endpoint is another's, or not here");
+    } else if (meter->node || meter->number) {
+        ir_once(v, "meter of '%s' to %s by uplink '%s' of '%s'",
+                meter->endpoint ? meter->endpoint->name : meter->tenant->name,
+                meter->receive ? "receive" : "send", meter->uplink,
+                meter->node ? meter->node->name : v->prog->node);
+        if (meter->number) {
+            ir_once(v, "meter's number %#"PRIx32, meter->number);
+        }
+    } else if (meter->endpoint || meter->receive) {
+        ir_invalid(v, "it is not for what a tenant sends, and has no number");
+    } else {
+        ir_once(v, "meter of '%s' without number", meter->tenant->name);
+    }
+}

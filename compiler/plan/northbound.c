@@ -1,0 +1,274 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "plan/plan.h"
+#include "plan/row.h"
+#include "util.h"
+
+/* Tables whose rows stand by themselves; all others go with the last row that
+ * refers to them. */
+static const char *const roots[] = {
+    "Port_Group", "Logical_Router", "Logical_Switch",
+};
+
+/* Linux takes 128 KiB in one argument and, with the usual stack of 8 MiB, 2
+ * MiB in all, with the environment. */
+enum { MAX_ARGUMENTS = 1500 * 1000 };
+
+/* What a row is called within one request. */
+static char *
+row_symbol(const struct plan_row *row)
+{
+    return xasprintf("row%"PRIuSIZE, row->index);
+}
+
+static struct json *
+atom_json(enum plan_kind kind, const struct plan_atom *atom)
+{
+    if (atom->row) {
+        char *symbol = row_symbol(atom->row);
+        struct json *json = json_array_create_2(
+            json_string_create("named-uuid"), json_string_create(symbol));
+
+        free(symbol);
+        return json;
+    }
+    return (kind == PLAN_INTEGER || kind == PLAN_NUMBERS
+            ? json_integer_create(strtoll(atom->value, NULL, 10))
+            : json_string_create(atom->value));
+}
+
+static struct json *
+column_json(const struct plan_column *column)
+{
+    bool is_map = column->kind == PLAN_MAP || column->kind == PLAN_NUMBERS;
+    struct json *atoms;
+
+    if (column->kind == PLAN_STRING || column->kind == PLAN_INTEGER) {
+        return atom_json(column->kind, &column->atoms.v[0]);
+    }
+    atoms = json_array_create_empty();
+    for (size_t i = 0; i < column->atoms.n; i++) {
+        const struct plan_atom *atom = &column->atoms.v[i];
+        struct json *value = atom_json(column->kind, atom);
+
+        json_array_add(atoms, is_map
+                       ? json_array_create_2(json_string_create(atom->key),
+                                             value)
+                       : value);
+    }
+    return json_array_create_2(json_string_create(is_map ? "map" : "set"),
+                               atoms);
+}
+
+static struct json *
+make_op(const char *name, const char *table)
+{
+    struct json *op = json_object_create();
+
+    json_object_put_string(op, "op", name);
+    json_object_put_string(op, "table", table);
+    return op;
+}
+
+/* A clause of "where": are the row's external_ids marked? */
+static struct json *
+mark_clause(const char *function)
+{
+    struct json *pair = json_array_create_2(
+        json_string_create(PLAN_ROW_MARK_KEY),
+        json_string_create(PLAN_ROW_MARK));
+
+    return json_array_create_3(
+        json_string_create("external_ids"), json_string_create(function),
+        json_array_create_2(json_string_create("map"),
+                            json_array_create_1(pair)));
+}
+
+static void
+put_op(struct ds *ds, struct json *op)
+{
+    char *s = json_to_string(op, JSSF_SORT);
+
+    ds_put_format(ds, ",\n%s", s);
+    free(s);
+    json_destroy(op);
+}
+
+/* The string of a column, or NULL. */
+static const char *
+row_string(const struct plan_row *row, const char *column)
+{
+    for (size_t i = 0; i < row->columns.n; i++) {
+        if (!strcmp(row->columns.v[i].name, column)
+            && row->columns.v[i].kind == PLAN_STRING) {
+            return row->columns.v[i].atoms.v[0].value;
+        }
+    }
+    return NULL;
+}
+
+/* Others' names are not ours to take: most tables have them once, but switches
+ * and routers may be called alike. */
+static void
+put_wait(struct ds *ds, const struct plan_row *row)
+{
+    const char *name = row_string(row, "name");
+    struct json *op;
+
+    if (!strcmp(row->table, "Logical_Switch")
+        || !strcmp(row->table, "Logical_Router")) {
+        op = make_op("wait", row->table);
+        json_object_put(op, "timeout", json_integer_create(0));
+        json_object_put(op, "columns",
+                        json_array_create_1(json_string_create("name")));
+        json_object_put_string(op, "until", "==");
+        json_object_put(op, "rows", json_array_create_empty());
+        json_object_put(op, "where", json_array_create_2(
+            json_array_create_3(json_string_create("name"),
+                                json_string_create("=="),
+                                json_string_create(name)),
+            mark_clause("excludes")));
+        put_op(ds, op);
+    }
+}
+
+static void
+put_insert(struct ds *ds, const struct plan_row *row)
+{
+    struct json *op = make_op("insert", row->table);
+    struct json *columns = json_object_create();
+    char *symbol = row_symbol(row);
+
+    for (size_t i = 0; i < row->columns.n; i++) {
+        json_object_put(columns, row->columns.v[i].name,
+                        column_json(&row->columns.v[i]));
+    }
+    json_object_put(op, "row", columns);
+    json_object_put_string(op, "uuid-name", symbol);
+    put_op(ds, op);
+    free(symbol);
+}
+
+void
+plan_format_transaction(const struct plan *plan, struct ds *ds)
+{
+    ds_put_cstr(ds, "[\"OVN_Northbound\"");
+    for (size_t i = 0; i < plan->rows.n; i++) {
+        put_wait(ds, plan->rows.v[i]);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(roots); i++) {
+        struct json *op = make_op("delete", roots[i]);
+
+        json_object_put(op, "where",
+                        json_array_create_1(mark_clause("includes")));
+        put_op(ds, op);
+    }
+    for (size_t i = 0; i < plan->rows.n; i++) {
+        put_insert(ds, plan->rows.v[i]);
+    }
+    ds_put_cstr(ds, "]\n");
+}
+
+/* An atom as ovn-nbctl parses it: strings as those of JSON. */
+static void
+put_value(struct ds *ds, enum plan_kind kind, const struct plan_atom *atom)
+{
+    if (atom->row) {
+        ds_put_format(ds, "@row%"PRIuSIZE, atom->row->index);
+    } else if (kind == PLAN_INTEGER || kind == PLAN_NUMBERS) {
+        ds_put_cstr(ds, atom->value);
+    } else {
+        json_string_escape(atom->value, ds);
+    }
+}
+
+/* "column=value", in single quotes, in which a shell takes all as it stands;
+ * one of the text's own ends them, stands behind a backslash, and begins them
+ * anew. */
+static void
+put_argument(struct ds *ds, const struct plan_column *column)
+{
+    struct ds text = DS_EMPTY_INITIALIZER;
+
+    ds_put_format(&text, "%s=", column->name);
+    for (size_t i = 0; i < column->atoms.n; i++) {
+        const struct plan_atom *atom = &column->atoms.v[i];
+
+        ds_put_cstr(&text, i ? "," : "");
+        if (atom->key) {
+            json_string_escape(atom->key, &text);
+            ds_put_char(&text, '=');
+        }
+        put_value(&text, column->kind, atom);
+    }
+    ds_put_char(ds, '\'');
+    for (const char *p = ds_cstr(&text); *p; p++) {
+        if (*p == '\'') {
+            ds_put_cstr(ds, "'\\''");
+        } else {
+            ds_put_char(ds, *p);
+        }
+    }
+    ds_put_char(ds, '\'');
+    ds_destroy(&text);
+}
+
+void
+plan_format_nbctl(const struct plan *plan, struct ds *ds)
+{
+    size_t start;
+
+    ds_put_cstr(ds, "#!/bin/sh\n"
+                "# Makes OVN's northbound database hold the intent, in one "
+                "transaction:\n"
+                "# sh ovn-nbctl.sh [OPTION-OF-OVN-NBCTL...]\n"
+                "set -eu\n");
+    ds_put_cstr(ds, "find_ours() {\n"
+                "    table=$1\n"
+                "    shift\n"
+                "    ovn-nbctl \"$@\" --bare --no-headings --columns=_uuid "
+                "find \"$table\" \\\n"
+                "        external_ids:"PLAN_ROW_MARK_KEY"="PLAN_ROW_MARK"\n"
+                "}\n");
+    for (size_t i = 0; i < ARRAY_SIZE(roots); i++) {
+        ds_put_format(ds, "old%"PRIuSIZE"=$(find_ours %s \"$@\")\n", i,
+                      roots[i]);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(roots); i++) {
+        ds_put_format(ds, "for uuid in $old%"PRIuSIZE"; do\n"
+                      "    set -- \"$@\" -- destroy %s \"$uuid\"\n"
+                      "done\n", i, roots[i]);
+    }
+    ds_put_cstr(ds, "exec ovn-nbctl \"$@\"");
+    start = ds->length;
+    for (size_t i = 0; i < plan->rows.n; i++) {
+        const struct plan_row *row = plan->rows.v[i];
+
+        ds_put_format(ds, " \\\n    -- --id=@row%"PRIuSIZE" create %s",
+                      row->index, row->table);
+        for (size_t j = 0; j < row->columns.n; j++) {
+            ds_put_cstr(ds, " \\\n        ");
+            put_argument(ds, &row->columns.v[j]);
+        }
+    }
+    ds_put_cstr(ds, " >/dev/null\n");
+    if (ds->length - start > MAX_ARGUMENTS) {
+        ds_clear(ds);
+        ds_put_cstr(ds, "#!/bin/sh\n"
+                    "echo 'ovn-nbctl.sh: the intent is too large for one "
+                    "command of ovn-nbctl; send ovn-nb.json to the "
+                    "database' >&2\n"
+                    "exit 1\n");
+    }
+}

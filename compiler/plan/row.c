@@ -1,0 +1,111 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "plan/row.h"
+
+#include <string.h>
+
+#include "plan/plan.h"
+
+struct plan_row *
+plan_add_row(struct plan *plan, const char *table, const char *id)
+{
+    struct plan_row *row = arena_zalloc(plan->arena, sizeof *row);
+
+    row->table = table;
+    row->id = id;
+    row->index = plan->rows.n;
+    *vec_push(plan->arena, &plan->rows) = row;
+    plan_row_map(plan, row, "external_ids", PLAN_ROW_MARK_KEY, PLAN_ROW_MARK);
+    plan_row_map(plan, row, "external_ids", PLAN_ROW_ID_KEY, id);
+    return row;
+}
+
+static void
+add_atom(struct plan *plan, struct plan_row *row, const char *name,
+         enum plan_kind kind, struct plan_atom atom)
+{
+    struct plan_column *column = NULL;
+
+    for (size_t i = 0; i < row->columns.n && !column; i++) {
+        if (!strcmp(row->columns.v[i].name, name)) {
+            column = &row->columns.v[i];
+        }
+    }
+    if (!column) {
+        column = vec_push(plan->arena, &row->columns);
+        column->name = name;
+        column->kind = kind;
+    }
+    *vec_push(plan->arena, &column->atoms) = atom;
+}
+
+bool
+plan_row_refers(const struct plan_row *row, const char *column,
+                const struct plan_row *to)
+{
+    for (size_t i = 0; i < row->columns.n; i++) {
+        const struct plan_column *c = &row->columns.v[i];
+
+        /* Who asks mostly asks for the last. */
+        for (size_t j = c->atoms.n; !strcmp(c->name, column) && j-- > 0; ) {
+            if (c->atoms.v[j].row == to) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void
+plan_row_string(struct plan *plan, struct plan_row *row, const char *column,
+                const char *value)
+{
+    add_atom(plan, row, column, PLAN_STRING,
+             (struct plan_atom) { .value = value });
+}
+
+void
+plan_row_integer(struct plan *plan, struct plan_row *row, const char *column,
+                 long long int n)
+{
+    add_atom(plan, row, column, PLAN_INTEGER, (struct plan_atom) {
+                 .value = arena_printf(plan->arena, "%lld", n) });
+}
+
+void
+plan_row_set(struct plan *plan, struct plan_row *row, const char *column,
+             const char *value)
+{
+    add_atom(plan, row, column, PLAN_SET,
+             (struct plan_atom) { .value = value });
+}
+
+void
+plan_row_ref(struct plan *plan, struct plan_row *row, const char *column,
+             const struct plan_row *to)
+{
+    add_atom(plan, row, column, PLAN_REFS, (struct plan_atom) { .row = to });
+}
+
+void
+plan_row_map(struct plan *plan, struct plan_row *row, const char *column,
+             const char *key, const char *value)
+{
+    add_atom(plan, row, column, PLAN_MAP,
+             (struct plan_atom) { .key = key, .value = value });
+}
+
+void
+plan_row_number(struct plan *plan, struct plan_row *row, const char *column,
+                const char *key, long long int n)
+{
+    add_atom(plan, row, column, PLAN_NUMBERS, (struct plan_atom) {
+                 .key = key,
+                 .value = arena_printf(plan->arena, "%lld", n) });
+}

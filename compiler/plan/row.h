@@ -1,0 +1,87 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef PLAN_ROW_H
+#define PLAN_ROW_H 1
+
+/* Rows of an OVSDB database (RFC 7047) that a plan holds.
+ *
+ * Each row is marked as Bulkhead's in "external_ids", with an id that is
+ * unique in its table and follows from the intent, so that a row is found
+ * again however often the intent changes. */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+
+struct ds;
+struct plan;
+
+#define PLAN_ROW_MARK_KEY "bulkhead"
+#define PLAN_ROW_MARK "b17d"    /* As COOKIE_MARK. */
+#define PLAN_ROW_ID_KEY "bulkhead-id"
+
+enum plan_kind {
+    PLAN_STRING,                /* One atom, ... */
+    PLAN_INTEGER,               /* ... a number in decimal. */
+    PLAN_SET,                   /* Of strings. */
+    PLAN_REFS,                  /* To rows. */
+    PLAN_MAP,                   /* From string to string, ... */
+    PLAN_NUMBERS,               /* ... or to integer. */
+};
+
+struct plan_atom {
+    const char *key;            /* Of a map, else NULL. */
+    const char *value;          /* NULL: a row. */
+    const struct plan_row *row;
+};
+
+struct plan_column {
+    const char *name;
+    enum plan_kind kind;
+    VEC(struct plan_atom) atoms;
+};
+
+struct plan_row {
+    const char *table, *id;
+    size_t index;               /* In the plan's rows. */
+    VEC(struct plan_column) columns;    /* "external_ids" is the first. */
+};
+
+/* Adds a row.  It and all that is added to it lives in the plan's arena; the
+ * strings must live as long. */
+struct plan_row *plan_add_row(struct plan *, const char *table,
+                              const char *id);
+
+/* Add an atom to a column, which begins empty. */
+void plan_row_string(struct plan *, struct plan_row *, const char *column,
+                     const char *value);
+void plan_row_integer(struct plan *, struct plan_row *, const char *column,
+                      long long int);
+void plan_row_set(struct plan *, struct plan_row *, const char *column,
+                  const char *value);
+void plan_row_ref(struct plan *, struct plan_row *, const char *column,
+                  const struct plan_row *);
+void plan_row_map(struct plan *, struct plan_row *, const char *column,
+                  const char *key, const char *value);
+void plan_row_number(struct plan *, struct plan_row *, const char *column,
+                     const char *key, long long int);
+
+/* Does a column of the row refer to 'to'? */
+bool plan_row_refers(const struct plan_row *, const char *column,
+                     const struct plan_row *to);
+
+/* The rows as one request to a northbound database of OVN: it replaces all
+ * that are marked as Bulkhead's, or nothing if others have a name of theirs.
+ */
+void plan_format_transaction(const struct plan *, struct ds *);
+
+/* The same as a shell script of one ovn-nbctl command. */
+void plan_format_nbctl(const struct plan *, struct ds *);
+
+#endif /* plan/row.h */

@@ -1,0 +1,248 @@
+#!/usr/bin/env bash
+# Copyright (c) 2026 The Bulkhead authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# The target ovn, on a private OVN: its rows load and replace themselves, touch
+# nobody else's, mean what the intent means by ovn-trace, and pass and drop
+# packets on the ports of a chassis.
+# Exit 77: skipped, with the reason.
+# Environment: BULKHEAD, OVS_PREFIX, srcdir; found by themselves if unset.
+# SEED, OVN_INTENTS and OVN_PACKETS say what random packets are compared.
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=ovn-lib.sh
+. "$here/ovn-lib.sh"
+
+intent=$here/ovn.json
+ports=(a0 a2 a3 b0 c0 c1)
+
+# compile DIR [INTENT]
+compile() {
+    "$BULKHEAD" compile "${2:-$intent}" --target=ovn -o "$switch_dir/$1"
+}
+
+load() { sh "$switch_dir/$1/ovn-nbctl.sh" --timeout=30; }
+
+# What ovn-nb.json says, as one transaction.
+transact() {
+    ovsdb-client transact "$OVN_NB_DB" "$(cat "$switch_dir/$1/ovn-nb.json")" \
+        >"$switch_dir/answer"
+    cat "$switch_dir/answer"
+    ! grep -q '"error":' "$switch_dir/answer"
+}
+
+# All rows of the database without their UUIDs, in order.
+contents() {
+    local table
+    for table in Logical_Switch Logical_Switch_Port Logical_Router \
+                 Logical_Router_Port Logical_Router_Static_Route Port_Group \
+                 ACL QoS; do
+        ovn-nbctl --timeout=10 -f csv --no-headings \
+            --columns=external_ids list "$table"
+    done | sort
+}
+
+same_bytes() {
+    compile one && compile two &&
+        diff -r "$switch_dir/one" "$switch_dir/two"
+}
+
+# replaces WAY: loading again leaves what is there as it is.
+replaces() {
+    local before
+    before=$(contents)
+    "$@" && diff <(echo "$before") <(contents)
+}
+
+# refuses WAY: and changes nothing.
+refuses() {
+    local before
+    before=$(contents)
+    ! "$@" && diff <(echo "$before") <(contents)
+}
+
+test_rows() {
+    check 'the same intent gives the same bytes' same_bytes
+    check 'ovn-nbctl.sh loads the rows' load one
+    check 'and does again' replaces load one
+    check 'ovn-nb.json gives the same rows' replaces transact one
+}
+
+test_others() {
+    local theirs
+    ovn-nbctl ls-add theirs -- lsp-add theirs theirs-port \
+        -- pg-add their_group theirs-port \
+        -- acl-add their_group from-lport 7 ip4 drop
+    theirs=$(ovn-nbctl --bare --columns=_uuid find logical_switch \
+        name=theirs)
+    check 'rows of others stay' replaces load one
+    ovn-nbctl lsp-add theirs t/e
+    sed 's|name="a/e0"|name="t/e"|' "$switch_dir/one/ovn-nbctl.sh" \
+        >"$switch_dir/taken.sh"
+    check "ovn-nbctl.sh takes no one's port" refuses \
+        sh "$switch_dir/taken.sh" --timeout=30
+    ovn-nbctl lsp-del t/e -- set logical_switch "$theirs" name=a/x
+    check "ovn-nb.json takes no one's switch" refuses transact one
+    ovn-nbctl set logical_switch "$theirs" name=theirs
+    ovn-nbctl ls-del theirs -- pg-del their_group
+}
+
+test_words() {
+    check 'what OVN cannot keep is refused at its place' \
+        says 'error: OVN counts bytes' 1 \
+        compile refused "$srcdir/tests/golden/cli/ovn/refused.json"
+    check 'and nothing is written' [ ! -e "$switch_dir/refused" ]
+}
+
+# The examples that OVN can keep.
+test_meaning() {
+    local path examples=()
+    for path in "$srcdir"/examples/*.json "$srcdir/examples/shared-cluster"; do
+        ! compile example "$path" >"$switch_dir/out" 2>&1 ||
+            examples+=("$path")
+    done
+    check 'OVN keeps several examples' [ "${#examples[@]}" -ge 3 ]
+    check 'ovn-trace agrees with bulkhead trace' \
+        run_interruptible python3 "$here/ovn.py" "${SEED:-1}" \
+        "${OVN_INTENTS:-6}" "${OVN_PACKETS:-40}" "${examples[@]}"
+    sed -n 's/^# \([0-9]* packets,.*\)/# \1/p' "$switch_dir/out"
+}
+
+# The chassis n1, with a port for each endpoint there.
+start_chassis() {
+    local name arguments=()
+    compile one
+    load one
+    ovn_chassis n1
+    for name in "${ports[@]}"; do
+        arguments+=(-- add-port br-int "$name"
+                    -- set interface "$name" type=dummy
+                       external_ids:iface-id="$(endpoint "$name")")
+    done
+    ovs-vsctl --retry --timeout=10 "${arguments[@]:1}"
+    ovn-nbctl --timeout=30 --wait=hv sync
+    ovn-nbctl --timeout=30 wait-until logical_switch_port c/e1 up=true
+    ovn-nbctl --timeout=30 --wait=hv sync
+}
+
+# endpoint INTERFACE: a0 is a/e0, b0 is b-c/e0.
+endpoint() {
+    case $1 in
+    b*) echo "b-c/e${1#?}" ;;
+    *) echo "${1%?}/e${1#?}" ;;
+    esac
+}
+
+counts() {
+    local name
+    for name in "${ports[@]}"; do
+        echo "$name $(ovs-ofctl dump-ports br-int "$name" |
+            sed -n 's/.*tx pkts=\([0-9]*\),.*/\1/p')"
+    done
+}
+
+# reaches PORT|nobody FROM PACKET: of one packet, PORT gets one and all others
+# none.
+reaches() {
+    local to=$1 wanted tries
+    wanted=$(counts | awk -v to="$to" '$1 == to { $2++ } 1')
+    ovs-appctl netdev-dummy/receive "$2" "in_port(1),$3"
+    for ((tries = 0; tries < 100; tries++)); do
+        sleep 0.1
+        [ "$(counts)" != "$wanted" ] || [ "$to$tries" = nobody0 ] || return 0
+    done
+    diff <(echo "$wanted") <(counts)
+}
+
+# eth SRC DST, ip SRC DST PROTO, l4 PROTO SRC DST
+eth() { echo "eth(src=$1,dst=$2),eth_type(0x0800)"; }
+ip() { echo "ipv4(src=$1,dst=$2,proto=$3,tos=0,ttl=64,frag=no)"; }
+l4() { echo "$1(src=$2,dst=$3)"; }
+
+# frame SRC-MAC DST-MAC SRC-IP DST-IP tcp|udp SPORT DPORT [FLAGS]
+frame() {
+    local proto=6
+    [ "$5" = tcp ] || proto=17
+    echo "$(eth "$1" "$2"),$(ip "$3" "$4" $proto),$(l4 "$5" "$6" "$7")${8:-}"
+}
+
+syn=',tcp_flags(syn)'
+synack=',tcp_flags(syn|ack)'
+mac=02:00:00:00:00:0
+gateway=0a:b1:7d:00:00:0
+
+# One meter a tenant and direction, however many networks it has: a sends by
+# two.
+one_meter_each() {
+    ovs-ofctl -O OpenFlow15 dump-meters br-int
+    [ "$(ovs-ofctl -O OpenFlow15 dump-meters br-int |
+        grep -c 'rate=1000000 ')" = 2 ]
+}
+
+test_packets() {
+    local e0=10.1.0.10 e2=10.2.0.12 e3=10.1.0.13 b0=10.3.0.10
+    check 'one meter for both networks' one_meter_each
+    check 'a rule allows' reaches a3 a0 \
+        "$(frame ${mac}1 ${mac}4 $e0 $e3 tcp 1000 80 $syn)"
+    check 'the answer passes' reaches a0 a3 \
+        "$(frame ${mac}4 ${mac}1 $e3 $e0 tcp 80 1000 $synack)"
+    check 'an answer to nobody does not' reaches nobody a3 \
+        "$(frame ${mac}4 ${mac}1 $e3 $e0 tcp 80 1001 $synack)"
+    check 'no rule, no packet' reaches nobody a0 \
+        "$(frame ${mac}1 ${mac}4 $e0 $e3 tcp 1000 81 $syn)"
+    check 'by the gateway' reaches a2 a0 \
+        "$(frame ${mac}1 ${gateway}1 $e0 $e2 tcp 1000 80 $syn)"
+    check 'a peering' reaches b0 a0 \
+        "$(frame ${mac}1 ${gateway}1 $e0 $b0 tcp 1000 22 $syn)"
+    check 'and its answer' reaches a0 b0 \
+        "$(frame ${mac}1 ${gateway}3 $b0 $e0 tcp 22 1000 $synack)"
+    check 'not the other way round' reaches nobody b0 \
+        "$(frame ${mac}1 ${gateway}3 $b0 $e0 tcp 1000 22 $syn)"
+    check 'RoCEv2, stateless' reaches a3 a0 \
+        "$(frame ${mac}1 ${mac}4 $e0 $e3 udp 1000 4791)"
+    check 'and back' reaches a0 a3 \
+        "$(frame ${mac}4 ${mac}1 $e3 $e0 udp 2000 4791)"
+    check 'the address of another' reaches nobody a0 \
+        "$(frame ${mac}1 ${mac}4 10.1.0.11 $e3 tcp 1000 80 $syn)"
+    check 'the MAC of another' reaches nobody a0 \
+        "$(frame ${mac}2 ${mac}4 $e0 $e3 tcp 1000 80 $syn)"
+    check 'a tenant of the same addresses' reaches c1 c0 \
+        "$(frame ${mac}5 ${mac}6 $e0 10.1.0.11 tcp 1000 80 $syn)"
+    check 'deny beats default allow' reaches nobody c0 \
+        "$(frame ${mac}5 ${mac}6 $e0 10.1.0.11 tcp 1000 22 $syn)"
+    check 'a guardrail too' reaches nobody c0 \
+        "$(frame ${mac}5 ${mac}6 $e0 10.1.0.11 tcp 1000 4420 $syn)"
+    check 'OVN answers ARP' reaches a0 a0 "$(arp 1 1 $e0 10.1.0.13)"
+    check 'forged ARP goes nowhere' reaches nobody a0 "$(arp 2 1 $e3 $e0)"
+}
+
+# arp OPERATION MAC-DIGIT SPA TPA
+arp() {
+    echo "eth(src=${mac}$2,dst=ff:ff:ff:ff:ff:ff),eth_type(0x0806),$(
+        )arp(sip=$3,tip=$4,op=$1,sha=${mac}$2,tha=00:00:00:00:00:00)"
+}
+
+main() {
+    find_ovs
+    find_bulkhead
+    have_ovn || {
+        echo "ovn-test.sh: skipped: needs ovn-central and ovn-host:" \
+             "./bootstrap --developer"
+        exit 77
+    }
+    trap_cleanup switch_stop
+    switch_prepare
+    ovn_start
+    test_rows
+    test_others
+    test_words
+    test_meaning
+    switch_start --enable-dummy --disable-system
+    start_chassis
+    test_packets
+    [ "$failures" = 0 ]
+}
+
+main

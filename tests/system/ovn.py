@@ -1,0 +1,180 @@
+# Copyright (c) 2026 The Bulkhead authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Holds ovn-trace against "bulkhead trace".
+
+usage: ovn.py SEED INTENTS PACKETS [INTENT...]
+
+The private OVN of ovn-lib.sh runs; each of the intents, and so many random
+ones, is loaded into it, and so many random packets are judged by both.
+"""
+
+import collections
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+
+from ovn_world import Senders, make_intent
+from switch import SwitchError, Unixctl, await_true, run
+
+BULKHEAD = os.environ["BULKHEAD"]
+RUNDIR = os.environ["OVS_RUNDIR"]
+
+# What connection tracking says, and how ovn-trace is told so.  It takes one
+# word for each look at a packet, at most two of them a trace.
+STATES = {"new": "new", "forward": "est", "reply": "est,rpl"}
+
+
+MUST = [f"{state} {what}" for state in ("new", "forward") for what in (
+    "allow by rule", "allow by peering", "deny by rule", "deny by guardrail",
+    "deny by default", "deny by spoof", "deny by forbidden-reply",
+    "deny by unreachable", "deny by ttl")] + [
+        "reply allow by rule", "reply allow by peering"]
+
+
+def kind_of(decided):
+    """Of the name of a rule, which kind; a reason is its own."""
+    if ":" in decided:
+        return decided.split(":")[0]
+    return "rule" if "/" in decided else decided
+
+
+class Tracer:
+    """An ovn-trace that stays, and reads the database once."""
+
+    def __init__(self, state, n_packets):
+        self.control = f"{RUNDIR}/trace-{state}.ctl"
+        pidfile = f"{RUNDIR}/trace-{state}.pid"
+        run("ovn-trace", "--detach", "--no-chdir", f"--unixctl={self.control}",
+            f"--pidfile={pidfile}", f"--log-file={RUNDIR}/trace-{state}.log",
+            "-vconsole:off", "-vsyslog:off",
+            *[f"--ct={STATES[state]}"] * (2 * n_packets + 2))
+        with open(pidfile, encoding="ascii") as stream:
+            self.pid = int(stream.read())
+        self.unixctl = Unixctl(RUNDIR, self.control)
+
+    def __call__(self, packet):
+        return self.unixctl("trace", "--minimal", packet.ovn())
+
+    def close(self):
+        self.unixctl.close()
+        os.kill(self.pid, signal.SIGTERM)
+        await_true(lambda: not os.path.exists(self.control), 10,
+                   "ovn-trace to end")
+
+
+def judge(path, packet, state):
+    """(receiver, DSCP, rule) by the reference meaning; (None, None, rule or
+    reason) if nobody gets it."""
+    done = subprocess.run(
+        [BULKHEAD, "trace", *path, f"--from={packet.sender}",
+         f"--state={state}", "-f", "json", packet.ours()],
+        capture_output=True, text=True, timeout=60, check=False)
+    if done.returncode:
+        raise SwitchError(f"trace {packet.ours()}: {done.stderr.strip()}")
+    verdict = json.loads(done.stdout)
+    decided = verdict["rule"] or verdict["reason"]
+    if verdict["verdict"] == "allow":
+        return verdict["destination"], verdict["dscp"], decided
+    return None, None, decided
+
+
+def outcome(text):
+    """(receiver, DSCP) by ovn-trace; (None, None)."""
+    receivers = re.findall(r'output\("([^"]*)"\)', text)
+    marks = re.findall(r"ip\.dscp = (\d+);", text)
+    if not receivers:
+        return None, None
+    return ", ".join(receivers), int(marks[-1]) if marks else None
+
+
+def load(path):
+    """Compiles the intent and puts it into the database."""
+    plan = f"{RUNDIR}/plan"
+    run(BULKHEAD, "compile", *path, "--target=ovn", "-o", plan)
+    run("sh", f"{plan}/ovn-nbctl.sh", "--timeout=30")
+    run("ovn-nbctl", "--timeout=60", "--wait=sb", "sync")
+
+
+class Comparison:
+    """Counts what came out, and what differs."""
+
+    def __init__(self):
+        self.tally = collections.Counter()
+        self.failures = 0
+
+    def compare(self, tracer, path, packet, state):
+        *wanted, decided = judge(path, packet, state)
+        got = outcome(tracer(packet))
+        self.tally[f"{state} {'allow' if wanted[0] else 'deny'} by "
+                   f"{kind_of(decided)}"] += 1
+        if list(got) != wanted:
+            self.failures += 1
+            print(f"# {' '.join(path)} --from={packet.sender} "
+                  f"--state={state} '{packet.ours()}'\n"
+                  f"# bulkhead trace: {wanted}, {decided}; "
+                  f"ovn-trace: {got}\n# ovn-trace '{packet.ovn()}'")
+        return wanted[0]
+
+    def missing(self):
+        """What must come out in a run that has tested anything."""
+        return [what for what in MUST if not self.tally[what]]
+
+
+def is_untracked(packet):
+    """Or its answer?"""
+    symmetric = (1000, 4791, 4793)
+    return (packet.f["kind"] == "udp"
+            and (packet.f["a"] in symmetric or packet.f["b"] in symmetric))
+
+
+def compare_all(source, comparison, path, intent, n_packets):
+    senders = Senders(source, intent)
+    tracers = {state: Tracer(state, n_packets) for state in STATES}
+    try:
+        for _ in range(n_packets):
+            packet = senders.packet()
+            to = comparison.compare(tracers["new"], path, packet, "new")
+            comparison.compare(tracers["forward"], path, packet, "forward")
+            # Nothing answers what policy denies; of what is not tracked an
+            # answer is no reply.
+            if to and not is_untracked(packet):
+                comparison.compare(tracers["reply"], path,
+                                   senders.answer(packet, to), "reply")
+    finally:
+        for tracer in tracers.values():
+            tracer.close()
+
+
+def read_example(path):
+    """The intent of a file, or of a folder, in one."""
+    text = run(BULKHEAD, "compile", path, "--target=ovn", "--dump=intent")
+    return json.loads(text)
+
+
+def main():
+    seed, n_intents, n_packets = map(int, sys.argv[1:4])
+    source = random.Random(seed)
+    comparison = Comparison()
+    for path in sys.argv[4:]:
+        load([path])
+        compare_all(source, comparison, [path], read_example(path), n_packets)
+    for i in range(n_intents):
+        path = f"{RUNDIR}/intent-{i}.json"
+        intent = make_intent(source, BULKHEAD, path)
+        load([path])
+        compare_all(source, comparison, [path], intent, n_packets)
+    for what, n in sorted(comparison.tally.items()):
+        print(f"# {n} {what}")
+    print(f"# {sum(comparison.tally.values())} packets, "
+          f"{comparison.failures} differences; seed {seed}")
+    for what in comparison.missing():
+        print(f"# never: {what}")
+    sys.exit(bool(comparison.failures or comparison.missing()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,220 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include <string.h>
+
+#include "backend/ovn/ovn.h"
+#include "openvswitch/dynamic-string.h"
+#include "plan/row.h"
+#include "unit.h"
+#include "util.h"
+
+/* The program of the fabric, and the rows that the target ovn makes of it.
+ * What the rows mean, tests/system/ovn-test.sh asks OVN. */
+
+#define NODE(NAME, ADDRESS)                                             \
+    "'" NAME "': {'tunnel_address': '192.0.2." ADDRESS "', 'uplinks': "  \
+    "{'up': {'interface': 'p0', 'rate': '10Gbps', 'burst': '64KiB'}}}"
+#define NODES "'fabric': {'encapsulation': 'geneve', 'nodes': {"        \
+    NODE("n1", "1") ", " NODE("n2", "2") "}}"
+#define AT(NAME, NODE, N)                                               \
+    "'" NAME "': {'network': 'net', 'node': '" NODE "', 'interface': "  \
+    "'i" N "', 'mac': '02:00:00:00:00:0" N "', "                        \
+    "'addresses': ['10.0.0." N "']}"
+#define HOME(NAME, VNI, MEMBERS, ENDPOINTS)                             \
+    "'" NAME "': {" MEMBERS "'networks': {'net': {'vni': " VNI ", "     \
+    "'subnets': ['10.0.0.0/24'], 'gateway': '10.0.0.1'}}, "             \
+    "'endpoints': {" ENDPOINTS "}}"
+#define FABRIC_INTENT(TENANTS, REST)                                    \
+    "{'version': 1, " NODES ", 'tenants': {" TENANTS "}" REST "}"
+
+static struct unit u;
+
+static bool
+compile(const char *text)
+{
+    unit_init(&u);
+    unit_resolve(&u, text);
+    ck_assert_msg(u.policy != NULL, "%s", unit_diags(&u));
+    u.prog = ir_build(u.policy, NULL, u.arena);
+    ck_assert_msg(ir_validate(u.prog, &u.diags), "%s", unit_diags(&u));
+    return backend_compile(&ovn_backend, u.prog, u.arena, &u.diags, &u.plan);
+}
+
+static const char *
+plan_text(struct plan *plan)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const char *text;
+
+    plan_print(plan, &ds);
+    text = arena_strdup(u.arena, ds_cstr(&ds));
+    ds_destroy(&ds);
+    return text;
+}
+
+/* The row of a table with this id, or NULL. */
+static const struct plan_row *
+find_row(const char *table, const char *id)
+{
+    for (size_t i = 0; i < u.plan.rows.n; i++) {
+        if (!strcmp(u.plan.rows.v[i]->table, table)
+            && !strcmp(u.plan.rows.v[i]->id, id)) {
+            return u.plan.rows.v[i];
+        }
+    }
+    return NULL;
+}
+
+START_TEST(test_round_trip)
+{
+    int n = 0;
+
+    for (unsigned int seed = 1; seed <= 100; seed++) {
+        struct ir_prog *prog;
+        struct plan plan;
+        const char *text;
+
+        unit_init(&u);
+        unit_resolve(&u, unit_lot(u.arena, seed));
+        if (u.policy) {
+            u.prog = ir_build(u.policy, NULL, u.arena);
+            ck_assert_msg(ir_validate(u.prog, &u.diags), "%s",
+                          unit_diags(&u));
+            text = unit_prog_text(u.arena, u.prog);
+            prog = unit_parse_prog(&u, text);
+            ck_assert_msg(prog != NULL, "%s", unit_diags(&u));
+            ck_assert_str_eq(unit_prog_text(u.arena, prog), text);
+            ck_assert(backend_compile(&ovn_backend, prog, u.arena, &u.diags,
+                                      &plan)
+                      == backend_compile(&ovn_backend, u.prog, u.arena,
+                                         &u.diags, &u.plan));
+            if (u.plan.northbound) {
+                ck_assert_str_eq(plan_text(&plan), plan_text(&u.plan));
+                n++;
+            }
+        }
+        unit_destroy(&u);
+    }
+    ck_assert_int_gt(n, 5);
+}
+END_TEST
+
+/* Ids are unique, or a row could not be found again. */
+static void
+assert_ids(void)
+{
+    for (size_t i = 0; i < u.plan.rows.n; i++) {
+        ck_assert_ptr_eq(find_row(u.plan.rows.v[i]->table,
+                                  u.plan.rows.v[i]->id),
+                         u.plan.rows.v[i]);
+    }
+}
+
+/* c has the addresses of a, and only b reaches both of a and itself. */
+START_TEST(test_reach)
+{
+    ck_assert_msg(compile(FABRIC_INTENT(
+        HOME("a", "1", "'peers': ['b'], ", AT("x", "n1", "2") ", "
+             AT("y", "n2", "3")) ", "
+        HOME("b", "2", "'peers': ['a'], ", AT("x", "n1", "4")) ", "
+        HOME("c", "3", "", AT("x", "n1", "5") ", " AT("y", "n2", "6")),
+        ", 'peerings': {'p': {'from': {'tenant': 'a', 'endpoint': 'x'}, "
+        "'to': {'tenant': 'b'}, 'service': 'http'}}, 'guardrails': "
+        "{'g': {'from': {'tenant': '*'}, 'to': {'tenant': '*'}, "
+        "'service': 'ssh'}}")),
+        "%s", unit_diags(&u));
+    assert_ids();
+    ck_assert_ptr_nonnull(find_row("Logical_Router_Static_Route",
+                                   "a/b/link 10.0.0.4/32"));
+    ck_assert_ptr_nonnull(find_row("Logical_Router_Static_Route",
+                                   "b/a/link 10.0.0.2/32"));
+    ck_assert_ptr_null(find_row("Logical_Router_Static_Route",
+                                "b/a/link 10.0.0.3/32"));
+    ck_assert_ptr_null(find_row("Logical_Router_Port", "a/c/link"));
+    ck_assert_ptr_nonnull(find_row("ACL", "guardrail:g tracked from-lport "
+                                   "bulkhead.tenant.c"));
+    ck_assert(!strstr(plan_text(&u.plan), "tenant.c_ip4, $"));
+    unit_destroy(&u);
+}
+END_TEST
+
+static void
+assert_refused(const char *text, const char *cause)
+{
+    ck_assert(!compile(text));
+    ck_assert_msg(strstr(unit_diags(&u), cause) != NULL, "%s",
+                  unit_diags(&u));
+    ck_assert_ptr_nonnull(u.diags.list.v[0].span.source);
+    unit_destroy(&u);
+}
+
+START_TEST(test_refused)
+{
+    assert_refused(FABRIC_INTENT(HOME("a", "1", "'limits': {'packets': "
+        "{'rate': '1Mpps', 'burst': '1kpkt'}}, ", AT("x", "n1", "2")), ""),
+        "cannot limit a tenant's packets");
+    assert_refused(FABRIC_INTENT(HOME("a", "1", "'bandwidth': {'limit': "
+        "'1Gbps', 'burst': '64KiB', 'guarantee': '1Mbps'}, ",
+        AT("x", "n1", "2")), ""), "guarantees or lends nothing");
+    assert_refused(
+        "{'version': 1, 'fabric': {'nodes': {'n1': {'uplinks': {'up': "
+        "{'interface': 'p0', 'rate': '10Gbps', 'burst': '64KiB'}}}, "
+        "'n2': {'uplinks': {'up': {'interface': 'p0', 'rate': '10Gbps', "
+        "'burst': '64KiB'}}}}}, 'tenants': {"
+        HOME("a", "1", "", AT("x", "n1", "2") ", " AT("y", "n2", "3")) "}}",
+        "this one has none in the intent");
+}
+END_TEST
+
+/* A backend takes one kind of program, and says so to others. */
+START_TEST(test_kinds)
+{
+    ck_assert(compile(FABRIC_INTENT(HOME("a", "1", "", AT("x", "n1", "2")),
+                                    "")));
+    ck_assert(!backend_compile(backends[0], u.prog, u.arena, &u.diags,
+                               &u.plan));
+    u.prog = ir_build(u.policy, "n1", u.arena);
+    ck_assert(!backend_compile(&ovn_backend, u.prog, u.arena, &u.diags,
+                               &u.plan));
+    unit_destroy(&u);
+}
+END_TEST
+
+/* What no intent can say gets no further than its quotes all the same. */
+START_TEST(test_quotes)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    struct plan_row *row;
+
+    unit_init(&u);
+    plan_init(&u.plan, u.arena, IR_FABRIC, "ovn");
+    row = plan_add_row(&u.plan, "ACL", "a'b");
+    plan_row_string(&u.plan, row, "match", "\"$(x)\" '; rm\n");
+    plan_format_nbctl(&u.plan, &ds);
+    ck_assert(strstr(ds_cstr(&ds), "\"bulkhead-id\"=\"a'\\''b\"'"));
+    ck_assert(strstr(ds_cstr(&ds),
+                     "'match=\"\\\"$(x)\\\" '\\''; rm\\n\"'"));
+    ds_destroy(&ds);
+    unit_destroy(&u);
+}
+END_TEST
+
+Suite *
+ovn_suite(void)
+{
+    Suite *suite = suite_create("ovn");
+    TCase *tc = unit_case(suite, "ovn");
+
+    tcase_add_test(tc, test_round_trip);
+    tcase_add_test(tc, test_reach);
+    tcase_add_test(tc, test_refused);
+    tcase_add_test(tc, test_kinds);
+    tcase_add_test(tc, test_quotes);
+    return suite;
+}
