@@ -60,21 +60,75 @@ init_counter(struct dp_counter *c, const struct dp_counter *from)
     atomic_init(&c->bytes, bytes);
 }
 
-/* Counts the packets in bitmap 'map', of 'sizes[]' bytes.  Returns their
- * bytes. */
+/* The sum of 'sizes[]' over bitmap 'map'. */
 static inline uint32_t
+sum_map(uint32_t map, const uint32_t sizes[])
+{
+    uint32_t sum = 0;
+
+    for (; map; map >>= 1) {
+        sum += *sizes++ & -(map & 1);
+    }
+    return sum;
+}
+
+/* Counts the packets in bitmap 'map', of 'sizes[]' bytes. */
+static inline void
 count_map(struct dp_counter *c, uint32_t map, const uint32_t sizes[])
 {
-    uint32_t packets = 0, bytes = 0;
-
     if (map) {
-        for (uint32_t left = map; left; left = zero_rightmost_1bit(left)) {
-            packets++;
-            bytes += sizes[raw_ctz(left)];
-        }
-        count(c, packets, bytes);
+        count(c, count_1bits(map), sum_map(map, sizes));
     }
-    return bytes;
+}
+
+/* A counter that one thread, its owner, writes without a locked instruction,
+ * and the others as any. */
+struct dp_owned_counter {
+    struct dp_counter own;
+    struct dp_counter others;
+};
+
+/* 'owner' says whether the caller is the owner. */
+static inline void
+count_owned(struct dp_owned_counter *c, bool owner,
+            uint64_t packets, uint64_t bytes)
+{
+    if (OVS_LIKELY(owner)) {
+        uint64_t own_packets, own_bytes;
+
+        read_counter(&c->own, &own_packets, &own_bytes);
+        atomic_store_relaxed(&c->own.packets, own_packets + packets);
+        atomic_store_relaxed(&c->own.bytes, own_bytes + bytes);
+    } else {
+        count(&c->others, packets, bytes);
+    }
+}
+
+static inline void
+read_owned_counter(const struct dp_owned_counter *c,
+                   uint64_t *packets, uint64_t *bytes)
+{
+    uint64_t own_packets, own_bytes;
+
+    read_counter(&c->own, &own_packets, &own_bytes);
+    read_counter(&c->others, packets, bytes);
+    *packets += own_packets;
+    *bytes += own_bytes;
+}
+
+/* Without an owner; with what 'from' (may be NULL) has counted. */
+static inline void
+init_owned_counter(struct dp_owned_counter *c,
+                   const struct dp_owned_counter *from)
+{
+    uint64_t packets = 0, bytes = 0;
+
+    if (from) {
+        read_owned_counter(from, &packets, &bytes);
+    }
+    init_counter(&c->own, NULL);
+    atomic_init(&c->others.packets, packets);
+    atomic_init(&c->others.bytes, bytes);
 }
 
 #endif /* dp-counter.h */

@@ -36,16 +36,6 @@ struct dp_meter_pool {
     unsigned int n_refs;        /* By a meter, and by each member. */
 };
 
-struct borrow_pool *
-dp_meter_get_pool(const struct dp_meter *m)
-{
-    struct borrow_pool *pool;
-
-    atomic_read_explicit(&CONST_CAST(struct dp_meter *, m)->pool, &pool,
-                         memory_order_acquire);
-    return pool;
-}
-
 static void
 set_pool(struct dp_meter *m, struct borrow_pool *pool)
 {

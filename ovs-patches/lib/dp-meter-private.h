@@ -22,7 +22,6 @@
 #include <stdint.h>
 
 #include "borrow.h"
-#include "cmap.h"
 #include "dp-counter.h"
 #include "dp-meter.h"
 #include "gcra.h"
@@ -31,9 +30,9 @@
 OVS_ALIGNED_STRUCT(CACHE_LINE_SIZE, dp_meter_band) {
     struct gcra gcra;
     atomic_uint64_t action;     /* A packed 'struct dp_band_action'. */
-    struct dp_counter before;   /* Passed the meter before it had this band. */
-    struct dp_counter acted_on; /* Did not conform. */
+    struct dp_owned_counter acted_on; /* Did not conform. */
     struct dp_counter admitted; /* Of these, those not dropped. */
+    struct dp_counter before;   /* Passed the meter before it had this band. */
     struct dp_counter marked;   /* Marked CE, not only of these. */
     struct dp_counter elsewhere; /* Nor these, but another band acted. */
     struct phantom *phantom;    /* NULL if the band has no peak rate. */
@@ -41,40 +40,55 @@ OVS_ALIGNED_STRUCT(CACHE_LINE_SIZE, dp_meter_band) {
     struct dp_counter borrowed; /* Conformed thanks to the parent. */
 };
 
+/* A packet that conforms touches one cache line of this, and one of a band. */
 struct dp_meter {
-    struct cmap_node node;      /* In struct dp_meters's 'table'. */
-    uint32_t id;
     uint32_t n_bands;
     uint32_t phantoms;          /* Bitmap of the bands that have a phantom. */
     ATOMIC(struct borrow_pool *) pool; /* That others borrow from, or NULL. */
-    bool lends;                 /* May have one. */
-    struct gcra_conf lent;      /* What that is. */
+    bool borrows;               /* Has any band a member? */
+
+    /* The thread that was the first to bring a packet; it may be gone. */
+    atomic_uint owner;
 
     /* Packets that no band acted on.  On one that does not conform, exactly
      * one band acts, and counts it. */
-    struct dp_counter conforming;
+    struct dp_owned_counter conforming;
+
+    uint32_t id;
+    bool lends;                 /* May have a pool. */
+    struct gcra_conf lent;      /* What that is. */
     struct dp_meter_band bands[];
 };
 
-/* Provider ids are small and consecutive: no hash spreads better. */
-static inline uint32_t
-dp_meter_hash(uint32_t id)
+BUILD_ASSERT_DECL(offsetof(struct dp_meter, id) <= CACHE_LINE_SIZE);
+
+static inline struct dp_meter_page *
+dp_meter_page(const struct dp_meters *ms_, uint32_t id)
 {
-    return id;
+    struct dp_meters *ms = CONST_CAST(struct dp_meters *, ms_);
+    struct dp_meter_page *page;
+
+    atomic_read_explicit(&ms->pages[id / DP_METER_PAGE], &page,
+                         memory_order_acquire);
+    return page;
 }
 
 static inline struct dp_meter *
 dp_meter_lookup(const struct dp_meters *ms, uint32_t id)
 {
-    struct dp_meter *m;
+    struct dp_meter_page *page = (id < DP_METER_MAX ? dp_meter_page(ms, id)
+                                  : NULL);
+    struct dp_meter *m = NULL;
 
-    CMAP_FOR_EACH_WITH_HASH (m, node, dp_meter_hash(id), &ms->table) {
-        if (m->id == id) {
-            return m;
-        }
+    if (page) {
+        atomic_read_explicit(&page->meters[id % DP_METER_PAGE], &m,
+                             memory_order_acquire);
     }
-    return NULL;
+    return m;
 }
+
+/* Returns the first meter whose id is not below 'id', or NULL. */
+struct dp_meter *dp_meter_next(const struct dp_meters *, uint32_t id);
 
 /* dp-meter-pool.c: meters that borrow from others.
  *
@@ -83,7 +97,15 @@ dp_meter_lookup(const struct dp_meters *ms, uint32_t id)
  * while any of them can borrow from it.  All but dp_meter_get_pool() needs the
  * mutex of 'struct dp_meters'. */
 
-struct borrow_pool *dp_meter_get_pool(const struct dp_meter *);
+static inline struct borrow_pool *
+dp_meter_get_pool(const struct dp_meter *m)
+{
+    struct borrow_pool *pool;
+
+    atomic_read_explicit(&CONST_CAST(struct dp_meter *, m)->pool, &pool,
+                         memory_order_acquire);
+    return pool;
+}
 
 /* Sets 'members[]', which are NULL, to those that meter 'id' needs under
  * 'bcs[]': those of 'old' (may be NULL) where the parent is the same.  Returns

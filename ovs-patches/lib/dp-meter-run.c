@@ -94,14 +94,21 @@ act_on_packet(const struct dp_band_action *action, struct dp_packet *packet)
     OVS_NOT_REACHED();
 }
 
+/* What bands acted on. */
+struct acted_on {
+    uint32_t packets;
+    uint32_t bytes;
+};
+
 /* Lets 'band' act on the packets in 'map', which it refused.  Returns those
- * that are to be dropped; adds those that it marked CE to '*marked', and the
- * bytes of all to '*bytes'. */
+ * that are to be dropped; adds those that it marked CE to '*marked', and all
+ * to '*total'. */
 static uint32_t
 act(struct dp_meter_band *band, const struct dp_band_action *action,
-    struct dp_packet_batch *batch, uint32_t map, const uint32_t sizes[],
-    uint32_t *marked, uint32_t *bytes)
+    bool owner, struct dp_packet_batch *batch, uint32_t map,
+    const uint32_t sizes[], uint32_t *marked, struct acted_on *total)
 {
+    uint32_t packets = count_1bits(map), bytes = sum_map(map, sizes);
     uint32_t dropped = map;
 
     if (action->verb != DP_BAND_DROP) {
@@ -117,23 +124,31 @@ act(struct dp_meter_band *band, const struct dp_band_action *action,
             *marked |= map & ~dropped;
         }
     }
-    *bytes += count_map(&band->acted_on, map, sizes);
-    COVERAGE_ADD(datapath_drop_meter, count_1bits(dropped));
+    count_owned(&band->acted_on, owner, packets, bytes);
+    total->packets += packets;
+    total->bytes += bytes;
+    COVERAGE_ADD(datapath_drop_meter,
+                 dropped == map ? packets : count_1bits(dropped));
     return dropped;
 }
 
 /* Lets the bands of 'm' act on what they refused, 'refused[i]' each.  Returns
  * the packets that are to be dropped; adds those marked CE to 'marked[i]', and
- * the bytes of all to '*bytes'. */
+ * all to '*total'. */
 static uint32_t
-act_on_refused(struct dp_meter *m, struct dp_packet_batch *batch,
+act_on_refused(struct dp_meter *m, bool owner, struct dp_packet_batch *batch,
                const uint32_t refused[], const uint32_t sizes[],
-               uint32_t marked[], uint32_t *bytes)
+               uint32_t marked[], struct acted_on *total)
 {
     struct dp_band_action actions[DP_METER_MAX_BANDS];
     uint32_t mine[DP_METER_MAX_BANDS];  /* What each one acts on. */
     uint32_t dropped = 0;
 
+    if (OVS_LIKELY(m->n_bands == 1)) {
+        actions[0] = get_action(&m->bands[0]);
+        return act(&m->bands[0], &actions[0], owner, batch, refused[0], sizes,
+                   &marked[0], total);
+    }
     for (uint32_t i = 0; i < m->n_bands; i++) {
         mine[i] = refused[i];
         actions[i] = get_action(&m->bands[i]);
@@ -147,27 +162,38 @@ act_on_refused(struct dp_meter *m, struct dp_packet_batch *batch,
     }
     for (uint32_t i = 0; i < m->n_bands; i++) {
         if (mine[i]) {
-            dropped |= act(&m->bands[i], &actions[i], batch, mine[i], sizes,
-                           &marked[i], bytes);
+            dropped |= act(&m->bands[i], &actions[i], owner, batch, mine[i],
+                           sizes, &marked[i], total);
         }
         count_map(&m->bands[i].elsewhere, refused[i] & ~mine[i], sizes);
     }
     return dropped;
 }
 
+/* Drops the packets in 'map', one at least, of the 'n' in 'batch'. */
 static void
 drop(struct dp_packet_batch *batch, size_t n, uint32_t map)
 {
-    struct dp_packet *packet;
-    size_t i;
+    size_t n_left = raw_ctz(map);
 
-    DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, batch) {
-        if (map & UINT32_C(1) << i) {
-            dp_packet_delete(packet);
-        } else {
-            dp_packet_batch_refill(batch, packet, i);
+    /* Mostly, these are the last ones. */
+    if (map + rightmost_1bit(map) != UINT64_C(1) << n) {
+        struct dp_packet *dropped[NETDEV_MAX_BURST];
+        size_t n_dropped = 0;
+
+        /* No branch: which packets are dropped is hard to predict. */
+        for (size_t i = n_left; i < n; i++) {
+            struct dp_packet *packet = batch->packets[i];
+
+            dropped[n_dropped] = packet;
+            batch->packets[n_left] = packet;
+            n_dropped += map >> i & 1;
+            n_left += !(map >> i & 1);
         }
+        memcpy(&batch->packets[n_left], dropped, n_dropped * sizeof *dropped);
     }
+    dp_packet_delete_many(&batch->packets[n_left], n - n_left);
+    batch->count = n_left;
 }
 
 /* Marks the packets in 'map' CE, or those of them that are ECN-capable. */
@@ -227,11 +253,12 @@ run_pools(struct dp_meter *m, uint32_t i, const uint32_t sizes[],
 {
     struct dp_meter_band *band = &m->bands[i];
     struct borrow_pool *own = i ? NULL : dp_meter_get_pool(m);
-    uint32_t refused_bytes = 0, borrowed = 0;
+    uint32_t refused_bytes, borrowed = 0;
 
-    for (uint32_t left = map; left; left = zero_rightmost_1bit(left)) {
-        refused_bytes += sizes[raw_ctz(left)];
+    if (!own && !band->member) {
+        return map;
     }
+    refused_bytes = sum_map(map, sizes);
     if (bytes > refused_bytes) {
         borrow_debit(own ? own : band->member->pool, clock->now_ns,
                      bytes - refused_bytes);
@@ -268,7 +295,7 @@ offer_to_phantom(struct phantom *phantom, struct phantom_batch *b,
  * the other, and drops what they cap.  Sets 'marked[i]' to what is to be
  * marked for band i, if it is admitted.  Returns true if there is any. */
 static bool
-run_phantoms(struct dp_meter *m, struct dp_packet_batch *batch,
+run_phantoms(struct dp_meter *m, bool owner, struct dp_packet_batch *batch,
              uint32_t sizes[], uint32_t *bytes, uint32_t marked[],
              struct dp_meter_clock *clock)
 {
@@ -290,8 +317,12 @@ run_phantoms(struct dp_meter *m, struct dp_packet_batch *batch,
         }
 
         for (uint32_t j = 0; j < m->n_bands; j++) {
-            count_map(j == i ? &m->bands[j].acted_on : &m->bands[j].elsewhere,
-                      b.capped, sizes);
+            if (j == i) {
+                count_owned(&m->bands[j].acted_on, owner,
+                            count_1bits(b.capped), sum_map(b.capped, sizes));
+            } else {
+                count_map(&m->bands[j].elsewhere, b.capped, sizes);
+            }
             marked[j] = squeeze(marked[j], b.capped);
         }
         COVERAGE_ADD(datapath_drop_meter, count_1bits(b.capped));
@@ -310,6 +341,42 @@ run_phantoms(struct dp_meter *m, struct dp_packet_batch *batch,
     return any;
 }
 
+/* Is the caller the thread that owns the counters of 'm'?  The first one that
+ * asks becomes it. */
+static bool
+is_owner(struct dp_meter *m)
+{
+    unsigned int self = ovsthread_id_self();
+    unsigned int owner;
+
+    atomic_read_relaxed(&m->owner, &owner);
+    return (owner == self
+            || (OVS_UNLIKELY(owner == OVSTHREAD_ID_UNSET)
+                && atomic_compare_exchange_strong(&m->owner, &owner, self)));
+}
+
+/* Offers 'n' packets of 'bytes' bytes in all to the bands of 'm'.  Sets
+ * 'refused[i]' to what band i does not admit, and returns the union. */
+static uint32_t
+run_bands(struct dp_meter *m, const uint32_t sizes[], uint32_t n,
+          uint32_t bytes, uint32_t refused[], struct dp_meter_clock *clock)
+{
+    bool pools = m->borrows || dp_meter_get_pool(m);
+    uint32_t any = 0;
+
+    for (uint32_t i = 0; i < m->n_bands; i++) {
+        struct dp_meter_band *band = &m->bands[i];
+
+        refused[i] = (gcra_admit(&band->gcra, clock->now_ns, n, bytes)
+                      ? 0 : refuse(band, sizes, n, clock));
+        if (OVS_UNLIKELY(pools)) {
+            refused[i] = run_pools(m, i, sizes, bytes, refused[i], clock);
+        }
+        any |= refused[i];
+    }
+    return any;
+}
+
 void
 dp_meters_run(struct dp_meters *ms, uint32_t id,
               struct dp_packet_batch *batch, struct dp_meter_clock *clock)
@@ -319,9 +386,9 @@ dp_meters_run(struct dp_meters *ms, uint32_t id,
     uint32_t refused[DP_METER_MAX_BANDS];
     uint32_t marked[DP_METER_MAX_BANDS] = { 0 };
     uint32_t sizes[NETDEV_MAX_BURST];
-    uint32_t any = 0, bytes = 0, dropped = 0;
-    uint32_t n_refused = 0, refused_bytes = 0;
-    bool any_marked = false;
+    uint32_t any, bytes = 0, dropped = 0;
+    struct acted_on total = { 0, 0 };
+    bool any_marked = false, owner;
     struct dp_packet *packet;
 
     if (OVS_UNLIKELY(!m)) {
@@ -330,34 +397,27 @@ dp_meters_run(struct dp_meters *ms, uint32_t id,
         return;
     }
 
+    owner = is_owner(m);
     DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
         sizes[i] = dp_packet_size(packet);
         bytes += sizes[i];
     }
     if (m->phantoms) {
-        any_marked = run_phantoms(m, batch, sizes, &bytes, marked, clock);
+        any_marked = run_phantoms(m, owner, batch, sizes, &bytes, marked,
+                                  clock);
         n = dp_packet_batch_size(batch);
         if (OVS_UNLIKELY(!n)) {
             return;
         }
     }
-    for (uint32_t i = 0; i < m->n_bands; i++) {
-        struct dp_meter_band *band = &m->bands[i];
-
-        refused[i] = (gcra_admit(&band->gcra, clock->now_ns, n, bytes)
-                      ? 0 : refuse(band, sizes, n, clock));
-        if (OVS_UNLIKELY(band->member || (!i && dp_meter_get_pool(m)))) {
-            refused[i] = run_pools(m, i, sizes, bytes, refused[i], clock);
-        }
-        any |= refused[i];
-    }
+    any = run_bands(m, sizes, n, bytes, refused, clock);
     if (any) {
-        dropped = act_on_refused(m, batch, refused, sizes, marked,
-                                 &refused_bytes);
-        n_refused = count_1bits(any);
+        dropped = act_on_refused(m, owner, batch, refused, sizes, marked,
+                                 &total);
     }
-    if (n_refused < n) {
-        count(&m->conforming, n - n_refused, bytes - refused_bytes);
+    if (total.packets < n) {
+        count_owned(&m->conforming, owner,
+                    n - total.packets, bytes - total.bytes);
     }
     if (any_marked || any) {
         for (uint32_t i = 0; i < m->n_bands; i++) {

@@ -26,37 +26,6 @@
 #include "openvswitch/ofp-meter.h"
 #include "util.h"
 
-static int
-compare_ids(const void *a_, const void *b_)
-{
-    const uint32_t *a = a_, *b = b_;
-
-    return *a < *b ? -1 : *a > *b;
-}
-
-/* Returns the ids of the meters that have phantom queues, in order. */
-static uint32_t *
-list_ids(const struct dp_meters *ms, size_t *n)
-{
-    size_t allocated = 0;
-    uint32_t *ids = NULL;
-    struct dp_meter *m;
-
-    *n = 0;
-    CMAP_FOR_EACH (m, node, &ms->table) {
-        if (m->phantoms) {
-            if (*n >= allocated) {
-                ids = x2nrealloc(ids, &allocated, sizeof *ids);
-            }
-            ids[(*n)++] = m->id;
-        }
-    }
-    if (*n) {
-        qsort(ids, *n, sizeof *ids, compare_ids);
-    }
-    return ids;
-}
-
 static struct json *
 number(uint64_t value)
 {
@@ -146,12 +115,13 @@ dp_meters_show_bursts(const struct dp_meters *ms, bool as_json, struct ds *s)
 {
     struct json *array = json_array_create_empty();
     struct ds text = DS_EMPTY_INITIALIZER;
-    uint32_t *ids;
-    size_t n;
+    struct dp_meter *m;
 
-    ids = list_ids(ms, &n);
-    for (size_t i = 0; i < n; i++) {
-        show_meter(ms, ids[i], &text, array);
+    for (uint32_t id = 0; (m = dp_meter_next(ms, id)); id++) {
+        id = m->id;
+        if (m->phantoms) {
+            show_meter(ms, id, &text, array);
+        }
     }
     if (as_json) {
         json_to_ds(array, JSSF_SORT, s);
@@ -160,5 +130,4 @@ dp_meters_show_bursts(const struct dp_meters *ms, bool as_json, struct ds *s)
     }
     json_destroy(array);
     ds_destroy(&text);
-    free(ids);
 }

@@ -39,11 +39,11 @@ subtract(struct ofputil_microburst_counter *c, uint64_t packets,
 static void
 read_in(const struct dp_meter *m, uint64_t *packets, uint64_t *bytes)
 {
-    read_counter(&m->conforming, packets, bytes);
+    read_owned_counter(&m->conforming, packets, bytes);
     for (uint32_t i = 0; i < m->n_bands; i++) {
         uint64_t band_packets, band_bytes;
 
-        read_counter(&m->bands[i].acted_on, &band_packets, &band_bytes);
+        read_owned_counter(&m->bands[i].acted_on, &band_packets, &band_bytes);
         *packets += band_packets;
         *bytes += band_bytes;
     }
@@ -58,10 +58,12 @@ pack_action(const struct dp_band_action *action)
 void
 dp_meters_init(struct dp_meters *ms, enum dp_meter_types types)
 {
-    cmap_init(&ms->table);
-    ovs_mutex_init(&ms->mutex);
     atomic_count_init(&ms->n_phantoms, 0);
     ms->types = types;
+    ovs_mutex_init(&ms->mutex);
+    for (size_t i = 0; i < ARRAY_SIZE(ms->pages); i++) {
+        atomic_init(&ms->pages[i], NULL);
+    }
 }
 
 /* Frees 'm' once no packet uses it, and its phantoms, members and pool but for
@@ -81,17 +83,50 @@ free_meter(struct dp_meter *m, const struct dp_meter *heir)
     ovsrcu_postpone(free_cacheline, m);
 }
 
+/* Makes 'm' (may be NULL) the meter 'id'. */
+static void
+put_meter(struct dp_meters *ms, uint32_t id, struct dp_meter *m)
+{
+    struct dp_meter_page *page = dp_meter_page(ms, id);
+
+    if (!page) {
+        page = xzalloc(sizeof *page);
+        atomic_store_explicit(&ms->pages[id / DP_METER_PAGE], page,
+                              memory_order_release);
+    }
+    atomic_store_explicit(&page->meters[id % DP_METER_PAGE], m,
+                          memory_order_release);
+}
+
+struct dp_meter *
+dp_meter_next(const struct dp_meters *ms, uint32_t id)
+{
+    struct dp_meter *m = NULL;
+
+    while (!m && id < DP_METER_MAX) {
+        m = dp_meter_lookup(ms, id);
+        id += dp_meter_page(ms, id) ? 1 : DP_METER_PAGE - id % DP_METER_PAGE;
+    }
+    return m;
+}
+
 void
 dp_meters_destroy(struct dp_meters *ms)
 {
     struct dp_meter *m;
 
     ovs_mutex_lock(&ms->mutex);
-    CMAP_FOR_EACH (m, node, &ms->table) {
-        cmap_remove(&ms->table, &m->node, dp_meter_hash(m->id));
+    for (uint32_t id = 0; (m = dp_meter_next(ms, id)); id = m->id + 1) {
+        put_meter(ms, m->id, NULL);
         free_meter(m, NULL);
     }
-    cmap_destroy(&ms->table);
+    for (uint32_t id = 0; id < DP_METER_MAX; id += DP_METER_PAGE) {
+        struct dp_meter_page *page = dp_meter_page(ms, id);
+
+        if (page) {
+            ovsrcu_postpone(free, page);
+        }
+    }
     ovs_mutex_unlock(&ms->mutex);
     ovs_mutex_destroy(&ms->mutex);
 }
@@ -138,7 +173,7 @@ init_band(struct dp_meter_band *band, const struct dp_band_conf *bc,
                          : new_phantom(&bc->phantom, now_ns));
     }
     init_counter(&band->before, old ? &old->before : NULL);
-    init_counter(&band->acted_on, old ? &old->acted_on : NULL);
+    init_owned_counter(&band->acted_on, old ? &old->acted_on : NULL);
     init_counter(&band->admitted, old ? &old->admitted : NULL);
     init_counter(&band->marked, old ? &old->marked : NULL);
     init_counter(&band->elsewhere, old ? &old->elsewhere : NULL);
@@ -161,8 +196,12 @@ new_meter(uint32_t id, const struct dp_band_conf bcs[], uint16_t n_bands,
     m->id = id;
     m->n_bands = n_bands;
     m->phantoms = phantom_map(bcs, n_bands);
+    for (uint16_t i = 0; i < n_bands; i++) {
+        m->borrows |= members[i] != NULL;
+    }
     atomic_init(&m->pool, old ? dp_meter_get_pool(old) : NULL);
-    init_counter(&m->conforming, old ? &old->conforming : NULL);
+    atomic_init(&m->owner, OVSTHREAD_ID_UNSET);
+    init_owned_counter(&m->conforming, old ? &old->conforming : NULL);
     if (old) {
         read_in(old, &packets, &bytes);
     }
@@ -178,8 +217,8 @@ new_meter(uint32_t id, const struct dp_band_conf bcs[], uint16_t n_bands,
 
     /* Bands that are gone acted on packets that came, nevertheless. */
     for (uint32_t i = n_bands; old && i < old->n_bands; i++) {
-        read_counter(&old->bands[i].acted_on, &packets, &bytes);
-        count(&m->conforming, packets, bytes);
+        read_owned_counter(&old->bands[i].acted_on, &packets, &bytes);
+        count(&m->conforming.others, packets, bytes);
     }
     return m;
 }
@@ -246,10 +285,10 @@ dp_meters_set(struct dp_meters *ms, uint32_t id,
     } else if (!m->phantoms && old && old->phantoms) {
         atomic_count_dec(&ms->n_phantoms);
     }
-    if (!old) {
-        cmap_insert(&ms->table, &m->node, dp_meter_hash(id));
-    } else if (m != old) {
-        cmap_replace(&ms->table, &old->node, &m->node, dp_meter_hash(id));
+    if (m != old) {
+        put_meter(ms, id, m);
+    }
+    if (old && m != old) {
         free_meter(old, m);
     }
     ovs_mutex_unlock(&ms->mutex);
@@ -300,7 +339,8 @@ read_band(const struct dp_meter *m, const struct dp_meter_band *band,
     struct ofputil_microburst_counter before, elsewhere;
 
     memset(mb, 0, sizeof *mb);
-    read_counter(&band->acted_on, &stats->packet_count, &stats->byte_count);
+    read_owned_counter(&band->acted_on,
+                       &stats->packet_count, &stats->byte_count);
     read_counter(&band->admitted, &mb->exceeded.packets, &mb->exceeded.bytes);
     read_counter(&band->marked, &mb->marked.packets, &mb->marked.bytes);
     read_counter(&band->borrowed, &mb->borrowed.packets, &mb->borrowed.bytes);
@@ -358,7 +398,7 @@ dp_meters_del(struct dp_meters *ms, uint32_t id,
     if (!error) {
         struct dp_meter *m = dp_meter_lookup(ms, id);
 
-        cmap_remove(&ms->table, &m->node, dp_meter_hash(id));
+        put_meter(ms, id, NULL);
         if (m->phantoms) {
             atomic_count_dec(&ms->n_phantoms);
         }

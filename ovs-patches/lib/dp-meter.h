@@ -68,7 +68,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cmap.h"
 #include "dp-meter-conf.h"
 #include "ovs-atomic.h"
 #include "ovs-thread.h"
@@ -91,11 +90,19 @@ struct dp_meter_clock {
                                  * 0: all of them came at 'now_ns'. */
 };
 
+/* Ids are small and consecutive, so meters are found in an array, in pages
+ * that are there for good once they are needed. */
+enum { DP_METER_PAGE = 512 };
+
+struct dp_meter_page {
+    ATOMIC(struct dp_meter *) meters[DP_METER_PAGE];
+};
+
 struct dp_meters {
-    struct cmap table;          /* Contains 'struct dp_meter's. */
-    struct ovs_mutex mutex;     /* Serializes changes of 'table'. */
     atomic_count n_phantoms;    /* Number of meters with a phantom queue. */
     enum dp_meter_types types;  /* Accepted ones. */
+    struct ovs_mutex mutex;     /* Serializes changes of 'pages'. */
+    ATOMIC(struct dp_meter_page *) pages[DP_METER_MAX / DP_METER_PAGE];
 };
 
 void dp_meters_init(struct dp_meters *, enum dp_meter_types);

@@ -137,9 +137,9 @@ take_snapshot(const struct gcra *g_, uint64_t now_ns, struct snapshot *s)
     s->now = now_ns * s->conf.rate;
     s->depth = tat_to_depth(s->word >> 1, s->now);
 
+    /* From -renew_ns, but not that, to renew_ns. */
     age = now_ns - s->stamp;
-    if (OVS_LIKELY(age > -(int64_t) s->renew_ns
-                   && age <= (int64_t) s->renew_ns)) {
+    if (OVS_LIKELY(age + s->renew_ns - 1 < 2 * s->renew_ns)) {
         s->age = AGE_FRESH;
     } else if (age < 0) {
         s->age = AGE_BACK;
@@ -195,25 +195,39 @@ renew(struct gcra *g, const struct snapshot *s, uint64_t depth,
     }
 }
 
+/* Makes the stamp fresh, if another thread does not.  If the clock stepped
+ * back, and 'now_ns' was read from it just now, then starts an empty bucket.
+ * Returns false if 'now_ns' is too old.  By itself, because it is rare: it
+ * would take registers from those that call take_fresh(). */
+static bool
+refresh(struct gcra *g, uint64_t now_ns, bool clock_is_fresh)
+{
+    struct snapshot s;
+
+    take_snapshot(g, now_ns, &s);
+    if (s.age == AGE_RENEW || s.age == AGE_STALE) {
+        renew(g, &s, s.depth, now_ns);
+    } else if (s.age == AGE_BACK) {
+        if (!clock_is_fresh || s.stamp - now_ns <= STEP_NS) {
+            return false;
+        }
+        renew(g, &s, s.conf.burst, now_ns);
+    }
+    return true;
+}
+
 /* Reads '*g' into '*s', with a stamp that is fresh, unless 'now_ns' is too
- * old.  If the clock stepped back, and 'now_ns' was read from it just now,
- * then starts an empty bucket. */
+ * old. */
 static inline void
 take_fresh(struct gcra *g, uint64_t now_ns, bool clock_is_fresh,
            struct snapshot *s)
 {
-    for (;;) {
+    do {
         take_snapshot(g, now_ns, s);
         if (OVS_LIKELY(s->age == AGE_FRESH)) {
             return;
-        } else if (s->age != AGE_BACK) {
-            renew(g, s, s->depth, now_ns);
-        } else if (clock_is_fresh && s->stamp - now_ns > STEP_NS) {
-            renew(g, s, s->conf.burst, now_ns);
-        } else {
-            return;
         }
-    }
+    } while (refresh(g, now_ns, clock_is_fresh) || s->age != AGE_BACK);
 }
 
 static inline uint64_t
@@ -224,9 +238,9 @@ cost(const struct gcra_conf *conf, uint32_t n_packets, uint32_t n_bytes)
             : n_bytes * GCRA_BYTE);
 }
 
-bool
-gcra_admit_to(struct gcra *g, uint64_t now_ns,
-              uint32_t n_packets, uint32_t n_bytes, uint64_t limit)
+static inline bool
+admit_to(struct gcra *g, uint64_t now_ns,
+         uint32_t n_packets, uint32_t n_bytes, uint64_t limit)
 {
     for (;;) {
         struct snapshot s;
@@ -248,7 +262,14 @@ bool
 gcra_admit(struct gcra *g, uint64_t now_ns,
            uint32_t n_packets, uint32_t n_bytes)
 {
-    return gcra_admit_to(g, now_ns, n_packets, n_bytes, UINT64_MAX);
+    return admit_to(g, now_ns, n_packets, n_bytes, UINT64_MAX);
+}
+
+bool
+gcra_admit_to(struct gcra *g, uint64_t now_ns,
+              uint32_t n_packets, uint32_t n_bytes, uint64_t limit)
+{
+    return admit_to(g, now_ns, n_packets, n_bytes, limit);
 }
 
 uint32_t
