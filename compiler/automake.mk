@@ -94,6 +94,7 @@ libbulkhead_a_SOURCES = \
 	compiler/plan/count.c \
 	compiler/plan/diff.c \
 	compiler/plan/northbound.c \
+	compiler/plan/notes.c \
 	compiler/plan/plan.c \
 	compiler/plan/plan.h \
 	compiler/plan/record.c \
@@ -112,7 +113,12 @@ libbulkhead_a_SOURCES = \
 	compiler/push/guard.c \
 	compiler/push/guard.h \
 	compiler/push/held.c \
+	compiler/push/keep-plan.c \
+	compiler/push/keep-private.h \
+	compiler/push/keep.c \
+	compiler/push/keep.h \
 	compiler/push/list.c \
+	compiler/push/lock.c \
 	compiler/push/meters.c \
 	compiler/push/ovsdb.c \
 	compiler/push/ovsdb.h \
@@ -124,6 +130,8 @@ libbulkhead_a_SOURCES = \
 	compiler/push/state.c \
 	compiler/push/state.h \
 	compiler/push/tunnel.c \
+	compiler/push/watch.c \
+	compiler/push/watch.h \
 	compiler/push/words.c \
 	compiler/push/zones.c \
 	compiler/resident/change.c \
@@ -202,6 +210,7 @@ bin_PROGRAMS += bulkhead
 bulkhead_CPPFLAGS = \
 	$(AM_CPPFLAGS) -DSTATEDIR='"$(localstatedir)/lib/bulkhead"'
 bulkhead_SOURCES = \
+	compiler/cli/agent.c \
 	compiler/cli/apply.c \
 	compiler/cli/cli.h \
 	compiler/cli/commands.c \
@@ -225,3 +234,21 @@ bulkhead_SOURCES = \
 	compiler/cli/trace.c \
 	compiler/cli/trace.h
 bulkhead_LDADD = $(BULKHEAD_LIBS)
+
+sbin_PROGRAMS += bulkheadd
+bulkheadd_CPPFLAGS = $(bulkhead_CPPFLAGS)
+bulkheadd_SOURCES = \
+	compiler/agent/agent-private.h \
+	compiler/agent/agent.c \
+	compiler/agent/agent.h \
+	compiler/agent/bind.c \
+	compiler/agent/bind.h \
+	compiler/agent/compiled.c \
+	compiler/agent/compiled.h \
+	compiler/agent/files.c \
+	compiler/agent/files.h \
+	compiler/agent/main.c \
+	compiler/agent/notify.c \
+	compiler/agent/notify.h \
+	compiler/agent/status.c
+bulkheadd_LDADD = $(BULKHEAD_LIBS)

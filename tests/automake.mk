@@ -74,6 +74,7 @@ test_scripts = \
 	tests/schema-test.py \
 	tests/hostile-test.py \
 	tests/house-test \
+	tests/system/agent-test.sh \
 	tests/system/apply-test.sh \
 	tests/system/faults-test.sh \
 	tests/system/fit-test.sh \

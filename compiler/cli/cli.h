@@ -159,6 +159,12 @@ int cli_await(const struct push_target *, uint64_t generation);
 int cli_leave_out(const struct cli_options *, const struct policy *,
                   struct arena *);
 
+/* Of the bulkheadd that keeps the bridge, if one does: lets it keep what it
+ * has applied, prints how it is, or returns that as JSON. */
+void cli_agent_save(const char *bridge, struct arena *);
+void cli_agent_print(const char *bridge, struct arena *);
+struct json *cli_agent_json(const char *bridge, struct arena *);
+
 int cmd_plan(const struct cli_options *);
 int cmd_confirm(const struct cli_options *);
 int cmd_rollback(const struct cli_options *);

@@ -275,7 +275,8 @@ cli_diff_json(const char *node, const char *bridge,
 }
 
 static void
-print_json(const char *node, const char *bridge, const struct push_diff *diff)
+print_json(const char *node, const char *bridge, const struct push_diff *diff,
+           struct json *agent)
 {
     struct json *object = cli_diff_json(node, bridge, diff);
 
@@ -286,6 +287,7 @@ print_json(const char *node, const char *bridge, const struct push_diff *diff)
     json_object_put(object, "differences", lines_json(diff));
     show_put_number(object, "left_out", diff->lines_left_out);
     json_object_put(object, "tenants", tenants_json(diff));
+    json_object_put(object, "agent", agent);
     show_json(object);
 }
 
@@ -297,9 +299,10 @@ status(const struct cli_options *options, const struct plan_record *order,
     struct push_target target = cli_target(options, arena);
     const char *bridge = options->bridge, *node;
     struct push_diff diff;
-    const char *reason = push_status(&target, order ? order->plan : NULL,
-                                     arena, &diff);
+    const char *reason;
 
+    cli_agent_save(bridge, arena);
+    reason = push_status(&target, order ? order->plan : NULL, arena, &diff);
     cli_print_warnings(bridge, &diff);
     if (reason) {
         cli_print_error(reason);
@@ -307,10 +310,11 @@ status(const struct cli_options *options, const struct plan_record *order,
     }
     node = order ? order->plan->node : diff.kept->plan->node;
     if (options->format == FORMAT_JSON) {
-        print_json(node, bridge, &diff);
+        print_json(node, bridge, &diff, cli_agent_json(bridge, arena));
     } else {
         cli_print_diff(node, bridge, &diff, CLI_WOULD);
         print_kept(&diff, order ? order->intent : NULL);
+        cli_agent_print(bridge, arena);
         if (options->verbose) {
             print_lines(&diff);
         }

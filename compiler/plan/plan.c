@@ -177,6 +177,13 @@ plan_meter_name(const struct plan *plan, uint32_t id)
     return NULL;
 }
 
+int
+plan_compare_meters(const struct plan_meter *a, const struct plan_meter *b)
+{
+    return (a->lends != b->lends ? (a->lends ? -1 : 1)
+            : a->id < b->id ? -1 : a->id > b->id);
+}
+
 bool
 plan_meter_same(const struct plan_meter *a, const struct plan_meter *b)
 {

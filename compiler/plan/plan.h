@@ -171,6 +171,11 @@ void plan_add_flow(struct plan *, uint8_t table, uint16_t priority,
  * plan must not be used. */
 void plan_finish(struct plan *);
 
+/* Adds copies of all of 'from' but its flows and meters.  Once that of all
+ * parts of a plan is there, plan_finish_notes() drops repeated cookies. */
+void plan_copy_notes(struct plan *, const struct plan *from);
+void plan_finish_notes(struct plan *);
+
 /* The text of a flow or meter, without newline, in 'plan->arena'. */
 const char *plan_flow_string(const struct plan *, const struct plan_flow *);
 const char *plan_meter_string(const struct plan *, const struct plan_meter *);
@@ -188,6 +193,10 @@ const char *plan_meter_name(const struct plan *, uint32_t id);
 
 /* Do both let the same pass, if their parents do? */
 bool plan_meter_same(const struct plan_meter *, const struct plan_meter *);
+
+/* The order of the meters of a plan that changes: those that lend first, then
+ * by their ids. */
+int plan_compare_meters(const struct plan_meter *, const struct plan_meter *);
 
 /* How large a plan is.  Masks are the sets of bits that the flows of a table
  * match, counted in each table: the switch looks in each for itself. */

@@ -27,43 +27,6 @@
  * Its record is written before the switch is changed, so that there is room
  * for it, and gets its name afterwards: what has the name was applied. */
 
-/* Two runs at once would undo each other's meters.  Returns NULL, or why the
- * lock cannot be had. */
-static const char *
-push_lock(const struct push_target *target, struct arena *arena,
-          struct lockfile **lock)
-{
-    char *name = xasprintf("%s/bulkhead-%s", ovs_rundir(), target->bridge);
-    int error = lockfile_lock(name, lock);
-
-    free(name);
-    /* No run directory, no switch: push_run() says so better. */
-    return (!error || error == ENOENT ? NULL
-            : arena_printf(arena, "bridge %s: cannot lock it in %s, another "
-                           "apply may be at work: %s", target->bridge,
-                           ovs_rundir(), ovs_strerror(error)));
-}
-
-/* The same, for a bridge that is there: of others no lock is left. */
-static const char *
-push_lock_bridge(const struct push_target *target, struct arena *arena,
-                 struct lockfile **lock)
-{
-    char *socket = xasprintf("%s/%s.mgmt", ovs_rundir(), target->bridge);
-    const char *reason = NULL;
-    struct bridge_info info;
-
-    if (access(socket, F_OK)) {
-        bridge_info_init(&info);
-        reason = bridge_info_read(target->db, target->bridge,
-                                  time_msec() + target->timeout_ms, arena,
-                                  &info);
-        bridge_info_destroy(&info);
-    }
-    free(socket);
-    return reason ? reason : push_lock(target, arena, lock);
-}
-
 /* Would both do the same to a bridge? */
 static bool
 same_plan(const struct plan *a, const struct plan *b)
@@ -105,23 +68,34 @@ note_kept(struct push_diff *diff, struct state *state)
     diff->warnings = state->warnings;
 }
 
-/* Runs 'order' and keeps it, as a new generation if it is another plan than
- * the last.  It takes the place of 'replaces', which may be 0. */
-static const char *
-run_and_keep(const struct push_target *target, struct state *state,
-             const struct plan_record *order, uint64_t replaces,
-             struct push_diff *diff)
+/* The record of 'order': a new generation if it is another plan than the
+ * last. */
+static struct plan_record *
+make_record(const struct push_target *target, const struct state *state,
+            const struct plan_record *order)
 {
     struct plan_record *record = arena_zalloc(state->arena, sizeof *record);
     bool same = state->current && same_plan(state->current->plan,
                                             order->plan);
-    const char *refused, *reason;
 
     *record = *order;
     record->generation = state_last(state) + !same;
     record->bridge = target->bridge;
     record->time = plan_record_time(state->arena, time_wall());
     record->held = NULL;
+    return record;
+}
+
+/* Runs 'order' and keeps it.  It takes the place of 'replaces', which may be
+ * 0. */
+static const char *
+run_and_keep(const struct push_target *target, struct state *state,
+             const struct plan_record *order, uint64_t replaces,
+             struct push_diff *diff)
+{
+    struct plan_record *record = make_record(target, state, order);
+    const char *refused, *reason;
+
     refused = target->state ? state_prepare(state, record) : NULL;
     if (refused && target->confirm_ms) {
         return arena_printf(state->arena, "bridge %s: there would be no way "
@@ -258,6 +232,42 @@ push_apply(const struct push_target *target, const struct plan_record *order,
     }
     lockfile_unlock(lock);
     return reason;
+}
+
+const char *
+push_hold(const struct push_target *target, struct arena *arena,
+          struct lockfile **lock)
+{
+    const char *reason = push_lock(target, arena, lock);
+    struct state state;
+
+    if (!reason && !*lock) {
+        return arena_printf(arena, "there is no folder %s; is Open vSwitch "
+                            "running? see OVS_RUNDIR", ovs_rundir());
+    } else if (!reason) {
+        state_read(&state, target->state, target->bridge, arena);
+        reason = check_guard(&state);
+        if (reason) {
+            lockfile_unlock(*lock);
+        }
+    }
+    return reason;
+}
+
+const char *
+push_note(const struct push_target *target, const struct plan_record *order)
+{
+    struct plan_record *record;
+    struct state state;
+    const char *reason;
+
+    if (!target->state) {
+        return NULL;
+    }
+    state_read(&state, target->state, target->bridge, order->plan->arena);
+    record = make_record(target, &state, order);
+    reason = state_prepare(&state, record);
+    return reason ? reason : state_commit(&state, record, 0);
 }
 
 const char *

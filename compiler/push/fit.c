@@ -15,6 +15,7 @@
 #include "openvswitch/ofp-msgs.h"
 #include "openvswitch/ofp-switch.h"
 #include "openvswitch/ofpbuf.h"
+#include "push/keep.h"
 #include "push/session.h"
 #include "timeval.h"
 #include "util.h"
@@ -35,8 +36,8 @@ push_unfit(struct push *push, const char *format, ...)
 
 /* Settings of the bridge that let packets past the tables.  Open vSwitch
  * forgets all flows when the datapath or the fail mode changes. */
-static void
-check_settings(struct push *push)
+void
+push_check_settings(struct push *push)
 {
     const char *bridge = push->target->bridge;
     const char *type = push->info.datapath_type;
@@ -87,6 +88,15 @@ is_station_type(const char *type)
     return false;
 }
 
+bool
+push_interface_is_fit(const struct bridge_info *info, const char *bridge,
+                      const char *name)
+{
+    return (strcmp(name, bridge)
+            && ofputil_port_map_get_number(&info->ports, name) != OFPP_NONE
+            && is_station_type(smap_get_def(&info->types, name, "")));
+}
+
 static void
 check_type(struct push *push, const char *name)
 {
@@ -122,7 +132,7 @@ push_check_bridge(struct push *push)
     const char *missing = "", *reason;
 
     push->comparable = push->info.has_openflow14;
-    check_settings(push);
+    push_check_settings(push);
     for (size_t i = 0; i < push->plan->ports.n; i++) {
         check_port(push, push->plan->ports.v[i], &missing);
         check_type(push, push->plan->ports.v[i]);

@@ -31,8 +31,8 @@ switch_state_init(struct switch_state *state)
     hmap_init(&state->meters);
 }
 
-static void
-flow_entry_destroy(struct flow_entry *flow)
+void
+flow_destroy(struct flow_entry *flow)
 {
     ovs_list_remove(&flow->changed);
     minimatch_destroy(&flow->match);
@@ -48,7 +48,7 @@ switch_state_destroy(struct switch_state *state)
     struct meter_entry *meter;
 
     HMAP_FOR_EACH_POP (flow, node, &state->flows) {
-        flow_entry_destroy(flow);
+        flow_destroy(flow);
     }
     hmap_destroy(&state->flows);
     hmap_destroy(&state->callers);
@@ -102,7 +102,7 @@ switch_state_remove(struct switch_state *state, struct flow_entry *flow)
     if (flow->meter) {
         hmap_remove(&state->callers, &flow->caller);
     }
-    flow_entry_destroy(flow);
+    flow_destroy(flow);
 }
 
 struct flow_entry *
@@ -189,7 +189,7 @@ parse_flow(const char *text, const struct ofputil_port_map *ports,
     flow->plain = true;
     flow->text = xstrdup(text);
     if (!(usable & SESSION_PROTOCOL)) {
-        flow_entry_destroy(flow);
+        flow_destroy(flow);
         return xstrdup("needs another version of OpenFlow");
     }
     *flowp = flow;

@@ -89,6 +89,8 @@ struct flow_entry *flow_find(const struct switch_state *,
 bool flow_same(const struct flow_entry *, const struct flow_entry *);
 struct meter_entry *meter_find(const struct switch_state *, uint32_t id);
 
+void flow_destroy(struct flow_entry *);      /* One that is in no state. */
+
 /* A switch's flow like 'flow'. */
 struct flow_entry *flow_clone(const struct flow_entry *flow);
 

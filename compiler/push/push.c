@@ -270,7 +270,11 @@ void
 push_compare(struct push *push)
 {
     const struct flow_entry *flow;
+    struct meter_entry *meter;
 
+    HMAP_FOR_EACH (meter, node, &push->live.meters) {
+        meter->kept = false;    /* It may be of an earlier plan. */
+    }
     push_place_meters(push, NULL);
     HMAP_FOR_EACH (flow, node, &push->wanted.flows) {
         push_compare_wanted(push, flow);

@@ -135,6 +135,18 @@ const char *push_apply(const struct push_target *, const struct plan_record *,
 const char *push_plan(const struct push_target *, const struct plan_record *,
                       struct push_diff *);
 
+/* For who keeps the bridge (push/keep.h): takes its lock, as push_apply() does
+ * for its time, unless something waits to be confirmed; and keeps the order's
+ * plan on the node, as one that the bridge holds. */
+struct lockfile;
+const char *push_hold(const struct push_target *, struct arena *,
+                      struct lockfile **);
+const char *push_note(const struct push_target *, const struct plan_record *);
+
+/* The control socket of the bulkheadd that has the lock, or NULL.  Stores who
+ * has the lock, or 0. */
+const char *push_agent(const char *bridge, struct arena *, pid_t *);
+
 /* Compares with 'plan'; if that is NULL, with what the node keeps of the last
  * apply. */
 const char *push_status(const struct push_target *, const struct plan *,

@@ -23,6 +23,7 @@ enum push_action {
     ACTION_CLEAR,               /* Of a plan of nothing, on any bridge. */
 };
 
+struct lockfile;
 struct state;
 
 /* One run against one bridge. */
@@ -75,6 +76,16 @@ void push_compare_meters(struct push *);
  * or why not. */
 const char *push_carry_out(struct push *);
 
+/* Takes the lock of the bridge: two runs at once would undo each other's
+ * meters.  Returns NULL, or why it cannot be had; '*lock' stays as it is where
+ * there is no run directory. */
+const char *push_lock(const struct push_target *, struct arena *,
+                      struct lockfile **lock);
+
+/* The same, for a bridge that is there: of others no lock is left. */
+const char *push_lock_bridge(const struct push_target *, struct arena *,
+                             struct lockfile **lock);
+
 /* Opens 'session'.  Returns NULL, or why not. */
 const char *push_connect(struct push *);
 
@@ -85,6 +96,7 @@ void push_unfit(struct push *, const char *format, ...)
 /* Notes what of the database makes the bridge unfit, and sets 'comparable'.
  */
 void push_check_bridge(struct push *);
+void push_check_settings(struct push *);        /* Its settings alone. */
 
 /* Notes what of the switch, which is connected, makes it unfit.  Returns why
  * that is not known, or NULL. */

@@ -448,6 +448,9 @@ session_wait(struct session *session)
 {
     vconn_run_wait(session->vconn);
     vconn_recv_wait(session->vconn);
+    if (!ovs_list_is_empty(&session->updates)) {
+        poll_immediate_wake();
+    }
 }
 
 struct ofpbuf *

@@ -142,7 +142,7 @@ compare_meters(const void *a_, const void *b_)
     const struct plan_meter *const *a = a_;
     const struct plan_meter *const *b = b_;
 
-    return (*a)->id < (*b)->id ? -1 : (*a)->id > (*b)->id;
+    return plan_compare_meters(*a, *b);
 }
 
 #define SORT(VEC, COMPARE)                                              \

@@ -104,6 +104,7 @@ compilation_destroy(struct compilation *c)
 void
 part_destroy(struct part *part)
 {
+    arena_destroy(part->notes.arena);
     free(part->tenants.v);
     free(part->held.v);
     free(part->shares);
@@ -155,6 +156,10 @@ part_compile(struct resident *r, struct part *part, struct arena *diags,
         *clash = facts_hold(&r->facts, &c.plan, c.claims, &part->held);
         if (*clash) {
             facts_release(&r->facts, &part->held);
+        } else {
+            plan_init(&part->notes, arena_create(), r->node,
+                      r->backend->name);
+            plan_copy_notes(&part->notes, &c.plan);
         }
     }
     compilation_destroy(&c);

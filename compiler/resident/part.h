@@ -66,6 +66,7 @@ struct part {
     bool leaving;               /* In the change at hand. */
     struct tenant_list tenants;
     struct fact_vec held;
+    struct plan notes;          /* No flows and meters, which are in 'held'. */
     struct usage usage;
     struct part_share *shares;
     size_t n_shares;

@@ -358,9 +358,7 @@ resident_remove(struct resident *r, const char *name, struct diags *diags,
 static int
 compare_meters(const void *a_, const void *b_)
 {
-    const struct plan_meter *a = a_, *b = b_;
-
-    return a->id < b->id ? -1 : a->id > b->id;
+    return plan_compare_meters(a_, b_);
 }
 
 void
@@ -368,8 +366,13 @@ resident_plan(const struct resident *r, struct plan *plan,
               struct arena *arena)
 {
     const struct fact *fact;
+    const struct part *part;
 
     plan_init(plan, arena, r->node, r->backend->name);
+    LIST_FOR_EACH (part, node, &r->parts) {
+        plan_copy_notes(plan, &part->notes);
+    }
+    plan_finish_notes(plan);
     HMAP_FOR_EACH (fact, node, &r->facts.all) {
         if (fact->kind == FACT_FLOW) {
             *vec_push(arena, &plan->flows) = fact->flow;

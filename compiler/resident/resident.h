@@ -61,7 +61,7 @@ VEC_TYPEDEF(plan_meters, const struct plan_meter *);
  * and after says.  Good until the next change. */
 struct resident_diff {
     plan_flows added, changed, deleted;     /* In the order of flows. */
-    plan_meters meters_added, meters_deleted;   /* In the order of ids. */
+    plan_meters meters_added, meters_deleted;   /* plan_compare_meters() */
 };
 
 struct resident_stats {
@@ -93,9 +93,10 @@ bool resident_put(struct resident *, const struct intent_tenant *tenant,
 bool resident_remove(struct resident *, const char *tenant, struct diags *,
                      struct resident_diff *);
 
-/* Makes 'plan', in 'arena', of the flows and meters of the node, and nothing
- * else: the flows as plan_finish() sorts them, the meters by their ids.  Their
- * strings are good until the next change. */
+/* Makes 'plan', in 'arena', of all that the node holds: the flows as
+ * plan_finish() sorts them, the meters as plan_compare_meters() does, all else
+ * in no order.
+ * The strings of flows and meters are good until the next change. */
 void resident_plan(const struct resident *, struct plan *, struct arena *);
 
 void resident_stats(struct resident *, struct resident_stats *);

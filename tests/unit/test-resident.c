@@ -84,6 +84,27 @@ put(const char *tenant)
     return true;
 }
 
+/* All that is no flow and no meter, in whatever order. */
+static void
+assert_same_notes(const struct plan *plan, const struct plan *wanted)
+{
+    ck_assert_uint_eq(plan->ports.n, wanted->ports.n);
+    ck_assert_uint_eq(plan->tenants.n, wanted->tenants.n);
+    ck_assert_uint_eq(plan->endpoints.n, wanted->endpoints.n);
+    ck_assert_uint_eq(plan->networks.n, wanted->networks.n);
+    ck_assert_uint_eq(plan->unbound.n, wanted->unbound.n);
+    ck_assert_uint_eq(plan->cookies.n, wanted->cookies.n);
+    for (size_t i = 0; i < wanted->cookies.n; i++) {
+        const struct plan_cookie *c = &wanted->cookies.v[i];
+
+        ck_assert_str_eq(plan_cookie_name(plan, c->cookie), c->name);
+    }
+    for (size_t i = 0; i < wanted->flows.n; i++) {
+        ck_assert_ptr_nonnull(plan_cookie_name(plan,
+                                               wanted->flows.v[i].cookie));
+    }
+}
+
 /* What is held is what the whole of 'tenants' gives, in 'n_parts' parts and
  * that of no tenant; 0: in one. */
 static void
@@ -103,6 +124,7 @@ assert_held(const char *tenants, const char *more, size_t n_parts)
     ck_assert_uint_eq(other.deleted.n, 0);
     ck_assert_uint_eq(other.meters_added, 0);
     ck_assert_uint_eq(other.meters_deleted, 0);
+    assert_same_notes(&plan, &w.plan);
     unit_destroy(&w);
 
     resident_stats(r, &stats);

@@ -1,0 +1,189 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "agent/agent-private.h"
+
+#include <stdlib.h>
+
+#include "agent/files.h"
+#include "openvswitch/poll-loop.h"
+#include "openvswitch/vlog.h"
+#include "plan/record.h"
+#include "timeval.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(agent);
+
+/* What was pushed is kept when nothing has been for so long. */
+enum { SAVE_MS = 2000 };
+
+struct agent *
+agent_create(const struct agent_options *options)
+{
+    struct agent *a = xzalloc(sizeof *a);
+
+    a->options = options;
+    a->files = files_create(options->names, options->n_names);
+    a->compiled = compiled_create(options->names, options->n_names,
+                                  options->node, options->target.bridge);
+    a->keeper = keeper_create(&options->target);
+    a->reload = true;
+    return a;
+}
+
+void
+agent_destroy(struct agent *a)
+{
+    if (a) {
+        agent_save(a);
+        keeper_destroy(a->keeper);
+        compiled_destroy(a->compiled);
+        files_destroy(a->files);
+        free(a->trouble);
+        free(a);
+    }
+}
+
+static void
+put(struct agent *a, enum compiled_news news,
+    const struct resident_diff *diff)
+{
+    if (news == COMPILED_CHANGED) {
+        keeper_change(a->keeper, diff);
+    } else if (news == COMPILED_ANEW) {
+        struct arena *arena = arena_create();
+        struct plan plan;
+
+        compiled_plan(a->compiled, &plan, arena);
+        keeper_put(a->keeper, &plan);
+        arena_destroy(arena);
+    }
+}
+
+/* Takes what has changed in the files. */
+static void
+read_files(struct agent *a, const struct bridge_info *info)
+{
+    struct sset paths = SSET_INITIALIZER(&paths);
+    struct resident_diff diff;
+    const char *path;
+
+    a->reload = files_run(a->files, &paths) || a->reload;
+    if (a->reload) {
+        files_rewatch(a->files);
+        a->reload = false;
+        put(a, compiled_load(a->compiled, info), NULL);
+        a->bridge_seqno = keeper_bridge_seqno(a->keeper);
+    } else {
+        SSET_FOR_EACH (path, &paths) {
+            put(a, compiled_load_file(a->compiled, path, info, &diff), &diff);
+        }
+    }
+    sset_destroy(&paths);
+}
+
+/* Takes interfaces that have come or gone. */
+static void
+follow_bridge(struct agent *a, const struct bridge_info *info)
+{
+    enum compiled_news news = COMPILED_CHANGED;
+    struct resident_diff diff;
+
+    if (a->bridge_seqno == keeper_bridge_seqno(a->keeper)) {
+        return;
+    }
+    a->bridge_seqno = keeper_bridge_seqno(a->keeper);
+    while (news == COMPILED_CHANGED) {
+        news = compiled_bind(a->compiled, info, &diff);
+        put(a, news, &diff);
+    }
+}
+
+static void
+note_pushes(struct agent *a)
+{
+    uint64_t pushes = keeper_counts(a->keeper)->pushes;
+
+    if (pushes != a->pushes) {
+        a->pushes = pushes;
+        a->save_at = time_msec() + SAVE_MS;
+    } else if (a->saved != a->pushes && time_msec() >= a->save_at) {
+        agent_save(a);
+    }
+}
+
+void
+agent_run(struct agent *a)
+{
+    const struct bridge_info *info;
+
+    keeper_run(a->keeper);
+    info = keeper_bridge(a->keeper);
+    if (!info) {
+        return;                 /* Nobody knows who is here. */
+    }
+    read_files(a, info);
+    a->ready = true;
+    if (!compiled_is_ready(a->compiled)) {
+        return;
+    }
+    follow_bridge(a, info);
+    if (keeper_wants_plan(a->keeper)) {
+        put(a, COMPILED_ANEW, NULL);
+    }
+    note_pushes(a);
+}
+
+void
+agent_wait(struct agent *a)
+{
+    keeper_wait(a->keeper);
+    if (keeper_bridge(a->keeper)) {
+        files_wait(a->files);
+    }
+    if (a->saved != a->pushes) {
+        poll_timer_wait_until(a->save_at);
+    }
+}
+
+bool
+agent_is_ready(const struct agent *a)
+{
+    return a->ready;
+}
+
+void
+agent_reload(struct agent *a)
+{
+    a->reload = true;
+    poll_immediate_wake();
+}
+
+const char *
+agent_save(struct agent *a)
+{
+    struct arena *arena;
+    struct plan_record record;
+    const char *reason;
+    struct plan plan;
+
+    if (a->saved == a->pushes || !keeper_is_equal(a->keeper)) {
+        return NULL;
+    }
+    arena = arena_create();
+    compiled_record(a->compiled, &record, &plan, arena);
+    reason = push_note(&a->options->target, &record);
+    a->saved = a->pushes;       /* A failure is told once. */
+    if (reason) {
+        VLOG_WARN("what is applied is not kept: %s", reason);
+    }
+    free(a->trouble);
+    a->trouble = nullable_xstrdup(reason);
+    arena_destroy(arena);
+    return a->trouble;
+}

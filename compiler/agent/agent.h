@@ -1,0 +1,54 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef AGENT_AGENT_H
+#define AGENT_AGENT_H 1
+
+/* One node kept equal to its intent: what changes in the files, on the bridge
+ * or in the database is taken from one to the other (agent/compiled.h,
+ * push/keep.h). */
+
+#include <stdbool.h>
+
+#include "push/push.h"
+
+struct agent;
+struct ds;
+struct json;
+
+struct agent_options {
+    const char *const *names;   /* Of the intent's files and folders,
+                                 * absolute. */
+    size_t n_names;
+    const char *node;
+    struct push_target target;
+};
+
+/* What 'options' says must outlive it. */
+struct agent *agent_create(const struct agent_options *);
+void agent_destroy(struct agent *);     /* Keeps what is not kept yet. */
+
+void agent_run(struct agent *);
+void agent_wait(struct agent *);
+
+/* Have the files been read? */
+bool agent_is_ready(const struct agent *);
+
+/* Reads all files at the next agent_run(). */
+void agent_reload(struct agent *);
+
+/* Keeps what the bridge holds, as apply does, if it is not kept yet.  Returns
+ * NULL, or why it cannot: good until the next call. */
+const char *agent_save(struct agent *);
+
+/* How things are: appended as text for people, or as an object. */
+void agent_status(const struct agent *, struct ds *);
+struct json *agent_status_json(const struct agent *);
+
+/* In a few words. */
+const char *agent_summary(const struct agent *);
+
+#endif /* agent/agent.h */

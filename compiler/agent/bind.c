@@ -1,0 +1,109 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "agent/bind.h"
+
+#include <string.h>
+
+#include "intent/intent.h"
+#include "push/keep.h"
+#include "util.h"
+
+void
+bound_init(struct bound *bound)
+{
+    smap_init(&bound->here);
+    smap_init(&bound->missing);
+}
+
+void
+bound_destroy(struct bound *bound)
+{
+    smap_destroy(&bound->here);
+    smap_destroy(&bound->missing);
+}
+
+void
+bound_swap(struct bound *a, struct bound *b)
+{
+    hmap_swap(&a->here.map, &b->here.map);
+    hmap_swap(&a->missing.map, &b->missing.map);
+}
+
+/* Looks for the interface of an endpoint that is bound to the node. */
+static bool
+is_missing(const struct intent_tenant *tenant,
+           const struct intent_endpoint *endpoint, const char *node,
+           const char *bridge, const struct bridge_info *info,
+           struct bound *bound)
+{
+    const char *interface = endpoint->interface.s;
+    bool here;
+
+    if (!endpoint->node.s || strcmp(endpoint->node.s, node) || !interface) {
+        return false;
+    }
+    here = push_interface_is_fit(info, bridge, interface);
+    smap_add_format(here ? &bound->here : &bound->missing, interface, "%s/%s",
+                    tenant->name.s, endpoint->name.s);
+    return !here;
+}
+
+const struct intent_tenant *
+bind_tenant(const struct intent_tenant *tenant, const char *node,
+            const char *bridge, const struct bridge_info *info,
+            struct arena *arena, struct bound *bound)
+{
+    struct intent_tenant *copy = arena_zalloc(arena, sizeof *copy);
+    bool changed = false;
+
+    *copy = *tenant;
+    memset(&copy->endpoints, 0, sizeof copy->endpoints);
+    for (size_t i = 0; i < tenant->endpoints.n; i++) {
+        const struct intent_endpoint *endpoint = &tenant->endpoints.v[i];
+        struct intent_endpoint *e = vec_push(arena, &copy->endpoints);
+
+        *e = *endpoint;
+        if (is_missing(tenant, endpoint, node, bridge, info, bound)) {
+            e->interface = (struct text) { NULL, NULL };
+            changed = true;
+        }
+    }
+    return changed ? copy : tenant;
+}
+
+bool
+bound_has_changed(const struct bound *bound, const char *bridge,
+                  const struct bridge_info *info)
+{
+    const struct smap_node *node;
+
+    SMAP_FOR_EACH (node, &bound->here) {
+        if (!push_interface_is_fit(info, bridge, node->key)) {
+            return true;
+        }
+    }
+    SMAP_FOR_EACH (node, &bound->missing) {
+        if (push_interface_is_fit(info, bridge, node->key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void
+bound_missing(const struct bound *bound, struct arena *arena,
+              plan_names *names)
+{
+    const struct smap_node *node;
+
+    SMAP_FOR_EACH (node, &bound->missing) {
+        *vec_push(arena, names) = arena_printf(arena, "%s (%s)", node->value,
+                                               node->key);
+    }
+}

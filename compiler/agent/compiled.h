@@ -1,0 +1,75 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef AGENT_COMPILED_H
+#define AGENT_COMPILED_H 1
+
+/* The intent of a node, read from its files, compiled, and kept.
+ *
+ * When the file of one tenant changes, that alone is read and its part
+ * compiled (resident/resident.h).  Whatever else changes, all files are read
+ * again.  An intent that is wrong changes nothing: the last good one stays,
+ * and until all is right again nothing of it is taken, for an intent is right
+ * as a whole or not at all.
+ *
+ * Endpoints of the node whose interface the bridge lacks are left out, as
+ * "apply --partial" does, until it is there. */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "plan/plan.h"
+#include "resident/resident.h"
+
+struct bridge_info;
+struct compiled;
+struct plan_record;
+
+/* What a change has made of the plan. */
+enum compiled_news {
+    COMPILED_SAME,
+    COMPILED_CHANGED,           /* By the "struct resident_diff". */
+    COMPILED_ANEW,              /* See compiled_plan(). */
+};
+
+/* 'names' are absolute and must outlive it, as must 'node' and 'bridge'. */
+struct compiled *compiled_create(const char *const names[], size_t n,
+                                 const char *node, const char *bridge);
+void compiled_destroy(struct compiled *);       /* Accepts NULL. */
+
+/* Reads all files. */
+enum compiled_news compiled_load(struct compiled *,
+                                 const struct bridge_info *);
+
+/* Reads the file 'path', which has changed; or, if it is more than a tenant's
+ * that was there before, all. */
+enum compiled_news compiled_load_file(struct compiled *, const char *path,
+                                      const struct bridge_info *,
+                                      struct resident_diff *);
+
+/* Looks for a tenant with an interface that has come or gone.  To be called
+ * until it returns COMPILED_SAME. */
+enum compiled_news compiled_bind(struct compiled *, const struct bridge_info *,
+                                 struct resident_diff *);
+
+/* Is there anything compiled? */
+bool compiled_is_ready(const struct compiled *);
+
+/* Makes 'record', but for the place and time, of what is compiled, in
+ * 'arena'.  It is good until the next change. */
+void compiled_plan(const struct compiled *, struct plan *, struct arena *);
+void compiled_record(const struct compiled *, struct plan_record *,
+                     struct plan *, struct arena *);
+
+/* Why the intent is not the one in the files, as text for people; or NULL. */
+const char *compiled_errors(const struct compiled *);
+
+/* "TENANT/ENDPOINT (INTERFACE)" of those that are left out. */
+void compiled_missing(const struct compiled *, struct arena *, plan_names *);
+
+void compiled_stats(const struct compiled *, struct resident_stats *);
+
+#endif /* agent/compiled.h */

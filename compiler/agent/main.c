@@ -1,0 +1,337 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "agent/notify.h"
+#include "command-line.h"
+#include "daemon.h"
+#include "dirs.h"
+#include "fatal-signal.h"
+#include "lockfile.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "openvswitch/poll-loop.h"
+#include "openvswitch/vlog.h"
+#include "stream-ssl.h"
+#include "stream.h"
+#include "unixctl.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(bulkheadd);
+
+enum { DEFAULT_TIMEOUT = 10 };          /* Seconds. */
+
+enum {
+    OPT_NODE = UCHAR_MAX + 1,
+    OPT_BRIDGE,
+    OPT_DB,
+    OPT_UNIXCTL,
+    OPT_TIMEOUT,
+    OPT_BOOTSTRAP_CA_CERT,
+    VLOG_OPTION_ENUMS,
+    DAEMON_OPTION_ENUMS,
+    SSL_OPTION_ENUMS,
+};
+
+static const struct option long_options[] = {
+    { "node", required_argument, NULL, OPT_NODE },
+    { "bridge", required_argument, NULL, OPT_BRIDGE },
+    { "db", required_argument, NULL, OPT_DB },
+    { "timeout", required_argument, NULL, OPT_TIMEOUT },
+    { "unixctl", required_argument, NULL, OPT_UNIXCTL },
+    { "help", no_argument, NULL, 'h' },
+    { "version", no_argument, NULL, 'V' },
+    VLOG_LONG_OPTIONS,
+    DAEMON_LONG_OPTIONS,
+    STREAM_SSL_LONG_OPTIONS,
+    { "bootstrap-ca-cert", required_argument, NULL, OPT_BOOTSTRAP_CA_CERT },
+    { NULL, 0, NULL, 0 },
+};
+
+/* Exit statuses, as those of bulkhead. */
+enum { EXIT_USAGE = 2, EXIT_REFUSED = 3 };
+
+static void OVS_NO_RETURN
+usage(void)
+{
+    printf("bulkheadd: keeps a bridge equal to its intent\n"
+           "usage: bulkheadd INTENT... --node=NODE --bridge=BRIDGE "
+           "[OPTIONS]\n\n"
+           "  INTENT                files of the intent, or folders of them; "
+           "all are watched\n"
+           "  --node=NODE           the node of the intent that this is\n"
+           "  --bridge=BRIDGE       the bridge that holds its policy\n"
+           "  --db=DATABASE         OVSDB (default: unix:%s/db.sock)\n"
+           "  --timeout=SECS        for one step with the switch (default: "
+           "%d)\n"
+           "  --unixctl=SOCKET      override default control socket name\n"
+           "  -h, --help            display this help message\n"
+           "  -V, --version         display version information\n",
+           ovs_rundir(), DEFAULT_TIMEOUT);
+    stream_usage("DATABASE", true, false, true);
+    daemon_usage();
+    vlog_usage();
+    exit(EXIT_SUCCESS);
+}
+
+static void OVS_PRINTF_FORMAT(1, 2) OVS_NO_RETURN
+usage_error(const char *format, ...)
+{
+    va_list args;
+
+    fputs("bulkheadd: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputs("; 'bulkheadd --help' shows the usage\n", stderr);
+    exit(EXIT_USAGE);
+}
+
+static int
+parse_timeout(const char *s)
+{
+    int seconds;
+
+    if (!str_to_int(s, 10, &seconds) || seconds < 1 || seconds > 86400) {
+        usage_error("--timeout takes seconds, from 1 to 86400, not '%s'", s);
+    }
+    return 1000 * seconds;
+}
+
+static void
+parse_options(int argc, char *argv[], struct agent_options *options,
+              const char **unixctl)
+{
+    struct push_target *target = &options->target;
+    char *short_options
+        = ovs_cmdl_long_options_to_short_options(long_options);
+
+    for (;;) {
+        int c = getopt_long(argc, argv, short_options, long_options, NULL);
+
+        if (c == -1) {
+            break;
+        }
+        switch (c) {
+        case OPT_NODE: options->node = optarg; break;
+        case OPT_BRIDGE: target->bridge = optarg; break;
+        case OPT_DB: target->db = optarg; break;
+        case OPT_TIMEOUT: target->timeout_ms = parse_timeout(optarg); break;
+        case OPT_UNIXCTL: *unixctl = optarg; break;
+        case 'h': usage();
+        case 'V': puts(PACKAGE_STRING); exit(EXIT_SUCCESS);
+        VLOG_OPTION_HANDLERS
+        DAEMON_OPTION_HANDLERS
+        STREAM_SSL_OPTION_HANDLERS
+        case OPT_BOOTSTRAP_CA_CERT:
+            stream_ssl_set_ca_cert_file(optarg, true);
+            break;
+        default:                /* getopt_long() has said why. */
+            fputs("bulkheadd: 'bulkheadd --help' shows the usage\n", stderr);
+            exit(EXIT_USAGE);
+        }
+    }
+    free(short_options);
+}
+
+static void
+check_options(const struct agent_options *options)
+{
+    const struct push_target *target = &options->target;
+
+    if (!options->node) {
+        usage_error("--node=NODE is missing");
+    } else if (!target->bridge) {
+        usage_error("--bridge=BRIDGE is missing");
+    } else if (!target->bridge[0] || target->bridge[0] == '.'
+               || strchr(target->bridge, '/')) {
+        usage_error("'%s' is not the name of a bridge", target->bridge);
+    } else if (stream_verify_name(target->db)) {
+        usage_error("--db takes unix:FILE, tcp:IP:PORT or ssl:IP:PORT, not "
+                    "'%s'", target->db);
+    }
+}
+
+/* Names are those of before daemonize_start() changes the folder. */
+static void
+take_names(int argc, char *argv[], struct agent_options *options)
+{
+    const char **names = xcalloc(MAX(1, argc - optind), sizeof *names);
+    size_t n = 0;
+
+    if (optind >= argc) {
+        usage_error("an intent is missing");
+    }
+    while (optind < argc) {
+        if (!argv[optind][0]) {
+            usage_error("'' is not the name of a file");
+        }
+        names[n++] = abs_file_name(NULL, argv[optind++]);
+    }
+    options->names = names;
+    options->n_names = n;
+}
+
+/* Commands of ovs-appctl. */
+
+static bool exiting;
+
+static void
+unixctl_exit(struct unixctl_conn *conn, int argc OVS_UNUSED,
+             const char *argv[] OVS_UNUSED, void *aux OVS_UNUSED)
+{
+    exiting = true;
+    unixctl_command_reply(conn, NULL);
+}
+
+static void
+unixctl_status(struct unixctl_conn *conn, int argc, const char *argv[],
+               void *agent)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    if (argc > 1 && strcmp(argv[1], "json")) {
+        unixctl_command_reply_error(conn, "status takes json, or nothing");
+        return;
+    } else if (argc > 1) {
+        struct json *json = agent_status_json(agent);
+
+        json_to_ds(json, JSSF_SORT, &ds);
+        json_destroy(json);
+    } else {
+        agent_status(agent, &ds);
+    }
+    unixctl_command_reply(conn, ds_cstr(&ds));
+    ds_destroy(&ds);
+}
+
+static void
+unixctl_reload(struct unixctl_conn *conn, int argc OVS_UNUSED,
+               const char *argv[] OVS_UNUSED, void *agent)
+{
+    agent_reload(agent);
+    unixctl_command_reply(conn, NULL);
+}
+
+static void
+unixctl_save(struct unixctl_conn *conn, int argc OVS_UNUSED,
+             const char *argv[] OVS_UNUSED, void *agent)
+{
+    const char *reason = agent_save(agent);
+
+    if (reason) {
+        unixctl_command_reply_error(conn, reason);
+    } else {
+        unixctl_command_reply(conn, NULL);
+    }
+}
+
+/* Tells systemd what has become of it, if that is news. */
+static void
+tell(const struct agent *agent, const char **told)
+{
+    const char *summary = agent_summary(agent);
+
+    if (agent_is_ready(agent) && (!*told || strcmp(*told, summary))) {
+        char *state = xasprintf("%sSTATUS=%s", *told ? "" : "READY=1\n",
+                                summary);
+
+        notify(state);
+        free(state);
+        *told = summary;
+    }
+}
+
+static void
+loop(struct agent *agent, struct unixctl_server *unixctl)
+{
+    const char *told = NULL;
+    bool complete = false;
+
+    while (!exiting) {
+        agent_run(agent);
+        unixctl_server_run(unixctl);
+        tell(agent, &told);
+        if (!complete) {
+            /* What there is to wait for may take long to come. */
+            daemonize_complete();
+            complete = true;
+        }
+        if (exiting) {
+            poll_immediate_wake();
+        }
+        agent_wait(agent);
+        unixctl_server_wait(unixctl);
+        poll_block();
+    }
+}
+
+/* Two that keep one bridge would undo each other's work. */
+static void
+hold_bridge(const struct push_target *target)
+{
+    struct arena *arena = arena_create();
+    struct lockfile *lock = NULL;       /* Until the process ends. */
+    const char *reason = push_hold(target, arena, &lock);
+
+    if (reason) {
+        VLOG_ERR("%s", reason);
+        fprintf(stderr, "bulkheadd: %s\n", reason);
+        exit(EXIT_REFUSED);
+    }
+    arena_destroy(arena);
+}
+
+int
+main(int argc, char *argv[])
+{
+    struct agent_options options = { .names = NULL };
+    const char *unixctl_path = NULL, *folder;
+    struct unixctl_server *unixctl;
+    struct agent *agent;
+    int error;
+
+    ovs_set_program_name("bulkheadd", PACKAGE_VERSION);
+    setenv("OVS_RUNDIR", SYSTEM_RUNDIR, 0);
+    fatal_ignore_sigpipe();
+    signal(SIGXFSZ, SIG_IGN);           /* write() says so. */
+    folder = getenv("BULKHEAD_STATEDIR");
+    options.target = (struct push_target) {
+        .db = xasprintf("unix:%s/db.sock", ovs_rundir()),
+        .state = !folder ? STATEDIR : folder[0] ? folder : NULL,
+        .timeout_ms = 1000 * DEFAULT_TIMEOUT,
+    };
+    parse_options(argc, argv, &options, &unixctl_path);
+    check_options(&options);
+    take_names(argc, argv, &options);
+
+    daemonize_start(false);
+    hold_bridge(&options.target);
+    error = unixctl_server_create(unixctl_path, &unixctl);
+    if (error) {
+        exit(EXIT_REFUSED);             /* It has said why. */
+    }
+    agent = agent_create(&options);
+    unixctl_command_register("exit", "", 0, 0, unixctl_exit, NULL);
+    unixctl_command_register("status", "[json]", 0, 1, unixctl_status, agent);
+    unixctl_command_register("reload", "", 0, 0, unixctl_reload, agent);
+    unixctl_command_register("save", "", 0, 0, unixctl_save, agent);
+    loop(agent, unixctl);
+    notify("STOPPING=1");
+    agent_destroy(agent);
+    unixctl_server_destroy(unixctl);
+    return EXIT_SUCCESS;
+}

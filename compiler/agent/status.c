@@ -1,0 +1,115 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "agent/agent-private.h"
+
+#include <inttypes.h>
+
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "plan/record.h"
+
+const char *
+agent_summary(const struct agent *a)
+{
+    return (!keeper_bridge(a->keeper) ? "waits for the database"
+            : !keeper_is_connected(a->keeper) ? "waits for the switch"
+            : !compiled_is_ready(a->compiled) ? "has no good intent yet"
+            : !keeper_is_equal(a->keeper) ? "the bridge differs"
+            : compiled_errors(a->compiled)
+            ? "as intended before; the intent is wrong now" : "as intended");
+}
+
+/* When something was last repaired, or NULL. */
+static const char *
+last_repair(const struct agent *a, struct arena *arena)
+{
+    time_t last = keeper_counts(a->keeper)->last_repair;
+
+    return last ? plan_record_time(arena, last) : NULL;
+}
+
+void
+agent_status(const struct agent *a, struct ds *ds)
+{
+    const struct keeper_counts *n = keeper_counts(a->keeper);
+    const char *trouble = keeper_trouble(a->keeper), *last;
+    struct arena *arena = arena_create();
+    plan_names missing = VEC_INIT;
+
+    last = last_repair(a, arena);
+    ds_put_format(ds, "%s on %s: %s\n"
+                  "pushed: %"PRIu64" times, in %"PRIu64" sessions\n"
+                  "repaired: %"PRIu64" times: %"PRIu64" flows, %"PRIu64
+                  " meters%s%s\n", a->options->node,
+                  a->options->target.bridge, agent_summary(a), n->pushes,
+                  n->connections, n->repairs, n->flows, n->meters,
+                  last ? ", last at " : "", last ? last : "");
+    compiled_missing(a->compiled, arena, &missing);
+    for (size_t i = 0; i < missing.n; i++) {
+        ds_put_format(ds, "waits for: %s\n", missing.v[i]);
+    }
+    if (trouble) {
+        ds_put_format(ds, "trouble: %s\n", trouble);
+    }
+    if (a->trouble) {
+        ds_put_format(ds, "not kept: %s\n", a->trouble);
+    }
+    if (compiled_errors(a->compiled)) {
+        ds_put_format(ds, "the intent is wrong:\n%s",
+                      compiled_errors(a->compiled));
+    }
+    arena_destroy(arena);
+}
+
+static void
+put_string(struct json *object, const char *name, const char *s)
+{
+    json_object_put(object, name, s ? json_string_create(s)
+                    : json_null_create());
+}
+
+static struct json *
+repairs_json(const struct agent *a, struct arena *arena)
+{
+    const struct keeper_counts *n = keeper_counts(a->keeper);
+    struct json *object = json_object_create();
+
+    json_object_put(object, "times", json_integer_create(n->repairs));
+    json_object_put(object, "flows", json_integer_create(n->flows));
+    json_object_put(object, "meters", json_integer_create(n->meters));
+    put_string(object, "last", last_repair(a, arena));
+    return object;
+}
+
+struct json *
+agent_status_json(const struct agent *a)
+{
+    const struct keeper_counts *n = keeper_counts(a->keeper);
+    struct json *object = json_object_create();
+    struct json *waits = json_array_create_empty();
+    struct arena *arena = arena_create();
+    plan_names missing = VEC_INIT;
+
+    compiled_missing(a->compiled, arena, &missing);
+    for (size_t i = 0; i < missing.n; i++) {
+        json_array_add(waits, json_string_create(missing.v[i]));
+    }
+    put_string(object, "node", a->options->node);
+    put_string(object, "bridge", a->options->target.bridge);
+    put_string(object, "summary", agent_summary(a));
+    json_object_put(object, "pushes", json_integer_create(n->pushes));
+    json_object_put(object, "sessions", json_integer_create(n->connections));
+    json_object_put(object, "repaired", repairs_json(a, arena));
+    json_object_put(object, "waits_for", waits);
+    put_string(object, "trouble", keeper_trouble(a->keeper));
+    put_string(object, "not_kept", a->trouble);
+    put_string(object, "errors", compiled_errors(a->compiled));
+    arena_destroy(arena);
+    return object;
+}

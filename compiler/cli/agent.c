@@ -1,0 +1,88 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "cli/cli.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "jsonrpc.h"
+#include "openvswitch/json.h"
+#include "push/push.h"
+#include "timeval.h"
+#include "unixctl.h"
+
+/* What is asked of the bulkheadd that keeps a bridge. */
+
+enum { AGENT_TIMEOUT = 10 };    /* Seconds. */
+
+/* Returns what it answers, which the caller frees, or NULL. */
+static char *
+ask(const char *socket, const char *command, const char *argument)
+{
+    char *arguments[] = { CONST_CAST(char *, argument) };
+    char *result = NULL, *error = NULL;
+    struct jsonrpc *client;
+
+    if (unixctl_client_create(socket, &client)) {
+        return NULL;
+    }
+    time_alarm(AGENT_TIMEOUT);
+    if (unixctl_client_transact(client, command, argument != NULL, arguments,
+                                &result, &error)) {
+        result = NULL;
+    }
+    time_alarm(UINT_MAX);       /* Never. */
+    if (error) {
+        cli_print_error(error);
+    }
+    free(error);
+    jsonrpc_close(client);
+    return result;
+}
+
+void
+cli_agent_save(const char *bridge, struct arena *arena)
+{
+    pid_t pid;
+    const char *socket = push_agent(bridge, arena, &pid);
+
+    if (socket) {
+        free(ask(socket, "save", NULL));
+    }
+}
+
+void
+cli_agent_print(const char *bridge, struct arena *arena)
+{
+    pid_t pid;
+    const char *socket = push_agent(bridge, arena, &pid);
+    char *text = socket ? ask(socket, "status", NULL) : NULL;
+
+    if (text) {
+        printf("kept by bulkheadd (process %ld): %s", (long int) pid, text);
+    }
+    free(text);
+}
+
+struct json *
+cli_agent_json(const char *bridge, struct arena *arena)
+{
+    pid_t pid;
+    const char *socket = push_agent(bridge, arena, &pid);
+    char *text = socket ? ask(socket, "status", "json") : NULL;
+    struct json *json = text ? json_from_string(text) : json_null_create();
+
+    free(text);
+    if (json->type == JSON_STRING) {    /* What is wrong with it. */
+        json_destroy(json);
+        json = json_null_create();
+    }
+    return json;
+}

@@ -1,0 +1,257 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "push/keep-private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "push/session.h"
+#include "resident/resident.h"
+#include "timeval.h"
+#include "util.h"
+
+VEC_TYPEDEF(index_vec, size_t);
+
+/* Makes a copy of the part of the plan that is needed between steps. */
+static void
+set_frame(struct keeper *k, const struct plan *plan)
+{
+    struct arena *arena = arena_create();
+    struct plan frame;
+
+    plan_init(&frame, arena, arena_strdup(arena, plan->node), "");
+    frame.tunnel = plan->tunnel;
+    if (plan->tunnel.type) {
+        frame.tunnel.type = arena_strdup(arena, plan->tunnel.type);
+        frame.tunnel.local_ip = arena_strdup(arena, plan->tunnel.local_ip);
+    }
+    for (size_t i = 0; i < plan->ports.n; i++) {
+        *vec_push(arena, &frame.ports) = arena_strdup(arena,
+                                                      plan->ports.v[i]);
+    }
+    for (size_t i = 0; i < plan->meters.n; i++) {
+        struct plan_meter *m = vec_push(arena, &frame.meters);
+
+        *m = plan->meters.v[i];
+        m->name = arena_strdup(arena, m->name);
+        m->uplink = m->uplink ? arena_strdup(arena, m->uplink) : NULL;
+        m->endpoint = m->endpoint ? arena_strdup(arena, m->endpoint) : NULL;
+        m->place = m->place ? arena_strdup(arena, m->place) : NULL;
+    }
+    arena_destroy(k->plan_arena);
+    k->plan_arena = arena;
+    k->plan = frame;
+    k->plan.arena = k->arena;
+    push_set_plan(&k->push, &k->plan);
+}
+
+/* Reads what the switch holds, if that is not known yet. */
+static const char *
+read_live(struct keeper *k)
+{
+    int error;
+
+    if (k->live_known) {
+        return NULL;
+    }
+    switch_state_destroy(&k->push.live);
+    switch_state_init(&k->push.live);
+    error = switch_to_flows(k->push.session, k->push.deadline, &k->push.live);
+    if (error) {
+        return push_errno(&k->push, "reading flows and meters", error);
+    }
+    k->live_known = true;
+    k->hidden = -1;
+    return (watch_hear(&k->watch) ? NULL
+            : push_errno(&k->push, "reading flows", ENOBUFS));
+}
+
+static const char *
+make_wanted(struct keeper *k, const struct plan *plan)
+{
+    const struct smap_node *node;
+
+    switch_state_destroy(&k->push.wanted);
+    switch_state_init(&k->push.wanted);
+    ofputil_port_map_destroy(&k->ports);
+    ofputil_port_map_init(&k->ports);
+    SMAP_FOR_EACH (node, &k->push.info.types) {
+        ofp_port_t port = ofputil_port_map_get_number(&k->push.info.ports,
+                                                      node->key);
+
+        if (port != OFPP_NONE) {
+            ofputil_port_map_put(&k->ports, port, node->key);
+        }
+    }
+    return plan_to_flows(plan, &k->ports, &k->push.wanted);
+}
+
+void
+keeper_put(struct keeper *k, const struct plan *plan)
+{
+    const char *reason;
+
+    k->wants_plan = true;
+    k->next_try = 0;
+    if (!k->push.session || !k->info_seqno) {
+        return;
+    }
+    keeper_begin(k);
+    set_frame(k, plan);
+    push_check_bridge(&k->push);
+    reason = push_check_switch(&k->push);
+    if (!reason && k->push.comparable) {
+        reason = make_wanted(k, plan);
+        reason = reason ? reason : read_live(k);
+        if (!reason) {
+            push_compare(&k->push);
+        }
+    }
+    if (reason) {
+        keeper_fail(k, reason);
+    } else if (keeper_carry_out(k)) {
+        k->wants_plan = false;
+        k->counts.pushes++;
+        k->next_check = time_msec() + KEEPER_CHECK_MS;
+    }
+}
+
+/* Appends a meter to 'plan', and where it was in the old one, or SIZE_MAX. */
+static void
+add_meter(struct keeper *k, struct plan *plan, index_vec *was,
+          const struct plan_meter *meter, size_t i)
+{
+    *vec_push(k->arena, &plan->meters) = *meter;
+    *vec_push(k->arena, was) = i;
+}
+
+/* Fills 'next' with the meters after the change.  All are in the order of
+ * plan_compare_meters().  A meter that is deleted and added changes. */
+static void
+merge_meters(struct keeper *k, const struct resident_diff *diff,
+             struct plan *next, index_vec *was)
+{
+    const plan_meters *added = &diff->meters_added;
+    const plan_meters *deleted = &diff->meters_deleted;
+    size_t a = 0, d = 0;
+
+    for (size_t i = 0; i < k->plan.meters.n; i++) {
+        const struct plan_meter *m = &k->plan.meters.v[i];
+
+        for (; (a < added->n
+                && plan_compare_meters(added->v[a], m) < 0); a++) {
+            add_meter(k, next, was, added->v[a], SIZE_MAX);
+        }
+        if (d == deleted->n || plan_compare_meters(deleted->v[d], m)) {
+            add_meter(k, next, was, m, i);
+        } else {
+            struct meter_entry *live = meter_find(&k->push.live,
+                                                  k->push.ids[i]);
+
+            if (live) {
+                live->kept = false;
+            }
+            d++;
+        }
+    }
+    for (; a < added->n; a++) {
+        add_meter(k, next, was, added->v[a], SIZE_MAX);
+    }
+}
+
+static void
+change_meters(struct keeper *k, const struct resident_diff *diff)
+{
+    struct plan next = k->plan;
+    index_vec was = VEC_INIT;
+    uint32_t *ids = k->push.ids;
+    bool *present = k->push.present;
+
+    if (!diff->meters_added.n && !diff->meters_deleted.n) {
+        return;
+    }
+    memset(&next.meters, 0, sizeof next.meters);
+    merge_meters(k, diff, &next, &was);
+    k->push.ids = NULL;
+    k->push.present = NULL;
+    set_frame(k, &next);
+    for (size_t i = 0; i < was.n; i++) {
+        if (was.v[i] != SIZE_MAX) {
+            k->push.ids[i] = ids[was.v[i]];
+            k->push.present[i] = present[was.v[i]];
+        }
+    }
+    free(ids);
+    free(present);
+}
+
+/* Lets a new flow call its meter where that is on the switch. */
+static void
+find_meter(struct keeper *k, const struct flow_entry *flow)
+{
+    for (size_t i = 0; flow->meter && i < k->plan.meters.n; i++) {
+        if (k->plan.meters.v[i].id == flow->meter) {
+            flows_set_meter(&k->push.wanted, flow->meter, k->push.ids[i],
+                            NULL);
+            break;
+        }
+    }
+}
+
+static const char *
+change_flows(struct keeper *k, const struct resident_diff *diff)
+{
+    const plan_flows *put[] = { &diff->added, &diff->changed };
+    struct flow_entry *flow;
+    const char *reason;
+
+    for (size_t i = 0; i < diff->deleted.n; i++) {
+        reason = plan_flow_parse(&k->plan, diff->deleted.v[i], &k->ports,
+                                 &flow);
+        if (reason) {
+            return reason;
+        }
+        watch_unwant(&k->watch, flow);
+        flow_destroy(flow);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(put); i++) {
+        for (size_t j = 0; j < put[i]->n; j++) {
+            reason = plan_flow_parse(&k->plan, put[i]->v[j], &k->ports, &flow);
+            if (reason) {
+                return reason;
+            }
+            watch_want(&k->watch, flow);
+            find_meter(k, flow);
+        }
+    }
+    return NULL;
+}
+
+void
+keeper_change(struct keeper *k, const struct resident_diff *diff)
+{
+    const char *reason;
+
+    if (k->wants_plan || !k->push.session) {
+        k->wants_plan = true;
+        k->next_try = 0;
+        return;
+    }
+    keeper_begin(k);
+    change_meters(k, diff);
+    reason = change_flows(k, diff);
+    if (reason) {
+        keeper_fail(k, reason);
+        k->wants_plan = true;
+        return;
+    }
+    watch_compare(&k->watch);
+    k->counts.pushes += keeper_carry_out(k);
+}

@@ -1,0 +1,57 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef PUSH_KEEP_PRIVATE_H
+#define PUSH_KEEP_PRIVATE_H 1
+
+/* Between keep.c, which follows database and switch and repairs, and
+ * keep-plan.c, which takes plans and their changes. */
+
+#include "push/keep.h"
+#include "push/run.h"
+#include "push/watch.h"
+
+enum {
+    KEEPER_CHECK_MS = 500,      /* Between two looks at the meters. */
+    KEEPER_RETRY_MS = 1000,     /* After a refusal, if nothing is new. */
+};
+
+struct keeper {
+    struct push_target target;
+    struct database *db;
+    struct reconnect *fsm;
+    struct push push;           /* 'wanted' and 'live' are as of now; 'arena'
+                                 * and 'diff' those of the last step. */
+    struct push_diff diff;
+    struct arena *arena;
+    struct plan plan;           /* Its meters, ports and tunnel. */
+    struct arena *plan_arena;
+    struct arena *info_arena;   /* Holds 'push.info'. */
+    unsigned int info_seqno;    /* 0: nothing is known. */
+    struct ofputil_port_map ports;      /* All that wanted flows may name. */
+
+    bool live_known;            /* Has 'live' been read? */
+    long long int hidden;       /* See watch_count(); -1: not known yet. */
+    bool wants_plan;            /* Are 'wanted' and 'live' not compared? */
+    struct watch watch;         /* What is to be compared. */
+    long long int next_check, next_try;
+    char *trouble;
+    struct keeper_counts counts;
+};
+
+/* Begins a step. */
+void keeper_begin(struct keeper *);
+
+/* Sends what was compared.  Returns false if that has failed. */
+bool keeper_carry_out(struct keeper *);
+
+/* The step has failed.  What the switch refuses may go next time; for all
+ * else, and where it is not known what it holds, the session ends. */
+void keeper_fail(struct keeper *, const char *reason);
+
+void keeper_disconnect(struct keeper *, int error);
+
+#endif /* push/keep-private.h */

@@ -1,0 +1,389 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "push/keep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "openvswitch/ofpbuf.h"
+#include "openvswitch/poll-loop.h"
+#include "openvswitch/vlog.h"
+#include "push/keep-private.h"
+#include "push/session.h"
+#include "reconnect.h"
+#include "timeval.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(keep);
+
+enum {
+    MIN_BACKOFF_MS = 50,
+    MAX_BACKOFF_MS = 1000,
+};
+
+struct keeper *
+keeper_create(const struct push_target *target)
+{
+    struct keeper *k = xzalloc(sizeof *k);
+
+    k->target = *target;
+    k->db = database_open(target->db, true);
+    k->fsm = reconnect_create(time_msec());
+    reconnect_set_name(k->fsm, target->bridge);
+    reconnect_set_backoff(k->fsm, MIN_BACKOFF_MS, MAX_BACKOFF_MS);
+    reconnect_set_probe_interval(k->fsm, 0);
+    reconnect_enable(k->fsm, time_msec());
+    push_init(&k->push, &k->target, ACTION_APPLY);
+    k->arena = arena_create();
+    k->plan_arena = arena_create();
+    k->info_arena = arena_create();
+    plan_init(&k->plan, k->plan_arena, "", "");
+    push_set_plan(&k->push, &k->plan);
+    ofputil_port_map_init(&k->ports);
+    watch_init(&k->watch, &k->push);
+    k->wants_plan = true;
+    return k;
+}
+
+void
+keeper_destroy(struct keeper *k)
+{
+    if (k) {
+        push_destroy(&k->push);
+        ofputil_port_map_destroy(&k->ports);
+        reconnect_destroy(k->fsm);
+        database_close(k->db);
+        arena_destroy(k->arena);
+        arena_destroy(k->plan_arena);
+        arena_destroy(k->info_arena);
+        free(k->trouble);
+        free(k);
+    }
+}
+
+/* Notes why the bridge may not hold the plan; NULL: it does. */
+static void
+set_trouble(struct keeper *k, const char *reason)
+{
+    if (reason && (!k->trouble || strcmp(reason, k->trouble))) {
+        VLOG_WARN("%s", reason);
+    } else if (!reason && k->trouble) {
+        VLOG_INFO("bridge %s: holds its plan", k->target.bridge);
+    }
+    free(k->trouble);
+    k->trouble = nullable_xstrdup(reason);
+}
+
+void
+keeper_begin(struct keeper *k)
+{
+    struct arena *old = k->arena;
+
+    k->arena = arena_create();
+    push_begin(&k->push, k->arena, &k->diff);
+    k->plan.arena = k->arena;
+    arena_destroy(old);
+}
+
+void
+keeper_disconnect(struct keeper *k, int error)
+{
+    if (k->push.session) {
+        session_close(k->push.session);
+        k->push.session = NULL;
+        reconnect_disconnected(k->fsm, time_msec(), error);
+    }
+    k->live_known = false;
+    k->wants_plan = true;
+}
+
+void
+keeper_fail(struct keeper *k, const char *reason)
+{
+    set_trouble(k, reason);
+    k->next_try = time_msec() + KEEPER_RETRY_MS;
+    k->live_known = k->live_known && !k->wants_plan;
+    if (!k->diff.unfit.n) {
+        keeper_disconnect(k, 0);
+    }
+}
+
+/* What has been sent is live now. */
+static void
+settle(struct keeper *k)
+{
+    struct push *push = &k->push;
+
+    for (size_t i = 0; i < push->n_about; i++) {
+        const struct flow_entry *flow = push->about[i];
+
+        if (flow->text) {
+            switch_state_put(&push->live, flow_clone(flow));
+        } else {
+            switch_state_remove(&push->live, flow_find(&push->live, flow));
+        }
+    }
+    push->n_about = 0;
+    watch_forget(&k->watch);
+}
+
+bool
+keeper_carry_out(struct keeper *k)
+{
+    const char *reason = push_carry_out(&k->push);
+
+    if (reason) {
+        keeper_fail(k, reason);
+        return false;
+    }
+    settle(k);
+    set_trouble(k, NULL);
+    return true;
+}
+
+/* The session. */
+
+static void
+connect_switch(struct keeper *k)
+{
+    const char *reason;
+    int error;
+
+    keeper_begin(k);
+    reconnect_connecting(k->fsm, time_msec());
+    reason = push_connect(&k->push);
+    if (reason) {
+        set_trouble(k, reason);
+        reconnect_connect_failed(k->fsm, time_msec(), ECONNREFUSED);
+        return;
+    }
+    reconnect_connected(k->fsm, time_msec());
+    k->counts.connections++;
+    k->live_known = false;
+    k->wants_plan = true;
+    k->next_try = 0;
+    error = session_monitor(k->push.session, k->push.deadline);
+    if (error) {
+        set_trouble(k, push_errno(&k->push, "asking for changes of flows",
+                                  error));
+        keeper_disconnect(k, error);
+    }
+}
+
+/* Takes what the switch has told.  Returns false if the session had to end. */
+static bool
+hear(struct keeper *k)
+{
+    int error = session_run(k->push.session);
+
+    if (!error && k->live_known && !watch_hear(&k->watch)) {
+        error = ENOBUFS;
+    }
+    if (error) {
+        set_trouble(k, arena_printf(k->arena, "bridge %s: the session ended: "
+                                    "%s", k->target.bridge,
+                                    ovs_retval_to_string(error)));
+        keeper_disconnect(k, error);
+    }
+    return !error;
+}
+
+/* Are the live flows as many as the switch has?  If not, they are to be read
+ * again. */
+static int
+count_flows(struct keeper *k)
+{
+    long long int more;
+    int error = watch_count(&k->watch, &more);
+
+    if (error) {
+        return error;
+    } else if (k->hidden < 0) {
+        k->hidden = more;
+    } else if (more != k->hidden) {
+        VLOG_WARN("bridge %s: its flows have changed, and it has not told",
+                  k->target.bridge);
+        k->live_known = false;
+        k->wants_plan = true;
+        k->next_try = 0;
+    }
+    return 0;
+}
+
+/* What no switch tells of itself. */
+static void
+check(struct keeper *k)
+{
+    int error;
+
+    keeper_begin(k);
+    error = watch_meters(&k->watch);
+    error = error ? error : count_flows(k);
+    if (error) {
+        set_trouble(k, push_errno(&k->push, "looking for changes",
+                                  error));
+        keeper_disconnect(k, error);
+    }
+    k->next_check = time_msec() + KEEPER_CHECK_MS;
+}
+
+/* Undoes what others have changed. */
+static void
+repair(struct keeper *k)
+{
+    struct push_diff *diff = &k->diff;
+
+    check(k);                   /* With a meter go the flows that call it. */
+    if (k->wants_plan) {
+        return;
+    }
+    watch_compare(&k->watch);
+    if (!keeper_carry_out(k) || !push_diff_is_of_flows(diff)) {
+        return;
+    }
+    k->counts.repairs++;
+    k->counts.flows += (diff->flows_added + diff->flows_changed
+                        + diff->flows_deleted);
+    k->counts.meters += diff->meters_added + diff->meters_deleted;
+    k->counts.last_repair = time_wall();
+    VLOG_WARN("bridge %s: repaired what somebody has changed: flows %"PRIuSIZE
+              " added, %"PRIuSIZE" changed, %"PRIuSIZE" deleted; meters "
+              "%"PRIuSIZE" added, %"PRIuSIZE" deleted", k->target.bridge,
+              diff->flows_added, diff->flows_changed, diff->flows_deleted,
+              diff->meters_added, diff->meters_deleted);
+}
+
+/* Names stay when their interface has gone: flows that name it have to be
+ * deleted.  A number that changes makes flows of the plan others. */
+static void
+note_ports(struct keeper *k)
+{
+    const struct smap_node *node;
+
+    SMAP_FOR_EACH (node, &k->push.info.types) {
+        ofp_port_t was = ofputil_port_map_get_number(&k->ports, node->key);
+        ofp_port_t is = ofputil_port_map_get_number(&k->push.info.ports,
+                                                    node->key);
+
+        if (was == OFPP_NONE && is != OFPP_NONE) {
+            ofputil_port_map_put(&k->ports, is, node->key);
+        } else if (is != OFPP_NONE && was != is) {
+            k->wants_plan = true;
+        }
+    }
+}
+
+static void
+read_bridge(struct keeper *k)
+{
+    const char *reason;
+
+    bridge_info_destroy(&k->push.info);
+    arena_destroy(k->info_arena);
+    bridge_info_init(&k->push.info);
+    k->info_arena = arena_create();
+    reason = database_bridge(k->db, k->target.bridge, k->info_arena,
+                             &k->push.info);
+    if (reason) {               /* No bridge, no flows. */
+        set_trouble(k, reason);
+        k->wants_plan = true;
+        return;
+    }
+    k->info_seqno++;
+    k->next_try = 0;
+    note_ports(k);
+    keeper_begin(k);
+    push_check_settings(&k->push);
+    k->wants_plan = k->wants_plan || k->diff.unfit.n;
+}
+
+void
+keeper_run(struct keeper *k)
+{
+    if (database_run(k->db)) {
+        read_bridge(k);
+    }
+    if (reconnect_run(k->fsm, time_msec()) == RECONNECT_CONNECT) {
+        connect_switch(k);
+    }
+    if (!k->push.session || !hear(k) || k->wants_plan) {
+        return;
+    }
+    if (time_msec() >= k->next_check) {
+        check(k);
+    }
+    if (!k->wants_plan && watch_is_due(&k->watch)
+        && (watch_has_news(&k->watch) || time_msec() >= k->next_try)) {
+        repair(k);
+    }
+}
+
+void
+keeper_wait(struct keeper *k)
+{
+    database_wait(k->db);
+    reconnect_wait(k->fsm, time_msec());
+    if (!k->push.session) {
+        return;
+    }
+    session_wait(k->push.session);
+    if (k->wants_plan || watch_is_due(&k->watch)) {
+        poll_timer_wait_until(k->next_try);
+    }
+    if (!k->wants_plan) {
+        poll_timer_wait_until(k->next_check);
+    }
+}
+
+/* The plan. */
+
+bool
+keeper_wants_plan(const struct keeper *k)
+{
+    return (k->wants_plan && k->push.session && k->info_seqno
+            && time_msec() >= k->next_try);
+}
+
+bool
+keeper_is_equal(const struct keeper *k)
+{
+    return (k->push.session && !k->wants_plan && !k->trouble
+            && !watch_is_due(&k->watch));
+}
+
+const char *
+keeper_trouble(const struct keeper *k)
+{
+    return k->trouble;
+}
+
+bool
+keeper_is_connected(const struct keeper *k)
+{
+    return k->push.session != NULL;
+}
+
+const struct keeper_counts *
+keeper_counts(const struct keeper *k)
+{
+    return &k->counts;
+}
+
+const struct bridge_info *
+keeper_bridge(const struct keeper *k)
+{
+    return k->info_seqno ? &k->push.info : NULL;
+}
+
+unsigned int
+keeper_bridge_seqno(const struct keeper *k)
+{
+    return k->info_seqno;
+}

@@ -1,0 +1,76 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef PUSH_KEEP_H
+#define PUSH_KEEP_H 1
+
+/* A bridge that is kept equal to a plan, in one session that stays.
+ *
+ * What the switch holds is read once, when the session begins, and followed
+ * from then on: a flow monitor tells of every change of a flow by others, and
+ * the meters, of which no switch tells, are asked for every half second.  So a
+ * change of the plan costs what it changes, and what somebody else has done to
+ * Bulkhead's flows or meters is undone at once.  Each push is as push_apply()
+ * says: new meters, one atomic bundle, then the old meters.
+ *
+ * When the switch or the database goes away, the bridge is left as it is, and
+ * the session begins anew once they are back.  The caller holds the lock of
+ * the bridge (push_hold()). */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "push/ovsdb.h"
+#include "push/push.h"
+
+struct keeper;
+struct resident_diff;
+
+struct keeper_counts {
+    uint64_t connections;       /* To the switch. */
+    uint64_t pushes;            /* Of changes of the plan... */
+    uint64_t repairs;           /* ...and of changes by others. */
+    uint64_t flows, meters;     /* That were repaired. */
+    time_t last_repair;         /* 0: never. */
+};
+
+/* The target's strings must outlive it. */
+struct keeper *keeper_create(const struct push_target *);
+void keeper_destroy(struct keeper *);   /* Accepts NULL. */
+
+/* Follows switch and database, and repairs. */
+void keeper_run(struct keeper *);
+void keeper_wait(struct keeper *);
+
+/* What the database says of the bridge; NULL as long as it has not said
+ * anything.  The number grows when that changes. */
+const struct bridge_info *keeper_bridge(const struct keeper *);
+unsigned int keeper_bridge_seqno(const struct keeper *);
+
+/* Is the interface there, and one of those that may be an endpoint's? */
+bool push_interface_is_fit(const struct bridge_info *, const char *bridge,
+                           const char *name);
+
+/* Must keeper_put() come, since the session is new, or the last push failed
+ * and it is time to try again? */
+bool keeper_wants_plan(const struct keeper *);
+
+/* Makes the bridge hold the plan, which need not stay. */
+void keeper_put(struct keeper *, const struct plan *);
+
+/* Makes it hold what a change has made of the plan that was put last.  If that
+ * is not there yet, the caller is asked for all of it. */
+void keeper_change(struct keeper *, const struct resident_diff *);
+
+/* Does the bridge hold the plan, as far as is known?  If not, why: good until
+ * the next call of another function. */
+bool keeper_is_equal(const struct keeper *);
+const char *keeper_trouble(const struct keeper *);
+bool keeper_is_connected(const struct keeper *);
+const struct keeper_counts *keeper_counts(const struct keeper *);
+
+#endif /* push/keep.h */

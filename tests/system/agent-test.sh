@@ -1,0 +1,266 @@
+#!/usr/bin/env bash
+# Copyright (c) 2026 The Bulkhead authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# bulkheadd: what changes in the files reaches the switch, what others change
+# on the switch is undone, and nothing that fails takes a policy away.
+# Environment: BULKHEAD, OVS_PREFIX, srcdir; found by themselves if unset.
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+intent=$srcdir/examples/ai-cluster.json
+node=gpu-node-1
+agent_pid=
+
+# A job of this shell.
+agent_start() {
+    "${BULKHEAD}d" "$folder" --node $node --bridge br0 --pidfile --log-file \
+        -vconsole:off </dev/null >>"$switch_dir/bulkheadd.out" 2>&1 &
+    agent_pid=$!
+    switch_pids+=("$agent_pid")
+    soon agent_says ' on br0: '
+}
+
+# agent_end SIGNAL
+agent_end() {
+    kill "-$1" "$agent_pid"
+    wait "$agent_pid" 2>/dev/null || true
+}
+
+agent() { ovs-appctl -t bulkheadd "$@"; }
+agent_says() { agent status 2>/dev/null | grep -qF -- "$1"; }
+
+# soon COMMAND...: within a second.
+soon() {
+    local tries
+    for ((tries = 0; tries < 20; tries++)); do
+        "$@" >"$switch_dir/soon" 2>&1 && return
+        sleep 0.05
+    done
+    cat "$switch_dir/soon"
+    agent status || true
+    return 1
+}
+
+is_equal() { bulkhead_on status br0 "$folder"; }
+becomes_equal() { soon is_equal; }
+
+# policy [COMMANDS]: all of the intent, changed by sed's commands, in one step
+# as editors do.
+policy() {
+    sed "${1:-}" "$intent" >"$folder/.new"
+    mv "$folder/.new" "$folder/policy.json"
+}
+
+has_rate() { meters br0 | grep -Eq "rate=$1 "; }
+lacks_rate() { ! has_rate "$1"; }
+repaired() { agent status | sed -n 's/^repaired: \([0-9]*\) times.*/\1/p'; }
+
+test_start() {
+    "$BULKHEAD"d "$folder" --node $node --bridge br0 --pidfile --detach \
+        --log-file -vconsole:off >"$switch_dir/start" 2>&1
+    check 'a policy is there soon after the start' becomes_equal
+    check 'status says so' soon agent_says "$node on br0: as intended"
+    check 'its version' says '0.1' 0 agent version
+    check 'exit ends it' exits 0 agent exit
+    check 'and the bridge stays as it is' is_equal
+    agent_start
+}
+
+test_files() {
+    policy 's/"limit": "20Gbps"/"guarantee": "5Gbps", &/'
+    check 'meters that borrow' becomes_equal
+    ovs-ofctl -O OpenFlow13 del-meters br0
+    check '...are repaired, too' becomes_equal
+    policy
+    check '...and go again' becomes_equal
+    policy 's/"limit": "20Gbps"/"limit": "25Gbps"/'
+    check 'a file that is replaced reaches the switch' soon has_rate 25000000
+    check 'the old meter goes' lacks_rate 20000000
+    check 'all of it' becomes_equal
+    sed '/"name": "no-ssh"/d' "$intent" >"$folder/policy.json"
+    check 'a file that is written over' becomes_equal
+    policy 's/"realtime", "service"/"realtme", "service"/;
+            s/"class": "realtime"/"class": "realtme"/'
+    check 'a wrong file is reported' soon agent_says "did you mean 'realtime'?"
+    check '...and changes nothing' agent_says 'as intended before'
+    head -c 1000 "$intent" >"$folder/policy.json"
+    check 'half a file, too' soon agent_says 'the intent is wrong'
+    check '...and the switch has its flows' \
+        says '1 added, 0 changed, 0 deleted, ' 4 bulkhead_on status br0
+    policy
+    check 'once it is right, it is taken' becomes_equal
+    check 'and nothing is wrong any more' soon agent_says 'br0: as intended'
+}
+
+# The tenant of a file of its own is read by itself.
+test_tenant() {
+    local before
+    split
+    check 'a folder of files' becomes_equal
+    before=$(n_readings)
+    sed -i 's/"limit":"20Gbps"/"limit":"30Gbps"/' \
+        "$folder/tenants/inference.json"
+    check "a tenant's file reaches the switch" soon has_rate 30000000
+    check 'all of it' becomes_equal
+    check '...and no other file was read' [ "$(n_readings)" = "$before" ]
+    echo '{' >"$folder/tenants/inference.json"
+    check 'half of it is reported' soon agent_says 'inference.json'
+    check '...and keeps the last good one' has_rate 30000000
+    split
+    check 'and mended' becomes_equal
+}
+
+# How often all files were read.
+n_readings() { grep -c '|INFO|read [0-9]* files' "$switch_dir/bulkheadd.log"; }
+
+# Makes a file of each tenant.
+split() {
+    python3 - "$intent" "$folder" <<'END'
+import json, os, sys
+whole = json.load(open(sys.argv[1]))
+folder = sys.argv[2]
+tenants = whole.pop("tenants")
+os.makedirs(f"{folder}/tenants", exist_ok=True)
+os.makedirs(f"{folder}/bindings", exist_ok=True)
+bindings = {}
+for name, tenant in tenants.items():
+    for endpoint, e in tenant["endpoints"].items():
+        bound = {k: e.pop(k) for k in ("node", "interface", "mac") if k in e}
+        if bound:
+            bindings[f"{name}/{endpoint}"] = bound
+files = {f"tenants/{name}.json": {"version": 1, "tenants": {name: tenant}}
+         for name, tenant in tenants.items()}
+files["bindings/all.json"] = {"version": 1, "bindings": bindings}
+files["policy.json"] = whole
+for name, content in files.items():
+    with open(f"{folder}/.new", "w", encoding="ascii") as f:
+        json.dump(content, f, separators=(",", ":"))
+    os.rename(f"{folder}/.new", f"{folder}/{name}")
+END
+}
+
+test_drift() {
+    local before
+    before=$(repaired)
+    ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=20,priority=0'
+    check 'a flow that was deleted is there again' becomes_equal
+    ovs-ofctl -O OpenFlow14 add-flow br0 'cookie=0xb17d000000000bad,table=8,
+        priority=500,actions=goto_table:9'
+    check 'a flow in our name goes' becomes_equal
+    ovs-ofctl -O OpenFlow14 mod-flows br0 'table=20,actions=drop'
+    check 'flows that were changed' becomes_equal
+    ovs-ofctl -O OpenFlow13 del-meters br0
+    check 'meters, and the flows that called them' becomes_equal
+    ovs-ofctl -O OpenFlow13 mod-meter br0 \
+        "meter=$(first_meter),kbps,burst,stats,bands=type=drop,rate=7,burst_size=7"
+    check 'a meter that was changed' becomes_equal
+    ovs-ofctl -O OpenFlow13 add-meter br0 \
+        'meter=131073,kbps,burst,stats,bands=type=drop,rate=7,burst_size=7'
+    check 'a meter of ours that nobody wants' becomes_equal
+    ovs-ofctl -O OpenFlow14 del-flows br0
+    check 'all flows at once' becomes_equal
+    check 'each is counted' [ "$(repaired)" -ge $((before + 7)) ]
+    check "bulkhead's status tells" says 'repaired: ' 0 \
+        "$BULKHEAD" status --bridge br0
+    ovs-ofctl add-flow br0 'cookie=0x77,table=200,priority=7,actions=drop'
+    sleep 0.2
+    check "others' flows stay" flow_of_others
+    ovs-ofctl del-flows br0 cookie=0x77/-1
+}
+
+first_meter() { meters br0 | sed -n '1s/^meter=\([0-9]*\) .*/\1/p'; }
+flow_of_others() { flows br0 | grep -q 'cookie=0x77'; }
+
+test_others() {
+    check 'a second bulkheadd: 3' says 'is kept by bulkheadd (process ' 3 \
+        "${BULKHEAD}d" "$folder" --node $node --bridge br0 -vconsole:off
+    check 'apply beside it: 3, nothing changed' \
+        unchanged br0 says 'is kept by bulkheadd (process ' 3 \
+        bulkhead_on apply br0 "$(with '/"name": "no-ssh"/d')"
+    check 'clear, too' unchanged br0 says 'is kept by bulkheadd' 3 \
+        "$BULKHEAD" clear --bridge br0
+    check 'a usage that is wrong: 2' exits 2 "${BULKHEAD}d" "$folder" \
+        --bridge br0
+    ovs-vsctl set-fail-mode br0 standalone
+    check 'a bridge that is not fit is reported' soon agent_says \
+        'set-fail-mode br0 secure'
+    ovs-vsctl set-fail-mode br0 secure
+    check '...and taken back once it is' becomes_equal
+}
+
+test_interfaces() {
+    ovs-vsctl del-port br0 pf0vf5
+    check 'an interface that has gone is waited for' \
+        soon agent_says 'waits for: batch/job1 (pf0vf5)'
+    check '...and its flows are gone' has_no_endpoint 02:00:00:03:00:01
+    ovs-vsctl add-port br0 pf0vf5 -- set interface pf0vf5 type=dummy
+    check 'it comes again, under another number' becomes_equal
+}
+
+has_no_endpoint() { ! flows br0 | grep -q "$1"; }
+
+test_kills() {
+    agent_end KILL
+    ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=20,priority=0'
+    echo half >"$switch_dir/state/br0/99999.plan"
+    agent_start
+    check 'killed, and a plan half written: repaired at the start' \
+        becomes_equal
+    rm "$switch_dir/state/br0/99999.plan"
+    restart_switch
+    check 'ovs-vswitchd killed: all is there again' soon becomes_equal
+    check 'in a new session' soon agent_says 'in 2 sessions'
+}
+
+restart_switch() {
+    local pid
+    pid=$(cat "$switch_dir/ovs-vswitchd.pid")
+    kill -KILL "$pid"
+    wait "$pid" 2>/dev/null || true
+    rm -f "$switch_dir/ovs-vswitchd.pid"
+    switch_spawn ovs-vswitchd "unix:$switch_dir/db.sock" --enable-dummy \
+        --disable-system
+    switch_await "$switch_dir/ovs-vswitchd.pid" ovs-vswitchd
+}
+
+# What cannot be kept is said, and changes nothing else.
+test_full_disk() {
+    agent_end TERM
+    mkdir "$switch_dir/full"
+    if ! mount -t tmpfs -o size=64k tmpfs "$switch_dir/full" 2>/dev/null; then
+        echo '# skipped: a full disk (no right to mount)'
+        agent_start
+        return
+    fi
+    head -c 1M /dev/zero >"$switch_dir/full/filler" 2>/dev/null || true
+    BULKHEAD_STATEDIR=$switch_dir/full/state agent_start
+    policy 's/"limit": "20Gbps"/"limit": "35Gbps"/'
+    rm -f "$folder"/tenants/*.json "$folder"/bindings/*.json
+    check 'a full disk: the policy is there' becomes_equal
+    agent save >"$switch_dir/said" 2>&1 || true
+    check '...and status says what is missing' soon agent_says 'not kept: '
+    agent_end TERM
+    umount "$switch_dir/full"
+}
+
+main() {
+    start_dummy_switch
+    make_dummy_bridge br0 "$intent" $node
+    folder=$switch_dir/intent
+    mkdir "$folder"
+    policy
+    test_start
+    test_files
+    test_drift
+    test_others
+    test_interfaces
+    test_tenant
+    test_kills
+    test_full_disk
+    [ "$failures" = 0 ]
+}
+
+main
