@@ -206,13 +206,13 @@ static void
 print_packets(unsigned int n_rounds)
 {
     printf("ns a packet of %d bytes, one reading of the clock a batch "
-           "included; medians of %u rounds,\nin which the columns take turns.  "
-           "All conform: to a meter without a parent, to what a\nchild is owed, "
-           "or by borrowing; or none does, and all pass ('exceed=pass').  Behind "
-           "each\ncolumn of borrowing, how many did.\n\n"
-           "%8s %8s %6s %7s %7s %9s %7s | %7s %8s\n", SIZE, n_rounds,
-           "threads", "children", "batch", "flat", "owed", "borrowed", "",
-           "flat", "refused");
+           "included; medians of %u rounds,\nin which the columns take turns."
+           "  All conform: to a meter without a parent, to what a\nchild is "
+           "owed, or by borrowing; or hardly any does, and all pass "
+           "('exceed=pass').  Behind\neach column of borrowing, how many "
+           "borrowed.\n\n%8s %8s %6s %7s %7s %9s %7s | %7s %8s\n", SIZE,
+           n_rounds, "threads", "children", "batch", "flat", "owed",
+           "borrowed", "", "flat", "refused");
     for (unsigned int n_threads = 1; n_threads <= 2; n_threads++) {
         for (uint32_t n = 1; n <= MAX_CHILDREN; n *= 10) {
             print_packets_line(n, n_threads, 32, n_rounds);
