@@ -20,7 +20,8 @@ import sys
 intent = json.load(open(f"{sys.argv[1]}/old.json"))
 one, two, three = [intent["tenants"][name]
                    for name in sorted(intent["tenants"])]
-one["bandwidth"] = {"limit": "3Gbps", "burst": "64KiB"}
+one["bandwidth"] = {"guarantee": "1Gbps", "limit": "3Gbps",
+                    "burst": "64KiB"}
 one["rules"] = one["rules"][:4]
 two["default"] = "allow"
 three["bandwidth"] = {"limit": "4Gbps", "burst": "128KiB"}

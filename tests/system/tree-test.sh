@@ -99,10 +99,20 @@ is_as_before() {
 
 # What an apply that was cut off left: children and parents without flows.
 test_leftovers() {
+    local changed
     ovs-ofctl -O OpenFlow13 add-meter br0 'meter=268435456,kbps,burst,stats,bands=type=microburst rate=1000 burst_bytes=2000'
     ovs-ofctl -O OpenFlow13 add-meter br0 'meter=268435457,kbps,burst,stats,bands=type=microburst rate=10 burst_bytes=2000 parent=268435456 weight=2'
     check 'status sees leftovers: 4' exits 4 bulkhead_on status br0
     check 'apply deletes them' exits 0 bulkhead_on apply br0
+    check 'all is as it was' is_as_before
+    # No flow calls the tree: the new parent may have the id of the old one.
+    changed=$(with 's/"rate": "10Gbps"/"rate": "11Gbps"/')
+    ovs-ofctl -O OpenFlow14 del-flows br0
+    check 'another uplink over meters that nothing uses' exits 0 \
+        bulkhead_on apply br0 "$changed"
+    check 'no old parent is left' has 5328348 10828348
+    check 'status: 0' exits 0 bulkhead_on status br0 "$changed"
+    check 'back again' exits 0 bulkhead_on apply br0
     check 'all is as it was' is_as_before
 }
 
