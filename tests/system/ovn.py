@@ -25,14 +25,16 @@ RUNDIR = os.environ["OVS_RUNDIR"]
 
 # What connection tracking says, and how ovn-trace is told so.  It takes one
 # word for each look at a packet, at most two of them a trace.
-STATES = {"new": "new", "forward": "est", "reply": "est,rpl"}
+STATES = {"new": "new", "forward": "est", "reply": "est,rpl",
+          "invalid": "inv"}
 
 
 MUST = [f"{state} {what}" for state in ("new", "forward") for what in (
     "allow by rule", "allow by peering", "deny by rule", "deny by guardrail",
     "deny by default", "deny by spoof", "deny by forbidden-reply",
     "deny by unreachable", "deny by ttl")] + [
-        "reply allow by rule", "reply allow by peering"]
+        "reply allow by rule", "reply allow by peering",
+        "invalid allow by rule", "invalid deny by ct-invalid"]
 
 
 def kind_of(decided):
@@ -139,6 +141,8 @@ def compare_all(source, comparison, path, intent, n_packets):
             packet = senders.packet()
             to = comparison.compare(tracers["new"], path, packet, "new")
             comparison.compare(tracers["forward"], path, packet, "forward")
+            # Only what is never tracked passes.
+            comparison.compare(tracers["invalid"], path, packet, "invalid")
             # Nothing answers what policy denies; of what is not tracked an
             # answer is no reply.
             if to and not is_untracked(packet):
