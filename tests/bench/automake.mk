@@ -106,6 +106,8 @@ bench-meters: tests/bench/meters
 bench-push: all
 	@BULKHEAD='$(abs_top_builddir)/bulkhead' OVS_PREFIX='$(OVS_PREFIX)' \
 	    srcdir='$(abs_srcdir)' $(srcdir)/tests/bench/push
+	@BULKHEAD='$(abs_top_builddir)/bulkhead' OVS_PREFIX='$(OVS_PREFIX)' \
+	    srcdir='$(abs_srcdir)' $(srcdir)/tests/bench/push --resident
 .PHONY: bench-push
 
 EXTRA_DIST += \
@@ -118,6 +120,7 @@ EXTRA_DIST += \
 	tests/bench/openflow13.py \
 	tests/bench/push \
 	tests/bench/push.py \
+	tests/bench/push_resident.py \
 	tests/bench/report.py \
 	tests/bench/sampling.py \
 	tests/bench/workload.py

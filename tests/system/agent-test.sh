@@ -117,30 +117,7 @@ test_tenant() {
 n_readings() { grep -c '|INFO|read [0-9]* files' "$switch_dir/bulkheadd.log"; }
 
 # Makes a file of each tenant.
-split() {
-    python3 - "$intent" "$folder" <<'END'
-import json, os, sys
-whole = json.load(open(sys.argv[1]))
-folder = sys.argv[2]
-tenants = whole.pop("tenants")
-os.makedirs(f"{folder}/tenants", exist_ok=True)
-os.makedirs(f"{folder}/bindings", exist_ok=True)
-bindings = {}
-for name, tenant in tenants.items():
-    for endpoint, e in tenant["endpoints"].items():
-        bound = {k: e.pop(k) for k in ("node", "interface", "mac") if k in e}
-        if bound:
-            bindings[f"{name}/{endpoint}"] = bound
-files = {f"tenants/{name}.json": {"version": 1, "tenants": {name: tenant}}
-         for name, tenant in tenants.items()}
-files["bindings/all.json"] = {"version": 1, "bindings": bindings}
-files["policy.json"] = whole
-for name, content in files.items():
-    with open(f"{folder}/.new", "w", encoding="ascii") as f:
-        json.dump(content, f, separators=(",", ":"))
-    os.rename(f"{folder}/.new", f"{folder}/{name}")
-END
-}
+split() { python3 "$here/split.py" "$intent" "$folder"; }
 
 test_drift() {
     local before

@@ -188,7 +188,8 @@ n_sent() {
 }
 
 # make_dummy_bridge BRIDGE INTENT NODE: fit for the intent, with ports that
-# "ovs-appctl netdev-dummy/receive" feeds.
+# "ovs-appctl netdev-dummy/receive" feeds.  ovs-vsctl takes the square of the
+# ports of one command.
 make_dummy_bridge() {
     local name arguments
     arguments=(add-br "$1" -- set bridge "$1" datapath_type=dummy
@@ -196,8 +197,12 @@ make_dummy_bridge() {
     while read -r name; do
         arguments+=(-- add-port "$1" "$name"
                     -- set interface "$name" type=dummy)
+        if [ ${#arguments[@]} -gt 2000 ]; then
+            ovs-vsctl --timeout=60 "${arguments[@]}"
+            arguments=()
+        fi
     done < <(python3 "$here/intent.py" "$2" "$3")
-    ovs-vsctl --timeout=10 "${arguments[@]}"
+    ovs-vsctl --timeout=60 "${arguments[@]}"
 }
 
 # make_captured_bridge BRIDGE INTENT NODE: ports named as the intent's

@@ -1,0 +1,170 @@
+# Copyright (c) 2026 The Bulkhead authors.
+# SPDX-License-Identifier: Apache-2.0
+"""How long it takes bulkheadd to bring one change onto the switch, beside
+ovs-ofctl, which is given the flows that differ and nothing else to do.
+
+usage: push_resident.py DIRECTORY RUNS TENANTS ENDPOINTS RULES
+
+A change is a tenant's file that is replaced.  It has arrived when bulkheadd
+says so, which it does once the switch has acknowledged the bundle and it has
+forgotten the old meters.
+"""
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, f"{HERE}/../system")
+from split import replace, split, take_bindings, tenant_file  # noqa: E402
+
+BRIDGE = "br0"
+BULKHEAD = os.environ["BULKHEAD"]
+RUNDIR = os.environ["OVS_RUNDIR"]
+WAIT = 120      # Seconds, for the first load.
+
+
+def percentile(values, p):
+    return sorted(values)[min(len(values) - 1, int(len(values) * p))]
+
+
+class Agent:
+    """bulkheadd, and a connection to its control socket."""
+
+    def __init__(self, folder):
+        self.process = subprocess.Popen(
+            [BULKHEAD + "d", folder, "--node", "node", "--bridge", BRIDGE,
+             f"--log-file={RUNDIR}/bulkheadd.log", "-vconsole:off",
+             "-vsyslog:off", "--timeout", "60"])
+        path = f"{RUNDIR}/bulkheadd.{self.process.pid}.ctl"
+        deadline = time.monotonic() + WAIT
+        while not os.path.exists(path):
+            if time.monotonic() > deadline or self.process.poll() is not None:
+                raise SystemExit("bulkheadd does not start")
+            time.sleep(0.01)
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(path)
+        self.id = 0
+
+    def status(self):
+        self.id += 1
+        request = {"id": self.id, "method": "status", "params": ["json"]}
+        self.socket.sendall(json.dumps(request).encode())
+        text = b""
+        while True:
+            text += self.socket.recv(1 << 16)
+            try:
+                return json.loads(json.loads(text)["result"])
+            except ValueError:
+                continue
+
+    def await_push(self, after):
+        deadline = time.monotonic() + WAIT
+        while True:
+            now = self.status()
+            if now["pushes"] > after and now["summary"] == "as intended":
+                return now["pushes"]
+            if time.monotonic() > deadline:
+                raise SystemExit(f"bulkheadd does not push: {now}")
+
+    def end(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+class Bench:
+    def __init__(self, folder, size):
+        self.folder, self.size = folder, size
+        self.intent = f"{folder}/resident"
+
+    def part(self, tenant, *more):
+        text = subprocess.run(
+            [sys.executable, f"{HERE}/make-intent.py", *self.size, "--part",
+             str(tenant), *more], stdout=subprocess.PIPE, check=True).stdout
+        (name, content), = json.loads(text)["tenants"].items()
+        take_bindings(name, content)
+        return name, tenant_file(name, content)
+
+    def changes(self, tenants, edit):
+        """[path, changed, as it was] of each tenant."""
+        made = []
+        for tenant in tenants:
+            name, old = self.part(tenant)
+            _, new = self.part(tenant, "--change", str(tenant), "--edit", edit)
+            made.append((f"{self.intent}/tenants/{name}.json", new, old))
+        return made
+
+    def run(self, agent, edit, runs):
+        """Seconds of each change, one after the other at rest."""
+        changes = self.changes(range(0, int(self.size[0]),
+                                     max(1, int(self.size[0]) // 10)), edit)
+        times, pushes = [], agent.status()["pushes"]
+        for i in range(runs):
+            path, new, old = changes[i // 2 % len(changes)]
+            begin = time.monotonic()
+            replace(path, old if i % 2 else new)
+            pushes = agent.await_push(pushes)
+            times.append(time.monotonic() - begin)
+        return times
+
+
+def flows(folder):
+    with open(f"{folder}/flows.txt", encoding="ascii") as f:
+        return {line.strip() for line in f if line[0] != "#"}
+
+
+def compile_plan(intent, folder):
+    subprocess.run([BULKHEAD, "compile", intent, "--node", "node", "-o",
+                    folder], stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL, check=True)
+
+
+def stock(folder, runs):
+    """The flows that one rule makes, there and back."""
+    for name in "whole", "less":
+        compile_plan(f"{folder}/{name}.json", f"{folder}/plan-{name}")
+    whole, less = flows(f"{folder}/plan-whole"), flows(f"{folder}/plan-less")
+    files = []
+    for i, (new, old) in enumerate(((less, whole), (whole, less))):
+        files.append(f"{folder}/diff{i}")
+        with open(files[-1], "w", encoding="ascii") as f:
+            for line in sorted(old - new):
+                f.write("delete_strict " + line.split(" actions=")[0]
+                        .split(",", 1)[1] + "\n")
+            for line in sorted(new - old):
+                f.write(f"add {line}\n")
+    times = []
+    for i in range(runs):
+        begin = time.monotonic()
+        subprocess.run(["ovs-ofctl", "-O", "OpenFlow14", "--bundle",
+                        "add-flows", BRIDGE, files[i % 2]], check=True)
+        times.append(time.monotonic() - begin)
+    return times
+
+
+def show(name, times):
+    print(f"  {name:30} {1000 * percentile(times, 0.5):7.2f} "
+          f"{1000 * percentile(times, 0.99):7.2f}")
+
+
+def main():
+    folder, runs, size = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+    bench = Bench(folder, size)
+    subprocess.run([BULKHEAD, "clear", "--bridge", BRIDGE, "-t", "60"],
+                   stdout=subprocess.DEVNULL, check=True)
+    split(f"{folder}/whole.json", bench.intent)
+    begin = time.monotonic()
+    agent = Agent(bench.intent)
+    agent.await_push(0)
+    print(f"bulkheadd holds it {time.monotonic() - begin:.2f} s after its "
+          f"start; then, {runs} times:")
+    print(f"  {'one change':30} {'p50 ms':>7} {'p99 ms':>7}")
+    for edit in "rule", "bandwidth":
+        show(f"bulkheadd, {edit}", bench.run(agent, edit, runs))
+    agent.end()
+    show("ovs-ofctl --bundle, rule", stock(folder, runs))
+
+
+main()
