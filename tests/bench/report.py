@@ -48,16 +48,21 @@ class Cost:
     def mpps(self, variant):
         return [one["mpps"] for one in self.samples[variant.name]]
 
+    def pairs(self, variant):
+        """For each round, the ratios of slices to the baseline's that were
+        taken next to them."""
+        return [[mine / base for mine, base
+                 in zip(one["slices"], other["slices"])]
+                for one, other in zip(self.samples[variant.name],
+                                      self.samples[self.variants[0].name])]
+
     def ratio(self, variant):
-        """Of the medians: over the rounds, each switch had each place."""
-        mine, base = (statistics.median(self.mpps(one))
-                      for one in (variant, self.variants[0]))
-        return mine / base
+        """Of all rounds, in which each switch had each place."""
+        return statistics.median(sum(self.pairs(variant), []))
 
     def ratios(self, variant):
-        """To the baseline in the same round."""
-        return [mine / base for mine, base
-                in zip(self.mpps(variant), self.mpps(self.variants[0]))]
+        """Of each round."""
+        return [statistics.median(one) for one in self.pairs(variant)]
 
     def row(self, variant):
         samples = self.samples[variant.name]
