@@ -373,3 +373,15 @@ ir_build(const struct policy *policy, const char *node, struct arena *arena)
     ident_set_destroy(&b.meter_numbers);
     return prog;
 }
+
+bool
+ir_uses_class(const struct ir_prog *prog, const struct ir_class *class)
+{
+    for (size_t i = 0; i < prog->rules.n; i++) {
+        if (prog->rules.v[i]->class == class
+            || prog->rules.v[i]->reply_class == class) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -284,6 +284,9 @@ bool ir_validate(const struct ir_prog *, struct diags *);
 const struct ir_meter *ir_find_meter(const struct ir_prog *,
                                      const struct ir_network *, bool receive);
 
+/* Has a rule the class? */
+bool ir_uses_class(const struct ir_prog *, const struct ir_class *);
+
 /* The meter of what the endpoint itself sends or receives, or NULL. */
 const struct ir_meter *ir_own_meter(const struct ir_prog *,
                                     const struct ir_endpoint *, bool receive);

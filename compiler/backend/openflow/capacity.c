@@ -99,18 +99,6 @@ check_own_shares(const struct ir_prog *prog, struct diags *diags)
     }
 }
 
-static bool
-is_used(const struct ir_prog *prog, const struct ir_class *class)
-{
-    for (size_t i = 0; i < prog->rules.n; i++) {
-        if (prog->rules.v[i]->class == class
-            || prog->rules.v[i]->reply_class == class) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Ports of the userspace datapath have one queue, whatever the class. */
 static void
 check_delays(const struct ir_prog *prog, struct diags *diags)
@@ -118,7 +106,7 @@ check_delays(const struct ir_prog *prog, struct diags *diags)
     for (size_t i = 0; i < prog->classes.n; i++) {
         const struct ir_class *class = prog->classes.v[i];
 
-        if (class->delay_bound_ns && is_used(prog, class)) {
+        if (class->delay_bound_ns && ir_uses_class(prog, class)) {
             struct diag *d = diag_error(
                 diags, class->place.span, class->place.pointer, "the target "
                 "does not keep the \"delay_bound\" of this class");

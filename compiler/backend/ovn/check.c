@@ -158,6 +158,10 @@ check_classes(const struct ir_prog *prog, struct diags *diags)
     for (size_t i = 0; i < prog->classes.n; i++) {
         const struct ir_class *class = prog->classes.v[i];
 
+        if (class->delay_bound_ns && ir_uses_class(prog, class)) {
+            refuse(diags, &class->place, "remove it", "OVN does not keep the "
+                   "\"delay_bound\" of this class");
+        }
         if (class->queue) {
             diag_warning(diags, class->place.span, class->place.pointer,
                          "OVN writes the DSCP of a class, and has no queues "
