@@ -6,6 +6,7 @@ CLEANFILES += $(systemdsystemunit_DATA)
 docs/systemd/bulkheadd@.service: docs/systemd/bulkheadd@.service.in Makefile
 	@$(MKDIR_P) $(@D)
 	$(AM_V_GEN)sed -e 's,[@]sbindir@,$(sbindir),' -e 's,[@]rundir@,$(SYSTEM_RUNDIR),' \
+	    -e 's,[@]statedir@,$(localstatedir)/lib/bulkhead,' \
 	    '$(srcdir)/docs/systemd/bulkheadd@.service.in' >'$@.tmp' && \
 	    mv '$@.tmp' '$@'
 

@@ -34,6 +34,15 @@ last_repair(const struct agent *a, struct arena *arena)
     return last ? plan_record_time(arena, last) : NULL;
 }
 
+/* Or NULL. */
+static const char *
+mirrors(const struct agent *a)
+{
+    const struct bridge_info *info = keeper_bridge(a->keeper);
+
+    return info ? info->mirrors : NULL;
+}
+
 void
 agent_status(const struct agent *a, struct ds *ds)
 {
@@ -53,6 +62,14 @@ agent_status(const struct agent *a, struct ds *ds)
     compiled_missing(a->compiled, arena, &missing);
     for (size_t i = 0; i < missing.n; i++) {
         ds_put_format(ds, "waits for: %s\n", missing.v[i]);
+    }
+    if (keeper_foreign_flows(a->keeper)) {
+        ds_put_format(ds, "flows of others in Bulkhead's tables: %"PRIuSIZE
+                      "\n", keeper_foreign_flows(a->keeper));
+    }
+    if (mirrors(a)) {
+        ds_put_format(ds, "mirrors, which copy what tenants send: %s\n",
+                      mirrors(a));
     }
     if (trouble) {
         ds_put_format(ds, "trouble: %s\n", trouble);
@@ -107,6 +124,9 @@ agent_status_json(const struct agent *a)
     json_object_put(object, "sessions", json_integer_create(n->connections));
     json_object_put(object, "repaired", repairs_json(a, arena));
     json_object_put(object, "waits_for", waits);
+    json_object_put(object, "foreign_flows",
+                    json_integer_create(keeper_foreign_flows(a->keeper)));
+    put_string(object, "mirrors", mirrors(a));
     put_string(object, "trouble", keeper_trouble(a->keeper));
     put_string(object, "not_kept", a->trouble);
     put_string(object, "errors", compiled_errors(a->compiled));

@@ -183,6 +183,14 @@ hear(struct keeper *k)
 {
     int error = session_run(k->push.session);
 
+    while (!k->live_known) {    /* All will be read, later than this. */
+        struct ofpbuf *update = session_pop(k->push.session);
+
+        if (!update) {
+            break;
+        }
+        ofpbuf_delete(update);
+    }
     if (!error && k->live_known && !watch_hear(&k->watch)) {
         error = ENOBUFS;
     }
@@ -205,9 +213,9 @@ count_flows(struct keeper *k)
 
     if (error) {
         return error;
-    } else if (k->hidden < 0) {
+    } else if (k->hidden < 0 && more >= 0) {
         k->hidden = more;
-    } else if (more != k->hidden) {
+    } else if (more != k->hidden) {     /* Fewer than live, or others. */
         VLOG_WARN("bridge %s: its flows have changed, and it has not told",
                   k->target.bridge);
         k->live_known = false;
@@ -386,4 +394,21 @@ unsigned int
 keeper_bridge_seqno(const struct keeper *k)
 {
     return k->info_seqno;
+}
+
+/* As count_foreign() of push.c, for all that is live. */
+size_t
+keeper_foreign_flows(const struct keeper *k)
+{
+    const struct flow_entry *flow;
+    unsigned int last = 0;
+    size_t n = 0;
+
+    HMAP_FOR_EACH (flow, node, &k->push.wanted.flows) {
+        last = MAX(last, flow->table);
+    }
+    HMAP_FOR_EACH (flow, node, &k->push.live.flows) {
+        n += !flow_is_ours(flow) && flow->table <= last;
+    }
+    return n;
 }

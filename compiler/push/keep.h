@@ -73,4 +73,8 @@ const char *keeper_trouble(const struct keeper *);
 bool keeper_is_connected(const struct keeper *);
 const struct keeper_counts *keeper_counts(const struct keeper *);
 
+/* Flows of others in the tables of the plan, which stay: they may pass what
+ * the intent does not allow. */
+size_t keeper_foreign_flows(const struct keeper *);
+
 #endif /* push/keep.h */

@@ -146,6 +146,10 @@ test_drift() {
     sleep 0.2
     check "others' flows stay" flow_of_others
     ovs-ofctl del-flows br0 cookie=0x77/-1
+    ovs-ofctl add-flow br0 'cookie=0x77,table=1,priority=7,actions=drop'
+    check '...and are told where they may pass by the policy' \
+        soon agent_says "flows of others in Bulkhead's tables: 1"
+    ovs-ofctl del-flows br0 cookie=0x77/-1
 }
 
 first_meter() { meters br0 | sed -n '1s/^meter=\([0-9]*\) .*/\1/p'; }
