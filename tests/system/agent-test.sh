@@ -30,7 +30,7 @@ agent_end() {
 }
 
 agent() { ovs-appctl -t bulkheadd "$@"; }
-agent_says() { agent status 2>/dev/null | grep -qF -- "$1"; }
+agent_says() { agent status 2>/dev/null | grep -F -- "$1" >/dev/null; }
 
 # soon COMMAND...: within a second.
 soon() {
@@ -54,7 +54,7 @@ policy() {
     mv "$folder/.new" "$folder/policy.json"
 }
 
-has_rate() { meters br0 | grep -Eq "rate=$1 "; }
+has_rate() { meters br0 | grep -E "rate=$1 " >/dev/null; }
 lacks_rate() { ! has_rate "$1"; }
 repaired() { agent status | sed -n 's/^repaired: \([0-9]*\) times.*/\1/p'; }
 
@@ -153,7 +153,7 @@ test_drift() {
 }
 
 first_meter() { meters br0 | sed -n '1s/^meter=\([0-9]*\) .*/\1/p'; }
-flow_of_others() { flows br0 | grep -q 'cookie=0x77'; }
+flow_of_others() { flows br0 | grep 'cookie=0x77' >/dev/null; }
 
 test_others() {
     check 'a second bulkheadd: 3' says 'is kept by bulkheadd (process ' 3 \
@@ -181,7 +181,7 @@ test_interfaces() {
     check 'it comes again, under another number' becomes_equal
 }
 
-has_no_endpoint() { ! flows br0 | grep -q "$1"; }
+has_no_endpoint() { ! flows br0 | grep "$1" >/dev/null; }
 
 test_kills() {
     agent_end KILL

@@ -16,7 +16,7 @@ node=gpu-node-1
 has_no_flows() { ! flows "$1" | grep actions; }
 
 # has_meter BRIDGE ID-OR-RATE
-has_meter() { meters "$1" | grep -Eq "meter=$2 |rate=$2 "; }
+has_meter() { meters "$1" | grep -E "meter=$2 |rate=$2 " >/dev/null; }
 
 # same_as FILE FUNCTION BRIDGE: the function prints what the file holds.
 same_as() { "$2" "$3" | diff "$1" -; }
