@@ -8,6 +8,7 @@
 
 #include "agent/bind.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 #include "intent/intent.h"
@@ -35,6 +36,22 @@ bound_swap(struct bound *a, struct bound *b)
     hmap_swap(&a->missing.map, &b->missing.map);
 }
 
+/* Notes, by the name that the format gives, whether 'interface' is there. */
+static bool OVS_PRINTF_FORMAT(5, 6)
+is_here(const char *interface, const char *bridge,
+        const struct bridge_info *info, struct bound *bound,
+        const char *format, ...)
+{
+    bool here = push_interface_is_fit(info, bridge, interface);
+    va_list args;
+
+    va_start(args, format);
+    smap_add_nocopy(here ? &bound->here : &bound->missing, xstrdup(interface),
+                    xvasprintf(format, args));
+    va_end(args);
+    return here;
+}
+
 /* Looks for the interface of an endpoint that is bound to the node. */
 static bool
 is_missing(const struct intent_tenant *tenant,
@@ -42,16 +59,10 @@ is_missing(const struct intent_tenant *tenant,
            const char *bridge, const struct bridge_info *info,
            struct bound *bound)
 {
-    const char *interface = endpoint->interface.s;
-    bool here;
-
-    if (!endpoint->node.s || strcmp(endpoint->node.s, node) || !interface) {
-        return false;
-    }
-    here = push_interface_is_fit(info, bridge, interface);
-    smap_add_format(here ? &bound->here : &bound->missing, interface, "%s/%s",
-                    tenant->name.s, endpoint->name.s);
-    return !here;
+    return (endpoint->node.s && !strcmp(endpoint->node.s, node)
+            && endpoint->interface.s
+            && !is_here(endpoint->interface.s, bridge, info, bound, "%s/%s",
+                        tenant->name.s, endpoint->name.s));
 }
 
 const struct intent_tenant *
@@ -75,6 +86,30 @@ bind_tenant(const struct intent_tenant *tenant, const char *node,
         }
     }
     return changed ? copy : tenant;
+}
+
+void
+bind_externals(const struct intent *intent, const char *node,
+               const char *bridge, const struct bridge_info *info,
+               struct arena *arena, struct bound *bound, struct intent *whole)
+{
+    memset(&whole->externals, 0, sizeof whole->externals);
+    for (size_t i = 0; i < intent->externals.n; i++) {
+        const struct intent_external *external = &intent->externals.v[i];
+        struct intent_external *copy = vec_push(arena, &whole->externals);
+
+        *copy = *external;
+        memset(&copy->attachments, 0, sizeof copy->attachments);
+        for (size_t j = 0; j < external->attachments.n; j++) {
+            const struct intent_attachment *a = &external->attachments.v[j];
+
+            if (strcmp(a->node.s, node)
+                || is_here(a->interface.s, bridge, info, bound, "external %s",
+                           external->name.s)) {
+                *vec_push(arena, &copy->attachments) = *a;
+            }
+        }
+    }
 }
 
 bool

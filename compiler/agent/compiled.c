@@ -21,17 +21,18 @@
 #include "openvswitch/vlog.h"
 #include "plan/record.h"
 #include "push/ovsdb.h"
+#include "sema/policy.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(intent);
 
 /* A tenant, as its file has it. */
 struct tenant {
-    const struct intent_tenant *intent; /* In the arena of all files; or NULL:
-                                         * 'text' is newer. */
+    const struct intent_tenant *intent; /* In the arena of all files, or: */
+    struct arena *arena;        /* Of its own file, if that was read by
+                                 * itself. */
+    const struct source *source;        /* That; or NULL. */
     char *path;                 /* Of its own file, or NULL. */
-    char *text;                 /* Of that, if it was read by itself. */
-    size_t len;
     struct bound bound;
 };
 
@@ -44,8 +45,10 @@ struct compiled {
     intent_files files;
     const struct intent *intent;        /* As the files have it. */
     struct shash tenants;       /* Contains "struct tenant"s. */
+    struct bound externals;
     struct resident *resident;
     char *errors;
+    bool stuck;                 /* Are they about what the bridge has? */
 };
 
 struct compiled *
@@ -59,6 +62,7 @@ compiled_create(const char *const names[], size_t n, const char *node,
     c->node = node;
     c->bridge = bridge;
     shash_init(&c->tenants);
+    bound_init(&c->externals);
     return c;
 }
 
@@ -71,8 +75,8 @@ clear_tenants(struct shash *tenants)
         struct tenant *t = node->data;
 
         bound_destroy(&t->bound);
+        arena_destroy(t->arena);
         free(t->path);
-        free(t->text);
         free(t);
     }
     shash_destroy(tenants);
@@ -84,6 +88,7 @@ compiled_destroy(struct compiled *c)
     if (c) {
         resident_destroy(c->resident);
         clear_tenants(&c->tenants);
+        bound_destroy(&c->externals);
         arena_destroy(c->arena);
         free(c->errors);
         free(c);
@@ -135,13 +140,14 @@ file_of(const intent_files *files, const char *tenant)
     return NULL;
 }
 
-/* Makes 'whole' the intent of what the bridge has of the tenants of
- * 'intent'. */
-static void
+/* What the bridge has of the tenants and externals of 'intent'. */
+static const struct intent *
 bind_all(const struct compiled *c, const struct intent *intent,
          const intent_files *files, const struct bridge_info *info,
-         struct arena *arena, struct shash *tenants, struct intent *whole)
+         struct arena *arena, struct shash *tenants, struct bound *externals)
 {
+    struct intent *whole = arena_zalloc(arena, sizeof *whole);
+
     *whole = *intent;
     memset(&whole->tenants, 0, sizeof whole->tenants);
     for (size_t i = 0; i < intent->tenants.n; i++) {
@@ -156,114 +162,142 @@ bind_all(const struct compiled *c, const struct intent *intent,
             t, c->node, c->bridge, info, arena, &tenant->bound);
         shash_add(tenants, t->name.s, tenant);
     }
+    bind_externals(intent, c->node, c->bridge, info, arena, externals, whole);
+    return whole;
+}
+
+/* Is the intent right once all is there that is missing now?  If not, it would
+ * be refused just when an interface comes. */
+static bool
+is_right_when_bound(const struct intent *intent, const struct shash *tenants,
+                    const struct bound *externals, struct arena *arena,
+                    struct diags *diags)
+{
+    bool missing = !smap_is_empty(&externals->missing);
+    struct shash_node *node;
+
+    SHASH_FOR_EACH (node, tenants) {
+        const struct tenant *t = node->data;
+
+        missing = missing || !smap_is_empty(&t->bound.missing);
+    }
+    return !missing || policy_resolve(intent, arena, diags);
+}
+
+/* Compiles 'intent', of 'files', in the place of what there is.  'arena',
+ * which holds both, is the compiled's then.  Returns false, with 'arena' still
+ * the caller's, if that cannot be. */
+static bool
+compile(struct compiled *c, const struct intent *intent,
+        const intent_files *files, const struct bridge_info *info,
+        struct arena *arena, struct diags *diags)
+{
+    struct shash tenants = SHASH_INITIALIZER(&tenants);
+    const struct intent *whole;
+    struct resident *resident = NULL;
+    struct bound externals;
+
+    bound_init(&externals);
+    whole = bind_all(c, intent, files, info, arena, &tenants, &externals);
+    if (is_right_when_bound(intent, &tenants, &externals, arena, diags)) {
+        resident = resident_create(whole, c->node, backends[0], diags);
+    }
+    if (resident) {
+        resident_destroy(c->resident);
+        arena_destroy(c->arena);
+        c->arena = arena;
+        c->files = *files;
+        c->intent = intent;
+        c->resident = resident;
+        shash_swap(&c->tenants, &tenants);
+        bound_swap(&c->externals, &externals);
+    }
+    bound_destroy(&externals);
+    clear_tenants(&tenants);
+    return resident != NULL;
 }
 
 enum compiled_news
 compiled_load(struct compiled *c, const struct bridge_info *info)
 {
     struct arena *arena = arena_create();
-    struct shash tenants = SHASH_INITIALIZER(&tenants);
-    struct intent *whole = arena_zalloc(arena, sizeof *whole);
     const struct intent *intent = NULL;
-    struct resident *resident = NULL;
     intent_files files = VEC_INIT;
     struct diags diags;
+    bool ok;
 
     diags_init(&diags, arena);
     if (intent_read(c->names, c->n_names, arena, &diags, &files)) {
         intent = intent_parse_files(files.v, files.n, arena, &diags);
     }
-    if (intent && has_node(c, intent, &diags)) {
-        bind_all(c, intent, &files, info, arena, &tenants, whole);
-        resident = resident_create(whole, c->node, backends[0], &diags);
-    }
+    ok = (intent && has_node(c, intent, &diags)
+          && compile(c, intent, &files, info, arena, &diags));
     set_errors(c, &diags);
-    if (!resident) {
-        clear_tenants(&tenants);
+    c->stuck = false;
+    if (!ok) {
         arena_destroy(arena);
         return COMPILED_SAME;
     }
-    resident_destroy(c->resident);
-    clear_tenants(&c->tenants);
-    arena_destroy(c->arena);
-    c->arena = arena;
-    c->files = files;
-    c->intent = intent;
-    shash_init(&c->tenants);
-    shash_swap(&c->tenants, &tenants);
-    c->resident = resident;
     VLOG_INFO("read %"PRIuSIZE" files of %"PRIuSIZE" tenants", files.n,
               intent->tenants.n);
     return COMPILED_ANEW;
 }
 
-/* Compiles 'intent' in the place of 't'.  'arena', which holds it, is the
- * resident's then.  Returns false, with 'arena' still the caller's, if that
- * cannot be. */
+/* Compiles what the bridge has of 'intent' in the place of 't'.  Returns false
+ * if that cannot be. */
 static bool
 put_tenant(struct compiled *c, struct tenant *t,
            const struct intent_tenant *intent, const struct bridge_info *info,
-           struct arena *arena, struct diags *diags,
            struct resident_diff *diff)
 {
-    struct bound bound;
-    bool ok;
-
-    bound_init(&bound);
-    ok = resident_put(c->resident,
-                      bind_tenant(intent, c->node, c->bridge, info, arena,
-                                  &bound), arena, diags, diff);
-    if (ok) {
-        bound_swap(&t->bound, &bound);
-    }
-    bound_destroy(&bound);
-    return ok;
-}
-
-/* Compiles the tenant that is in 'file', alone.  Returns false, with 'arena'
- * still the caller's, if that cannot be. */
-static bool
-put_file(struct compiled *c, struct tenant *t, const struct intent_file *file,
-         const struct bridge_info *info, struct arena *arena,
-         struct diags *diags, struct resident_diff *diff)
-{
-    const struct intent *part = intent_parse_tenants(file, c->intent, arena,
-                                                     diags);
-
-    if (!part || part->tenants.n != 1
-        || strcmp(part->tenants.v[0].name.s, file->tenant)
-        || !put_tenant(c, t, &part->tenants.v[0], info, arena, diags, diff)) {
-        return false;
-    }
-    free(t->text);
-    t->text = xmemdup0(file->source->text, file->source->len);
-    t->len = file->source->len;
-    t->intent = NULL;
-    return true;
-}
-
-/* As put_file(), of 'text'; the bytes are copied. */
-static bool
-put_text(struct compiled *c, struct tenant *t, const char *name,
-         const char *text, size_t len, const struct bridge_info *info,
-         struct resident_diff *diff)
-{
     struct arena *arena = arena_create(), *scratch = arena_create();
-    struct intent_file file = {
-        .source = source_create(arena, arena_strdup(arena, t->path),
-                                arena_strndup(arena, text, len), len),
-        .role = FILE_TENANT, .tenant = name,
-    };
+    const struct intent_tenant *here;
+    struct bound bound;
     struct diags diags;
     bool ok;
 
+    bound_init(&bound);
     diags_init(&diags, scratch);
-    ok = put_file(c, t, &file, info, arena, &diags, diff);
-    if (!ok) {
+    here = bind_tenant(intent, c->node, c->bridge, info, arena, &bound);
+    /* What is new and missing is judged with all the rest. */
+    ok = ((intent == t->intent || smap_is_empty(&bound.missing))
+          && resident_put(c->resident, here, arena, &diags, diff));
+    if (ok) {
+        bound_swap(&t->bound, &bound);
+    } else {
         arena_destroy(arena);
     }
+    bound_destroy(&bound);
     arena_destroy(scratch);
     return ok;
+}
+
+/* Compiles the tenant 'name' of the file 'source', alone.  'arena', which
+ * holds it, is the tenant's then.  Returns false, with 'arena' still the
+ * caller's, if that cannot be. */
+static bool
+put_file(struct compiled *c, struct tenant *t, const char *name,
+         const struct source *source, const struct bridge_info *info,
+         struct arena *arena, struct resident_diff *diff)
+{
+    struct intent_file file = {
+        .source = source, .role = FILE_TENANT, .tenant = name,
+    };
+    const struct intent *part;
+    struct diags diags;
+
+    diags_init(&diags, arena);
+    part = intent_parse_tenants(&file, c->intent, arena, &diags);
+    if (!part || part->tenants.n != 1
+        || strcmp(part->tenants.v[0].name.s, name)
+        || !put_tenant(c, t, &part->tenants.v[0], info, diff)) {
+        return false;
+    }
+    arena_destroy(t->arena);
+    t->arena = arena;
+    t->source = source;
+    t->intent = &part->tenants.v[0];
+    return true;
 }
 
 /* The tenant whose file is 'path', if it may be read by itself. */
@@ -292,38 +326,62 @@ compiled_load_file(struct compiled *c, const char *path,
     struct shash_node *node = find_tenant(c, path);
     struct arena *arena = arena_create();
     const struct source *source;
-    bool done = false;
 
-    if (node && !source_read(arena, path, &source)) {
-        done = put_text(c, node->data, node->name, source->text, source->len,
-                        info, diff);
+    if (node && !source_read(arena, path, &source)
+        && put_file(c, node->data, node->name, source, info, arena, diff)) {
+        return COMPILED_CHANGED;
     }
     arena_destroy(arena);
     /* What is wrong is judged with all that may have changed too. */
-    return done ? COMPILED_CHANGED : compiled_load(c, info);
+    return compiled_load(c, info);
 }
 
-static bool
-rebind(struct compiled *c, struct shash_node *node,
-       const struct bridge_info *info, struct resident_diff *diff)
+/* Copies to 'arena' the files as they are compiled, in the order in which they
+ * were read, and parses them. */
+static const struct intent *
+parse_kept(const struct compiled *c, struct arena *arena, struct diags *diags,
+           intent_files *files)
 {
-    struct tenant *t = node->data;
-    struct arena *arena, *scratch;
+    for (size_t i = 0; i < c->files.n; i++) {
+        struct intent_file *file = vec_push(arena, files);
+        const struct source *source = c->files.v[i].source;
+
+        *file = c->files.v[i];
+        if (file->tenant) {
+            const struct tenant *t = shash_find_data(&c->tenants,
+                                                     file->tenant);
+
+            source = t && t->source ? t->source : source;
+            file->tenant = arena_strdup(arena, file->tenant);
+        }
+        file->source = source_create(
+            arena, source->name,
+            arena_strndup(arena, source->text, source->len), source->len);
+    }
+    return intent_parse_files(files->v, files->n, arena, diags);
+}
+
+/* Compiles anew what the bridge has now of the intent that is kept. */
+static enum compiled_news
+rebind_all(struct compiled *c, const struct bridge_info *info)
+{
+    struct arena *arena = arena_create();
+    const struct intent *intent;
+    intent_files files = VEC_INIT;
     struct diags diags;
     bool ok;
 
-    if (!t->intent) {
-        return put_text(c, t, node->name, t->text, t->len, info, diff);
-    }
-    arena = arena_create();
-    scratch = arena_create();
-    diags_init(&diags, scratch);
-    ok = put_tenant(c, t, t->intent, info, arena, &diags, diff);
+    diags_init(&diags, arena);
+    intent = parse_kept(c, arena, &diags, &files);
+    ok = intent && compile(c, intent, &files, info, arena, &diags);
     if (!ok) {
+        c->stuck = true;
+        set_errors(c, &diags);
         arena_destroy(arena);
+    } else if (c->stuck) {
+        compiled_load(c, info); /* For what it says of the files. */
     }
-    arena_destroy(scratch);
-    return ok;
+    return ok ? COMPILED_ANEW : COMPILED_SAME;
 }
 
 enum compiled_news
@@ -333,14 +391,15 @@ compiled_bind(struct compiled *c, const struct bridge_info *info,
     struct shash_node *node;
 
     SHASH_FOR_EACH (node, &c->tenants) {
-        const struct tenant *t = node->data;
+        struct tenant *t = node->data;
 
         if (bound_has_changed(&t->bound, c->bridge, info)) {
-            return (rebind(c, node, info, diff) ? COMPILED_CHANGED
-                    : compiled_load(c, info));
+            return (put_tenant(c, t, t->intent, info, diff) ? COMPILED_CHANGED
+                    : rebind_all(c, info));
         }
     }
-    return COMPILED_SAME;
+    return (bound_has_changed(&c->externals, c->bridge, info)
+            ? rebind_all(c, info) : COMPILED_SAME);
 }
 
 bool
@@ -356,37 +415,18 @@ compiled_plan(const struct compiled *c, struct plan *plan,
     resident_plan(c->resident, plan, arena);
 }
 
-/* The intent as it is compiled, in the order in which all was read. */
-static const struct intent *
-parse_all(const struct compiled *c, struct arena *arena)
-{
-    intent_files files = VEC_INIT;
-    struct diags diags;
-
-    diags_init(&diags, arena);
-    for (size_t i = 0; i < c->files.n; i++) {
-        struct intent_file file = c->files.v[i];
-        const struct tenant *t = (file.tenant
-                                  ? shash_find_data(&c->tenants, file.tenant)
-                                  : NULL);
-
-        if (t && t->text) {
-            file.source = source_create(arena, file.source->name, t->text,
-                                        t->len);
-        }
-        *vec_push(arena, &files) = file;
-    }
-    return intent_parse_files(files.v, files.n, arena, &diags);
-}
-
 void
 compiled_record(const struct compiled *c, struct plan_record *record,
                 struct plan *plan, struct arena *arena)
 {
-    const struct intent *intent = parse_all(c, arena);
+    const struct intent *intent;
     struct ds ds = DS_EMPTY_INITIALIZER;
     plan_names missing = VEC_INIT;
+    intent_files files = VEC_INIT;
+    struct diags diags;
 
+    diags_init(&diags, arena);
+    intent = parse_kept(c, arena, &diags, &files);
     compiled_plan(c, plan, arena);
     compiled_missing(c, arena, &missing);
     *record = (struct plan_record) { .plan = plan, .partial = missing.n > 0 };
@@ -417,6 +457,7 @@ compiled_missing(const struct compiled *c, struct arena *arena,
 
         bound_missing(&t->bound, arena, names);
     }
+    bound_missing(&c->externals, arena, names);
 }
 
 void

@@ -181,7 +181,8 @@ test_interfaces() {
     check 'it comes again, under another number' becomes_equal
 }
 
-has_no_endpoint() { ! flows br0 | grep "$1" >/dev/null; }
+has_endpoint() { flows br0 | grep "$1" >/dev/null; }
+has_no_endpoint() { ! has_endpoint "$1"; }
 
 test_kills() {
     agent_end KILL
@@ -227,6 +228,37 @@ test_full_disk() {
     umount "$switch_dir/full"
 }
 
+# The interface of an external's router is one that may come and go, too.
+test_externals() {
+    local internet=02:00:00:00:ee:01 campus=02:00:00:00:ee:02
+    intent=$srcdir/examples/internet-gateway.json
+    node=gw-node-1
+    ovs-vsctl del-br br0
+    make_dummy_bridge br0 "$intent" $node
+    ovs-vsctl del-port br0 ext1
+    policy
+    agent_start
+    check 'an external that is not there is waited for' \
+        soon agent_says 'waits for: external campus (ext1)'
+    check '...and nothing else' soon has_endpoint $internet
+    check '...is missing' has_no_endpoint $campus
+    ovs-vsctl add-port br0 ext1 -- set interface ext1 type=dummy
+    check 'until it comes' becomes_equal
+    head -c 1000 "$intent" >"$folder/policy.json"
+    check 'while the files are wrong' soon agent_says 'the intent is wrong'
+    ovs-vsctl del-port br0 ext0
+    check 'one that goes is noticed' soon has_no_endpoint $internet
+    check '...and waited for' agent_says 'waits for: external internet (ext0)'
+    check '...and the files are still wrong' agent_says 'the intent is wrong'
+    ovs-vsctl del-port br0 web0
+    check 'an endpoint, too' soon has_no_endpoint 02:00:00:07:00:00
+    ovs-vsctl add-port br0 ext0 -- set interface ext0 type=dummy \
+        -- add-port br0 web0 -- set interface web0 type=dummy
+    policy
+    check 'and all is there again' becomes_equal
+    agent_end TERM
+}
+
 main() {
     start_dummy_switch
     make_dummy_bridge br0 "$intent" $node
@@ -241,6 +273,7 @@ main() {
     test_tenant
     test_kills
     test_full_disk
+    test_externals
     [ "$failures" = 0 ]
 }
 
