@@ -44,11 +44,13 @@ is_answer(const struct flow *packet)
     return has_ports(packet, SERVER, CLIENT, SERVER6, CLIENT6);
 }
 
-/* 'ip' is an address of 'e', or its link-local one. */
+/* Is 'ip', which 'packet' carries, an address of 'e' or its link-local? */
 static bool
-is_address_of(const struct policy_endpoint *e, const struct in6_addr *ip)
+is_address_of(const struct policy_endpoint *e, const struct flow *packet,
+              const struct in6_addr *ip)
 {
-    return endpoint_has_address(e, ip) || endpoint_has_link_local(e, ip);
+    return (endpoint_has_address(e, packet, ip)
+            || endpoint_has_link_local(e, ip));
 }
 
 static bool
@@ -57,7 +59,7 @@ has_true_source(const struct policy_endpoint *e, const struct flow *packet)
     struct in6_addr source = packet_source(packet);
 
     return (eth_addr_equals(packet->dl_src, e->intent->mac)
-            && is_address_of(e, &source));
+            && is_address_of(e, packet, &source));
 }
 
 /* A client may have no IPv4 address yet. */
@@ -76,7 +78,7 @@ is_to(const struct policy_endpoint *e, const struct flow *packet)
     struct in6_addr destination = packet_destination(packet);
 
     return (eth_addr_equals(packet->dl_dst, e->intent->mac)
-            && is_address_of(e, &destination));
+            && is_address_of(e, packet, &destination));
 }
 
 static bool

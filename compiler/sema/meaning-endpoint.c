@@ -9,13 +9,15 @@
 #include "sema/meaning-endpoint.h"
 
 #include "packets.h"
+#include "sema/meaning-packet.h"
 #include "sema/policy.h"
 
 bool
 endpoint_has_address(const struct policy_endpoint *e,
-                     const struct in6_addr *ip)
+                     const struct flow *packet, const struct in6_addr *ip)
 {
-    for (size_t i = 0; i < e->intent->addresses.n; i++) {
+    for (size_t i = 0; packet_has_family(packet, ip)
+                       && i < e->intent->addresses.n; i++) {
         if (ipv6_addr_equals(&e->intent->addresses.v[i].ip, ip)) {
             return true;
         }

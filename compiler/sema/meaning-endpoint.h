@@ -12,10 +12,13 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 
+struct flow;
 struct policy_endpoint;
 
+/* Is 'ip', which 'packet' carries, an address of the endpoint's? */
 bool endpoint_has_address(const struct policy_endpoint *,
-                          const struct in6_addr *);
+                          const struct flow *packet,
+                          const struct in6_addr *ip);
 
 /* Has it an address of IPv6, or of IPv4? */
 bool endpoint_has_family(const struct policy_endpoint *, bool ip6);

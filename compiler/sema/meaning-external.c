@@ -101,13 +101,6 @@ external_is_in(const struct policy_external *e, const struct in6_addr *ip,
     return false;
 }
 
-/* Of IPv6, "::ffff:192.0.2.1" is nobody's: in the policy that is IPv4. */
-static bool
-is_of_family(const struct flow *packet, const struct in6_addr *ip)
-{
-    return !packet_is_ip6(packet) == IN6_IS_ADDR_V4MAPPED(ip);
-}
-
 const struct policy_attachment *
 external_way_out(const struct policy *policy,
                  const struct meaning_question *q)
@@ -115,7 +108,7 @@ external_way_out(const struct policy *policy,
     struct in6_addr ip = packet_destination(q->packet);
     const struct policy_external *e = external_find(policy, &ip);
 
-    if (!e || !is_of_family(q->packet, &ip)
+    if (!e || !packet_has_family(q->packet, &ip)
         || !external_is_used_by(e, q->from->tenant)) {
         return NULL;
     }
@@ -148,8 +141,7 @@ external_receiver(const struct meaning_question *q)
             const struct policy_endpoint *e = users->v[i]->endpoints.v[j];
 
             if (endpoint_is_here(q, e) && e->network->intent->gateways.n
-                && is_of_family(q->packet, &ip)
-                && endpoint_has_address(e, &ip)) {
+                && endpoint_has_address(e, q->packet, &ip)) {
                 return e;
             }
         }
@@ -165,7 +157,7 @@ external_is_true(const struct policy *policy, const struct meaning_question *q)
 
     return ((packet_is_ip4(packet) || packet_is_ip6(packet))
             && eth_addr_equals(packet->dl_src, q->external->intent->mac)
-            && is_of_family(packet, &ip)
+            && packet_has_family(packet, &ip)
             && external_find(policy, &ip) == q->external->external);
 }
 
@@ -182,7 +174,7 @@ external_has_source(const struct policy *policy,
 {
     struct in6_addr ip = external_source(q);
 
-    return (is_of_family(q->packet, &ip)
+    return (packet_has_family(q->packet, &ip)
             && external_find(policy, &ip) == q->external->external);
 }
 

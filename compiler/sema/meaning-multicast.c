@@ -20,7 +20,8 @@ multicast_is_carried(const struct policy_network *network,
 {
     struct in6_addr group = packet_destination(packet);
 
-    for (size_t i = 0; i < network->intent->groups.n; i++) {
+    for (size_t i = 0; packet_has_family(packet, &group)
+                       && i < network->intent->groups.n; i++) {
         if (subnet_holds(&network->intent->groups.v[i], &group)) {
             return true;
         }

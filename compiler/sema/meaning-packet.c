@@ -56,6 +56,12 @@ packet_is_fragment(const struct flow *packet)
             && packet->nw_frag & FLOW_NW_FRAG_ANY);
 }
 
+bool
+packet_has_family(const struct flow *packet, const struct in6_addr *ip)
+{
+    return !packet_is_ip6(packet) == IN6_IS_ADDR_V4MAPPED(ip);
+}
+
 int
 packet_icmp6_type(const struct flow *packet)
 {

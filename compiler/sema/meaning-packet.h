@@ -23,6 +23,11 @@ bool packet_is_fragment(const struct flow *);
 struct in6_addr packet_source(const struct flow *);
 struct in6_addr packet_destination(const struct flow *);
 
+/* Can 'ip' be an address of the policy's in a packet of IPv6, or in one of
+ * IPv4 or ARP?  In IPv6 "::ffff:192.0.2.1" is nobody's: in the policy that is
+ * IPv4. */
+bool packet_has_family(const struct flow *, const struct in6_addr *ip);
+
 /* The type of an ICMPv6 message, or -1. */
 int packet_icmp6_type(const struct flow *);
 

@@ -199,7 +199,7 @@ tunnel_sender(const struct policy *policy, const struct meaning_question *q)
         for (size_t j = 0; j < tenant->endpoints.n; j++) {
             const struct policy_endpoint *e = tenant->endpoints.v[j];
 
-            if (came_from_node(q, e) && endpoint_has_address(e, &ip)
+            if (came_from_node(q, e) && endpoint_has_address(e, q->packet, &ip)
                 && (routed ? gateways_join(policy, q, network->tenant, e)
                     : (e->network == network
                        && eth_addr_equals(e->intent->mac,

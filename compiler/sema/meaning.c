@@ -54,13 +54,13 @@ is_true_request(const struct policy_endpoint *e, const struct flow *packet)
     }
     if (packet->dl_type == htons(ETH_TYPE_ARP)) {
         return (packet->nw_proto == ARP_OP_REQUEST
-                && endpoint_has_address(e, &source));
+                && endpoint_has_address(e, packet, &source));
     }
     /* In a flow, arp_sha is a solicitation's source link-layer address
      * option.  One without it asks whether somebody else has the sender's
      * address already; nobody can have. */
     return (packet_icmp6_type(packet) == ND_NEIGHBOR_SOLICIT && !packet->tp_dst
-            && (endpoint_has_address(e, &source)
+            && (endpoint_has_address(e, packet, &source)
                 || endpoint_has_link_local(e, &source)));
 }
 
@@ -86,7 +86,8 @@ judge_neighbor_message(const struct policy *policy,
     if (!is_true_request(q->from, packet)) {
         return deny(REASON_SPOOF);
     }
-    for (size_t i = 0; i < network->intent->gateways.n; i++) {
+    for (size_t i = 0; packet_has_family(packet, &target)
+                       && i < network->intent->gateways.n; i++) {
         if (ipv6_addr_equals(&network->intent->gateways.v[i].ip, &target)) {
             return answer(network->gateway_mac, true);
         }
@@ -95,7 +96,7 @@ judge_neighbor_message(const struct policy *policy,
         const struct policy_endpoint *e = tenant->endpoints.v[i];
 
         if (e->network == network && endpoint_is_reached(policy, q, e)
-            && (endpoint_has_address(e, &target)
+            && (endpoint_has_address(e, packet, &target)
                 || (network->dhcp_server
                     && endpoint_has_link_local(e, &target)))) {
             return answer(e->intent->mac, false);
@@ -111,7 +112,7 @@ has_true_source(const struct policy_endpoint *e, const struct flow *packet)
 
     return ((packet_is_ip4(packet) || packet_is_ip6(packet))
             && eth_addr_equals(packet->dl_src, e->intent->mac)
-            && endpoint_has_address(e, &source));
+            && endpoint_has_address(e, packet, &source));
 }
 
 /* The reason to deny the fragment of a packet that would be denied, or not
@@ -160,7 +161,7 @@ find_receiver(const struct policy *policy, const struct meaning_question *q,
             const struct policy_endpoint *to = tenant->endpoints.v[j];
 
             if (endpoint_is_reached(policy, q, to)
-                && endpoint_has_address(to, &ip)
+                && endpoint_has_address(to, q->packet, &ip)
                 && (by_gateway
                     ? gateways_join(policy, q, q->from->tenant, to)
                     : (to->network == network

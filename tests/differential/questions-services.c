@@ -127,10 +127,10 @@ draft_group(struct draft *d)
     const struct address *group = &groups->v[rng_below(d->rng, groups->n)];
     struct flow *packet = &d->q->packet;
     struct in6_addr ip = pick_in(d->rng, group);
+    bool ip6 = packet->dl_type == htons(ETH_TYPE_IPV6);
     uint8_t *mac = packet->dl_dst.ea;
 
-    if (!IN6_IS_ADDR_V4MAPPED(&ip) != (packet->dl_type
-                                       == htons(ETH_TYPE_IPV6))) {
+    if (IN6_IS_ADDR_V4MAPPED(&ip) ? ip6 && rng_chance(d->rng, 80) : !ip6) {
         return;
     }
     if (rng_chance(d->rng, 10)) {       /* Perhaps beside the group. */
@@ -139,7 +139,7 @@ draft_group(struct draft *d)
     draft_set_destination(packet, ip);
     memcpy(mac + 2, &ip.s6_addr[12], 4);
     mac[0] = mac[1] = 0x33;
-    if (IN6_IS_ADDR_V4MAPPED(&ip)) {
+    if (!ip6) {
         mac[0] = 0x01;
         mac[1] = 0x00;
         mac[2] = 0x5e;

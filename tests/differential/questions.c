@@ -243,7 +243,7 @@ draft_nd(struct draft *d)
         return;                 /* Then it has no options to look at. */
     }
     packet->nd_target = draft_target(d, true);
-    if (IN6_IS_ADDR_V4MAPPED(&packet->nd_target)) {
+    if (IN6_IS_ADDR_V4MAPPED(&packet->nd_target) && rng_chance(d->rng, 80)) {
         packet->nd_target = draft_address(d->rng, d->to, true);
     }
     if (rng_chance(d->rng, 15)) {
@@ -282,6 +282,21 @@ make_fragment(struct draft *d)
     }
 }
 
+/* An address of IPv4 in a packet of IPv6, as "::ffff:192.0.2.1". */
+static void
+write_as_mapped(struct draft *d)
+{
+    struct flow *packet = &d->q->packet;
+
+    if (packet->dl_type != htons(ETH_TYPE_IPV6)) {
+        return;
+    } else if (rng_chance(d->rng, 50)) {
+        packet->ipv6_src = draft_address(d->rng, d->from, false);
+    } else {
+        packet->ipv6_dst = draft_address(d->rng, d->to, false);
+    }
+}
+
 static void
 spoil_network(struct draft *d)
 {
@@ -289,7 +304,7 @@ spoil_network(struct draft *d)
     struct flow *packet = &d->q->packet;
     bool ip6 = packet->dl_type == htons(ETH_TYPE_IPV6);
 
-    switch (rng_below(d->rng, 5)) {
+    switch (rng_below(d->rng, 6)) {
     case 0: draft_set_source(packet, draft_address(d->rng, e, ip6)); break;
     case 1:
         draft_set_destination(packet, draft_address(d->rng, e, ip6));
@@ -300,6 +315,7 @@ spoil_network(struct draft *d)
     case 3: draft_set_destination(packet, ip6 ? in6addr_all_hosts
                             : in6_addr_mapped_ipv4(htonl(0xffffffff))); break;
     case 4: make_fragment(d); break;
+    case 5: write_as_mapped(d); break;
     }
 }
 
