@@ -104,6 +104,9 @@ libbulkhead_a_SOURCES = \
 	compiler/plan/tunnel.c \
 	compiler/plan/write.c \
 	compiler/push/apply.c \
+	compiler/push/attached-write.c \
+	compiler/push/attached.c \
+	compiler/push/attached.h \
 	compiler/push/changes.c \
 	compiler/push/drops.c \
 	compiler/push/drops.h \
@@ -212,6 +215,7 @@ bulkhead_CPPFLAGS = \
 bulkhead_SOURCES = \
 	compiler/cli/agent.c \
 	compiler/cli/apply.c \
+	compiler/cli/attach.c \
 	compiler/cli/cli.h \
 	compiler/cli/commands.c \
 	compiler/cli/compile.c \
@@ -243,6 +247,8 @@ bulkheadd_SOURCES = \
 	compiler/agent/agent.h \
 	compiler/agent/bind.c \
 	compiler/agent/bind.h \
+	compiler/agent/compile.c \
+	compiler/agent/compiled-private.h \
 	compiler/agent/compiled.c \
 	compiler/agent/compiled.h \
 	compiler/agent/files.c \

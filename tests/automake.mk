@@ -75,6 +75,7 @@ test_scripts = \
 	tests/hostile-test.py \
 	tests/house-test \
 	tests/system/agent-test.sh \
+	tests/system/attach-test.sh \
 	tests/system/apply-test.sh \
 	tests/system/faults-test.sh \
 	tests/system/fit-test.sh \

@@ -44,6 +44,11 @@ void agent_reload(struct agent *);
  * NULL, or why it cannot: good until the next call. */
 const char *agent_save(struct agent *);
 
+/* Has the bridge what an interface says of the endpoint?  "yes", "no", or "not
+ * yet"; if it never will, stores why. */
+const char *agent_attached(const struct agent *, const char *endpoint,
+                           const char **reason);
+
 /* How things are: appended as text for people, or as an object. */
 void agent_status(const struct agent *, struct ds *);
 struct json *agent_status_json(const struct agent *);

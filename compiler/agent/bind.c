@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "intent/intent.h"
+#include "push/attached.h"
 #include "push/keep.h"
 #include "util.h"
 
@@ -37,12 +38,11 @@ bound_swap(struct bound *a, struct bound *b)
 }
 
 /* Notes, by the name that the format gives, whether 'interface' is there. */
-static bool OVS_PRINTF_FORMAT(5, 6)
-is_here(const char *interface, const char *bridge,
-        const struct bridge_info *info, struct bound *bound,
+static bool OVS_PRINTF_FORMAT(4, 5)
+is_here(const char *interface, const struct site *site, struct bound *bound,
         const char *format, ...)
 {
-    bool here = push_interface_is_fit(info, bridge, interface);
+    bool here = push_interface_is_fit(site->info, site->bridge, interface);
     va_list args;
 
     va_start(args, format);
@@ -55,20 +55,18 @@ is_here(const char *interface, const char *bridge,
 /* Looks for the interface of an endpoint that is bound to the node. */
 static bool
 is_missing(const struct intent_tenant *tenant,
-           const struct intent_endpoint *endpoint, const char *node,
-           const char *bridge, const struct bridge_info *info,
+           const struct intent_endpoint *endpoint, const struct site *site,
            struct bound *bound)
 {
-    return (endpoint->node.s && !strcmp(endpoint->node.s, node)
+    return (endpoint->node.s && !strcmp(endpoint->node.s, site->node)
             && endpoint->interface.s
-            && !is_here(endpoint->interface.s, bridge, info, bound, "%s/%s",
+            && !is_here(endpoint->interface.s, site, bound, "%s/%s",
                         tenant->name.s, endpoint->name.s));
 }
 
 const struct intent_tenant *
-bind_tenant(const struct intent_tenant *tenant, const char *node,
-            const char *bridge, const struct bridge_info *info,
-            struct arena *arena, struct bound *bound)
+bind_tenant(const struct intent_tenant *tenant, const struct site *site,
+            struct arena *arena, struct bound *bound, struct diags *diags)
 {
     struct intent_tenant *copy = arena_zalloc(arena, sizeof *copy);
     bool changed = false;
@@ -76,11 +74,12 @@ bind_tenant(const struct intent_tenant *tenant, const char *node,
     *copy = *tenant;
     memset(&copy->endpoints, 0, sizeof copy->endpoints);
     for (size_t i = 0; i < tenant->endpoints.n; i++) {
-        const struct intent_endpoint *endpoint = &tenant->endpoints.v[i];
         struct intent_endpoint *e = vec_push(arena, &copy->endpoints);
 
-        *e = *endpoint;
-        if (is_missing(tenant, endpoint, node, bridge, info, bound)) {
+        *e = tenant->endpoints.v[i];
+        changed = attached_join(site->attached, tenant->name.s, e, arena,
+                                diags) || changed;
+        if (is_missing(tenant, e, site, bound)) {
             e->interface = (struct text) { NULL, NULL };
             changed = true;
         }
@@ -89,8 +88,7 @@ bind_tenant(const struct intent_tenant *tenant, const char *node,
 }
 
 void
-bind_externals(const struct intent *intent, const char *node,
-               const char *bridge, const struct bridge_info *info,
+bind_externals(const struct intent *intent, const struct site *site,
                struct arena *arena, struct bound *bound, struct intent *whole)
 {
     memset(&whole->externals, 0, sizeof whole->externals);
@@ -103,8 +101,8 @@ bind_externals(const struct intent *intent, const char *node,
         for (size_t j = 0; j < external->attachments.n; j++) {
             const struct intent_attachment *a = &external->attachments.v[j];
 
-            if (strcmp(a->node.s, node)
-                || is_here(a->interface.s, bridge, info, bound, "external %s",
+            if (strcmp(a->node.s, site->node)
+                || is_here(a->interface.s, site, bound, "external %s",
                            external->name.s)) {
                 *vec_push(arena, &copy->attachments) = *a;
             }
@@ -113,18 +111,17 @@ bind_externals(const struct intent *intent, const char *node,
 }
 
 bool
-bound_has_changed(const struct bound *bound, const char *bridge,
-                  const struct bridge_info *info)
+bound_has_changed(const struct bound *bound, const struct site *site)
 {
     const struct smap_node *node;
 
     SMAP_FOR_EACH (node, &bound->here) {
-        if (!push_interface_is_fit(info, bridge, node->key)) {
+        if (!push_interface_is_fit(site->info, site->bridge, node->key)) {
             return true;
         }
     }
     SMAP_FOR_EACH (node, &bound->missing) {
-        if (push_interface_is_fit(info, bridge, node->key)) {
+        if (push_interface_is_fit(site->info, site->bridge, node->key)) {
             return true;
         }
     }

@@ -16,7 +16,8 @@
  * as a whole or not at all.
  *
  * Endpoints of the node whose interface the bridge lacks are left out, as
- * "apply --partial" does, until it is there. */
+ * "apply --partial" does, until it is there.  Interfaces may say whose they
+ * are (push/attached.h). */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,8 +68,15 @@ void compiled_record(const struct compiled *, struct plan_record *,
 /* Why the intent is not the one in the files, as text for people; or NULL. */
 const char *compiled_errors(const struct compiled *);
 
-/* "TENANT/ENDPOINT (INTERFACE)" of those that are left out. */
+/* "TENANT/ENDPOINT (INTERFACE)" of those that are left out; and what
+ * interfaces say and cannot be, as attached_refused() puts it. */
 void compiled_missing(const struct compiled *, struct arena *, plan_names *);
+void compiled_refused(const struct compiled *, struct arena *, plan_names *);
+
+/* Is the endpoint bound by an interface that is there?  If not, stores why
+ * what the interface says cannot be, or NULL. */
+bool compiled_is_attached(const struct compiled *, const char *endpoint,
+                          const char **reason);
 
 void compiled_stats(const struct compiled *, struct resident_stats *);
 

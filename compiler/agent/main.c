@@ -239,6 +239,20 @@ unixctl_save(struct unixctl_conn *conn, int argc OVS_UNUSED,
     }
 }
 
+static void
+unixctl_attached(struct unixctl_conn *conn, int argc OVS_UNUSED,
+                 const char *argv[], void *agent)
+{
+    const char *reason;
+    const char *attached = agent_attached(agent, argv[1], &reason);
+
+    if (reason) {
+        unixctl_command_reply_error(conn, reason);
+    } else {
+        unixctl_command_reply(conn, attached);
+    }
+}
+
 /* Tells systemd what has become of it, if that is news. */
 static void
 tell(const struct agent *agent, const char **told)
@@ -329,6 +343,8 @@ main(int argc, char *argv[])
     unixctl_command_register("status", "[json]", 0, 1, unixctl_status, agent);
     unixctl_command_register("reload", "", 0, 0, unixctl_reload, agent);
     unixctl_command_register("save", "", 0, 0, unixctl_save, agent);
+    unixctl_command_register("attached", "TENANT/ENDPOINT", 1, 1,
+                             unixctl_attached, agent);
     loop(agent, unixctl);
     notify("STOPPING=1");
     agent_destroy(agent);

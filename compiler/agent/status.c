@@ -25,6 +25,15 @@ agent_summary(const struct agent *a)
             ? "as intended before; the intent is wrong now" : "as intended");
 }
 
+const char *
+agent_attached(const struct agent *a, const char *endpoint,
+               const char **reason)
+{
+    bool attached = compiled_is_attached(a->compiled, endpoint, reason);
+
+    return !keeper_is_equal(a->keeper) ? "not yet" : attached ? "yes" : "no";
+}
+
 /* When something was last repaired, or NULL. */
 static const char *
 last_repair(const struct agent *a, struct arena *arena)
@@ -49,7 +58,7 @@ agent_status(const struct agent *a, struct ds *ds)
     const struct keeper_counts *n = keeper_counts(a->keeper);
     const char *trouble = keeper_trouble(a->keeper), *last;
     struct arena *arena = arena_create();
-    plan_names missing = VEC_INIT;
+    plan_names missing = VEC_INIT, refused = VEC_INIT;
 
     last = last_repair(a, arena);
     ds_put_format(ds, "%s on %s: %s\n"
@@ -62,6 +71,10 @@ agent_status(const struct agent *a, struct ds *ds)
     compiled_missing(a->compiled, arena, &missing);
     for (size_t i = 0; i < missing.n; i++) {
         ds_put_format(ds, "waits for: %s\n", missing.v[i]);
+    }
+    compiled_refused(a->compiled, arena, &refused);
+    for (size_t i = 0; i < refused.n; i++) {
+        ds_put_format(ds, "left out: %s\n", refused.v[i]);
     }
     if (keeper_foreign_flows(a->keeper)) {
         ds_put_format(ds, "flows of others in Bulkhead's tables: %"PRIuSIZE
@@ -92,6 +105,17 @@ put_string(struct json *object, const char *name, const char *s)
 }
 
 static struct json *
+names_json(const plan_names *names)
+{
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; i < names->n; i++) {
+        json_array_add(array, json_string_create(names->v[i]));
+    }
+    return array;
+}
+
+static struct json *
 repairs_json(const struct agent *a, struct arena *arena)
 {
     const struct keeper_counts *n = keeper_counts(a->keeper);
@@ -109,21 +133,19 @@ agent_status_json(const struct agent *a)
 {
     const struct keeper_counts *n = keeper_counts(a->keeper);
     struct json *object = json_object_create();
-    struct json *waits = json_array_create_empty();
     struct arena *arena = arena_create();
-    plan_names missing = VEC_INIT;
+    plan_names missing = VEC_INIT, refused = VEC_INIT;
 
     compiled_missing(a->compiled, arena, &missing);
-    for (size_t i = 0; i < missing.n; i++) {
-        json_array_add(waits, json_string_create(missing.v[i]));
-    }
+    compiled_refused(a->compiled, arena, &refused);
     put_string(object, "node", a->options->node);
     put_string(object, "bridge", a->options->target.bridge);
     put_string(object, "summary", agent_summary(a));
     json_object_put(object, "pushes", json_integer_create(n->pushes));
     json_object_put(object, "sessions", json_integer_create(n->connections));
     json_object_put(object, "repaired", repairs_json(a, arena));
-    json_object_put(object, "waits_for", waits);
+    json_object_put(object, "waits_for", names_json(&missing));
+    json_object_put(object, "left_out", names_json(&refused));
     json_object_put(object, "foreign_flows",
                     json_integer_create(keeper_foreign_flows(a->keeper)));
     put_string(object, "mirrors", mirrors(a));

@@ -22,9 +22,9 @@
 
 enum { AGENT_TIMEOUT = 10 };    /* Seconds. */
 
-/* Returns what it answers, which the caller frees, or NULL. */
-static char *
-ask(const char *socket, const char *command, const char *argument)
+char *
+cli_agent_ask(const char *socket, const char *command,
+              const char *argument)
 {
     char *arguments[] = { CONST_CAST(char *, argument) };
     char *result = NULL, *error = NULL;
@@ -54,7 +54,7 @@ cli_agent_save(const char *bridge, struct arena *arena)
     const char *socket = push_agent(bridge, arena, &pid);
 
     if (socket) {
-        free(ask(socket, "save", NULL));
+        free(cli_agent_ask(socket, "save", NULL));
     }
 }
 
@@ -63,7 +63,7 @@ cli_agent_print(const char *bridge, struct arena *arena)
 {
     pid_t pid;
     const char *socket = push_agent(bridge, arena, &pid);
-    char *text = socket ? ask(socket, "status", NULL) : NULL;
+    char *text = socket ? cli_agent_ask(socket, "status", NULL) : NULL;
 
     if (text) {
         printf("kept by bulkheadd (process %ld): %s", (long int) pid, text);
@@ -76,7 +76,7 @@ cli_agent_json(const char *bridge, struct arena *arena)
 {
     pid_t pid;
     const char *socket = push_agent(bridge, arena, &pid);
-    char *text = socket ? ask(socket, "status", "json") : NULL;
+    char *text = socket ? cli_agent_ask(socket, "status", "json") : NULL;
     struct json *json = text ? json_from_string(text) : json_null_create();
 
     free(text);

@@ -51,6 +51,7 @@ struct cli_options {
     size_t n_intent;            /* INTENT_OPTIONAL. */
     const char *argument;       /* What comes after them. */
     const char *node, *bridge, *db, *output, *from, *state, *opener;
+    const char *interface, *mac, *addresses;
     int timeout;                /* Seconds. */
     uint64_t to;                /* A generation. */
     int confirm;                /* Seconds. */
@@ -84,6 +85,8 @@ enum {
     OPTION_WRITE = 1 << 18,     /* --write, --check; not required. */
     OPTION_PARTIAL = 1 << 19,   /* Not required. */
     OPTION_CONFIRM = 1 << 20,   /* Not required. */
+    OPTION_INTERFACE = 1 << 21, /* And --mac, --addresses, which are not
+                                 * required. */
 };
 
 struct cli_command {
@@ -97,6 +100,8 @@ struct cli_command {
 extern const struct cli_command cli_commands[];     /* Ends with a null. */
 
 struct backend;
+struct diags;
+struct intent;
 struct ir_prog;
 struct json;
 struct policy;
@@ -159,15 +164,26 @@ int cli_await(const struct push_target *, uint64_t generation);
 int cli_leave_out(const struct cli_options *, const struct policy *,
                   struct arena *);
 
+/* What the intent is with what interfaces of the bridge say of endpoints.
+ * NULL after adding an error to the diags if that contradicts it. */
+const struct intent *cli_attach_all(const struct cli_options *,
+                                    const struct intent *, struct arena *,
+                                    struct diags *);
+
 /* Of the bulkheadd that keeps the bridge, if one does: lets it keep what it
- * has applied, prints how it is, or returns that as JSON. */
+ * has applied, prints how it is, or returns that as JSON; or asks, and returns
+ * the answer, which the caller frees, or NULL after printing what is wrong. */
 void cli_agent_save(const char *bridge, struct arena *);
 void cli_agent_print(const char *bridge, struct arena *);
 struct json *cli_agent_json(const char *bridge, struct arena *);
+char *cli_agent_ask(const char *socket, const char *command,
+                    const char *argument);
 
 int cmd_plan(const struct cli_options *);
 int cmd_confirm(const struct cli_options *);
 int cmd_rollback(const struct cli_options *);
+int cmd_attach(const struct cli_options *);
+int cmd_detach(const struct cli_options *);
 int cmd_apply(const struct cli_options *);
 int cmd_clear(const struct cli_options *);
 int cmd_status(const struct cli_options *);

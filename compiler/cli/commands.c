@@ -74,6 +74,8 @@ cli_load_policy(const struct cli_options *options, struct arena *arena)
     if (intent_read(options->intent, options->n_intent, arena, &diags,
                     &files)) {
         intent = intent_parse_files(files.v, files.n, arena, &diags);
+        intent = intent ? cli_attach_all(options, intent, arena, &diags)
+                 : NULL;
         if (intent) {
             policy = policy_resolve(intent, arena, &diags);
         } else {
@@ -221,6 +223,15 @@ const struct cli_command cli_commands[] = {
       | OPTION_SWITCH | OPTION_TO | INTENT_NONE, cmd_rollback,
       "--bridge=BRIDGE [--to=GENERATION] [--node=NODE]",
       "make the bridge hold again what was applied before" },
+    { "attach", OPTION_BRIDGE | BRIDGE_REQUIRED | OPTION_SWITCH
+      | OPTION_INTERFACE | INTENT_NONE, cmd_attach,
+      "TENANT/ENDPOINT --bridge=BRIDGE --interface=INTERFACE [--mac=MAC]\n"
+      "           [--addresses=ADDRESS,...]",
+      "let an interface say in the database whose it is, and say whether the\n"
+      "      bulkheadd that keeps the bridge has taken it", "an endpoint" },
+    { "detach", OPTION_BRIDGE | BRIDGE_REQUIRED | OPTION_SWITCH | INTENT_NONE,
+      cmd_detach, "TENANT/ENDPOINT --bridge=BRIDGE",
+      "let no interface say so any more", "an endpoint" },
     { "status", OPTION_NODE | OPTION_BRIDGE | BRIDGE_REQUIRED | OPTION_SWITCH
       | OPTION_VERBOSE | OPTION_FORMAT | INTENT_OPTIONAL, cmd_status,
       "[INTENT... --node=NODE] --bridge=BRIDGE [-v]",

@@ -48,6 +48,9 @@ static const struct {
     { { "to", required_argument, NULL, 'g' }, OPTION_TO },
     { { "write", no_argument, NULL, 'w' }, OPTION_WRITE },
     { { "check", no_argument, NULL, 'c' }, OPTION_WRITE },
+    { { "interface", required_argument, NULL, 'i' }, OPTION_INTERFACE },
+    { { "mac", required_argument, NULL, 'm' }, OPTION_INTERFACE },
+    { { "addresses", required_argument, NULL, 'a' }, OPTION_INTERFACE },
     { { "partial", no_argument, NULL, 'P' }, OPTION_PARTIAL },
     { { "confirm", required_argument, NULL, 'C' }, OPTION_CONFIRM },
     { { "help", no_argument, NULL, 'h' }, 0 },
@@ -67,6 +70,10 @@ static const char options_help[] =
     "something\n"
     "  --dry-run             apply only says what it would change, as "
     "plan does\n"
+    "  --interface=INTERFACE, --mac=MAC, --addresses=ADDRESS,...\n"
+    "                        what attach binds an endpoint to; MAC and "
+    "addresses only if\n"
+    "                        the intent does not say them\n"
     "  --partial             leave out endpoints whose interface the "
     "bridge lacks\n"
     "  --confirm=TIME        apply goes back after this time, as in "
@@ -303,6 +310,9 @@ parse_options(int argc, char *argv[], struct cli_options *options)
         case 'g': options->to = parse_generation(optarg); break;
         case 'w': options->write = true; break;
         case 'c': options->check = true; break;
+        case 'i': options->interface = optarg; break;
+        case 'm': options->mac = optarg; break;
+        case 'a': options->addresses = optarg; break;
         case 'P': options->partial = true; break;
         case 'C': options->confirm = parse_time(optarg); break;
         case 'h': options->help = true; break;
@@ -342,6 +352,9 @@ check_options(const struct cli_command *command, unsigned int given,
     if (command->options & BRIDGE_REQUIRED && !options->bridge) {
         usage_error("'%s' needs --bridge=BRIDGE", command->name);
     }
+    if (command->options & OPTION_INTERFACE && !options->interface) {
+        usage_error("'%s' needs --interface=INTERFACE", command->name);
+    }
     if (command->options & OPTION_FROM && !options->from) {
         usage_error("'%s' needs --from=TENANT/ENDPOINT", command->name);
     }
@@ -378,10 +391,11 @@ parse_arguments(int argc, char *argv[], const struct cli_command *command,
     const char *argument = command->argument;
     bool optional = command->options & INTENT_OPTIONAL;
 
-    if (command->options & INTENT_NONE) {
-        if (n) {
-            usage_error("'%s' takes no intent", command->name);
-        }
+    if (command->options & INTENT_NONE && n != (argument != NULL)) {
+        usage_error(argument ? "'%s' needs %s and nothing else"
+                    : "'%s' takes no intent", command->name, argument);
+    } else if (command->options & INTENT_NONE) {
+        options->argument = argument ? argv[optind] : NULL;
     } else if (!n && !optional) {
         usage_error("'%s' needs an intent", command->name);
     } else if (!n && argument) {

@@ -47,6 +47,7 @@ static const struct ovsdb_idl_column *const columns[] = {
     &ovsrec_interface_col_ofport,
     &ovsrec_interface_col_type,
     &ovsrec_interface_col_options,
+    &ovsrec_interface_col_external_ids,
     &ovsrec_mirror_col_name,
     &ovsrec_mirror_col_output_port,
     &ovsrec_mirror_col_output_vlan,
@@ -138,10 +139,49 @@ read_mirrors(const struct ovsrec_bridge *br, struct arena *arena,
     }
 }
 
+static const char *
+copy(struct arena *arena, const char *s)
+{
+    return s ? arena_strdup(arena, s) : NULL;
+}
+
+/* Others name their ports by iface-id, too, and without a slash. */
 static void
-read_interface(const struct ovsrec_interface *iface, struct bridge_info *info)
+read_attachment(const struct ovsrec_interface *iface, struct arena *arena,
+                struct bridge_info *info)
+{
+    const struct smap *ids = &iface->external_ids;
+    const char *endpoint = smap_get(ids, "bulkhead-endpoint");
+    const char *iface_id = smap_get(ids, "iface-id");
+    const char *mac = smap_get(ids, "bulkhead-mac");
+
+    endpoint = (endpoint ? endpoint : iface_id && strchr(iface_id, '/')
+                ? iface_id : NULL);
+    if (endpoint) {
+        *vec_push(arena, &info->attachments) = (struct bridge_attachment) {
+            .interface = arena_strdup(arena, iface->name),
+            .endpoint = arena_strdup(arena, endpoint),
+            .mac = copy(arena, mac ? mac : smap_get(ids, "attached-mac")),
+            .addresses = copy(arena, smap_get(ids, "bulkhead-addresses")),
+        };
+    }
+}
+
+static int
+compare_attachments(const void *a_, const void *b_)
+{
+    const struct bridge_attachment *a = a_, *b = b_;
+    int order = strcmp(a->endpoint, b->endpoint);
+
+    return order ? order : strcmp(a->interface, b->interface);
+}
+
+static void
+read_interface(const struct ovsrec_interface *iface, struct arena *arena,
+               struct bridge_info *info)
 {
     smap_replace(&info->types, iface->name, iface->type);
+    read_attachment(iface, arena, info);
     if (!strcmp(iface->name, PLAN_TUNNEL)) {
         smap_destroy(&info->tunnel_options);
         smap_clone(&info->tunnel_options, &iface->options);
@@ -179,8 +219,12 @@ read_bridge(const struct ovsrec_open_vswitch *ovs,
     info->has_openflow14 = has_openflow14(br);
     for (size_t i = 0; i < br->n_ports; i++) {
         for (size_t j = 0; j < br->ports[i]->n_interfaces; j++) {
-            read_interface(br->ports[i]->interfaces[j], info);
+            read_interface(br->ports[i]->interfaces[j], arena, info);
         }
+    }
+    if (info->attachments.n) {
+        qsort(info->attachments.v, info->attachments.n,
+              sizeof *info->attachments.v, compare_attachments);
     }
     read_mirrors(br, arena, info);
 }

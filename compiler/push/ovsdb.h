@@ -12,8 +12,16 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
+#include "base/vec.h"
 #include "openvswitch/ofp-port.h"
 #include "smap.h"
+
+/* What an interface says of an endpoint, see push/attached.h. */
+struct bridge_attachment {
+    const char *interface;
+    const char *endpoint;
+    const char *mac, *addresses;        /* Or NULL. */
+};
 
 struct bridge_info {
     const char *datapath_type;  /* "" for the kernel's. */
@@ -26,6 +34,8 @@ struct bridge_info {
                                  * packets somewhere; NULL if none does. */
     struct smap types;          /* Interface name -> type, "" for "system". */
     struct smap tunnel_options; /* Of the interface PLAN_TUNNEL. */
+    VEC(struct bridge_attachment) attachments;  /* Sorted by endpoint, then
+                                                 * interface. */
 };
 
 /* A copy of the database that follows it. */

@@ -9,50 +9,11 @@ set -euo pipefail
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=agent-lib.sh
+. "$here/agent-lib.sh"
 
 intent=$srcdir/examples/ai-cluster.json
 node=gpu-node-1
-agent_pid=
-
-# A job of this shell.
-agent_start() {
-    "${BULKHEAD}d" "$folder" --node $node --bridge br0 --pidfile --log-file \
-        -vconsole:off </dev/null >>"$switch_dir/bulkheadd.out" 2>&1 &
-    agent_pid=$!
-    switch_pids+=("$agent_pid")
-    soon agent_says ' on br0: '
-}
-
-# agent_end SIGNAL
-agent_end() {
-    kill "-$1" "$agent_pid"
-    wait "$agent_pid" 2>/dev/null || true
-}
-
-agent() { ovs-appctl -t bulkheadd "$@"; }
-agent_says() { agent status 2>/dev/null | grep -F -- "$1" >/dev/null; }
-
-# soon COMMAND...: within a second.
-soon() {
-    local tries
-    for ((tries = 0; tries < 20; tries++)); do
-        "$@" >"$switch_dir/soon" 2>&1 && return
-        sleep 0.05
-    done
-    cat "$switch_dir/soon"
-    agent status || true
-    return 1
-}
-
-is_equal() { bulkhead_on status br0 "$folder"; }
-becomes_equal() { soon is_equal; }
-
-# policy [COMMANDS]: all of the intent, changed by sed's commands, in one step
-# as editors do.
-policy() {
-    sed "${1:-}" "$intent" >"$folder/.new"
-    mv "$folder/.new" "$folder/policy.json"
-}
 
 has_rate() { meters br0 | grep -E "rate=$1 " >/dev/null; }
 lacks_rate() { ! has_rate "$1"; }
@@ -181,9 +142,6 @@ test_interfaces() {
     check 'it comes again, under another number' becomes_equal
 }
 
-has_endpoint() { flows br0 | grep "$1" >/dev/null; }
-has_no_endpoint() { ! has_endpoint "$1"; }
-
 test_kills() {
     agent_end KILL
     ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=20,priority=0'
@@ -195,17 +153,6 @@ test_kills() {
     restart_switch
     check 'ovs-vswitchd killed: all is there again' soon becomes_equal
     check 'in a new session' soon agent_says 'in 2 sessions'
-}
-
-restart_switch() {
-    local pid
-    pid=$(cat "$switch_dir/ovs-vswitchd.pid")
-    kill -KILL "$pid"
-    wait "$pid" 2>/dev/null || true
-    rm -f "$switch_dir/ovs-vswitchd.pid"
-    switch_spawn ovs-vswitchd "unix:$switch_dir/db.sock" --enable-dummy \
-        --disable-system
-    switch_await "$switch_dir/ovs-vswitchd.pid" ovs-vswitchd
 }
 
 # What cannot be kept is said, and changes nothing else.

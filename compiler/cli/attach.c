@@ -1,0 +1,173 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "intent/intent.h"
+#include "push/attached.h"
+#include "push/ovsdb.h"
+#include "push/push.h"
+#include "sset.h"
+#include "timeval.h"
+
+/* Interfaces that say whose they are. */
+
+enum { LOOK_US = 2000 };
+
+/* As cli_attach_all(), with what 'info' says. */
+static const struct intent *
+attach_all(const struct cli_options *options, const struct intent *intent,
+           const struct bridge_info *info, struct arena *arena,
+           struct diags *diags)
+{
+    struct intent *copy = arena_zalloc(arena, sizeof *copy);
+    struct sset tenants = SSET_INITIALIZER(&tenants);
+    plan_names left_out = VEC_INIT;
+    struct attached attached;
+
+    attached_init(&attached);
+    attached_update(&attached, info, options->node, options->bridge,
+                    &tenants);
+    *copy = *intent;
+    memset(&copy->tenants, 0, sizeof copy->tenants);
+    for (size_t i = 0; i < intent->tenants.n; i++) {
+        const struct intent_tenant *t = &intent->tenants.v[i];
+        struct intent_tenant *with = vec_push(arena, &copy->tenants);
+
+        *with = *t;
+        memset(&with->endpoints, 0, sizeof with->endpoints);
+        for (size_t j = 0; j < t->endpoints.n; j++) {
+            struct intent_endpoint *e = vec_push(arena, &with->endpoints);
+
+            *e = t->endpoints.v[j];
+            attached_join(&attached, t->name.s, e, arena, diags);
+        }
+    }
+    attached_refused(&attached, arena, &left_out);
+    for (size_t i = 0; i < left_out.n; i++) {
+        fprintf(stderr, "bulkhead: left out: %s\n", left_out.v[i]);
+    }
+    attached_destroy(&attached);
+    sset_destroy(&tenants);
+    return copy;
+}
+
+const struct intent *
+cli_attach_all(const struct cli_options *options, const struct intent *intent,
+               struct arena *arena, struct diags *diags)
+{
+    struct push_target target = cli_target(options, arena);
+    size_t n_errors = diags->n_errors;
+    struct bridge_info info;
+
+    if (!options->node || !options->bridge) {
+        return intent;
+    }
+    bridge_info_init(&info);
+    /* That there is no such bridge is said by who needs it. */
+    if (!bridge_info_read(target.db, target.bridge,
+                          time_msec() + target.timeout_ms, arena, &info)
+        && info.attachments.n) {
+        intent = attach_all(options, intent, &info, arena, diags);
+    }
+    bridge_info_destroy(&info);
+    return diags->n_errors == n_errors ? intent : NULL;
+}
+
+/* Waits until the bulkheadd that keeps the bridge has taken what was written.
+ * Returns EXIT_*. */
+static int
+await(const struct push_target *target, const char *endpoint,
+      const char *answer, struct arena *arena)
+{
+    long long int deadline = time_msec() + target->timeout_ms;
+    pid_t pid;
+    const char *socket = push_agent(target->bridge, arena, &pid);
+
+    if (!socket) {
+        fprintf(stderr, "bulkhead: no bulkheadd keeps bridge %s: 'bulkhead "
+                "apply' makes it so\n", target->bridge);
+        return EXIT_DONE;
+    }
+    do {
+        char *said = cli_agent_ask(socket, "attached", endpoint);
+        bool same = (said && !strncmp(said, answer, strlen(answer))
+                     && said[strlen(answer)] == '\n');
+
+        free(said);
+        if (same || !said) {
+            return same ? EXIT_DONE : EXIT_UNREACHABLE;
+        }
+        usleep(LOOK_US);
+    } while (time_msec() < deadline);
+    fprintf(stderr, "bulkhead: bulkheadd has not done it yet; 'bulkhead "
+            "status --bridge %s' says more\n", target->bridge);
+    return EXIT_UNREACHABLE;
+}
+
+/* Is it "TENANT/ENDPOINT"? */
+static bool
+check_endpoint(const char *endpoint)
+{
+    const char *slash = strchr(endpoint, '/');
+
+    if (slash && slash != endpoint && slash[1] && !strchr(slash + 1, '/')) {
+        return true;
+    }
+    fprintf(stderr, "bulkhead: '%s' is not the name of an endpoint; write "
+            "TENANT/ENDPOINT\n", endpoint);
+    return false;
+}
+
+int
+cmd_attach(const struct cli_options *options)
+{
+    struct arena *arena = arena_create();
+    struct push_target target = cli_target(options, arena);
+    const char *endpoint = options->argument, *reason;
+    int status = EXIT_USAGE;
+
+    if (check_endpoint(endpoint)) {
+        reason = attached_put(&target, endpoint, options->interface,
+                              options->mac, options->addresses, arena);
+        if (reason) {
+            cli_print_error(reason);
+            status = EXIT_UNREACHABLE;
+        } else {
+            status = await(&target, endpoint, "yes", arena);
+        }
+    }
+    arena_destroy(arena);
+    return status;
+}
+
+int
+cmd_detach(const struct cli_options *options)
+{
+    struct arena *arena = arena_create();
+    struct push_target target = cli_target(options, arena);
+    const char *endpoint = options->argument, *reason;
+    int status = EXIT_USAGE;
+
+    if (check_endpoint(endpoint)) {
+        reason = attached_remove(&target, endpoint, arena);
+        if (reason) {
+            cli_print_error(reason);
+            status = EXIT_UNREACHABLE;
+        } else {
+            status = await(&target, endpoint, "no", arena);
+        }
+    }
+    arena_destroy(arena);
+    return status;
+}

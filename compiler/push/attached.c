@@ -1,0 +1,425 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "push/attached.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/diag.h"
+#include "base/source.h"
+#include "intent/intent.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "openvswitch/packets.h"
+#include "packets.h"
+#include "push/ovsdb.h"
+#include "sset.h"
+#include "util.h"
+
+/* What one interface says. */
+struct attachment {
+    char *interface;
+    char *name;                 /* Of the text, in messages. */
+    char *text;                 /* As a file of an intent would. */
+    char *refused;              /* Why it is left out, or NULL. */
+    bool twice;                 /* For several interfaces say the same. */
+    bool used;                  /* Is there such an endpoint? */
+    bool settled;               /* Was it compiled? */
+    bool here;                  /* Does the database still say so? */
+};
+
+void
+attached_init(struct attached *attached)
+{
+    shash_init(&attached->all);
+}
+
+static void
+attachment_destroy(struct attachment *a)
+{
+    free(a->interface);
+    free(a->name);
+    free(a->text);
+    free(a->refused);
+    free(a);
+}
+
+void
+attached_destroy(struct attached *attached)
+{
+    struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &attached->all) {
+        attachment_destroy(node->data);
+    }
+    shash_destroy(&attached->all);
+}
+
+static void
+put_member(struct ds *ds, const char *name, const char *value)
+{
+    if (value) {
+        ds_put_format(ds, ", \"%s\": ", name);
+        json_string_escape(value, ds);
+    }
+}
+
+/* What the interface says, as the binding of an intent. */
+static char *
+binding_text(const struct bridge_attachment *said, const char *node)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    ds_put_cstr(&ds, "{ \"version\": 1, \"bindings\": { ");
+    json_string_escape(said->endpoint, &ds);
+    ds_put_cstr(&ds, ": { \"node\": ");
+    json_string_escape(node, &ds);
+    put_member(&ds, "interface", said->interface);
+    put_member(&ds, "mac", said->mac);
+    if (said->addresses) {
+        char *addresses = xstrdup(said->addresses), *save = NULL;
+        const char *comma = "";
+
+        ds_put_cstr(&ds, ", \"addresses\": [");
+        for (char *one = strtok_r(addresses, ", ", &save); one;
+             one = strtok_r(NULL, ", ", &save)) {
+            ds_put_cstr(&ds, comma);
+            json_string_escape(one, &ds);
+            comma = ", ";
+        }
+        ds_put_char(&ds, ']');
+        free(addresses);
+    }
+    ds_put_cstr(&ds, " } } }");
+    return ds_steal_cstr(&ds);
+}
+
+static void
+add_tenant(struct sset *tenants, const char *endpoint)
+{
+    char *tenant = xmemdup0(endpoint, strcspn(endpoint, "/"));
+
+    sset_add(tenants, tenant);
+    free(tenant);
+}
+
+/* Takes what 'n' interfaces say of one endpoint, and returns true if that is
+ * new.  Which of several is right nobody knows. */
+static bool
+take(struct attached *attached, const struct bridge_attachment *said, size_t n,
+     const char *node, const char *bridge)
+{
+    struct attachment *a = shash_find_data(&attached->all, said->endpoint);
+    char *text = (n == 1 ? binding_text(said, node)
+                  : xasprintf("interface %s says so too", said[1].interface));
+
+    if (a && !strcmp(a->interface, said->interface)
+        && !strcmp(a->text, text)) {
+        a->here = true;
+        free(text);
+        return false;
+    }
+    if (a) {
+        shash_find_and_delete(&attached->all, said->endpoint);
+        attachment_destroy(a);
+    }
+    a = xzalloc(sizeof *a);
+    a->interface = xstrdup(said->interface);
+    a->name = xasprintf("external_ids of interface %s of bridge %s",
+                        said->interface, bridge);
+    a->text = text;
+    a->twice = n > 1;
+    a->refused = a->twice ? xstrdup(text) : NULL;
+    a->here = true;
+    shash_add(&attached->all, said->endpoint, a);
+    return true;
+}
+
+/* Deletes what no interface says any more, and returns true if there was
+ * any. */
+static bool
+drop(struct attached *attached, struct sset *tenants)
+{
+    struct shash_node *node;
+    bool changed = false;
+
+    SHASH_FOR_EACH_SAFE (node, &attached->all) {
+        struct attachment *a = node->data;
+
+        if (!a->here) {
+            add_tenant(tenants, node->name);
+            attachment_destroy(a);
+            shash_delete(&attached->all, node);
+            changed = true;
+        }
+    }
+    return changed;
+}
+
+void
+attached_update(struct attached *attached, const struct bridge_info *info,
+                const char *node, const char *bridge, struct sset *tenants)
+{
+    const struct bridge_attachment *said = info->attachments.v;
+    size_t n = info->attachments.n;
+    struct shash_node *shash_node;
+    bool changed = false;
+
+    SHASH_FOR_EACH (shash_node, &attached->all) {
+        struct attachment *a = shash_node->data;
+
+        a->here = false;
+    }
+    for (size_t i = 0, same = 1; i < n; i += same, same = 1) {
+        while (i + same < n
+               && !strcmp(said[i].endpoint, said[i + same].endpoint)) {
+            same++;
+        }
+        if (take(attached, &said[i], same, node, bridge)) {
+            add_tenant(tenants, said[i].endpoint);
+            changed = true;
+        }
+    }
+    changed = drop(attached, tenants) || changed;
+    SHASH_FOR_EACH (shash_node, &attached->all) {
+        const struct attachment *a = shash_node->data;
+
+        if (changed && a->refused && !a->twice) {
+            add_tenant(tenants, shash_node->name);  /* It may be right now. */
+        }
+    }
+}
+
+/* The intent says something else than what stands 'at'. */
+static void
+report_other(const struct value *at, const char *what, const char *endpoint,
+             struct diags *diags)
+{
+    diag_remedy(diags, value_error(diags, at, "the intent binds '%s' to "
+                                   "%s", endpoint, what),
+                "attach it as the intent says, or take that out of there");
+}
+
+/* Is it absent in one of the two, or the same? */
+static bool
+agree(const struct text *said, const struct text *intended)
+{
+    return !said->s || !intended->s || !strcmp(said->s, intended->s);
+}
+
+static bool
+has_all(const address_vec *addresses, const address_vec *of)
+{
+    for (size_t i = 0; i < of->n; i++) {
+        bool found = false;
+
+        for (size_t j = 0; j < addresses->n; j++) {
+            found = found || ipv6_addr_equals(&addresses->v[j].ip,
+                                              &of->v[i].ip);
+        }
+        if (!found) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Completes 'endpoint', called 'name', with 'said'. */
+static void
+join(const struct intent_endpoint *said, const char *name,
+     struct intent_endpoint *endpoint, struct diags *diags)
+{
+    if (!agree(&said->node, &endpoint->node)) {
+        report_other(said->node.at, "another node", name, diags);
+    } else if (!agree(&said->interface, &endpoint->interface)) {
+        report_other(said->interface.at, "another interface", name, diags);
+    } else if (said->mac_text.s && endpoint->mac_text.s
+               && !eth_addr_equals(said->mac, endpoint->mac)) {
+        report_other(said->mac_text.at, "another MAC", name, diags);
+    } else if (said->addresses.n && endpoint->addresses.n
+               && !(has_all(&said->addresses, &endpoint->addresses)
+                    && has_all(&endpoint->addresses, &said->addresses))) {
+        report_other(said->addresses.v[0].at, "other addresses", name, diags);
+    }
+    endpoint->node = endpoint->node.s ? endpoint->node : said->node;
+    endpoint->interface = (endpoint->interface.s ? endpoint->interface
+                           : said->interface);
+    if (!endpoint->mac_text.s) {
+        endpoint->mac_text = said->mac_text;
+        endpoint->mac = said->mac;
+    }
+    if (!endpoint->addresses.n) {
+        endpoint->addresses = said->addresses;
+    }
+}
+
+bool
+attached_join(struct attached *attached, const char *tenant,
+              struct intent_endpoint *endpoint, struct arena *arena,
+              struct diags *diags)
+{
+    char *name = xasprintf("%s/%s", tenant, endpoint->name.s);
+    struct attachment *a = shash_find_data(&attached->all, name);
+    const struct intent *part = NULL;
+
+    if (a) {
+        a->used = true;
+    }
+    if (a && !a->refused) {
+        part = intent_parse_part(
+            source_create(arena, a->name, arena_strdup(arena, a->text),
+                          strlen(a->text)), arena, diags);
+        if (part) {
+            join(&part->bindings.v[0], name, endpoint, diags);
+        }
+    }
+    free(name);
+    return part != NULL;
+}
+
+static bool
+is_of(const char *endpoint, const char *tenant)
+{
+    size_t len = tenant ? strlen(tenant) : 0;
+
+    return (!tenant
+            || (!strncmp(endpoint, tenant, len) && endpoint[len] == '/'));
+}
+
+/* Does the error speak of 'a'? */
+static bool
+is_about(const struct diag *d, const struct attachment *a)
+{
+    bool about = d->span.source && !strcmp(d->span.source->name, a->name);
+
+    for (size_t i = 0; i < d->n_notes; i++) {
+        const struct source *source = d->notes[i].span.source;
+
+        about = about || (source && !strcmp(source->name, a->name));
+    }
+    return about;
+}
+
+static void
+refuse(struct attachment *a, const struct diag *d)
+{
+    free(a->refused);
+    a->refused = xasprintf("%s%s%s", d->cause, d->remedy ? "; " : "",
+                           d->remedy ? d->remedy : "");
+}
+
+/* Leaves out those that the error speaks of, of 'tenant'; of new ones and old,
+ * the new ones. */
+static bool
+blame(struct attached *attached, const char *tenant, const struct diag *d,
+      bool settled, bool any)
+{
+    struct shash_node *node;
+    bool found = false;
+
+    SHASH_FOR_EACH (node, &attached->all) {
+        struct attachment *a = node->data;
+
+        if (is_of(node->name, tenant) && !a->refused && a->used
+            && a->settled == settled && (any || is_about(d, a))) {
+            refuse(a, d);
+            found = true;
+        }
+    }
+    return found;
+}
+
+bool
+attached_blame(struct attached *attached, const char *tenant,
+               const struct diags *diags)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < diags->list.n && !found; i++) {
+        const struct diag *d = &diags->list.v[i];
+
+        found = (d->severity == DIAG_ERROR
+                 && (blame(attached, tenant, d, false, false)
+                     || blame(attached, tenant, d, true, false)));
+    }
+    for (size_t i = 0; i < diags->list.n && !found; i++) {
+        const struct diag *d = &diags->list.v[i];
+
+        found = (d->severity == DIAG_ERROR
+                 && blame(attached, tenant, d, false, true));
+    }
+    return found;
+}
+
+void
+attached_forgive(struct attached *attached, const char *tenant)
+{
+    struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &attached->all) {
+        struct attachment *a = node->data;
+
+        if (is_of(node->name, tenant)) {
+            a->used = false;
+            if (!a->twice) {
+                free(a->refused);
+                a->refused = NULL;
+            }
+        }
+    }
+}
+
+void
+attached_settle(struct attached *attached, const char *tenant)
+{
+    struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &attached->all) {
+        struct attachment *a = node->data;
+
+        if (is_of(node->name, tenant)) {
+            a->settled = a->used && !a->refused;
+        }
+    }
+}
+
+/* Why it is left out, or NULL. */
+static const char *
+reason_for(const struct attachment *a)
+{
+    return (a->refused ? a->refused
+            : !a->used ? "the intent has no such endpoint" : NULL);
+}
+
+const char *
+attached_find(const struct attached *attached, const char *endpoint,
+              const char **reason)
+{
+    const struct attachment *a = shash_find_data(&attached->all, endpoint);
+
+    *reason = a ? reason_for(a) : NULL;
+    return a && a->settled ? a->interface : NULL;
+}
+
+void
+attached_refused(const struct attached *attached, struct arena *arena,
+                 plan_names *names)
+{
+    struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &attached->all) {
+        const struct attachment *a = node->data;
+
+        if (reason_for(a)) {
+            *vec_push(arena, names) = arena_printf(
+                arena, "interface %s as %s: %s", a->interface, node->name,
+                reason_for(a));
+        }
+    }
+}

@@ -1,0 +1,80 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef PUSH_ATTACHED_H
+#define PUSH_ATTACHED_H 1
+
+/* Endpoints that are bound by the database: an interface of the bridge says in
+ * its external_ids whose it is.
+ *
+ *   bulkhead-endpoint=TENANT/ENDPOINT   or iface-id, if it has a slash
+ *   bulkhead-mac=MAC                    or attached-mac
+ *   bulkhead-addresses="ADDRESS ..."
+ *
+ * What it says completes what the intent says of the endpoint, and may not
+ * contradict it.  One that does, or that makes the intent wrong, is left out
+ * by itself: others keep what they have. */
+
+#include <stdbool.h>
+
+#include "openvswitch/shash.h"
+#include "plan/plan.h"
+
+struct bridge_info;
+struct diags;
+struct intent_endpoint;
+struct push_target;
+struct sset;
+
+struct attached {
+    struct shash all;           /* By "TENANT/ENDPOINT". */
+};
+
+void attached_init(struct attached *);
+void attached_destroy(struct attached *);
+
+/* Takes what interfaces say now.  Adds to 'tenants' those for which that may
+ * be something else than before. */
+void attached_update(struct attached *, const struct bridge_info *,
+                     const char *node, const char *bridge,
+                     struct sset *tenants);
+
+/* Gives 'endpoint' of 'tenant' what its interface says, in 'arena'.  Adds an
+ * error to 'diags' for what contradicts.  Returns true if there is
+ * anything. */
+bool attached_join(struct attached *, const char *tenant,
+                   struct intent_endpoint *, struct arena *, struct diags *);
+
+/* The errors came with attachments of 'tenant' (NULL: of all): leaves out
+ * those that they speak of, or else those that are new.  Returns false if
+ * there are none. */
+bool attached_blame(struct attached *, const char *tenant,
+                    const struct diags *);
+
+/* Those of 'tenant' (NULL: all) get another chance; or are good as they are
+ * now. */
+void attached_forgive(struct attached *, const char *tenant);
+void attached_settle(struct attached *, const char *tenant);
+
+/* The interface of the endpoint, if that is compiled; else NULL, and stores
+ * why it is left out, or NULL. */
+const char *attached_find(const struct attached *, const char *endpoint,
+                          const char **reason);
+
+/* Adds "interface INTERFACE as TENANT/ENDPOINT: REASON" of each that is left
+ * out. */
+void attached_refused(const struct attached *, struct arena *, plan_names *);
+
+/* Lets 'interface' say that it is the endpoint's, and no other; 'mac' and
+ * 'addresses' may be NULL.  Or lets none say so.  Return NULL, or a reason in
+ * 'arena'. */
+const char *attached_put(const struct push_target *, const char *endpoint,
+                         const char *interface, const char *mac,
+                         const char *addresses, struct arena *);
+const char *attached_remove(const struct push_target *, const char *endpoint,
+                            struct arena *);
+
+#endif /* push/attached.h */

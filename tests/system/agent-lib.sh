@@ -1,0 +1,62 @@
+# shellcheck shell=bash
+# Copyright (c) 2026 The Bulkhead authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# Shared by the tests of bulkheadd, after lib.sh: $intent on $node of br0, in
+# the folder $folder.
+
+agent_pid=
+
+# A job of this shell.
+agent_start() {
+    "${BULKHEAD}d" "$folder" --node $node --bridge br0 --pidfile --log-file \
+        -vconsole:off </dev/null >>"$switch_dir/bulkheadd.out" 2>&1 &
+    agent_pid=$!
+    switch_pids+=("$agent_pid")
+    soon agent_says ' on br0: '
+}
+
+# agent_end SIGNAL
+agent_end() {
+    kill "-$1" "$agent_pid"
+    wait "$agent_pid" 2>/dev/null || true
+}
+
+agent() { ovs-appctl -t bulkheadd "$@"; }
+agent_says() { agent status 2>/dev/null | grep -F -- "$1" >/dev/null; }
+
+# soon COMMAND...: within a second.
+soon() {
+    local tries
+    for ((tries = 0; tries < 20; tries++)); do
+        "$@" >"$switch_dir/soon" 2>&1 && return
+        sleep 0.05
+    done
+    cat "$switch_dir/soon"
+    agent status || true
+    return 1
+}
+
+is_equal() { bulkhead_on status br0 "$folder"; }
+becomes_equal() { soon is_equal; }
+
+# policy [COMMANDS]: all of the intent, changed by sed's commands, in one step
+# as editors do.
+policy() {
+    sed "${1:-}" "$intent" >"$folder/.new"
+    mv "$folder/.new" "$folder/policy.json"
+}
+
+has_endpoint() { flows br0 | grep "$1" >/dev/null; }
+has_no_endpoint() { ! has_endpoint "$1"; }
+
+restart_switch() {
+    local pid
+    pid=$(cat "$switch_dir/ovs-vswitchd.pid")
+    kill -KILL "$pid"
+    wait "$pid" 2>/dev/null || true
+    rm -f "$switch_dir/ovs-vswitchd.pid"
+    switch_spawn ovs-vswitchd "unix:$switch_dir/db.sock" --enable-dummy \
+        --disable-system
+    switch_await "$switch_dir/ovs-vswitchd.pid" ovs-vswitchd
+}

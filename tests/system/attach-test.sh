@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# Copyright (c) 2026 The Bulkhead authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# Endpoints that are bound by what interfaces say in the database: attach,
+# detach, iface-id; and what cannot be is left out by itself.
+# Environment: BULKHEAD, OVS_PREFIX, srcdir; found by themselves if unset.
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=agent-lib.sh
+. "$here/agent-lib.sh"
+
+intent=$srcdir/examples/ai-cluster.json
+node=gpu-node-1
+job1=02:00:00:03:00:01
+target0=02:00:00:04:00:00
+
+# job1 lacks its place; target0 everything.
+unbind='s/"node": "gpu-node-1", "interface": "pf0vf5",//
+        /"pf0vf6"/{N;s/, "node": .*fd00:4::10"\]//}'
+
+attach() { "$BULKHEAD" attach "$@" --bridge br0; }
+detach() { "$BULKHEAD" detach "$@" --bridge br0; }
+# The bridge holds the intent in which all is bound.
+is_whole() { bulkhead_on status br0 "$intent"; }
+
+test_apply() {
+    policy "$unbind"
+    check 'what nobody binds is left out' \
+        says 'unbound, so they match nothing: batch/job1 storage/' 0 bulkhead_on apply br0 "$folder"
+    check 'attach without a bulkheadd says what to do' \
+        says "'bulkhead apply' makes it so" 0 \
+        attach batch/job1 --interface pf0vf5
+    check '...and status tells' exits 4 bulkhead_on status br0 "$folder"
+    check '...and apply does it' exits 0 bulkhead_on apply br0 "$folder"
+    check 'it is there' has_endpoint $job1
+    check 'the same again changes nothing' exits 0 \
+        attach batch/job1 --interface pf0vf5
+    check 'nor does apply' says 'as intended' 0 \
+        bulkhead_on apply br0 "$folder"
+    attach batch/job1 --interface pf0vf5 --mac 02:00:00:00:00:99
+    check 'what contradicts the intent stops apply, and says where' \
+        says 'external_ids of interface pf0vf5 of bridge br0:1:' 1 \
+        bulkhead_on apply br0 "$folder"
+    check 'detach' exits 0 detach batch/job1
+    check 'apply takes it away' exits 0 bulkhead_on apply br0 "$folder"
+    check 'it is gone' has_no_endpoint $job1
+}
+
+test_usage() {
+    check 'attach needs an interface: 2' exits 2 attach batch/job1
+    check '...and an endpoint: 2' exits 2 attach --interface pf0vf5
+    check '...of a tenant: 2' exits 2 attach job1 --interface pf0vf5
+    check 'an interface that is not there: 3' says 'did you mean pf0vf' 3 \
+        attach batch/job1 --interface pf0vf
+    check 'a bridge that is not there: 3' says 'there is no bridge br9' 3 \
+        "$BULKHEAD" attach batch/job1 --interface pf0vf5 --bridge br9
+    check 'nothing to detach: 3' says 'is attached as batch/job1' 3 \
+        detach batch/job1
+}
+
+test_agent() {
+    agent_start
+    becomes_equal
+    check 'attach returns when it is done' exits 0 \
+        attach batch/job1 --interface pf0vf5
+    check '...and not before' has_endpoint $job1
+    check 'an interface has one endpoint: 3' \
+        says 'is attached as batch/job1; detach' 3 \
+        attach storage/target0 --interface pf0vf5
+    check 'an endpoint has one interface: 3' \
+        says 'is attached to interface pf0vf5; detach' 3 \
+        attach batch/job1 --interface pf0vf6
+    check 'MAC and addresses, too' exits 0 attach storage/target0 \
+        --interface pf0vf6 --mac $target0 --addresses 10.4.0.10,fd00:4::10
+    check 'now all are bound' is_whole
+    check '...and status agrees' is_equal
+    agent_end KILL
+    agent_start
+    check 'after a kill, too' soon is_whole
+    check 'detach' exits 0 detach storage/target0
+    check '...is done when it returns' has_no_endpoint $target0
+    check 'others stay' has_endpoint $job1
+}
+
+# What is wrong is left out, with the reason, and hurts nobody else.
+test_wrong() {
+    local before
+    before=$(flows br0)
+    check 'an endpoint that is not there: 3' \
+        says 'the intent has no such endpoint' 3 \
+        attach storage/targte0 --interface pf0vf6
+    check '...is told by status' agent_says \
+        'left out: interface pf0vf6 as storage/targte0: '
+    detach storage/targte0
+    check 'an address that is not of the network: 3' says 'in no subnet of network' 3 \
+        attach storage/target0 --interface pf0vf6 --mac $target0 \
+        --addresses 10.3.0.9
+    check "another's MAC: 3" says 'MAC' 3 attach storage/target0 \
+        --interface pf0vf6 --mac 02:00:00:04:00:01 --addresses 10.4.0.10
+    check 'no MAC: 3' says 'not the MAC address of a station' 3 attach storage/target0 \
+        --interface pf0vf6 --mac '"}' --addresses 10.4.0.10
+    check 'all that changed nothing' [ "$(flows br0)" = "$before" ]
+    detach storage/target0
+    ovs-vsctl set interface pf0vf6 external_ids:bulkhead-endpoint=batch/job1
+    check 'two for one endpoint: neither' soon has_no_endpoint $job1
+    check '...and status says so' \
+        agent_says 'as batch/job1: interface pf0vf6 says so too'
+    ovs-vsctl remove interface pf0vf6 external_ids bulkhead-endpoint
+    check 'one again' soon has_endpoint $job1
+    ovs-vsctl del-port br0 pf0vf5
+    check 'an interface that goes takes its endpoint with it' \
+        soon has_no_endpoint $job1
+    ovs-vsctl add-port br0 pf0vf5 -- set interface pf0vf5 type=dummy
+    sleep 0.2
+    check '...and does not bring it back' has_no_endpoint $job1
+    policy "$unbind; s/\"job1\": /\"job2\": /"
+    attach batch/job1 --interface pf0vf5 >/dev/null 2>&1 || true
+    check 'an endpoint that the intent loses' soon agent_says \
+        'as batch/job1: the intent has no such endpoint'
+    policy "$unbind"
+    check '...and gets again' soon has_endpoint $job1
+    detach batch/job1
+}
+
+test_iface_id() {
+    ovs-vsctl set interface pf0vf6 external_ids:iface-id=storage/target0 \
+        external_ids:attached-mac="\"$target0\"" \
+        external_ids:bulkhead-addresses='"10.4.0.10 fd00:4::10"'
+    check 'iface-id and attached-mac do it, too' soon has_endpoint $target0
+    ovs-vsctl set interface pf0vf5 external_ids:iface-id=batch/job1
+    check 'all are bound' soon is_whole
+    ovs-vsctl set interface pf0vf5 \
+        external_ids:iface-id=6ba7b810-9dad-11d1-80b4-00c04fd430c8
+    check "others' names are no endpoints" soon has_no_endpoint $job1
+    check '...and nothing is said of them' agent_says 'as intended'
+}
+
+main() {
+    start_dummy_switch
+    make_dummy_bridge br0 "$intent" $node
+    folder=$switch_dir/intent
+    mkdir "$folder"
+    test_apply
+    test_usage
+    test_agent
+    test_wrong
+    test_iface_id
+    [ "$failures" = 0 ]
+}
+
+main
