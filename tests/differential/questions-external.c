@@ -188,6 +188,6 @@ draft_opened(struct draft *d)
                          : in6_addr_mapped_ipv4(q->packet.nw_src));
     if (q->external[0] && q->connection == CONNECTION_RELATED
         && rng_chance(d->rng, 70)) {
-        q->opener.outside = draft_near(d, ip6);
+        q->opener.outside = draft_near(d, ip6 && rng_chance(d->rng, 80));
     }
 }
