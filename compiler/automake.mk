@@ -14,6 +14,7 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/openflow/emit-multicast.c \
 	compiler/backend/openflow/emit-policy.c \
 	compiler/backend/openflow/emit-ports.c \
+	compiler/backend/openflow/emit-meter.c \
 	compiler/backend/openflow/emit-qos.c \
 	compiler/backend/openflow/emit-routes.c \
 	compiler/backend/openflow/emit-services.c \
@@ -85,6 +86,7 @@ libbulkhead_a_SOURCES = \
 	compiler/ir/pool.c \
 	compiler/ir/print.c \
 	compiler/ir/side.c \
+	compiler/ir/split.c \
 	compiler/ir/validate-meter.c \
 	compiler/ir/validate-value.c \
 	compiler/ir/validate.c \
@@ -158,6 +160,7 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/check-overlay.c \
 	compiler/sema/check-peering.c \
 	compiler/sema/check-redundant.c \
+	compiler/sema/check-split.c \
 	compiler/sema/check-sums.c \
 	compiler/sema/check-uplinks.c \
 	compiler/sema/check.c \

@@ -75,6 +75,8 @@ NEEDS_RESOLVING = {
     "dhcp-of-other-network": NAME,
     "gateway-outside-subnet": ADDRESS,
     "endpoint-above-tenant": UNIT,
+    "endpoint-guarantee-of-none": UNIT,
+    "endpoint-guarantees-above-tenant": UNIT,
     "guarantee-above-limit": UNIT,
     "guarantees-above-uplink": UNIT,
     "guardrail-of-nobody": NAME,

@@ -45,14 +45,26 @@ print_flows(const struct push_change *change)
     }
 }
 
+/* How many stand above what changes. */
+static int
+count_above(const struct push_change *change)
+{
+    int n = 0;
+
+    for (const char *s = change->path; s && (s = strchr(s, '\n')); s++) {
+        n++;
+    }
+    return n;
+}
+
 static void
 print_change(const struct push_change *change)
 {
     bool added = !strcmp(change->change, "added");
     bool removed = !strcmp(change->change, "removed");
 
-    printf("  %c %s%s %s", added ? '+' : removed ? '-' : '~',
-           change->below ? "  " : "", change->what, change->name);
+    printf("  %c %*s%s %s", added ? '+' : removed ? '-' : '~',
+           2 * count_above(change), "", change->what, change->name);
     print_flows(change);
     if (change->before || change->after) {
         printf(": %s%s%s", change->before ? change->before : "",

@@ -13,6 +13,7 @@
 
 #include "sema/ident.h"
 #include "sema/policy.h"
+#include "sema/tree.h"
 
 struct ir_place
 ir_place_of(struct arena *arena, const struct value *at, bool key)
@@ -54,16 +55,15 @@ set_microburst(struct ir_meter *meter, const struct intent_microburst *intent)
 }
 
 static struct ir_meter *
-add_meter(struct ir_prog *prog, const char *name,
-          const struct intent_uplink *uplink, const struct ir_tenant *tenant,
-          struct arena *arena)
+new_meter(const char *name, const char *uplink,
+          const struct ir_tenant *tenant, bool receive, struct arena *arena)
 {
     struct ir_meter *meter = arena_zalloc(arena, sizeof *meter);
 
     meter->name = name;
     meter->tenant = tenant;
-    meter->uplink = uplink->name.s;
-    *vec_push(arena, &prog->meters) = meter;
+    meter->uplink = uplink;
+    meter->receive = receive;
     return meter;
 }
 
@@ -83,15 +83,6 @@ set_bandwidth(struct ir_meter *meter, const struct intent_bandwidth *intent,
     meter->burst_bytes = intent->burst.n;
 }
 
-/* Puts the meter below its uplink's, if tenants share that. */
-static void
-set_parent(struct ir_meter *meter, const struct ir_prog *prog)
-{
-    if (!meter->no_borrow) {
-        meter->parent = ir_find_pool(prog, meter->uplink, meter->receive);
-    }
-}
-
 /* Without "bandwidth" the uplink is the limit. */
 static void
 set_whole(struct ir_meter *meter, const struct intent_uplink *uplink,
@@ -103,45 +94,37 @@ set_whole(struct ir_meter *meter, const struct intent_uplink *uplink,
     meter->unlimited = true;
 }
 
+/* Adds that of all of the tenant's, below its uplink's if tenants share
+ * that. */
 static void
-add_send(struct ir_prog *prog, const struct intent_uplink *uplink,
-         const struct intent_tenant *intent, const struct ir_tenant *tenant,
-         struct arena *arena)
+add_whole(struct ir_prog *prog, const struct intent_node *node,
+          const struct intent_uplink *uplink,
+          const struct policy_tenant *policy, const struct ir_tenant *tenant,
+          bool receive, struct arena *arena)
 {
-    struct ir_meter *meter = add_meter(
-        prog, arena_printf(arena, "%s/send:%s", tenant->name, uplink->name.s),
-        uplink, tenant, arena);
+    const struct intent_bandwidth *intent = tenant_bandwidth(policy, receive);
+    struct ir_meter *meter = new_meter(
+        arena_printf(arena, "%s/%s:%s", tenant->name,
+                     receive ? "receive" : "send", uplink->name.s),
+        uplink->name.s, tenant, receive, arena);
 
-    if (intent->send.limit.at) {
-        set_bandwidth(meter, &intent->send, arena);
+    if (intent->limit.at) {
+        set_bandwidth(meter, intent, arena);
     } else {
-        set_whole(meter, uplink, intent, arena);
+        set_whole(meter, uplink, policy->intent, arena);
     }
-    set_parent(meter, prog);
-    set_microburst(meter, &intent->microburst);
-}
-
-static void
-add_receive(struct ir_prog *prog, const struct intent_uplink *uplink,
-            const struct intent_tenant *intent,
-            const struct ir_tenant *tenant, struct arena *arena)
-{
-    struct ir_meter *meter;
-
-    if (!intent->receive.limit.at && !ir_find_pool(prog, uplink->name.s,
-                                                   true)) {
-        return;
+    if (!meter->no_borrow) {
+        meter->parent = ir_find_pool(prog, meter->uplink, receive);
     }
-    meter = add_meter(prog, arena_printf(arena, "%s/receive:%s", tenant->name,
-                                         uplink->name.s), uplink, tenant,
-                      arena);
-    meter->receive = true;
-    if (intent->receive.limit.at) {
-        set_bandwidth(meter, &intent->receive, arena);
+    if (!receive) {
+        set_microburst(meter, &policy->intent->microburst);
+    }
+    if (!ir_is_fabric(prog)
+        && tenant_is_split(policy, node, uplink, receive)) {
+        ir_split_meter(prog, meter, policy, node, uplink, arena);
     } else {
-        set_whole(meter, uplink, intent, arena);
+        *vec_push(arena, &prog->meters) = meter;
     }
-    set_parent(meter, prog);
 }
 
 static void
@@ -150,16 +133,14 @@ add_own(struct ir_prog *prog, const struct ir_endpoint *e,
         struct arena *arena)
 {
     if (intent->limit.at) {
-        struct ir_meter *meter = arena_zalloc(arena, sizeof *meter);
+        struct ir_meter *meter = new_meter(
+            arena_printf(arena, "%s/%s:%s", e->name,
+                         receive ? "receive" : "send", e->network->uplink),
+            e->network->uplink, e->tenant, receive, arena);
 
-        meter->name = arena_printf(arena, "%s/%s:%s", e->name,
-                                   receive ? "receive" : "send",
-                                   e->network->uplink);
-        meter->tenant = e->tenant;
-        meter->uplink = e->network->uplink;
         meter->endpoint = e;
-        meter->receive = receive;
         set_bandwidth(meter, intent, arena);
+        ir_join_split(prog, meter);
         *vec_push(arena, &prog->meters) = meter;
     }
 }
@@ -202,6 +183,17 @@ compare_meters(const void *a_, const void *b_)
             : strcmp((*a)->name, (*b)->name));
 }
 
+/* A parent keeps what is borrowed within its rate, not what is owed to those
+ * below it: so a tenant below an uplink lends twice, what it gets there, and
+ * its limit. */
+static bool
+has_limit_beside(const struct ir_meter *meter)
+{
+    const struct ir_meter *all = meter->split ? meter : meter->parent;
+
+    return all && all->split && all->parent && !all->unlimited;
+}
+
 void
 ir_add_meters(struct ir_prog *prog, const struct intent_node *node,
               const struct policy_tenant *policy,
@@ -213,8 +205,13 @@ ir_add_meters(struct ir_prog *prog, const struct intent_node *node,
         const struct intent_uplink *uplink = &node->uplinks.v[i];
 
         if (is_taken(prog, tenant, uplink)) {
-            add_send(prog, uplink, policy->intent, tenant, numbers->arena);
-            add_receive(prog, uplink, policy->intent, tenant, numbers->arena);
+            add_whole(prog, node, uplink, policy, tenant, false,
+                      numbers->arena);
+            if (ir_is_fabric(prog) ? policy->intent->receive.limit.at != NULL
+                : tree_receives(policy, node, uplink)) {
+                add_whole(prog, node, uplink, policy, tenant, true,
+                          numbers->arena);
+            }
             n_uplinks++;
         }
     }
@@ -225,8 +222,14 @@ ir_add_meters(struct ir_prog *prog, const struct intent_node *node,
     size_t n = prog->meters.n - first;
     qsort(own, n, sizeof *own, compare_meters);
     for (size_t i = 0; i < n; i++) {
-        if (own[i]->endpoint || own[i]->receive || n_uplinks > 1) {
+        if (own[i]->endpoint || own[i]->receive || own[i]->split
+            || ir_meter_is_rest(own[i]) || n_uplinks > 1) {
             own[i]->number = ident_take(numbers, "meter", own[i]->name, 28);
+        }
+        if (has_limit_beside(own[i])) {
+            own[i]->limit_number = ident_take(
+                numbers, "meter", arena_printf(numbers->arena, "%s/limit",
+                                               own[i]->name), 28);
         }
     }
 }
@@ -239,7 +242,7 @@ ir_find_meter(const struct ir_prog *prog, const struct ir_network *network,
         const struct ir_meter *meter = prog->meters.v[i];
 
         if (meter->tenant == network->tenant && meter->receive == receive
-            && !meter->endpoint
+            && !meter->endpoint && !meter->split
             && !strcmp(meter->uplink, network->uplink)) {
             return meter;
         }

@@ -16,6 +16,7 @@
 struct arena;
 struct ident_set;
 struct intent_node;
+struct intent_uplink;
 struct policy;
 struct policy_tenant;
 struct value;
@@ -27,6 +28,16 @@ void ir_add_pools(struct ir_prog *, const struct policy *,
 /* That of the uplink, or NULL if tenants do not share it. */
 const struct ir_meter *ir_find_pool(const struct ir_prog *,
                                     const char *uplink, bool receive);
+
+/* Adds 'meter', of a tenant's, that is split, to the program, and the rest
+ * behind it. */
+void ir_split_meter(struct ir_prog *, struct ir_meter *,
+                    const struct policy_tenant *, const struct intent_node *,
+                    const struct intent_uplink *, struct arena *);
+
+/* Puts the meter of an endpoint below the one of its tenant that is split, if
+ * there is one. */
+void ir_join_split(const struct ir_prog *, struct ir_meter *);
 
 /* Adds the meters of a tenant whose networks are in the program, and which is
  * on 'node', the program's: what it sends first, in the order of their names.

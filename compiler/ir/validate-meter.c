@@ -20,7 +20,8 @@ check_pool(struct ir_validator *v, const struct ir_meter *pool,
         ir_invalid(v, "it comes after '%s'", previous->name);
     } else if (!pool->number || pool->parent || pool->endpoint
                || pool->guarantee_kbps || pool->weight || pool->no_borrow
-               || pool->microburst || pool->unlimited
+               || pool->microburst || pool->unlimited || pool->split
+               || pool->limit_number || pool->apart_kbps
                || ir_is_fabric(v->prog)) {
         ir_invalid(v, "it is no tenant's, and more than a rate");
     }
@@ -29,7 +30,7 @@ check_pool(struct ir_validator *v, const struct ir_meter *pool,
             pool->receive ? "receive" : "send", pool->uplink);
 }
 
-/* Who borrows is below its uplink. */
+/* Who borrows is below its uplink, or below its tenant, which is split. */
 static void
 check_parent(struct ir_validator *v, const struct ir_meter *meter)
 {
@@ -37,13 +38,38 @@ check_parent(struct ir_validator *v, const struct ir_meter *meter)
 
     if (!parent) {
         if ((meter->guarantee_kbps || meter->weight) && !meter->no_borrow
-            && !meter->endpoint && !ir_is_fabric(v->prog)) {
+            && !ir_is_fabric(v->prog)) {
             ir_invalid(v, "it has nobody to borrow from");
         }
-    } else if (parent->tenant || parent->receive != meter->receive
-               || strcmp(parent->uplink, meter->uplink)
-               || meter->no_borrow || meter->endpoint) {
+    } else if (parent->receive != meter->receive
+               || strcmp(parent->uplink, meter->uplink) || meter->no_borrow
+               || (parent->tenant
+                   ? (!parent->split || parent->tenant != meter->tenant
+                      || meter->split)
+                   : meter->endpoint != NULL)) {
         ir_invalid(v, "it does not borrow from '%s'", parent->name);
+    }
+}
+
+/* What is split has somebody to be shared by. */
+static void
+check_split(struct ir_validator *v, const struct ir_meter *meter)
+{
+    const struct ir_meter *all = (meter->split ? meter
+                                  : meter->parent && meter->parent->split
+                                  ? meter->parent : NULL);
+    bool beside = all && all->parent && !all->unlimited;
+
+    if (meter->split && (!meter->number || meter->endpoint
+                         || meter->apart_kbps > meter->rate_kbps
+                         || ir_is_fabric(v->prog))) {
+        ir_invalid(v, "it cannot be split");
+    } else if (!meter->split && meter->apart_kbps) {
+        ir_invalid(v, "it is not split, and sets something apart");
+    } else if (beside != (meter->limit_number != 0)) {
+        ir_invalid(v, "the limit of its tenant is kept beside it or not");
+    } else if (meter->limit_number) {
+        ir_once(v, "meter's number %#"PRIx32, meter->limit_number);
     }
 }
 
@@ -61,6 +87,7 @@ ir_validate_meter(struct ir_validator *v, const struct ir_meter *meter)
     }
     ir_check_prefix(v, meter->tenant, meter->name);
     check_parent(v, meter);
+    check_split(v, meter);
     if (!meter->tenant->here == !meter->node
         || !meter->node == ir_is_fabric(v->prog)) {
         ir_invalid(v, "its tenant is not here, or it has no node");
@@ -71,7 +98,8 @@ ir_validate_meter(struct ir_validator *v, const struct ir_meter *meter)
                                    || meter->endpoint->node != meter->node)) {
         ir_invalid(v, "its endpoint is another's, or not here");
     } else if (meter->node || meter->number) {
-        ir_once(v, "meter of '%s' to %s by uplink '%s' of '%s'",
+        ir_once(v, "meter of %s'%s' to %s by uplink '%s' of '%s'",
+                ir_meter_is_rest(meter) ? "the rest of " : "",
                 meter->endpoint ? meter->endpoint->name : meter->tenant->name,
                 meter->receive ? "receive" : "send", meter->uplink,
                 meter->node ? meter->node->name : v->prog->node);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "openvswitch/dynamic-string.h"
+#include "util.h"
 
 void
 plan_init(struct plan *plan, struct arena *arena, const char *node,
@@ -150,18 +151,25 @@ plan_cookie_name(const struct plan *plan, uint64_t cookie)
 const char *
 plan_meter_title(const struct plan *plan, const struct plan_meter *meter)
 {
-    const char *uplink = meter->uplink ? meter->uplink : "";
-    const char *name = meter->endpoint ? meter->endpoint : meter->name;
+    const char *words[] = {
+        meter->receive ? "receive" : NULL, meter->uplink,
+        meter->rest ? "rest" : NULL, meter->limits ? "limit" : NULL,
+    };
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const char *title, *separator = " (";
 
-    if (meter->lends) {
-        return arena_printf(plan->arena, "uplink %s%s", name,
-                            meter->receive ? " (receive)" : "");
+    ds_put_format(&ds, "%s%s", meter->lends ? "uplink " : "",
+                  meter->endpoint ? meter->endpoint : meter->name);
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+        if (words[i]) {
+            ds_put_format(&ds, "%s%s", separator, words[i]);
+            separator = ", ";
+        }
     }
-    return (meter->receive || meter->uplink
-            ? arena_printf(plan->arena, "%s (%s%s%s)", name,
-                           meter->receive ? "receive" : "",
-                           meter->receive && meter->uplink ? ", " : "", uplink)
-            : name);
+    ds_put_cstr(&ds, separator[0] == ',' ? ")" : "");
+    title = arena_strdup(plan->arena, ds_cstr(&ds));
+    ds_destroy(&ds);
+    return title;
 }
 
 const char *
@@ -181,6 +189,7 @@ int
 plan_compare_meters(const struct plan_meter *a, const struct plan_meter *b)
 {
     return (a->lends != b->lends ? (a->lends ? -1 : 1)
+            : a->split != b->split ? (a->split ? -1 : 1)
             : a->id < b->id ? -1 : a->id > b->id);
 }
 

@@ -33,12 +33,16 @@ struct plan_flow {
 
 /* A meter with one band, of bits or of packets: a drop band, or a microburst
  * band (docs/meters.md).  Bits are those of the frame without FCS.  A meter
- * may borrow from another, its parent, which is an uplink's and stands before
- * it. */
+ * may borrow from another, its parent, which is an uplink's or that of a
+ * tenant that is split, and stands before it. */
 struct plan_meter {
     uint32_t id;                /* See PLAN_METER_ID(). */
     const char *name;           /* The tenant, or... */
-    bool lends;                 /* ...if it is a parent, the uplink. */
+    bool lends;                 /* ...if it is an uplink's, that. */
+    bool split;                 /* Is it a parent, the tenant's? */
+    bool rest;                  /* Below that, for all who have none. */
+    bool limits;                /* Of the tree that keeps a tenant's limit,
+                                 * where that is not the uplink's. */
     const char *endpoint;       /* Its own; NULL: all of the tenant's. */
     const char *uplink;         /* If the tenant takes several, else NULL. */
     bool receive;               /* Of what its endpoints get, not send. */
@@ -185,7 +189,8 @@ const char *plan_meter_string(const struct plan *, const struct plan_meter *);
 const char *plan_cookie_name(const struct plan *, uint64_t cookie);
 
 /* What a meter is for, as people read it: "TENANT", "TENANT (receive,
- * UPLINK)", "TENANT/ENDPOINT (receive)", "uplink UPLINK". */
+ * UPLINK)", "TENANT/ENDPOINT (receive)", "TENANT (rest, limit)", "uplink
+ * UPLINK". */
 const char *plan_meter_title(const struct plan *, const struct plan_meter *);
 
 /* The title of a meter, by either of its ids, or NULL. */
@@ -194,8 +199,8 @@ const char *plan_meter_name(const struct plan *, uint32_t id);
 /* Do both let the same pass, if their parents do? */
 bool plan_meter_same(const struct plan_meter *, const struct plan_meter *);
 
-/* The order of the meters of a plan that changes: those that lend first, then
- * by their ids. */
+/* The order of the meters of a plan that changes: parents first, then by their
+ * ids. */
 int plan_compare_meters(const struct plan_meter *, const struct plan_meter *);
 
 /* How large a plan is.  Masks are the sets of bits that the flows of a table

@@ -38,7 +38,7 @@ struct member {
 
 /* A structure is an array of its members; what is listed here is what is
  * written and read. */
-enum { MAX_MEMBERS = 20 };
+enum { MAX_MEMBERS = 24 };
 struct shape {
     size_t size, n;
     struct member members[MAX_MEMBERS];
@@ -57,10 +57,13 @@ static const struct shape flow_shape = {
 };
 
 static const struct shape meter_shape = {
-    sizeof(struct plan_meter), 19, {
+    sizeof(struct plan_meter), 22, {
         MEMBER(plan_meter, id, NUMBER_32),
         MEMBER(plan_meter, name, TEXT),
         MEMBER(plan_meter, lends, FLAG),
+        MEMBER(plan_meter, split, FLAG),
+        MEMBER(plan_meter, rest, FLAG),
+        MEMBER(plan_meter, limits, FLAG),
         MEMBER(plan_meter, endpoint, TEXT_OR_NULL),
         MEMBER(plan_meter, uplink, TEXT_OR_NULL),
         MEMBER(plan_meter, receive, FLAG),

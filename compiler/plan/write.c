@@ -94,6 +94,14 @@ cookies_to_json(const struct plan *plan, bool implicit)
 }
 
 static void
+put_flag(struct json *object, const char *name, bool flag)
+{
+    if (flag) {
+        json_object_put(object, name, json_boolean_create(true));
+    }
+}
+
+static void
 put_borrowing(struct json *object, const struct plan_meter *m)
 {
     if (m->parent) {
@@ -120,9 +128,10 @@ meters_to_json(const struct plan *plan)
         if (m->endpoint) {
             json_object_put_string(object, "endpoint", m->endpoint);
         }
-        if (m->receive) {
-            json_object_put(object, "receive", json_boolean_create(true));
-        }
+        put_flag(object, "receive", m->receive);
+        put_flag(object, "split", m->split);
+        put_flag(object, "rest", m->rest);
+        put_flag(object, "limits", m->limits);
         if (m->uplink) {
             json_object_put_string(object, "uplink", m->uplink);
         }

@@ -165,29 +165,36 @@ mark_called(const struct switch_state *state, struct meter_entry *meter)
     }
 }
 
-/* Can others borrow from it, as from an uplink's? */
+/* Can others borrow from it, as from an uplink's or a tenant's? */
 static bool
 may_lend(const struct meter_entry *meter)
 {
-    return (!meter->parent && (!meter->simple
-                               || (meter->limit.microburst
-                                   && !meter->limit.peak)));
+    return (!meter->simple
+            || (meter->limit.microburst && !meter->limit.peak));
+}
+
+/* Of 'n_levels' levels of those that borrow from it. */
+static void
+mark_used(const struct switch_state *state, struct meter_entry *meter,
+          unsigned int n_levels)
+{
+    struct meter_entry *child;
+
+    mark_called(state, meter);
+    if (n_levels && may_lend(meter)) {
+        HMAP_FOR_EACH (child, node, &state->meters) {
+            if (child->parent == meter->id) {
+                mark_used(state, child, n_levels - 1);
+                meter->used |= child->used;
+            }
+        }
+    }
 }
 
 void
 meter_mark(const struct switch_state *state, struct meter_entry *meter)
 {
-    struct meter_entry *child;
-
-    mark_called(state, meter);
-    if (may_lend(meter)) {
-        HMAP_FOR_EACH (child, node, &state->meters) {
-            if (child->parent == meter->id) {
-                mark_called(state, child);
-                meter->used |= child->used;
-            }
-        }
-    }
+    mark_used(state, meter, METER_MAX_LEVELS - 1);
 }
 
 struct ofpbuf *

@@ -62,8 +62,11 @@ struct push_change {
     const char *change;         /* "added", "removed" or "changed". */
     size_t flows_added, flows_changed, flows_deleted;
     const char *before, *after; /* Bandwidth and limits, or NULL. */
-    const char *below;          /* Of bandwidth: what it borrows from, which
-                                 * is "uplink NAME"; or NULL. */
+    const char *below;          /* Of bandwidth: the name of what it borrows
+                                 * from, or NULL. */
+    const char *path;           /* The names of what is above it, from the
+                                 * top, and its own, each but the last
+                                 * followed by '\n'; NULL: its own only. */
 };
 VEC_TYPEDEF(push_changes_vec, struct push_change);
 

@@ -277,7 +277,7 @@ put_share(struct ds *ds, const struct plan_meter *m)
     ds_put_format(ds, ", weight %"PRIu16, m->weight);
 }
 
-/* "20Gbps, burst 525kbit". */
+/* "20Gbps, burst 65625B". */
 static const char *
 meter_words(struct arena *arena, const struct plan_meter *m)
 {
@@ -296,7 +296,8 @@ meter_words(struct arena *arena, const struct plan_meter *m)
         if (m->microburst) {
             put_depths(&ds, m);
         } else {
-            ds_put_format(&ds, ", burst %"PRIu32"kbit", m->burst);
+            ds_put_cstr(&ds, ", burst ");
+            format_bytes(m->burst * UINT64_C(125), &ds);
         }
     }
     text = arena_strdup(arena, ds_cstr(&ds));
@@ -328,6 +329,50 @@ limit_of(uint32_t id)
     return plan_meter_counts_packets(id) ? "limits" : "bandwidth";
 }
 
+/* Is below 'above', which has a path. */
+static void
+put_below(const struct words *words, struct push_change *change,
+          const char *above)
+{
+    const char *name = strrchr(above, '\n');
+
+    change->below = name ? name + 1 : above;
+    change->path = arena_printf(words->push->arena, "%s\n%s", above,
+                                change->name);
+}
+
+/* The path of a meter of the plan. */
+static const char *
+wanted_path(const struct words *words, uint32_t id)
+{
+    const struct plan *plan = words->push->plan;
+
+    for (size_t i = 0; i < plan->meters.n; i++) {
+        const struct plan_meter *m = &plan->meters.v[i];
+
+        if (m->id == id) {
+            const char *title = plan_meter_title(plan, m);
+
+            return (!m->parent ? title
+                    : arena_printf(words->push->arena, "%s\n%s",
+                                   wanted_path(words, m->parent), title));
+        }
+    }
+    return "";
+}
+
+/* The path of a meter of the switch. */
+static const char *
+live_path(const struct words *words, uint32_t id, unsigned int n_levels)
+{
+    const struct meter_entry *m = meter_find(&words->push->live, id);
+    const char *title = title_of_meter(words, id);
+
+    return (!m || !m->parent || !n_levels ? title
+            : arena_printf(words->push->arena, "%s\n%s",
+                           live_path(words, m->parent, n_levels - 1), title));
+}
+
 static void
 add_meters(struct words *words)
 {
@@ -343,8 +388,9 @@ add_meters(struct words *words)
                 words, limit_of(m->id), plan_meter_title(plan, m))->change;
 
             change->after = meter_words(push->arena, m);
-            change->below = m->parent ? plan_meter_name(plan, m->parent)
-                            : NULL;
+            if (m->parent) {
+                put_below(words, change, wanted_path(words, m->parent));
+            }
         }
     }
     HMAP_FOR_EACH (meter, node, &push->live.meters) {
@@ -355,7 +401,8 @@ add_meters(struct words *words)
 
             change->before = live_words(words, meter);
             if (meter->parent && !change->after) {
-                change->below = title_of_meter(words, meter->parent);
+                put_below(words, change, live_path(words, meter->parent,
+                                                   METER_MAX_LEVELS));
             }
         }
     }
@@ -386,7 +433,6 @@ compare_changes(const void *a_, const void *b_)
     };
     const struct push_change *a = a_, *b = b_;
     size_t i = 0, j = 0;
-    int cmp;
 
     while (strcmp(order[i], a->what)) {
         i++;
@@ -398,9 +444,7 @@ compare_changes(const void *a_, const void *b_)
         return i < j ? -1 : 1;
     }
     /* Behind its parent. */
-    cmp = strcmp(a->below ? a->below : a->name, b->below ? b->below : b->name);
-    return (cmp ? cmp : !a->below != !b->below ? (a->below ? 1 : -1)
-            : strcmp(a->name, b->name));
+    return strcmp(a->path ? a->path : a->name, b->path ? b->path : b->name);
 }
 
 void

@@ -24,6 +24,25 @@ uplink_key(const struct policy *policy, const struct intent_node *node,
                         uplink->name.s, node->name.s);
 }
 
+/* What endpoints of the tenant are owed at once passes, whatever the others
+ * send. */
+static uint64_t
+split_bursts(const struct policy_tenant *tenant,
+             const struct intent_node *node,
+             const struct intent_uplink *uplink)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < tenant->endpoints.n; i++) {
+        const struct policy_endpoint *e = tenant->endpoints.v[i];
+
+        if (e->intent->send.guarantee.at && endpoint_takes(e, node, uplink)) {
+            sum += e->intent->send.burst.n;
+        }
+    }
+    return sum;
+}
+
 /* What tenants may send at once must fit the buffer of the port that their
  * uplink ends at.  The burst of a tenant without "bandwidth" is the uplink's,
  * which is counted once even if there is no such tenant.  Who has no guarantee
@@ -42,7 +61,8 @@ check_buffer(const struct policy *policy, const struct intent_node *node,
             || (tree && !tenant->intent->send.guarantee.at)) {
             continue;
         } else if (tenant->intent->send.limit.at) {
-            own += tenant->intent->send.burst.n;
+            own += (tenant->intent->send.burst.n
+                    + split_bursts(tenant, node, uplink));
         } else {
             n_others++;
         }
@@ -66,14 +86,14 @@ check_buffer(const struct policy *policy, const struct intent_node *node,
     }
 }
 
-static const char *
-rate_string(uint64_t rate, struct diags *diags)
+const char *
+rate_text(uint64_t rate, struct arena *arena)
 {
     struct ds ds = DS_EMPTY_INITIALIZER;
     const char *s;
 
     format_rate(rate, &ds);
-    s = arena_strdup(diags->arena, ds_cstr(&ds));
+    s = arena_strdup(arena, ds_cstr(&ds));
     ds_destroy(&ds);
     return s;
 }
@@ -103,13 +123,13 @@ check_guarantees(const struct policy *policy, const struct intent_node *node,
             "guaranteed to %s: %s together, which with %d bytes around each "
             "frame of %d take %s on the wire, above %s", uplink->name.s,
             node->name.s, receive ? "receive" : "send",
-            rate_string(sum, diags), overhead, GUARANTEED_FRAME,
-            rate_string(wire_rate(sum, overhead), diags),
-            rate_string(uplink->rate.n, diags));
+            rate_text(sum, diags->arena), overhead, GUARANTEED_FRAME,
+            rate_text(wire_rate(sum, overhead), diags->arena),
+            rate_text(uplink->rate.n, diags->arena));
 
         diag_remedy(diags, d, "lower guarantees by %s of the uplink",
-                    rate_string(wire_rate(sum, overhead) - uplink->rate.n,
-                                diags));
+                    rate_text(wire_rate(sum, overhead) - uplink->rate.n,
+                                diags->arena));
         diag_see(diags, d, uplink->rate.at->span, "the uplink's rate");
     }
 }

@@ -12,6 +12,7 @@
 
 #include "base/nearest.h"
 #include "sema/policy.h"
+#include "sema/tree.h"
 
 /* May the network take the uplink?  By its name, its plane, or in any case. */
 static bool
@@ -48,9 +49,7 @@ tenant_takes(const struct policy_tenant *tenant,
              const struct intent_uplink *uplink)
 {
     for (size_t i = 0; i < tenant->endpoints.n; i++) {
-        const struct policy_endpoint *e = tenant->endpoints.v[i];
-
-        if (e->node == node && network_uplink(e->network, node) == uplink) {
+        if (endpoint_takes(tenant->endpoints.v[i], node, uplink)) {
             return true;
         }
     }

@@ -41,6 +41,12 @@ void check_bandwidth(const struct policy *, struct diags *);
 /* What the tenants of each uplink may send together, against the uplink. */
 void check_sums(const struct policy *, struct diags *);
 
+/* What is guaranteed to endpoints, against what their tenants have. */
+void check_splits(const struct policy *, struct diags *);
+
+/* As the intent says it, in the arena. */
+const char *rate_text(uint64_t rate, struct arena *);
+
 /* That nobody owns what keeps it apart from others. */
 void check_hosts(const struct policy *, struct diags *);
 

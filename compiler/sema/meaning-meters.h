@@ -13,7 +13,8 @@
  * of its network; on the node of its receiver, that of what the receiver's
  * tenant gets by the uplink of the receiver's network, if it has one, or, for
  * what comes from outside, that of what it sends.  Those of an endpoint
- * itself, if it has some, come before its tenant's.  What is for many passes
+ * itself, if it has some, come before its tenant's; or take their place, where
+ * endpoints of the tenant share what it has.  What is for many passes
  * all once for each copy. */
 
 #include <stdbool.h>

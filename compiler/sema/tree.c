@@ -30,6 +30,55 @@ tenant_bandwidth(const struct policy_tenant *tenant, bool receive)
     return receive ? &tenant->intent->receive : &tenant->intent->send;
 }
 
+const struct intent_bandwidth *
+endpoint_bandwidth(const struct policy_endpoint *e, bool receive)
+{
+    return receive ? &e->intent->receive : &e->intent->send;
+}
+
+bool
+endpoint_takes(const struct policy_endpoint *e,
+               const struct intent_node *node,
+               const struct intent_uplink *uplink)
+{
+    return e->node == node && network_uplink(e->network, node) == uplink;
+}
+
+bool
+tenant_is_split(const struct policy_tenant *tenant,
+                const struct intent_node *node,
+                const struct intent_uplink *uplink, bool receive)
+{
+    for (size_t i = 0; i < tenant->endpoints.n; i++) {
+        const struct policy_endpoint *e = tenant->endpoints.v[i];
+        const struct intent_bandwidth *b = endpoint_bandwidth(e, receive);
+
+        if ((b->guarantee.at || b->weight_at)
+            && endpoint_takes(e, node, uplink)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+uint64_t
+tenant_apart(const struct policy_tenant *tenant,
+             const struct intent_node *node,
+             const struct intent_uplink *uplink, bool receive)
+{
+    uint64_t apart = 0;
+
+    for (size_t i = 0; i < tenant->endpoints.n; i++) {
+        const struct policy_endpoint *e = tenant->endpoints.v[i];
+        const struct intent_bandwidth *b = endpoint_bandwidth(e, receive);
+
+        if (b->no_borrow && endpoint_takes(e, node, uplink)) {
+            apart += b->guarantee.n;
+        }
+    }
+    return apart;
+}
+
 bool
 tree_is_there(const struct policy *policy, const struct intent_node *node,
               const struct intent_uplink *uplink, bool receive)
@@ -58,7 +107,9 @@ tree_rate(const struct policy *policy, const struct intent_node *node,
         const struct policy_tenant *tenant = policy->tenants.v[i];
         const struct intent_bandwidth *b = tenant_bandwidth(tenant, receive);
 
-        if (b->no_borrow && tenant_takes(tenant, node, uplink)) {
+        if (!b->no_borrow) {
+            apart += tenant_apart(tenant, node, uplink, receive) / 1000;
+        } else if (tenant_takes(tenant, node, uplink)) {
             apart += b->guarantee.n / 1000;
         }
     }
@@ -71,5 +122,6 @@ tree_receives(const struct policy_tenant *tenant,
               const struct intent_uplink *uplink)
 {
     return (tenant->intent->receive.limit.at
+            || tenant_is_split(tenant, node, uplink, true)
             || tree_is_there(tenant->policy, node, uplink, true));
 }

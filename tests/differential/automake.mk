@@ -6,6 +6,7 @@ random_worlds = \
 	tests/differential/world-external.c \
 	tests/differential/world-parts.h \
 	tests/differential/world-refusal.c \
+	tests/differential/world-shares.c \
 	tests/differential/world-selector.c \
 	tests/differential/world-text.c \
 	tests/differential/world.c \

@@ -59,7 +59,8 @@ outcome_meter_owner(const struct compiled *c, const struct outcome *o,
 static bool
 is_meant(const struct plan_meter *meter, const struct meaning_meter *meant)
 {
-    return (meter && !strcmp(meter->name, meant->tenant->name)
+    return (meter && !meter->lends && !meter->split
+            && !strcmp(meter->name, meant->tenant->name)
             && meter->receive == meant->receive
             && !meter->endpoint == !meant->endpoint
             && (!meter->endpoint
@@ -68,23 +69,51 @@ is_meant(const struct plan_meter *meter, const struct meaning_meter *meant)
                 || !strcmp(meter->uplink, meant->uplink->name.s)));
 }
 
+/* Is it in two trees, that of its tenant's limit and that of the uplink? */
+static bool
+is_twice(const struct compiled *c, const struct plan_meter *meter)
+{
+    for (size_t i = 0; i < c->plan.meters.n; i++) {
+        const struct plan_meter *other = &c->plan.meters.v[i];
+
+        if (other->limits != meter->limits && !other->split
+            && other->rest == meter->rest && other->receive == meter->receive
+            && !strcmp(other->name, meter->name)
+            && !other->endpoint == !meter->endpoint
+            && (!meter->endpoint
+                || !strcmp(other->endpoint, meter->endpoint))
+            && !other->uplink == !meter->uplink
+            && (!meter->uplink || !strcmp(other->uplink, meter->uplink))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const char *
 outcome_compare_meters(const struct compiled *c, const struct outcome *o,
                        const struct delivery *out, const struct meaning *m,
                        const struct policy_endpoint *to, struct arena *arena)
 {
     struct meaning_meter meant[MAX_MEANING_METERS];
-    size_t n = meaning_meters(m, to, meant);
+    size_t n = meaning_meters(m, to, meant), i = 0, j = 0;
 
-    for (size_t i = 0; i < n && i < out->meters.n; i++) {
-        const struct plan_meter *meter = find_meter(c, o, out->meters.v[i]);
+    for (; i < n && j < out->meters.n; i++, j++) {
+        const struct plan_meter *meter = find_meter(c, o, out->meters.v[j]);
 
+        if (is_meant(meter, &meant[i]) && is_twice(c, meter)) {
+            /* That of the limit comes first. */
+            meter = (!meter->limits || ++j == out->meters.n ? NULL
+                     : find_meter(c, o, out->meters.v[j]));
+            meter = meter && !meter->limits ? meter : NULL;
+        }
         if (!is_meant(meter, &meant[i])) {
             return arena_printf(arena, "it pays with meter %u of '%s'",
-                                out->meters.v[i], meter ? meter->name : "");
+                                j < out->meters.n ? out->meters.v[j] : 0,
+                                meter ? meter->name : "");
         }
     }
-    return (n == out->meters.n ? NULL
-            : arena_printf(arena, "it passes %"PRIuSIZE" meters, not "
+    return (i == n && j == out->meters.n ? NULL
+            : arena_printf(arena, "it passes %"PRIuSIZE" meters, not those of "
                            "%"PRIuSIZE, out->meters.n, n));
 }

@@ -15,6 +15,7 @@
 #include "outcome.h"
 #include "packets.h"
 #include "sema/meaning.h"
+#include "sema/tree.h"
 #include "util.h"
 
 static void
@@ -55,7 +56,7 @@ tally_init(struct tally *tally)
         "routed", "between-tenants", "zones-differ", "zones-disagree",
         "fragment", "icmp-error", "to-tunnel", "from-tunnel", "to-external",
         "from-external", "reply-external", "error-from-external",
-        "counted-from-external", "counted",
+        "counted-from-external", "counted", "part-of-tenant", "rest-of-tenant",
         "class", "best-effort", "reply-class",
     };
     static const char *const untracked[] = {
@@ -149,6 +150,9 @@ count_allowed(struct tally *tally, const struct question *q,
 {
     bool between = !m->external && m->from->tenant != m->to->tenant;
     bool two_zones = between && !q->tunnel && !m->node;
+    bool split = (m->from && m->charged
+                  && tenant_is_split(m->charged, m->from->node, m->uplink,
+                                     false));
     const struct {
         bool holds;
         const char *name;
@@ -168,6 +172,8 @@ count_allowed(struct tally *tally, const struct question *q,
           "error-from-external" },
         { m->external && m->to && m->counted, "counted-from-external" },
         { m->counted, "counted" },
+        { split && m->from->intent->send.limit.at, "part-of-tenant" },
+        { split && !m->from->intent->send.limit.at, "rest-of-tenant" },
         { m->rule->class, "class" },
         { !m->rule->class, "best-effort" },
         { m->class != m->rule->class, "reply-class" },

@@ -14,111 +14,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "util.h"
 
-/* Meters: what the world writes of bandwidth, and what the plan must say of
- * it. */
-
-/* Guarantees of all tenants fit the uplink whatever is around a frame. */
-enum { MAX_GUARANTEED_MBPS = UPLINK_MBPS(0) / MAX_TENANTS * 9 / 10 };
-
-void
-world_init_shares(struct world *w, struct rng rng)
-{
-    w->shared = rng_chance(&rng, 40);
-    for (int i = 0; i < w->n_tenants; i++) {
-        struct world_tenant *t = &w->tenants[i];
-
-        for (int receive = 0; receive < 2; receive++) {
-            struct world_share *share = &t->shares[receive];
-            int most = MIN(MAX_GUARANTEED_MBPS,
-                           receive ? t->received_mbps : t->mbps);
-
-            share->weight = (rng_chance(&rng, 50) ? 1 + rng_below(&rng, 1000)
-                             : 0);
-            share->guarantee_mbps = (rng_chance(&rng, 60) && most
-                                     ? 1 + rng_below(&rng, most) : 0);
-            share->no_borrow = (share->guarantee_mbps
-                                && rng_chance(&rng, 30));
-        }
-        if (t->both) {
-            t->shares[true] = t->shares[false];
-        }
-    }
-}
-
-void
-world_put_share(struct ds *ds, const struct world_share *share)
-{
-    if (share->guarantee_mbps) {
-        ds_put_format(ds, ", \"guarantee\": \"%dMbps\"",
-                      share->guarantee_mbps);
-    }
-    if (share->weight) {
-        ds_put_format(ds, ", \"weight\": %d", share->weight);
-    }
-    if (share->no_borrow) {
-        ds_put_cstr(ds, ", \"borrow\": false");
-    }
-}
-
-/* What a tenant wrote of one direction. */
-struct written {
-    bool limited;               /* Else: the uplink's. */
-    int mbps, kib;
-    struct world_share share;
-};
-
-static struct written
-get_written(const struct world *w, int tenant, int uplink, bool receive)
-{
-    const struct world_tenant *t = &w->tenants[tenant];
-
-    if (!t->limited || (receive && !t->received_mbps)) {
-        return (struct written) {
-            .mbps = UPLINK_MBPS(uplink), .kib = UPLINK_BURST_KIB(uplink),
-        };
-    }
-    return (struct written) {
-        true, receive ? t->received_mbps : t->mbps,
-        receive ? t->received_kib : t->burst_kib,
-        w->shared ? t->shares[receive] : (struct world_share) { .weight = 0 },
-    };
-}
-
-/* 1-bits: the uplinks that the tenant's networks here take. */
-static unsigned int
-uplinks_here(const struct world *w, int tenant)
-{
-    unsigned int set = 0;
-
-    for (int i = 0; i < w->n_endpoints; i++) {
-        const struct world_endpoint *e = &w->endpoints[i];
-        const struct world_network *n = &w->networks[e->network];
-
-        if (world_is_there(w, i) && e->bound && !e->node
-            && n->tenant == tenant) {
-            set |= 1u << n->uplink;
-        }
-    }
-    return w->tenants[tenant].left_out ? 0 : set;
-}
-
-/* Does a tenant ask for a share?  If so, adds what is set apart to '*apart',
- * in kbps. */
-static bool
-is_shared(const struct world *w, int uplink, bool receive, uint64_t *apart)
-{
-    bool shared = false;
-
-    for (int i = 0; i < w->n_tenants; i++) {
-        struct world_share s = get_written(w, i, uplink, receive).share;
-
-        if (uplinks_here(w, i) & 1u << uplink) {
-            shared |= s.guarantee_mbps || s.weight;
-            *apart += s.no_borrow ? s.guarantee_mbps * UINT64_C(1000) : 0;
-        }
-    }
-    return shared;
-}
+/* Meters: what the plan must say of the world's bandwidth. */
 
 /* The number N of what is named "eN", "tN" or "uN". */
 static int
@@ -151,7 +47,7 @@ has_pool(const struct world *w, const struct plan *plan, int uplink,
                   : w->underlay6 ? 70 : 50);
     uint64_t apart = 0, kbps;
 
-    if (!is_shared(w, uplink, receive, &apart)) {
+    if (!world_is_shared(w, uplink, receive, &apart)) {
         return !pool;
     }
     kbps = UPLINK_MBPS(uplink) * UINT64_C(1514000) / (1538 + tunnel);
@@ -165,6 +61,7 @@ has_pool(const struct world *w, const struct plan *plan, int uplink,
 struct wanted {
     int tenant, endpoint, uplink;
     bool receive, packets;
+    bool split, rest, limits;
     uint64_t rate;              /* 0: there is none. */
     uint64_t burst;
     uint64_t peak;
@@ -184,6 +81,8 @@ has_meter(const struct plan *plan, const struct wanted *w)
 
         if (m->lends || number_of(m->name) != w->tenant
             || counts_packets != w->packets || m->receive != w->receive
+            || m->split != w->split || m->rest != w->rest
+            || m->limits != w->limits
             || (m->endpoint ? number_of(strchr(m->endpoint, '/') + 1)
                 : -1) != w->endpoint
             || (m->uplink ? number_of(m->uplink) : -1) != w->uplink) {
@@ -210,7 +109,7 @@ has_microburst(const struct plan *plan, int tenant,
         bool bursts = t->bursts && !m->receive && !m->endpoint;
 
         if (!m->lends && number_of(m->name) == tenant && !m->packets
-            && (m->microburst != (bursts || m->parent)
+            && (m->microburst != (bursts || m->parent || m->split)
                 || m->ecn != (bursts && t->ecn)
                 || m->mark != (bursts ? t->mark_kib * 1024 : 0)
                 || m->depth != (bursts ? t->depth_kib * 1024 : 0))) {
@@ -222,7 +121,8 @@ has_microburst(const struct plan *plan, int tenant,
 
 /* The depth, in KiB, above which a meter that borrows drops. */
 static int
-cap_kib(const struct written *b, const struct world_tenant *t, bool bursts)
+cap_kib(const struct world_bandwidth *b, const struct world_tenant *t,
+        bool bursts)
 {
     int deepest = b->kib;
 
@@ -241,13 +141,13 @@ want(const struct world *w, const struct plan *plan, int tenant, int uplink,
      bool receive)
 {
     const struct world_tenant *t = &w->tenants[tenant];
-    struct written b = get_written(w, tenant, uplink, receive);
+    struct world_bandwidth b = world_bandwidth(w, tenant, uplink, receive);
     bool bursts = t->bursts && !receive;
     uint64_t apart = 0;
-    bool shared = is_shared(w, uplink, receive, &apart);
+    bool shared = world_is_shared(w, uplink, receive, &apart);
     uint64_t kbps = 1000 * (uint64_t) (b.share.no_borrow
                                        ? b.share.guarantee_mbps : b.mbps);
-    struct wanted wanted = { tenant, -1, -1, receive, false, .rate = 0 };
+    struct wanted wanted = { tenant, -1, -1, receive, .rate = 0 };
 
     if (receive && !b.limited && !shared) {
         return wanted;
@@ -268,22 +168,125 @@ want(const struct world *w, const struct plan *plan, int tenant, int uplink,
     return wanted;
 }
 
-static bool
-has_bandwidth(const struct world *w, const struct plan *plan, int tenant,
-              bool receive)
+/* The meter of a tenant that is split, or the one that keeps its limit. */
+static const struct plan_meter *
+find_whole(const struct plan *plan, int tenant, int uplink, bool receive,
+           bool limits)
 {
-    unsigned int uplinks = uplinks_here(w, tenant);
-    bool several = (uplinks & (uplinks - 1)) != 0;
+    for (size_t i = 0; i < plan->meters.n; i++) {
+        const struct plan_meter *m = &plan->meters.v[i];
 
-    for (int i = 0; i < MAX_UPLINKS; i++) {
-        bool taken = uplinks & 1u << i;
-        struct wanted wanted = { tenant, -1, -1, receive, false, .rate = 0 };
-
-        if (taken) {
-            wanted = want(w, plan, tenant, i, receive);
+        if (m->split && number_of(m->name) == tenant && m->receive == receive
+            && m->limits == limits
+            && (!m->uplink || number_of(m->uplink) == uplink)) {
+            return m;
         }
-        wanted.uplink = several ? i : -1;
-        if ((taken || several || !uplinks) && !has_meter(plan, &wanted)) {
+    }
+    return NULL;
+}
+
+/* What is owed, in kbps, of a burst in bytes, and nothing else. */
+static struct wanted
+want_owed(struct wanted wanted, uint64_t kbps, uint64_t burst)
+{
+    wanted.rate = MAX(kbps, 1);
+    wanted.burst = kbps ? burst : 1;
+    return wanted;
+}
+
+/* Of all of a tenant that is split: what others are below.  There are two of
+ * each if the tenant has a limit beside what it has of its uplink: 'limits'
+ * says which is meant, and whether there is one. */
+static bool
+is_twice(const struct world *w, int tenant, int uplink, bool receive)
+{
+    struct world_bandwidth b = world_bandwidth(w, tenant, uplink, receive);
+    uint64_t apart = 0;
+
+    return (b.limited && !b.share.no_borrow
+            && world_is_shared(w, uplink, receive, &apart));
+}
+
+static struct wanted
+want_whole(const struct world *w, const struct plan *plan, int tenant,
+           int uplink, bool receive, bool limits)
+{
+    struct world_bandwidth b = world_bandwidth(w, tenant, uplink, receive);
+    uint64_t apart = 0, others = 0;
+    bool tree = (world_is_shared(w, uplink, receive, &others)
+                 && !b.share.no_borrow);
+    uint64_t kbps = 1000 * (uint64_t) (b.share.no_borrow
+                                       ? b.share.guarantee_mbps : b.mbps);
+    struct wanted wanted = { tenant, -1, -1, receive, .split = true,
+                             .limits = limits };
+
+    world_is_split(w, tenant, uplink, receive, &apart);
+    if (tree && !limits) {
+        wanted = want_owed(wanted, b.share.guarantee_mbps * UINT64_C(1000)
+                           - apart, b.kib * 1024);
+        wanted.parent = find_pool(plan, uplink, receive)->id;
+        wanted.weight = MAX(b.share.weight, 1);
+    } else if (!limits || is_twice(w, tenant, uplink, receive)) {
+        wanted.rate = MAX(kbps - apart, 1);
+        wanted.burst = b.kib * 1024;
+    }
+    return wanted;
+}
+
+/* Below that: an endpoint's, or the rest, with 'endpoint' -1. */
+static struct wanted
+want_part(const struct world *w, const struct plan *plan, int tenant,
+          int endpoint, int uplink, bool receive, bool limits)
+{
+    bool twice = is_twice(w, tenant, uplink, receive);
+    struct world_share share = { .weight = 0 };
+    struct wanted wanted = { tenant, endpoint, -1, receive,
+                             .rest = endpoint < 0, .limits = limits };
+
+    if (limits && !twice) {
+        return wanted;
+    }
+    if (endpoint >= 0) {
+        const struct world_endpoint *e = &w->endpoints[endpoint];
+
+        share = world_own_share(w, endpoint, receive);
+        if (limits || !twice) {
+            wanted.peak = 1000 * (receive ? e->received_mbps : e->sent_mbps);
+            wanted.cap = OWN_BURST_KIB * 1024;
+        }
+    }
+    wanted = want_owed(wanted, share.guarantee_mbps * UINT64_C(1000),
+                       OWN_BURST_KIB * 1024);
+    wanted.parent = find_whole(plan, tenant, uplink, receive, limits)->id;
+    wanted.weight = MAX(share.weight, 1);
+    return wanted;
+}
+
+/* Those of all of a tenant by an uplink, whose names say which if 'several'
+ * are taken. */
+static bool
+has_whole(const struct world *w, const struct plan *plan, int tenant,
+          int uplink, bool receive, bool taken, bool several)
+{
+    uint64_t apart = 0;
+    bool split = taken && world_is_split(w, tenant, uplink, receive, &apart);
+    struct wanted wanted[5] = { { .split = false } };
+
+    for (int i = 0; i < 5; i++) {
+        wanted[i] = (struct wanted) {
+            tenant, -1, -1, receive, .split = i == 1 || i == 2,
+            .rest = i > 2, .limits = i == 2 || i == 4,
+        };
+        if (split && i) {
+            wanted[i] = (i < 3 ? want_whole(w, plan, tenant, uplink, receive,
+                                            i == 2)
+                         : want_part(w, plan, tenant, -1, uplink, receive,
+                                     i == 4));
+        } else if (taken && !split && !i) {
+            wanted[i] = want(w, plan, tenant, uplink, receive);
+        }
+        wanted[i].uplink = several ? uplink : -1;
+        if (!has_meter(plan, &wanted[i])) {
             return false;
         }
     }
@@ -291,18 +294,51 @@ has_bandwidth(const struct world *w, const struct plan *plan, int tenant,
 }
 
 static bool
+has_bandwidth(const struct world *w, const struct plan *plan, int tenant,
+              bool receive)
+{
+    unsigned int uplinks = world_uplinks_here(w, tenant);
+    bool several = (uplinks & (uplinks - 1)) != 0;
+
+    for (int i = 0; i < MAX_UPLINKS; i++) {
+        bool taken = uplinks & 1u << i;
+
+        if ((taken || several || !uplinks)
+            && !has_whole(w, plan, tenant, i, receive, taken, several)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Of a tenant that is split, what an endpoint has is its part, or is set
+ * apart; of another one it is a limit. */
+static bool
 has_own(const struct world *w, const struct plan *plan, int endpoint,
         bool receive)
 {
     const struct world_endpoint *e = &w->endpoints[endpoint];
-    bool here = world_is_there(w, endpoint) && e->bound && !e->node;
+    const struct world_network *n = &w->networks[e->network];
+    struct world_share share = world_own_share(w, endpoint, receive);
+    int mbps = receive ? e->received_mbps : e->sent_mbps;
+    bool here = world_is_there(w, endpoint) && e->bound && !e->node && mbps;
+    struct wanted none = { n->tenant, endpoint, -1, receive, .limits = true };
     struct wanted wanted = {
-        w->networks[e->network].tenant, endpoint, -1, receive, false,
-        !here ? 0 : 1000 * (receive ? e->received_mbps : e->sent_mbps),
-        (1024 * 8 * OWN_BURST_KIB + 999) / 1000,
+        n->tenant, endpoint, -1, receive,
+        .rate = here ? 1000 * (share.no_borrow ? share.guarantee_mbps : mbps)
+                : 0,
+        .burst = (1024 * 8 * OWN_BURST_KIB + 999) / 1000,
     };
+    uint64_t apart = 0;
 
-    return has_meter(plan, &wanted);
+    if (here && !share.no_borrow
+        && world_is_split(w, n->tenant, n->uplink, receive, &apart)) {
+        wanted = want_part(w, plan, n->tenant, endpoint, n->uplink, receive,
+                           false);
+        none = want_part(w, plan, n->tenant, endpoint, n->uplink, receive,
+                         true);
+    }
+    return has_meter(plan, &wanted) && has_meter(plan, &none);
 }
 
 const char *
@@ -316,18 +352,13 @@ world_check_meters(const struct world *w, const struct compiled *c)
                                 "else", i);
         }
     }
-    for (int i = 0; i < w->n_endpoints; i++) {
-        if (!has_own(w, plan, i, false) || !has_own(w, plan, i, true)) {
-            return arena_printf(plan->arena, "endpoint e%d has another "
-                                "bandwidth", i);
-        }
-    }
     for (int i = 0; i < w->n_tenants; i++) {
         const struct world_tenant *t = &w->tenants[i];
         struct wanted packets = {
-            i, -1, -1, false, true,
-            uplinks_here(w, i) && t->counted ? t->kpps * 1000 : 0,
-            t->burst_packets,
+            i, -1, -1, .packets = true,
+            .rate = (world_uplinks_here(w, i) && t->counted
+                     ? t->kpps * 1000 : 0),
+            .burst = t->burst_packets,
         };
 
         if (!has_bandwidth(w, plan, i, false)
@@ -340,6 +371,12 @@ world_check_meters(const struct world *w, const struct compiled *c)
         } else if (!has_meter(plan, &packets)) {
             return arena_printf(plan->arena, "tenant t%d has another limit of "
                                 "packets", i);
+        }
+    }
+    for (int i = 0; i < w->n_endpoints; i++) {
+        if (!has_own(w, plan, i, false) || !has_own(w, plan, i, true)) {
+            return arena_printf(plan->arena, "endpoint e%d has another "
+                                "bandwidth", i);
         }
     }
     return NULL;

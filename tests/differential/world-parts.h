@@ -64,6 +64,31 @@ bool world_ranges_fit(const struct world_selector *, const range_vec *);
  * without it. */
 void world_init_shares(struct world *, struct rng);
 
+/* What a tenant wrote of one direction. */
+struct world_bandwidth {
+    bool limited;               /* Else: the uplink's. */
+    int mbps, kib;
+    struct world_share share;
+};
+struct world_bandwidth world_bandwidth(const struct world *, int tenant,
+                                       int uplink, bool receive);
+
+/* Do tenants here share the uplink?  Adds what is set apart to '*apart', in
+ * kbps. */
+bool world_is_shared(const struct world *, int uplink, bool receive,
+                     uint64_t *apart);
+
+/* The same of the endpoints here of a tenant. */
+bool world_is_split(const struct world *, int tenant, int uplink,
+                    bool receive, uint64_t *apart);
+
+/* 1-bits: the uplinks that the tenant's networks here take. */
+unsigned int world_uplinks_here(const struct world *, int tenant);
+
+/* What the endpoint says of a direction beside its limit, if anything. */
+struct world_share world_own_share(const struct world *, int endpoint,
+                                   bool receive);
+
 /* Appends it to a "limit". */
 void world_put_share(struct ds *, const struct world_share *);
 

@@ -160,6 +160,15 @@ put_limit(struct ds *ds, int mbps, int kib, const struct world_share *share)
 }
 
 static void
+put_own(struct ds *ds, const struct world *w, int i, bool receive)
+{
+    struct world_share share = world_own_share(w, i, receive);
+
+    put_limit(ds, receive ? w->endpoints[i].received_mbps
+              : w->endpoints[i].sent_mbps, OWN_BURST_KIB, &share);
+}
+
+static void
 put_endpoint(struct ds *ds, const struct world *w, int i)
 {
     const struct world_endpoint *e = &w->endpoints[i];
@@ -173,12 +182,12 @@ put_endpoint(struct ds *ds, const struct world *w, int i)
         ds_put_cstr(ds, ", \"bandwidth\": {");
         if (e->sent_mbps) {
             ds_put_cstr(ds, "\"send\": ");
-            put_limit(ds, e->sent_mbps, OWN_BURST_KIB, NULL);
+            put_own(ds, w, i, false);
         }
         if (e->received_mbps) {
             world_put_comma(ds);
             ds_put_cstr(ds, "\"receive\": ");
-            put_limit(ds, e->received_mbps, OWN_BURST_KIB, NULL);
+            put_own(ds, w, i, true);
         }
         ds_put_char(ds, '}');
     }

@@ -306,8 +306,8 @@ world_init(struct world *w, uint64_t seed)
     init_services(w, &rng);
     init_fabric(w, &rng);
     init_tenants(w, &rng);
-    world_init_shares(w, (struct rng) { ~rng.state });
     init_endpoints(w, &rng);
+    world_init_shares(w, (struct rng) { ~rng.state });
     init_copies(w, &rng);
     world_init_externals(w, &rng);
     init_rules(w, &rng);

@@ -97,6 +97,7 @@ struct world_endpoint {
     bool left_out, bound, ip4, ip6, second;
     int node, network, host, mac, role, tier;
     int sent_mbps, received_mbps;       /* Of its own; 0: none. */
+    struct world_share shares[2];       /* As a tenant's. */
     unsigned int apart;         /* 1-bits: what of its binding does not stand
                                  * with it, of APART_*. */
 };

@@ -39,7 +39,7 @@ sys.exit(not eval("(" + sys.argv[1] + ")"))' "$2"
 
 test_empty() {
     check 'a plan for an empty bridge' \
-        says '  + bandwidth inference: 20Gbps, burst 525kbit' 0 plan "$intent"
+        says '  + bandwidth inference: 20Gbps, burst 65625B' 0 plan "$intent"
     check 'with --exit-code: 4' says '  + rule batch/no-ssh: flows 1 added' 4 \
         plan "$intent" --exit-code
     check 'apply --dry-run is the same' same_dry_run
@@ -59,9 +59,9 @@ test_words() {
     check 'a limit' words '  ~ tenant inference: flows 1 changed
   ~ endpoint inference/frontend0: flows 1 changed
   ~ endpoint inference/model0: flows 1 changed
-  ~ bandwidth inference: 20Gbps, burst 525kbit -> 25Gbps, burst 525kbit
-  ~ bandwidth inference (receive): 20Gbps, burst 525kbit -> '$(
-        )'25Gbps, burst 525kbit' \
+  ~ bandwidth inference: 20Gbps, burst 65625B -> 25Gbps, burst 65625B
+  ~ bandwidth inference (receive): 20Gbps, burst 65625B -> '$(
+        )'25Gbps, burst 65625B' \
         "$(with 's/"limit": "20Gbps"/"limit": "25Gbps"/')"
     check 'limits of packets' words '  ~ endpoint batch/job0: flows 1 changed
   ~ endpoint batch/job1: flows 1 changed
@@ -85,7 +85,7 @@ test_words() {
         "$(with 's/"limit": "20Gbps"/"limit": "25Gbps"/; /"no-ssh"/d')" '
         c["rule", "batch/no-ssh"]["change"] == "removed"
         and c["rule", "batch/no-ssh"]["flows"]["deleted"] == 1
-        and c["bandwidth", "inference"]["after"] == "25Gbps, burst 525kbit"
+        and c["bandwidth", "inference"]["after"] == "25Gbps, burst 65625B"
         and p["flows"] == {"added": 0, "changed": 3, "deleted": 1,
                            "kept": p["flows"]["kept"]}
         and p["generation"] == 1 and len(p["changes"]) == 6'

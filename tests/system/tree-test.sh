@@ -46,8 +46,8 @@ has_no_meters() { ! meters br0 | grep meter=; }
 
 test_apply() {
     check 'plan prints the tree' shows "$(cat <<'END'
-  + bandwidth blue: 5500Mbps, burst 132kbit
-  + bandwidth blue/b0: 1Gbps, burst 132kbit
+  + bandwidth blue: 5500Mbps, burst 16500B
+  + bandwidth blue/b0: 1Gbps, burst 16500B
   + bandwidth uplink up0: lends 4343953kbps, burst 64KiB
   +   bandwidth green: borrows only, weight 1, exceed drop
   +   bandwidth red: guaranteed 4Gbps, limit 5Gbps, weight 3, burst 16KiB, mark 24KiB, cap 48KiB, exceed ecn
@@ -144,6 +144,67 @@ test_foreign() {
     check 'all is as it was' is_as_before
 }
 
+# Three levels, and the trees that keep the limits of tenants.
+test_split() {
+    local intent=$srcdir/tests/golden/plan/split-tenants/intent.json changed
+    ovs-vsctl --timeout=10 del-br br0
+    make_dummy_bridge br0 "$intent" "$node"
+    check 'plan prints three levels' shows "$(cat <<'END'
+  + bandwidth green: 1Gbps, burst 16500B
+  + bandwidth green (receive): lends 1Gbps, burst 16KiB
+  +   bandwidth green (receive, rest): borrows only, weight 1, exceed drop
+  +   bandwidth green/g0 (receive): guaranteed 500Mbps, limit 1Gbps, weight 1, burst 16KiB, cap 16KiB, exceed drop
+  + bandwidth red (limit): lends 4500Mbps, burst 16KiB
+  +   bandwidth red (rest, limit): borrows only, weight 1, exceed drop
+  +   bandwidth red/r1 (limit): guaranteed 1Gbps, limit 2Gbps, weight 1, burst 16KiB, cap 16KiB, exceed drop
+  + bandwidth red (receive, limit): lends 4500Mbps, burst 16KiB
+  +   bandwidth red (receive, rest, limit): borrows only, weight 1, exceed drop
+  +   bandwidth red/r1 (receive, limit): guaranteed 1Gbps, limit 2Gbps, weight 1, burst 16KiB, cap 16KiB, exceed drop
+  + bandwidth red/r2: 500Mbps, burst 16500B
+  + bandwidth red/r2 (receive): 500Mbps, burst 16500B
+  + bandwidth tools: lends 800Mbps, burst 64KiB
+  +   bandwidth tools (rest): borrows only, weight 1, exceed drop
+  +   bandwidth tools/t0: borrows only, limit 500Mbps, weight 2, cap 16KiB, exceed drop
+  + bandwidth tools (receive): lends 1Gbps, burst 64KiB
+  +   bandwidth tools (receive, rest): borrows only, weight 1, exceed drop
+  +   bandwidth tools/t0 (receive): borrows only, limit 500Mbps, weight 2, cap 16KiB, exceed drop
+  + bandwidth uplink up0: lends 8343953kbps, burst 64KiB
+  +   bandwidth blue: borrows only, weight 1, exceed drop
+  +     bandwidth blue (rest): borrows only, weight 1, exceed drop
+  +     bandwidth blue/b0: borrows only, limit 2Gbps, weight 4, cap 16KiB, exceed drop
+  +   bandwidth red: guaranteed 3500Mbps, weight 3, burst 16KiB, exceed drop
+  +     bandwidth red (rest): borrows only, weight 1, exceed drop
+  +     bandwidth red/r1: guaranteed 1Gbps, weight 1, burst 16KiB, exceed drop
+  + bandwidth uplink up0 (receive): lends 8343953kbps, burst 64KiB
+  +   bandwidth blue (receive): borrows only, weight 1, exceed drop
+  +   bandwidth red (receive): guaranteed 3500Mbps, weight 3, burst 16KiB, exceed drop
+  +     bandwidth red (receive, rest): borrows only, weight 1, exceed drop
+  +     bandwidth red/r1 (receive): guaranteed 1Gbps, weight 1, burst 16KiB, exceed drop
+END
+)" "$intent"
+    check 'apply of three levels: 0' exits 0 bulkhead_on apply br0
+    check 'status reads it back: 0' exits 0 bulkhead_on status br0
+    meters br0 >"$switch_dir/split"
+    changed=$(with 's/"burst": "16KiB", "weight": 4/"burst": "16KiB", "weight": 5/')
+    check 'a weight of an endpoint changes: one meter, and its flow' \
+        says 'flows 0 added, 1 changed, 0 deleted, ' 0 \
+        bulkhead_on apply br0 "$changed"
+    check 'status: 0' exits 0 bulkhead_on status br0 "$changed"
+    changed=$(with 's/"rate": "10Gbps"/"rate": "11Gbps"/')
+    check 'the uplink changes, and all below it' exits 0 \
+        bulkhead_on apply br0 "$changed"
+    check 'status: 0' exits 0 bulkhead_on status br0 "$changed"
+    changed=$(with 's/"guarantee": "1Gbps", "limit": "2Gbps", "burst": "16KiB" } },/"limit": "2Gbps", "burst": "16KiB" } },/; s/"guarantee": "500Mbps", //g; s/, "borrow": false } }/ } }/; s/, "weight": [24]//')
+    check 'without parts of endpoints: two levels' exits 0 \
+        bulkhead_on apply br0 "$changed"
+    check 'status: 0' exits 0 bulkhead_on status br0 "$changed"
+    check 'back again' exits 0 bulkhead_on apply br0
+    check 'as many meters as before' \
+        [ "$(meters br0 | wc -l)" = "$(wc -l <"$switch_dir/split")" ]
+    check 'clear: 0' exits 0 "$BULKHEAD" clear --bridge br0
+    check 'no meter is left' has_no_meters
+}
+
 test_clear() {
     check 'clear: 0' exits 0 "$BULKHEAD" clear --bridge br0
     check 'no meter is left' has_no_meters
@@ -158,6 +219,7 @@ main() {
     test_shape
     test_foreign
     test_clear
+    test_split
     [ "$failures" = 0 ]
 }
 

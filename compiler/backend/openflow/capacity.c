@@ -49,7 +49,8 @@ check_tenants(const struct ir_prog *prog, const struct backend_caps *caps,
         }
     }
     for (size_t i = 0; i < prog->meters.n; i++) {
-        if (++n_meters > caps->n_meters) {
+        n_meters += 1 + (prog->meters.v[i]->limit_number != 0);
+        if (n_meters > caps->n_meters) {
             too_many(diags, &prog->meters.v[i]->place, "meters (those of "
                      "bandwidth, and one for a tenant's packets)",
                      caps->n_meters, remedy);
@@ -76,25 +77,24 @@ check_ports(const struct ir_prog *prog, const struct backend_caps *caps,
     }
 }
 
-/* An endpoint's meter comes before its tenant's, not below it. */
+/* No packet passes the meter of a tenant that is split. */
 static void
-check_own_shares(const struct ir_prog *prog, struct diags *diags)
+check_bursts(const struct ir_prog *prog, struct diags *diags)
 {
-    size_t last = SIZE_MAX;     /* One place may be for both directions. */
-
     for (size_t i = 0; i < prog->meters.n; i++) {
         const struct ir_meter *meter = prog->meters.v[i];
 
         if (meter->endpoint && (meter->guarantee_kbps || meter->weight)
-            && meter->place.span.start != last) {
+            && !meter->receive
+            && ir_find_split(prog, meter)->microburst) {
             struct diag *d = diag_error(
                 diags, meter->place.span, meter->place.pointer, "the target "
-                "limits endpoints, and cannot share a tenant's bandwidth out "
-                "among them yet");
+                "follows the bursts of a tenant with \"microburst\" in one "
+                "queue, and has none where its endpoints share what it sends");
 
             diag_remedy(diags, d, "remove \"guarantee\", \"weight\" and "
-                        "\"borrow\" here; the tenant may have them");
-            last = meter->place.span.start;
+                        "\"borrow\" of the tenant's endpoints, or its "
+                        "\"microburst\"");
         }
     }
 }
@@ -121,16 +121,19 @@ static void
 check_members(const struct ir_prog *prog, const struct backend_caps *caps,
               struct diags *diags)
 {
-    for (size_t i = 0; i < prog->meters.n && !prog->meters.v[i]->tenant; i++) {
+    for (size_t i = 0; i < prog->meters.n; i++) {
+        const struct ir_meter *parent = prog->meters.v[i];
         size_t n = 0;
 
-        for (size_t j = i; j < prog->meters.n; j++) {
-            if (prog->meters.v[j]->parent == prog->meters.v[i]
+        for (size_t j = i; (!parent->tenant || parent->split)
+             && j < prog->meters.n; j++) {
+            if (prog->meters.v[j]->parent == parent
                 && ++n > caps->n_members) {
-                too_many(diags, &prog->meters.v[j]->place, "tenants that "
-                         "share an uplink", caps->n_members, "bind endpoints "
-                         "of fewer tenants to this node, or remove all "
-                         "\"guarantee\"s and \"weight\"s");
+                too_many(diags, &prog->meters.v[j]->place,
+                         parent->tenant ? "endpoints that share what their "
+                         "tenant has" : "tenants that share an uplink",
+                         caps->n_members, "bind fewer to this node, or remove "
+                         "all \"guarantee\"s and \"weight\"s");
                 return;
             }
         }
@@ -149,7 +152,7 @@ openflow_check(const struct ir_prog *prog, const struct backend_caps *caps,
     }
     check_ports(prog, caps, diags);
     check_tenants(prog, caps, diags);
-    check_own_shares(prog, diags);
+    check_bursts(prog, diags);
     check_members(prog, caps, diags);
     check_delays(prog, diags);
     return diags->n_errors == n_errors;

@@ -97,14 +97,27 @@ void emit_sides(struct emitter *);
 /* POLICY. */
 void emit_policy(struct emitter *);
 
+/* The meters that packets of the network pass, from or to 'ep' if it is not
+ * NULL, first to last: at most one in METER and one in SHARE, or one in OUTPUT
+ * and one in DELIVER. */
+struct meter_path {
+    uint32_t ids[2];
+    size_t n;
+};
+struct meter_path meter_path(const struct ir_prog *, const struct ir_network *,
+                             const struct ir_endpoint *ep, bool receive);
+
+/* Do SHARE and DELIVER have flows? */
+bool has_long_paths(const struct ir_prog *);
+
+/* Adds all meters of bits to the plan. */
+void add_meters(struct emitter *);
+
 /* CLASS and METER, and all meters of bits. */
 void emit_qos(struct emitter *);
 
 /* The flow of OUTPUT, and perhaps of DELIVER, for an endpoint that is here. */
 void emit_port_output(struct emitter *, const struct ir_endpoint *);
-
-/* Do SHARE and DELIVER have flows? */
-bool has_own_meters(const struct ir_prog *);
 
 VEC_TYPEDEF(match_vec, const char *);
 

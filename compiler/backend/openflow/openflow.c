@@ -74,7 +74,7 @@ emit_misses(struct emitter *e)
         [TABLE_SHARE] = REASON_NO_METER,
         [TABLE_DELIVER] = REASON_NO_PORT,
     };
-    int n = has_own_meters(e->prog) ? N_TABLES : TABLE_OUTPUT + 1;
+    int n = has_long_paths(e->prog) ? N_TABLES : TABLE_OUTPUT + 1;
 
     for (int table = 0; table < n; table++) {
         emit_flow(e, table, PRIORITY_MISS, misses[table], "", "drop");

@@ -11,7 +11,8 @@
  *
  * A packet enters at TABLE_ADMIT and goes forward only, but from TABLE_SHARE:
  * OpenFlow has one meter a table.  TABLE_SHARE and TABLE_DELIVER have flows
- * only if an endpoint has meters of its own.  A table without a
+ * only where packets pass two: an endpoint's own and its tenant's, or one of
+ * each of the two trees of a tenant that is split.  A table without a
  * matching flow drops (that is OpenFlow's rule for a missing table-miss
  * entry; each table also has an explicit drop that counts under the cookie of
  * its reason, see sema/reasons.def). */
@@ -40,11 +41,11 @@ enum of_table {
     TABLE_PEER_OWNER,   /* A connection known there is that tenant's. */
     TABLE_PEER_STATE,   /* The state in that zone. */
     TABLE_CLASS,        /* DSCP and queue.  Nothing is rewritten after it. */
-    TABLE_METER,        /* The sending tenant's meter. */
+    TABLE_METER,        /* The sending tenant's meter, or the sender's. */
     TABLE_OUTPUT,       /* Destination endpoint -> port, or tunnel. */
-    TABLE_SHARE,        /* After METER, for senders with a meter of their own:
-                         * the tenant's, and back to OUTPUT. */
-    TABLE_DELIVER,      /* After OUTPUT, for receivers with one: the tenant's
+    TABLE_SHARE,        /* After METER, for senders with two meters: the
+                         * second, and back to OUTPUT. */
+    TABLE_DELIVER,      /* After OUTPUT, for receivers with two: the second
                          * and the port. */
     N_TABLES,
 };

@@ -285,7 +285,8 @@ put_rates(struct ds *ds, const struct ir_prog *prog,
           const struct ir_tenant *tenant)
 {
     for (size_t i = 0; i < prog->meters.n; i++) {
-        if (prog->meters.v[i]->tenant == tenant) {
+        if (prog->meters.v[i]->tenant == tenant
+            && !ir_meter_is_rest(prog->meters.v[i])) {
             put_meter(ds, prog->meters.v[i]);
         }
     }
