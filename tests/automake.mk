@@ -95,6 +95,7 @@ test_scripts = \
 	tests/system/series-test.sh \
 	tests/system/sandbox-test.sh \
 	tests/system/isolation-test.sh \
+	tests/system/faults-agent-test.sh \
 	tests/system/ovs-suite-test.sh
 
 TESTS += tests/unit/unit-tests $(test_scripts)
