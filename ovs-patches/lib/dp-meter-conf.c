@@ -178,6 +178,7 @@ parse_microburst(const struct ofputil_meter_band *band, uint16_t flags,
     if (error) {
         return error;
     }
+    bc->tag = mb->tag;
     bc->lends = true;
     bc->has_parent = mb->parent != 0;
     bc->parent = mb->provider_parent;

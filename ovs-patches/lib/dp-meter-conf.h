@@ -67,6 +67,7 @@ struct dp_band_conf {
     struct dp_band_action action;
     bool has_phantom;
     struct phantom_conf phantom;
+    uint32_t tag;               /* Of the tenant, 0 if none. */
     bool lends;                 /* May be the first band of a parent? */
     bool has_parent;            /* If so: */
     uint32_t parent;            /* Id of the datapath's meter. */

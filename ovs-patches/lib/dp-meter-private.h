@@ -44,6 +44,7 @@ OVS_ALIGNED_STRUCT(CACHE_LINE_SIZE, dp_meter_band) {
 struct dp_meter {
     uint32_t n_bands;
     uint32_t phantoms;          /* Bitmap of the bands that have a phantom. */
+    atomic_uint32_t tag;        /* Of the first band with one, 0 if none. */
     ATOMIC(struct borrow_pool *) pool; /* That others borrow from, or NULL. */
     bool borrows;               /* Has any band a member? */
 

@@ -204,7 +204,9 @@ mark(struct dp_meter_band *band, struct dp_packet_batch *batch, uint32_t map,
     for (uint32_t left = map; left; left = zero_rightmost_1bit(left)) {
         uint32_t i = raw_ctz(left);
 
-        if (!ip_remark_ce(batch->packets[i])) {
+        if (ip_remark_ce(batch->packets[i])) {
+            batch->packets[i]->md.tenant_flags |= PKT_TENANT_MARKED;
+        } else {
             map &= ~(UINT32_C(1) << i);
         }
     }
@@ -244,12 +246,22 @@ borrow_map(struct borrow_member *m, const uint32_t sizes[], uint32_t bytes,
     return borrowed;
 }
 
+/* Notes in the packets in 'map' that they passed thanks to a parent. */
+static void
+note_borrowed(struct dp_packet_batch *batch, uint32_t map)
+{
+    for (uint32_t left = map; left; left = zero_rightmost_1bit(left)) {
+        batch->packets[raw_ctz(left)]->md.tenant_flags |= PKT_TENANT_BORROWED;
+    }
+}
+
 /* Counts what 'band', which is band 'i' of 'm', is owed, in the pools that it
  * is of, and lets it borrow for the packets in 'map', which it refused.
  * Returns those that it does not admit. */
 static uint32_t
-run_pools(struct dp_meter *m, uint32_t i, const uint32_t sizes[],
-          uint32_t bytes, uint32_t map, const struct dp_meter_clock *clock)
+run_pools(struct dp_meter *m, uint32_t i, struct dp_packet_batch *batch,
+          const uint32_t sizes[], uint32_t bytes, uint32_t map,
+          const struct dp_meter_clock *clock)
 {
     struct dp_meter_band *band = &m->bands[i];
     struct borrow_pool *own = i ? NULL : dp_meter_get_pool(m);
@@ -267,6 +279,7 @@ run_pools(struct dp_meter *m, uint32_t i, const uint32_t sizes[],
         borrowed = borrow_map(band->member, sizes, refused_bytes, map,
                               clock->now_ns);
         count_map(&band->borrowed, borrowed, sizes);
+        note_borrowed(batch, borrowed);
     }
     return map & ~borrowed;
 }
@@ -355,13 +368,15 @@ is_owner(struct dp_meter *m)
                 && atomic_compare_exchange_strong(&m->owner, &owner, self)));
 }
 
-/* Offers 'n' packets of 'bytes' bytes in all to the bands of 'm'.  Sets
+/* Offers 'batch', of 'bytes' bytes in all, to the bands of 'm'.  Sets
  * 'refused[i]' to what band i does not admit, and returns the union. */
 static uint32_t
-run_bands(struct dp_meter *m, const uint32_t sizes[], uint32_t n,
-          uint32_t bytes, uint32_t refused[], struct dp_meter_clock *clock)
+run_bands(struct dp_meter *m, struct dp_packet_batch *batch,
+          const uint32_t sizes[], uint32_t bytes, uint32_t refused[],
+          struct dp_meter_clock *clock)
 {
     bool pools = m->borrows || dp_meter_get_pool(m);
+    uint32_t n = dp_packet_batch_size(batch);
     uint32_t any = 0;
 
     for (uint32_t i = 0; i < m->n_bands; i++) {
@@ -370,11 +385,40 @@ run_bands(struct dp_meter *m, const uint32_t sizes[], uint32_t n,
         refused[i] = (gcra_admit(&band->gcra, clock->now_ns, n, bytes)
                       ? 0 : refuse(band, sizes, n, clock));
         if (OVS_UNLIKELY(pools)) {
-            refused[i] = run_pools(m, i, sizes, bytes, refused[i], clock);
+            refused[i] = run_pools(m, i, batch, sizes, bytes, refused[i],
+                                   clock);
         }
         any |= refused[i];
     }
     return any;
+}
+
+static void
+give_tag(struct dp_meter *m, struct dp_packet_batch *batch)
+{
+    struct dp_packet *packet;
+    uint32_t tag;
+
+    atomic_read_relaxed(&m->tag, &tag);
+    if (tag) {
+        DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
+            packet->md.tenant_tag = tag;
+        }
+    }
+}
+
+/* Sets 'sizes[]' to those of the packets in 'batch', and returns the sum. */
+static uint32_t
+measure(const struct dp_packet_batch *batch, uint32_t sizes[])
+{
+    struct dp_packet *packet;
+    uint32_t bytes = 0;
+
+    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
+        sizes[i] = dp_packet_size(packet);
+        bytes += sizes[i];
+    }
+    return bytes;
 }
 
 void
@@ -386,10 +430,9 @@ dp_meters_run(struct dp_meters *ms, uint32_t id,
     uint32_t refused[DP_METER_MAX_BANDS];
     uint32_t marked[DP_METER_MAX_BANDS] = { 0 };
     uint32_t sizes[NETDEV_MAX_BURST];
-    uint32_t any, bytes = 0, dropped = 0;
+    uint32_t any, bytes, dropped = 0;
     struct acted_on total = { 0, 0 };
     bool any_marked = false, owner;
-    struct dp_packet *packet;
 
     if (OVS_UNLIKELY(!m)) {
         COVERAGE_ADD(datapath_drop_invalid_meter, n);
@@ -398,10 +441,8 @@ dp_meters_run(struct dp_meters *ms, uint32_t id,
     }
 
     owner = is_owner(m);
-    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
-        sizes[i] = dp_packet_size(packet);
-        bytes += sizes[i];
-    }
+    give_tag(m, batch);
+    bytes = measure(batch, sizes);
     if (m->phantoms) {
         any_marked = run_phantoms(m, owner, batch, sizes, &bytes, marked,
                                   clock);
@@ -410,7 +451,7 @@ dp_meters_run(struct dp_meters *ms, uint32_t id,
             return;
         }
     }
-    any = run_bands(m, sizes, n, bytes, refused, clock);
+    any = run_bands(m, batch, sizes, bytes, refused, clock);
     if (any) {
         dropped = act_on_refused(m, owner, batch, refused, sizes, marked,
                                  &total);

@@ -241,6 +241,17 @@ is_alike(const struct dp_meter *old, const struct dp_band_conf bcs[],
     return true;
 }
 
+static uint32_t
+find_tag(const struct dp_band_conf bcs[], uint16_t n_bands)
+{
+    for (uint16_t i = 0; i < n_bands; i++) {
+        if (bcs[i].tag) {
+            return bcs[i].tag;
+        }
+    }
+    return 0;
+}
+
 int
 dp_meters_set(struct dp_meters *ms, uint32_t id,
               const struct ofputil_meter_config *config)
@@ -279,6 +290,7 @@ dp_meters_set(struct dp_meters *ms, uint32_t id,
             phantom_reconfigure(m->bands[i].phantom, &bcs[i].phantom, now_ns);
         }
     }
+    atomic_store_relaxed(&m->tag, find_tag(bcs, config->n_bands));
     dp_meter_reconfigure_pools(m, bcs, now_ns);
     if (m->phantoms && !(old && old->phantoms)) {
         atomic_count_inc(&ms->n_phantoms);

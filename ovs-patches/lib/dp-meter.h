@@ -63,6 +63,10 @@
  * band with its new rate.  If the number of bands changes, batches that are
  * in progress are still debited to the old bands only.
  *
+ * A meter with a 'tag' gives it to all its packets (see 'tenant_tag' in struct
+ * pkt_metadata), one without it leaves them what they have.  With several
+ * bands, the tag of the first one that has any counts.
+ *
  * A packet that names a meter that does not exist is dropped. */
 
 #include <stdbool.h>
