@@ -17,4 +17,5 @@ EXTRA_DIST += \
 	docs/meters.md \
 	docs/ovn.md \
 	docs/pipeline.md \
+	docs/telemetry.md \
 	docs/threat-model.md

@@ -1,7 +1,7 @@
 # Proofs of the policing arithmetic: gcra.c, phantom.c and borrow.c, which the
 # patches add to Open vSwitch, compiled here by themselves.  None of them needs
-# a switch, and only "meters", which is about what stands on it, links Open
-# vSwitch's library.
+# a switch, and only "meters" and "tenants", which are about what stands on it,
+# link Open vSwitch's library.
 proof_programs = \
 	tests/proof/accuracy \
 	tests/proof/borrowing \
@@ -11,11 +11,13 @@ proof_programs = \
 	tests/proof/meters \
 	tests/proof/phantom \
 	tests/proof/phantom-threads \
+	tests/proof/tenants \
 	tests/proof/threads
 tsan_programs = \
 	tests/proof/borrowing-threads-tsan \
 	tests/proof/meters-tsan \
 	tests/proof/phantom-threads-tsan \
+	tests/proof/tenants-tsan \
 	tests/proof/threads-tsan
 check_PROGRAMS += $(proof_programs) $(tsan_programs)
 
@@ -151,6 +153,27 @@ tests_proof_meters_SOURCES = \
 tests_proof_meters_CPPFLAGS = $(gcra_CPPFLAGS)
 tests_proof_meters_LDADD = $(OVS_LIBS)
 
+tests_proof_tenants_SOURCES = \
+	ovs-patches/lib/gcra.c \
+	ovs-patches/lib/gcra.h \
+	ovs-patches/lib/tenant-queue-burst.c \
+	ovs-patches/lib/tenant-queue-file.c \
+	ovs-patches/lib/tenant-queue-log.c \
+	ovs-patches/lib/tenant-queue-private.h \
+	ovs-patches/lib/tenant-queue-shm.h \
+	ovs-patches/lib/tenant-queue-writer.c \
+	ovs-patches/lib/tenant-queue.c \
+	ovs-patches/lib/tenant-queue.h \
+	tests/proof/line.c \
+	tests/proof/line.h \
+	tests/proof/proof.c \
+	tests/proof/proof.h \
+	tests/proof/reader.c \
+	tests/proof/reader.h \
+	tests/proof/tenants.c
+tests_proof_tenants_CPPFLAGS = $(gcra_CPPFLAGS)
+tests_proof_tenants_LDADD = $(OVS_LIBS)
+
 # The same for ThreadSanitizer, which goes with no other sanitizer.  With GCC
 # and with Clang, Open vSwitch's atomic operations are the compiler's own, so
 # it sees them all; GCC warns that it does not look at fences, but nothing here
@@ -172,6 +195,11 @@ tests_proof_meters_tsan_LDFLAGS = \
 	-fsanitize=thread \
 	-Wl,--wrap=cmap_find,--wrap=cmap_insert,--wrap=cmap_replace
 tests_proof_meters_tsan_LDADD = $(OVS_LIBS)
+tests_proof_tenants_tsan_SOURCES = $(tests_proof_tenants_SOURCES)
+tests_proof_tenants_tsan_CPPFLAGS = $(gcra_CPPFLAGS)
+tests_proof_tenants_tsan_CFLAGS = $(tsan_CFLAGS)
+tests_proof_tenants_tsan_LDFLAGS = -fsanitize=thread
+tests_proof_tenants_tsan_LDADD = $(OVS_LIBS)
 tests_proof_borrowing_threads_tsan_SOURCES = \
 	$(tests_proof_borrowing_threads_SOURCES)
 tests_proof_borrowing_threads_tsan_CPPFLAGS = $(gcra_CPPFLAGS)
