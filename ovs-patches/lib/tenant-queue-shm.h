@@ -163,8 +163,9 @@ struct tq_counter {
 };
 
 struct tq_counts {
-    struct tq_counter sent;     /* Handed to the port, which may drop it. */
-    struct tq_counter marked;   /* Of these, those that a meter set CE in... */
+    struct tq_counter sent;     /* Handed to the port. */
+    struct tq_counter dropped;  /* Of these, those that it dropped... */
+    struct tq_counter marked;   /* ...that a meter set CE in... */
     struct tq_counter borrowed; /* ...or that passed thanks to a parent. */
 };
 
@@ -175,8 +176,7 @@ struct tq_queue_data {
     uint64_t queue;
     uint64_t core;              /* Of the thread, UINT64_MAX if none now. */
     struct tq_counts counts;
-    uint64_t last_ns;           /* When it last sent. */
-    uint64_t reserved[3];
+    uint64_t reserved[2];
 };
 
 struct tq_queue {               /* Two cache lines. */

@@ -216,6 +216,7 @@ format_port(struct ds *s, const struct view *v)
 
         ds_put_format(s, "  tag:%"PRIu64" queue:%"PRIu64, t->tag, t->queue);
         format_counter(s, "sent", &t->counts.sent);
+        format_counter(s, "dropped", &t->counts.dropped);
         format_counter(s, "marked", &t->counts.marked);
         format_counter(s, "borrowed", &t->counts.borrowed);
         ds_put_char(s, '\n');
@@ -329,6 +330,7 @@ port_to_json(const struct view *v)
         put_number(queue, "tag", t->tag);
         put_number(queue, "queue", t->queue);
         put_counter(queue, "sent", &t->counts.sent);
+        put_counter(queue, "dropped", &t->counts.dropped);
         put_counter(queue, "marked", &t->counts.marked);
         put_counter(queue, "borrowed", &t->counts.borrowed);
         json_array_add(queues, queue);

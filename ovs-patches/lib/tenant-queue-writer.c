@@ -21,8 +21,12 @@
 
 #include "dp-packet.h"
 #include "hash.h"
+#include "ovs-thread.h"
 #include "tenant-queue-private.h"
 #include "util.h"
+
+/* The writer of what this thread is sending, or NULL. */
+DEFINE_STATIC_PER_THREAD_DATA(struct tenant_writer *, sender, NULL);
 
 /* A (tag, queue) of a writer. */
 struct entry {
@@ -113,7 +117,7 @@ find_entry(struct tenant_writer *w, uint32_t tag, uint32_t queue)
 
 /* Adds what is pending in 'e' to its record. */
 static void
-publish(struct tenant_writer *w, struct entry *e, uint64_t now_ns)
+publish(struct tenant_writer *w, struct entry *e)
 {
     if (e->record) {
         struct tq_queue *queue = &w->tqs->file.queues[e->record->index];
@@ -124,7 +128,6 @@ publish(struct tenant_writer *w, struct entry *e, uint64_t now_ns)
         for (size_t i = 0; i < sizeof e->pending / sizeof *from; i++) {
             tq_set(&to[i], tq_get(&to[i]) + from[i]);
         }
-        tq_set(&queue->data.last_ns, now_ns);
         tq_end(&queue->sequence);
     }
     memset(&e->pending, 0, sizeof e->pending);
@@ -183,9 +186,43 @@ tenant_writer_flush(struct tenant_writer *w,
     }
     w->last = e;
     for (uint32_t i = 0; i < n_touched; i++) {
-        publish(w, touched[i], now_ns);
+        publish(w, touched[i]);
     }
     tenant_burst_queue_add(&w->port->queue, runs, n_runs,
                            dp_packet_batch_size(batch), bytes,
                            since_ns, now_ns);
+}
+
+void
+tenant_writer_begin_send(struct tenant_writer *w)
+{
+    *sender_get() = w;
+}
+
+void
+tenant_writer_end_send(void)
+{
+    *sender_get() = NULL;
+}
+
+void
+tenant_drop(const struct dp_packet *packet)
+{
+    struct tenant_writer *w = *sender_get();
+
+    if (w && w->port) {
+        struct entry *e = find_entry(w, packet->md.tenant_tag,
+                                     packet->md.skb_priority);
+
+        add(&e->pending.dropped, dp_packet_size(packet));
+        publish(w, e);
+    }
+}
+
+void
+tenant_drop_batch(const struct dp_packet_batch *batch, size_t first)
+{
+    for (size_t i = first; i < dp_packet_batch_size(batch); i++) {
+        tenant_drop(batch->packets[i]);
+    }
 }

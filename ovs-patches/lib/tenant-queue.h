@@ -60,6 +60,7 @@
  * be called from any thread. */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct dp_packet;
@@ -117,6 +118,21 @@ bool tenant_writer_is_of(const struct tenant_writer *w,
 void tenant_writer_flush(struct tenant_writer *,
                          const struct dp_packet_batch *batch,
                          uint64_t since_ns, uint64_t now_ns);
+
+/* What a port drops
+ *
+ * A port that drops a packet that it was to send calls tenant_drop() for it,
+ * before it is freed, in the thread that sends.  That thread says between
+ * which calls it sends, and by which writer; else tenant_drop() does
+ * nothing. */
+
+void tenant_writer_begin_send(struct tenant_writer *);
+void tenant_writer_end_send(void);
+
+void tenant_drop(const struct dp_packet *);
+
+/* The same for the packets of 'batch' from number 'first' on. */
+void tenant_drop_batch(const struct dp_packet_batch *batch, size_t first);
 
 #ifdef  __cplusplus
 }
