@@ -240,6 +240,58 @@ START_TEST(test_batch)
 }
 END_TEST
 
+/* gcra_admit_below() takes what gcra_offer() would take whole, below the
+ * watch, and leaves the rest as it was. */
+static void
+compare_below(struct gcra *g, struct gcra *other, struct gcra_offer *o,
+              uint64_t watch)
+{
+    uint64_t depth = 0, bytes = 0;
+    bool below;
+
+    for (uint32_t i = 0; i < o->n; i++) {
+        bytes += o->sizes[i];
+    }
+    gcra_offer(other, o);
+    below = gcra_admit_below(g, o->since_ns, o->now_ns, o->n, bytes, watch,
+                             &depth);
+    ck_assert_int_eq(below, !o->refused && o->max_depth <= watch);
+    if (below) {
+        ck_assert_uint_eq(depth, o->max_depth);
+    } else {
+        gcra_offer(g, o);
+    }
+    ck_assert_uint_eq(gcra_depth(g, o->now_ns), gcra_depth(other, o->now_ns));
+}
+
+START_TEST(test_below)
+{
+    unsigned int seed = unit_gcra_seed();
+
+    for (int i = 0; i < 3000; i++) {
+        uint64_t rate = 1 + rand_r(&seed) % 100000000;
+        uint64_t burst = rand_r(&seed) % 400000;
+        uint64_t watch = rand_r(&seed) % 2 ? UINT64_MAX : rand_r(&seed);
+        struct gcra_offer o = { .now_ns = rand_r(&seed) };
+        struct gcra g, other;
+        uint32_t sizes[32];
+
+        unit_gcra_init(&g, GCRA_KBPS, rate, burst, o.now_ns);
+        unit_gcra_init(&other, GCRA_KBPS, rate, burst, o.now_ns);
+        o.sizes = sizes;
+        for (int j = 0; j < 10; j++) {
+            o.n = 1 + rand_r(&seed) % 8;
+            for (uint32_t k = 0; k < o.n; k++) {
+                sizes[k] = rand_r(&seed) % 9019;
+            }
+            o.since_ns = o.now_ns;
+            o.now_ns += rand_r(&seed) % 20000;
+            compare_below(&g, &other, &o, watch);
+        }
+    }
+}
+END_TEST
+
 START_TEST(test_whole_batch)
 {
     uint32_t sizes[32];
@@ -349,6 +401,7 @@ gcra_suite(void)
     tc = unit_case(suite, "batches");
     tcase_add_test(tc, test_all_or_none);
     tcase_add_test(tc, test_batch);
+    tcase_add_test(tc, test_below);
     tcase_add_test(tc, test_whole_batch);
     tc = unit_case(suite, "random");
     tcase_add_test(tc, test_random);
