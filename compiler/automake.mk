@@ -2,6 +2,8 @@
 noinst_LIBRARIES += libbulkhead.a
 libbulkhead_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 libbulkhead_a_SOURCES = \
+	compiler/backend/asap2/asap2.c \
+	compiler/backend/asap2/asap2.h \
 	compiler/backend/backend.c \
 	compiler/backend/backend.h \
 	compiler/backend/openflow/capacity.c \
@@ -19,6 +21,7 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/openflow/emit-routes.c \
 	compiler/backend/openflow/emit-services.c \
 	compiler/backend/openflow/emit-sides.c \
+	compiler/backend/openflow/emit-state.c \
 	compiler/backend/openflow/emit-tunnels.c \
 	compiler/backend/openflow/emit.h \
 	compiler/backend/openflow/openflow.c \
@@ -91,6 +94,30 @@ libbulkhead_a_SOURCES = \
 	compiler/ir/validate-value.c \
 	compiler/ir/validate.c \
 	compiler/ir/validate.h \
+	compiler/offload/caps.def \
+	compiler/offload/common.c \
+	compiler/offload/common.h \
+	compiler/offload/flow-tables.c \
+	compiler/offload/flow-tables.h \
+	compiler/offload/need.c \
+	compiler/offload/need.h \
+	compiler/offload/offload.c \
+	compiler/offload/offload.h \
+	compiler/offload/profile.c \
+	compiler/offload/profile.h \
+	compiler/offload/profile/bluefield-3.c \
+	compiler/offload/profile/connectx-5.c \
+	compiler/offload/profile/connectx-6-dx.c \
+	compiler/offload/profile/connectx-7.c \
+	compiler/offload/profile/kernel-tc.c \
+	compiler/offload/profile/mlx5.c \
+	compiler/offload/profile/ovs.c \
+	compiler/offload/rule-packets.c \
+	compiler/offload/rule-packets.h \
+	compiler/offload/walk.c \
+	compiler/offload/walk.h \
+	compiler/offload/wildcards.c \
+	compiler/offload/wildcards.h \
 	compiler/pass/group.c \
 	compiler/pass/pass.h \
 	compiler/plan/count.c \
@@ -227,6 +254,7 @@ bulkhead_SOURCES = \
 	compiler/cli/explain.c \
 	compiler/cli/fmt.c \
 	compiler/cli/main.c \
+	compiler/cli/offload.c \
 	compiler/cli/order.c \
 	compiler/cli/partial.c \
 	compiler/cli/plan.c \

@@ -15,6 +15,7 @@ EXTRA_DIST += \
 	docs/intents.md \
 	docs/json.md \
 	docs/meters.md \
+	docs/offload.md \
 	docs/ovn.md \
 	docs/pipeline.md \
 	docs/telemetry.md \

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "backend/asap2/asap2.h"
 #include "backend/openflow/openflow.h"
 #include "backend/ovn/ovn.h"
 #include "backend/text/text.h"
@@ -22,6 +23,7 @@ const struct backend *const backends[] = {
     &openflow_backend,
     &text_backend,
     &ovn_backend,
+    &asap2_backend,
 };
 const size_t n_backends = ARRAY_SIZE(backends);
 

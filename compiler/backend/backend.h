@@ -31,6 +31,9 @@ struct backend_caps {
     size_t n_members;           /* Meters below one. */
     size_t n_conjunctions;      /* Ids. */
     size_t action_bytes;        /* Of one flow. */
+    bool queues;                /* Has set_queue a use? */
+    bool whole_packets;         /* What conntrack hands on is no fragment, and
+                                 * has its ports: the kernel's does so. */
 };
 
 struct backend {

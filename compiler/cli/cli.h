@@ -59,6 +59,7 @@ struct cli_options {
     bool write, check;
     enum cli_format format;
     const struct backend *target;
+    const struct profile *profile;
     enum cli_dump dump;
 };
 
@@ -87,6 +88,7 @@ enum {
     OPTION_CONFIRM = 1 << 20,   /* Not required. */
     OPTION_INTERFACE = 1 << 21, /* And --mac, --addresses, which are not
                                  * required. */
+    OPTION_PROFILE = 1 << 22,   /* Required. */
 };
 
 struct cli_command {
@@ -130,6 +132,10 @@ void cli_print_left_out(const struct plan *);
 /* Makes the plan of a policy for the node; prints what is wrong. */
 bool cli_compile(const struct cli_options *, const struct policy *,
                  struct arena *, struct plan *);
+
+/* The same for a program, which is then as the target lowers it. */
+bool cli_compile_prog(struct ir_prog *, const struct backend *,
+                      struct arena *, struct plan *);
 
 /* Loads the intent, or a plan that was saved, as an order for the bridge.
  * Returns EXIT_*, after printing what is wrong. */
@@ -192,5 +198,6 @@ int cmd_trace(const struct cli_options *);
 int cmd_explain(const struct cli_options *);
 int cmd_fmt(const struct cli_options *);
 int cmd_drops(const struct cli_options *);
+int cmd_offload(const struct cli_options *);
 
 #endif /* cli/cli.h */

@@ -98,16 +98,14 @@ cli_load_prog(const struct cli_options *options, struct arena *arena)
 }
 
 bool
-cli_compile(const struct cli_options *options, const struct policy *policy,
-            struct arena *arena, struct plan *plan)
+cli_compile_prog(struct ir_prog *prog, const struct backend *backend,
+                 struct arena *arena, struct plan *plan)
 {
-    struct ir_prog *prog = ir_build(policy, options->node, arena);
     struct diags diags;
     bool ok;
 
     diags_init(&diags, arena);
-    ok = backend_compile(options->target ? options->target : backends[0],
-                         prog, arena, &diags, plan);
+    ok = backend_compile(backend, prog, arena, &diags, plan);
     report_diags(&diags);
     if (plan->conflict) {
         cli_print_error(arena_printf(arena, "two flows contradict each other, "
@@ -116,6 +114,15 @@ cli_compile(const struct cli_options *options, const struct policy *policy,
         return false;
     }
     return ok;
+}
+
+bool
+cli_compile(const struct cli_options *options, const struct policy *policy,
+            struct arena *arena, struct plan *plan)
+{
+    return cli_compile_prog(ir_build(policy, options->node, arena),
+                            options->target ? options->target : backends[0],
+                            arena, plan);
 }
 
 bool
@@ -259,6 +266,11 @@ const struct cli_command cli_commands[] = {
       "[INTENT... --node=NODE] --bridge=BRIDGE [-v]",
       "count what the bridge's flows and meters of Bulkhead's have dropped,\n"
       "      and why; with the intent, by which rule", NULL },
+    { "offload", OPTION_NODE | NODE_REQUIRED | OPTION_PROFILE | OPTION_FORMAT,
+      cmd_offload,
+      "INTENT... --node=NODE --profile=PROFILE",
+      "say of every rule whether a NIC of that profile would do it, and why\n"
+      "      not, as the target asap2 has it", NULL },
     { "fmt", OPTION_WRITE, cmd_fmt,
       "FILE... [--check|-w]",
       "print files of an intent in one layout, whatever theirs; -w writes it\n"

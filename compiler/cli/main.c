@@ -19,6 +19,7 @@
 #include "backend/backend.h"
 #include "base/nearest.h"
 #include "fatal-signal.h"
+#include "offload/profile.h"
 #include "openvswitch/vlog.h"
 #include "stream.h"
 #include "util.h"
@@ -53,6 +54,7 @@ static const struct {
     { { "addresses", required_argument, NULL, 'a' }, OPTION_INTERFACE },
     { { "partial", no_argument, NULL, 'P' }, OPTION_PARTIAL },
     { { "confirm", required_argument, NULL, 'C' }, OPTION_CONFIRM },
+    { { "profile", required_argument, NULL, 'F' }, OPTION_PROFILE },
     { { "help", no_argument, NULL, 'h' }, 0 },
     { { "version", no_argument, NULL, 'V' }, 0 },
 };
@@ -83,8 +85,11 @@ static const char options_help[] =
     "the one before the\n"
     "                        last)\n"
     "  --target=TARGET       what compile is for: userspace (the "
-    "default), text, or ovn:\n"
-    "                        all nodes together, without --node\n"
+    "default), asap2, text,\n"
+    "                        or ovn: all nodes together, without --node\n"
+    "  --profile=PROFILE     the NIC that offload speaks of: connectx-5, "
+    "connectx-6-dx,\n"
+    "                        connectx-7, bluefield-3, or kernel-tc: none\n"
     "  --dump=STAGE          compile prints the intent, ir or plan and "
     "writes nothing\n"
     "  -v, --verbose         compile also says how large the plan is; "
@@ -254,9 +259,22 @@ parse_target(const char *s)
     const struct backend *backend = backend_find(s);
 
     if (!backend) {
-        usage_error("--target takes userspace, text or ovn, not '%s'", s);
+        usage_error("--target takes userspace, asap2, text or ovn, not '%s'",
+                    s);
     }
     return backend;
+}
+
+static const struct profile *
+parse_profile(const char *s)
+{
+    const struct profile *profile = profile_find(s);
+
+    if (!profile) {
+        usage_error("--profile takes connectx-5, connectx-6-dx, connectx-7, "
+                    "bluefield-3 or kernel-tc, not '%s'", s);
+    }
+    return profile;
 }
 
 static enum cli_dump
@@ -315,6 +333,7 @@ parse_options(int argc, char *argv[], struct cli_options *options)
         case 'a': options->addresses = optarg; break;
         case 'P': options->partial = true; break;
         case 'C': options->confirm = parse_time(optarg); break;
+        case 'F': options->profile = parse_profile(optarg); break;
         case 'h': options->help = true; break;
         case 'V': puts(PACKAGE_STRING); exit(EXIT_DONE);
         default:                        /* getopt_long() has said why. */
@@ -357,6 +376,9 @@ check_options(const struct cli_command *command, unsigned int given,
     }
     if (command->options & OPTION_FROM && !options->from) {
         usage_error("'%s' needs --from=TENANT/ENDPOINT", command->name);
+    }
+    if (command->options & OPTION_PROFILE && !options->profile) {
+        usage_error("'%s' needs --profile=PROFILE", command->name);
     }
     if (options->write && options->check) {
         usage_error("--write and --check exclude each other");

@@ -11,28 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "classifier.h"
 #include "openvswitch/meta-flow.h"
 #include "openvswitch/ofp-actions.h"
 #include "openvswitch/ofp-port.h"
 #include "packets.h"
-#include "push/flows.h"
+#include "offload/flow-tables.h"
 #include "sema/ident.h"
 #include "util.h"
 
-enum { N_CLASSIFIERS = 255, MAX_STEPS = 64 * MAX_ENDPOINTS };
-
-struct table_rule {
-    struct cls_rule cls_rule;
-    const struct flow_entry *flow;
-};
+enum { MAX_STEPS = 64 * MAX_ENDPOINTS };
 
 struct tables {
     const struct ir_prog *prog;
-    struct switch_state state;
-    struct classifier *classifiers[N_CLASSIFIERS];
-    struct table_rule *rules;
-    size_t n_rules;
+    struct flow_tables *flows;
 };
 
 /* A packet on its way. */
@@ -65,67 +56,12 @@ connection_ct_state(const struct question *q, enum connection connection)
     OVS_NOT_REACHED();
 }
 
-/* The clauses of conjunctions that 'flow' is part of. */
-static struct cls_conjunction *
-get_conjunctions(const struct flow_entry *flow, size_t *n)
-{
-    struct cls_conjunction *conjunctions = NULL;
-    size_t allocated = 0;
-    const struct ofpact *a;
-
-    *n = 0;
-    OFPACT_FOR_EACH (a, flow->ofpacts, flow->ofpacts_len) {
-        if (a->type == OFPACT_CONJUNCTION) {
-            const struct ofpact_conjunction *oc = ofpact_get_CONJUNCTION(a);
-
-            if (*n >= allocated) {
-                conjunctions = x2nrealloc(conjunctions, &allocated,
-                                          sizeof *conjunctions);
-            }
-            conjunctions[(*n)++] = (struct cls_conjunction) {
-                .id = oc->id, .clause = oc->clause,
-                .n_clauses = oc->n_clauses,
-            };
-        }
-    }
-    return conjunctions;
-}
-
-/* Returns false if there is a flow with the same match already. */
-static bool
-insert(struct tables *t, const struct flow_entry *flow)
-{
-    struct table_rule *rule = &t->rules[t->n_rules++];
-    struct classifier **cls = &t->classifiers[flow->table];
-    size_t n;
-    struct cls_conjunction *conjunctions = get_conjunctions(flow, &n);
-    bool unique;
-
-    if (!*cls) {
-        *cls = xmalloc(sizeof **cls);
-        classifier_init(*cls, flow_segment_u64s);
-        classifier_defer(*cls);
-    }
-    rule->flow = flow;
-    cls_rule_init_from_minimatch(&rule->cls_rule, &flow->match,
-                                 flow->priority);
-    unique = !classifier_find_rule_exactly(*cls, &rule->cls_rule,
-                                           OVS_VERSION_MIN);
-    if (unique) {
-        classifier_insert(*cls, &rule->cls_rule, OVS_VERSION_MIN,
-                          conjunctions, n);
-    }
-    free(conjunctions);
-    return unique;
-}
-
 struct tables *
 tables_create(const struct ir_prog *prog, const struct plan *plan,
               const char **reason)
 {
     struct tables *t = xzalloc(sizeof *t);
     struct ofputil_port_map ports = OFPUTIL_PORT_MAP_INITIALIZER(&ports);
-    const struct flow_entry *flow;
 
     for (size_t i = 0; i < plan->ports.n; i++) {
         ofputil_port_map_put(&ports, u16_to_ofp(atoi(plan->ports.v[i] + 1)
@@ -133,22 +69,9 @@ tables_create(const struct ir_prog *prog, const struct plan *plan,
     }
     ofputil_port_map_put(&ports, u16_to_ofp(TUNNEL_PORT), PLAN_TUNNEL);
     t->prog = prog;
-    switch_state_init(&t->state);
-    *reason = plan->conflict ? plan->conflict
-              : plan_to_flows(plan, &ports, &t->state);
-    t->rules = xcalloc(hmap_count(&t->state.flows) + 1, sizeof *t->rules);
-    HMAP_FOR_EACH (flow, node, &t->state.flows) {
-        if (!insert(t, flow)) {
-            *reason = "two flows with the same match and priority";
-        }
-    }
-    for (int i = 0; i < N_CLASSIFIERS; i++) {
-        if (t->classifiers[i]) {
-            classifier_publish(t->classifiers[i]);
-        }
-    }
+    t->flows = flow_tables_create(plan, &ports, reason);
     ofputil_port_map_destroy(&ports);
-    if (*reason) {
+    if (!t->flows) {
         tables_destroy(t);
         return NULL;
     }
@@ -158,27 +81,10 @@ tables_create(const struct ir_prog *prog, const struct plan *plan,
 void
 tables_destroy(struct tables *t)
 {
-    if (!t) {
-        return;
+    if (t) {
+        flow_tables_destroy(t->flows);
+        free(t);
     }
-    for (size_t i = 0; i < t->n_rules; i++) {
-        struct table_rule *rule = &t->rules[i];
-
-        if (cls_rule_visible_in_version(&rule->cls_rule, OVS_VERSION_MIN)) {
-            classifier_remove(t->classifiers[rule->flow->table],
-                              &rule->cls_rule);
-        }
-        cls_rule_destroy(&rule->cls_rule);
-    }
-    for (int i = 0; i < N_CLASSIFIERS; i++) {
-        if (t->classifiers[i]) {
-            classifier_destroy(t->classifiers[i]);
-            free(t->classifiers[i]);
-        }
-    }
-    free(t->rules);
-    switch_state_destroy(&t->state);
-    free(t);
 }
 
 static void execute(struct run *, struct flow *, const struct ofpact *,
@@ -187,25 +93,17 @@ static void execute(struct run *, struct flow *, const struct ofpact *,
 static void
 run_table(struct run *run, struct flow *packet, uint8_t table)
 {
-    const struct classifier *cls = run->tables->classifiers[table];
-    struct flow key = *packet;
-    const struct cls_rule *match;
-    const struct flow_entry *flow;
+    const struct flow_entry *flow = flow_tables_lookup(run->tables->flows,
+                                                       table, packet, NULL);
 
     if (run->steps++ > MAX_STEPS) {
         run->o->broken = "it goes round in circles";
         return;
     }
-    /* As ofproto-dpif does with fragments unless it is told otherwise. */
-    if (key.nw_frag & FLOW_NW_FRAG_ANY) {
-        key.tp_src = key.tp_dst = 0;
-    }
-    match = cls ? classifier_lookup(cls, OVS_VERSION_MIN, &key, NULL) : NULL;
-    if (!match) {
+    if (!flow) {
         run->o->broken = "it matches no flow of a table";
         return;
     }
-    flow = CONTAINER_OF(match, struct table_rule, cls_rule)->flow;
     run->o->cookie = flow->cookie;
     if ((flow->cookie & ~COOKIE_MARK_MASK) >= IDENT_RESERVED) {
         run->o->rule = flow->cookie;

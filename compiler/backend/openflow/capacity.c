@@ -7,6 +7,7 @@
 #include <config.h>
 
 #include "backend/openflow/emit.h"
+#include "backend/openflow/openflow.h"
 
 #include <stdarg.h>
 

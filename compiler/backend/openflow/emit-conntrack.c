@@ -13,8 +13,7 @@
 
 #include "util.h"
 
-/* Services that cannot be tracked go round conntrack.  Their fragments have no
- * port to be told by until conntrack has seen them whole. */
+/* Services that cannot be tracked go round conntrack. */
 static void
 emit_stateless(struct emitter *e)
 {
@@ -35,67 +34,8 @@ emit_stateless(struct emitter *e)
                       FORMAT(e, "udp,tp_dst=%u", m->first), actions);
             emit_flow(e, TABLE_TRACK, PRIORITY_ALLOW, REASON_PIPELINE,
                       FORMAT(e, "udp6,tp_dst=%u", m->first), actions);
-            emit_flow(e, TABLE_STATE, PRIORITY_DENY, REASON_FRAGMENT,
-                      FORMAT(e, "ct_state=+trk-rpl-inv,ct_nw_proto=%d,"
-                             "ct_tp_dst=%u", m->protocol, m->first),
-                      "drop");
-            emit_flow(e, TABLE_STATE, PRIORITY_DENY, REASON_FRAGMENT,
-                      FORMAT(e, "ct_state=+trk-rel+rpl-inv,ct_nw_proto=%d,"
-                             "ct_tp_src=%u", m->protocol, m->first),
-                      "drop");
         }
     }
-}
-
-/* ICMP errors in fragments: nobody sees which of them are redirects.  They are
- * too short to need any (RFC 1812 section 4.3.2.3, RFC 4443 section 2.4). */
-static void
-emit_fragmented_errors(struct emitter *e)
-{
-    static const char *const families[] = { "ip", "ipv6" };
-
-    for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
-        emit_flow(e, TABLE_STATE, PRIORITY_DENY, REASON_FRAGMENT,
-                  FORMAT(e, "%s,nw_frag=yes,ct_state=+trk+rel-inv",
-                         families[i]), "drop");
-    }
-}
-
-/* DHCP replies in fragments, which the SPOOF table cannot know. */
-static void
-emit_forbidden_fragments(struct emitter *e)
-{
-    static const struct {
-        const char *family;
-        int port;
-    } servers[] = { { "ip", DHCP_SERVER }, { "ipv6", DHCPV6_SERVER } };
-
-    for (size_t i = 0; i < ARRAY_SIZE(servers); i++) {
-        emit_flow(e, TABLE_STATE, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
-                  FORMAT(e, "%s,ct_state=+trk-rel-rpl-inv,ct_nw_proto=%d,"
-                         "ct_tp_src=%d", servers[i].family, IPPROTO_UDP,
-                         servers[i].port), "drop");
-        emit_flow(e, TABLE_STATE, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
-                  FORMAT(e, "%s,ct_state=+trk-rel+rpl-inv,ct_nw_proto=%d,"
-                         "ct_tp_dst=%d", servers[i].family, IPPROTO_UDP,
-                         servers[i].port), "drop");
-    }
-}
-
-static void
-emit_direction(struct emitter *e, const char *ct_state,
-               enum of_direction direction)
-{
-    emit_flow(e, TABLE_STATE, PRIORITY_ALLOW, REASON_PIPELINE,
-              FORMAT(e, "ct_state=%s", ct_state),
-              FORMAT(e, "set_field:%d->"REG_DIRECTION","
-                     "set_field:%#"PRIx32"/%#"PRIx32"->"REG_SERVICE","
-                     "move:ct_nw_proto->"REG_SERVICE"[16..23],"
-                     "move:ct_tp_dst->"REG_SERVICE"[0..15],goto_table:%d",
-                     direction, SERVICE_TRACKED
-                     | (direction == DIRECTION_REPLY ? SERVICE_REPLY : 0),
-                     SERVICE_TRACKED | SERVICE_REPLY,
-                     TABLE_ROUTE));
 }
 
 /* Adds a flow whose actions call ct() for IPv4 and one for IPv6: OpenFlow
@@ -121,14 +61,6 @@ emit_track(struct emitter *e)
     emit_flow(e, TABLE_TRACK, PRIORITY_DEFAULT, REASON_PIPELINE, "ipv6",
               FORMAT(e, "set_field:%#"PRIx32"->"REG_SERVICE",%s",
                      SERVICE_IPV6, ct));
-
-    emit_direction(e, "+trk+new-rel-inv", DIRECTION_FORWARD);
-    emit_direction(e, "+trk+est-rpl-inv", DIRECTION_FORWARD);
-    emit_direction(e, "+trk+est+rpl-inv", DIRECTION_REPLY);
-    /* ICMP errors for the opener.  One for the other side has a state that
-     * Open vSwitch takes for no connection's (is_ct_valid()), and so no tuple
-     * to be judged by. */
-    emit_direction(e, "+trk+rel+rpl-new-est-inv", DIRECTION_REPLY);
 }
 
 /* Lets pass to 'next' what is new, and what is of a connection of the tenant
@@ -238,8 +170,6 @@ void
 emit_conntrack(struct emitter *e)
 {
     emit_stateless(e);
-    emit_fragmented_errors(e);
-    emit_forbidden_fragments(e);
     emit_track(e);
     emit_owners(e, TABLE_OWNER, TABLE_STATE);
     emit_commit(e);

@@ -22,8 +22,9 @@ emit_class_value(struct emitter *e, uint32_t value, uint8_t dscp,
     for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
         emit_flow(e, TABLE_CLASS, PRIORITY_ALLOW, REASON_PIPELINE,
                   FORMAT(e, "%s,"REG_CLASS"=%#"PRIx32, families[i], value),
-                  FORMAT(e, "set_field:%u->ip_dscp,set_queue:%u,"
-                         "goto_table:%d", dscp, queue, TABLE_METER));
+                  FORMAT(e, "set_field:%u->ip_dscp,%sgoto_table:%d", dscp,
+                         e->caps->queues ? FORMAT(e, "set_queue:%u,", queue)
+                         : "", TABLE_METER));
     }
 }
 

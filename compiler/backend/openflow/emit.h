@@ -37,11 +37,6 @@ struct emitter {
     bool full;                  /* Some limit is passed, and reported. */
 };
 
-/* Does the target hold the program, as far as it shows before it is lowered?
- * Adds an error if not. */
-bool openflow_check(const struct ir_prog *, const struct backend_caps *,
-                    struct diags *);
-
 /* Is there room for 'n' more POLICY flows, or a conjunction, of the rule?
  * Adds an error if not, the first time. */
 bool has_room_for_flows(struct emitter *, const struct ir_rule *, size_t n);
@@ -62,7 +57,10 @@ void emit_dhcp(struct emitter *);
 const char *limit_call(struct emitter *, const struct ir_tenant *);
 void emit_limits(struct emitter *);
 
-/* TRACK, OWNER, STATE, COMMIT, PEER, PEER_OWNER, PEER_STATE. */
+/* STATE. */
+void emit_state(struct emitter *);
+
+/* TRACK, OWNER, COMMIT, PEER, PEER_OWNER, PEER_STATE. */
 void emit_conntrack(struct emitter *);
 
 /* GROUP and COPY, and what of TRACK goes there. */

@@ -202,7 +202,7 @@ add_tunnel(struct emitter *e)
     }
 }
 
-static void
+void
 openflow_emit(const struct ir_prog *prog, const struct backend_caps *caps,
               struct plan *plan, struct diags *diags)
 {
@@ -216,6 +216,7 @@ openflow_emit(const struct ir_prog *prog, const struct backend_caps *caps,
     emit_ports(&e);
     emit_dhcp(&e);
     emit_conntrack(&e);
+    emit_state(&e);
     emit_multicast(&e);
     emit_routes(&e);
     emit_tunnels(&e);
@@ -249,6 +250,7 @@ static const struct backend_caps userspace_caps = {
     .n_members = 1024 / 2,
     .n_conjunctions = UINT32_MAX - IDENT_RESERVED,
     .action_bytes = 64000,
+    .queues = true,
 };
 
 const struct backend openflow_backend = {

@@ -14,4 +14,10 @@
 
 extern const struct backend openflow_backend;
 
+/* For other targets that are a bridge with the same tables. */
+bool openflow_check(const struct ir_prog *, const struct backend_caps *,
+                    struct diags *);
+void openflow_emit(const struct ir_prog *, const struct backend_caps *,
+                   struct plan *, struct diags *);
+
 #endif /* backend/openflow/openflow.h */

@@ -1,0 +1,92 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef OFFLOAD_OFFLOAD_H
+#define OFFLOAD_OFFLOAD_H 1
+
+/* What of a plan the hardware will hold, before it is pushed.
+ *
+ * For each rule of the node, packets of every kind go through the compiled
+ * tables (offload/walk.h); what the megaflows that come of it need is compared
+ * with what a profile carries (offload/profile.h).  So nothing here knows what
+ * a rule is, and nothing is said twice: change the tables, and the answer
+ * changes. */
+
+#include "offload/need.h"
+#include "offload/rule-packets.h"
+#include "offload/profile.h"
+#include "offload/walk.h"
+
+struct ir_prog;
+struct ir_rule;
+struct plan;
+
+enum offload_verdict {
+    OFFLOAD_HARDWARE,           /* All of it. */
+    OFFLOAD_PARTIAL,            /* Some packets, or some passes of one. */
+    OFFLOAD_SOFTWARE,
+    OFFLOAD_NONE,               /* No packet of this node meets it. */
+};
+extern const char *const offload_verdict_names[];
+
+/* A pass of a packet, and what refuses it. */
+struct offload_pass {
+    const struct megaflow *megaflow;
+    cap_set needs;
+    cap_set refused;            /* Of these; 0: it is in hardware. */
+};
+
+/* What a packet is to its connection. */
+enum offload_role {
+    ROLE_ANY,                   /* It is not tracked. */
+    ROLE_OPENS,
+    ROLE_FORWARD,
+    ROLE_REPLY,                 /* From who was asked. */
+    N_ROLES,
+};
+extern const char *const offload_role_names[N_ROLES];
+
+struct offload_path {
+    const struct rule_packet *packet;
+    enum offload_role role;
+    struct walk walk;
+    struct offload_pass *passes;        /* As many as 'walk' has megaflows. */
+    enum offload_verdict verdict;
+};
+
+VEC_TYPEDEF(offload_path_vec, struct offload_path);
+
+struct offload_rule {
+    const struct ir_rule *rule; /* NULL: of no rule, but of... */
+    const char *name;           /* ...this. */
+    enum offload_verdict verdict;
+    offload_path_vec paths;
+    size_t n_flows;             /* Megaflows in hardware if all whom it names
+                                 * talk at once, on one port each. */
+    uint64_t rate_kbps;         /* That its senders may have at most. */
+    bool over_budget;           /* In software only since there is no room. */
+};
+
+struct offload_report {
+    const struct profile *profile;
+    const struct plan *plan;
+    VEC(struct offload_rule) rules;     /* As in the program; then what every
+                                         * packet must pass. */
+    size_t n_flows;             /* In hardware. */
+    size_t n_meters;            /* That filters in hardware call. */
+};
+
+/* Explains 'prog' as a backend has lowered it to 'plan'.  Returns NULL, or a
+ * reason in the arena. */
+const char *offload_explain(const struct ir_prog *, const struct plan *,
+                            const struct profile *, struct arena *,
+                            struct offload_report *);
+
+/* Puts rules whose megaflows there is no room for into software, those of the
+ * least rate first, until what is left fits 'n_flows'. */
+void offload_fit(struct offload_report *, uint64_t n_flows);
+
+#endif /* offload/offload.h */
