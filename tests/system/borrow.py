@@ -26,6 +26,7 @@ SO_MAX_PACING_RATE = 47
 PACE = 25_000_000 // 8      # Bytes/s of each: packets one by one, not in trains
                             # that a meter must drop.
 SETTLE, MEASURE = 2.0, 4.0  # Seconds.
+PATIENCE = 6                # Turns of MEASURE.
 UPLINK = 100e6 * 1514 / 1538            # What it lends, in bit/s of frames.
 GUARANTEE = 40e6
 PAYLOAD = 1448 / 1514                   # Of a full frame with timestamps.
@@ -72,8 +73,7 @@ class Sender:
 
 
 def rates(senders):
-    """The bit/s of frames that each gets, once they have settled."""
-    time.sleep(SETTLE)
+    """The bit/s of frames that each gets."""
     before, start = [s.got for s in senders], time.monotonic()
     time.sleep(MEASURE)
     seconds = time.monotonic() - start
@@ -85,24 +85,37 @@ def mbps(values):
     return " and ".join(f"{value / 1e6:.1f} Mbit/s" for value in values)
 
 
+def measure(score, senders, name, enough):
+    """Measures until 'enough' of the rates is true, in PATIENCE turns: on a
+    machine that is busy a sender may come late.  No turn may give more than
+    the uplink lends."""
+    time.sleep(SETTLE)
+    for _ in range(PATIENCE):
+        got = rates(senders)
+        print(f"# {name}: {mbps(got)}")
+        score.check(sum(got) <= SLACK * UPLINK,
+                    f"{name}: no more than the uplink lends", mbps(got))
+        if enough(got):
+            break
+    return got
+
+
 def alone(score, senders, who, name):
     for i, sender in enumerate(senders):
         (sender.awake.set if i == who else sender.awake.clear)()
-    got = rates(senders)
-    print(f"# {name}: {mbps(got)}")
-    score.check(0.8 * UPLINK <= got[who] <= SLACK * UPLINK,
+    got = measure(score, senders, name, lambda got: got[who] >= 0.8 * UPLINK)
+    score.check(got[who] >= 0.8 * UPLINK,
                 f"{name}: it has what the uplink lends", mbps(got))
 
 
 def together(score, senders, name):
     for sender in senders:
         sender.awake.set()
-    got = rates(senders)
-    print(f"# {name}: {mbps(got)}")
+    got = measure(score, senders, name,
+                  lambda got: (min(got) >= 0.8 * GUARANTEE
+                               and sum(got) >= 0.8 * UPLINK))
     score.check(min(got) >= 0.8 * GUARANTEE,
                 f"{name}: each has what it is owed", mbps(got))
-    score.check(sum(got) <= SLACK * UPLINK,
-                f"{name}: together no more than the uplink", mbps(got))
     score.check(sum(got) >= 0.8 * UPLINK,
                 f"{name}: together most of it", mbps(got))
 
