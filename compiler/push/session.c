@@ -336,9 +336,8 @@ session_send_all(struct session *session, struct ovs_list *requests,
     return error;
 }
 
-static int
-bundle_control(struct session *session, uint16_t type, long long int deadline,
-               const struct sent *sent)
+static struct ofpbuf *
+bundle_request(uint16_t type)
 {
     struct ofputil_bundle_ctrl_msg bc = {
         .bundle_id = 1, .type = type, .flags = OFPBF_ATOMIC | OFPBF_ORDERED,
@@ -347,16 +346,26 @@ bundle_control(struct session *session, uint16_t type, long long int deadline,
         SESSION_VERSION, &bc);
 
     ofpmsg_update_length(request);
-    return transact(session, request, OFPTYPE_BUNDLE_CONTROL, deadline, sent);
+    return request;
 }
 
-/* Wraps 'requests' for a bundle, keeping their xids. */
+static int
+bundle_control(struct session *session, uint16_t type, long long int deadline,
+               const struct sent *sent)
+{
+    return transact(session, bundle_request(type), OFPTYPE_BUNDLE_CONTROL,
+                    deadline, sent);
+}
+
+/* Wraps 'requests' for a bundle, keeping their xids, after what opens it. */
 static void
 wrap_for_bundle(struct ovs_list *requests, struct ovs_list *wrapped)
 {
     struct ofpbuf *msg;
 
     ovs_list_init(wrapped);
+    ovs_list_push_back(wrapped,
+                       &bundle_request(OFPBCT_OPEN_REQUEST)->list_node);
     LIST_FOR_EACH_POP (msg, list_node, requests) {
         ofpmsg_update_length(msg);
 
@@ -382,16 +391,8 @@ session_bundle(struct session *session, struct ovs_list *requests,
     struct sent sent;
     int error;
 
-    *serror = (struct session_error) { .ofperr = 0 };
     wrap_for_bundle(requests, &wrapped);
     sent_init(&sent, &wrapped, serror, NULL);
-    error = bundle_control(session, OFPBCT_OPEN_REQUEST, deadline, &sent);
-    if (error) {
-        ofpbuf_list_delete(&wrapped);
-        free(sent.xids);
-        return error;
-    }
-
     /* A message that the switch refuses is left out of the bundle, and the
      * rest could be committed: the barrier tells before it is too late. */
     error = send_all(session, &wrapped, deadline, &sent);
@@ -402,6 +403,9 @@ session_bundle(struct session *session, struct ovs_list *requests,
                                &sent);
         serror->unknown = error && !serror->ofperr;
     }
+    /* What opened the bundle is none of the caller's requests. */
+    serror->index = (serror->index && serror->index != SIZE_MAX
+                     ? serror->index - 1 : SIZE_MAX);
     free(sent.xids);
     return error;
 }
