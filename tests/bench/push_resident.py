@@ -30,6 +30,28 @@ def percentile(values, p):
     return sorted(values)[min(len(values) - 1, int(len(values) * p))]
 
 
+class Peer:
+    """JSON-RPC over a socket."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(path)
+        self.id = 0
+
+    def call(self, method, *params):
+        self.id += 1
+        self.socket.sendall(json.dumps(
+            {"id": self.id, "method": method,
+             "params": list(params)}).encode())
+        text = b""
+        while True:
+            text += self.socket.recv(1 << 16)
+            try:
+                return json.loads(text)["result"]
+            except ValueError:
+                continue
+
+
 class Agent:
     """bulkheadd, and a connection to its control socket."""
 
@@ -44,21 +66,16 @@ class Agent:
             if time.monotonic() > deadline or self.process.poll() is not None:
                 raise SystemExit("bulkheadd does not start")
             time.sleep(0.01)
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.connect(path)
-        self.id = 0
+        self.peer = Peer(path)
 
     def status(self):
-        self.id += 1
-        request = {"id": self.id, "method": "status", "params": ["json"]}
-        self.socket.sendall(json.dumps(request).encode())
-        text = b""
-        while True:
-            text += self.socket.recv(1 << 16)
-            try:
-                return json.loads(json.loads(text)["result"])
-            except ValueError:
-                continue
+        return json.loads(self.peer.call("status", "json"))
+
+    def await_attached(self, endpoint, answer):
+        deadline = time.monotonic() + WAIT
+        while (said := self.peer.call("attached", endpoint)) != answer:
+            if said is None or time.monotonic() > deadline:
+                raise SystemExit(f"bulkheadd does not attach {endpoint}")
 
     def await_push(self, after):
         deadline = time.monotonic() + WAIT
@@ -96,6 +113,34 @@ class Bench:
             made.append((f"{self.intent}/tenants/{name}.json", new, old))
         return made
 
+    def unbind(self):
+        """[endpoint, interface] of one endpoint of some tenants, which the
+        files bind no more."""
+        path = f"{self.intent}/bindings/all.json"
+        with open(path, encoding="ascii") as f:
+            content = json.load(f)
+        taken = []
+        for name, binding in content["bindings"].items():
+            if not taken or name.split("/")[0] != taken[-1][0].split("/")[0]:
+                taken.append((name, binding.pop("interface")))
+                del binding["node"]
+            if len(taken) == 10:
+                break
+        replace(path, content)
+        return taken
+
+    @staticmethod
+    def run_attach(agent, taken, runs):
+        """Seconds from the database to the switch, and away again."""
+        database, times = Peer(f"{RUNDIR}/db.sock"), []
+        for i in range(runs):
+            endpoint, interface = taken[i // 2 % len(taken)]
+            begin = time.monotonic()
+            attach(database, endpoint, interface, i % 2 == 0)
+            agent.await_attached(endpoint, "no\n" if i % 2 else "yes\n")
+            times.append(time.monotonic() - begin)
+        return times
+
     def run(self, agent, edit, runs):
         """Seconds of each change, one after the other at rest."""
         changes = self.changes(range(0, int(self.size[0]),
@@ -108,6 +153,16 @@ class Bench:
             pushes = agent.await_push(pushes)
             times.append(time.monotonic() - begin)
         return times
+
+
+def attach(database, endpoint, interface, there):
+    """Lets the interface say whose it is, or say so no more."""
+    keys = (["insert", ["map", [["bulkhead-endpoint", endpoint]]]] if there
+            else ["delete", ["set", ["bulkhead-endpoint"]]])
+    database.call("transact", "Open_vSwitch", {
+        "op": "mutate", "table": "Interface",
+        "where": [["name", "==", interface]],
+        "mutations": [["external_ids", *keys]]})
 
 
 def flows(folder):
@@ -155,6 +210,7 @@ def main():
     subprocess.run([BULKHEAD, "clear", "--bridge", BRIDGE, "-t", "60"],
                    stdout=subprocess.DEVNULL, check=True)
     split(f"{folder}/whole.json", bench.intent)
+    taken = bench.unbind()
     begin = time.monotonic()
     agent = Agent(bench.intent)
     agent.await_push(0)
@@ -163,6 +219,7 @@ def main():
     print(f"  {'one change':30} {'p50 ms':>7} {'p99 ms':>7}")
     for edit in "rule", "bandwidth":
         show(f"bulkheadd, {edit}", bench.run(agent, edit, runs))
+    show("bulkheadd, attach or detach", bench.run_attach(agent, taken, runs))
     agent.end()
     show("ovs-ofctl --bundle, rule", stock(folder, runs))
 
