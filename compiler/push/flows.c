@@ -29,6 +29,7 @@ switch_state_init(struct switch_state *state)
     hmap_init(&state->flows);
     hmap_init(&state->callers);
     hmap_init(&state->meters);
+    memset(state->n_flows, 0, sizeof state->n_flows);
 }
 
 void
@@ -79,6 +80,13 @@ flow_meter(struct flow_entry *flow)
     return NULL;
 }
 
+static size_t *
+count_of(struct switch_state *state, const struct flow_entry *flow)
+{
+    return (flow_is_ours(flow) ? &state->n_flows[flow->table].ours
+            : &state->n_flows[flow->table].others);
+}
+
 void
 switch_state_put(struct switch_state *state, struct flow_entry *flow)
 {
@@ -89,6 +97,7 @@ switch_state_put(struct switch_state *state, struct flow_entry *flow)
         switch_state_remove(state, old);
     }
     hmap_insert(&state->flows, &flow->node, flow_entry_hash(flow));
+    ++*count_of(state, flow);
     flow->meter = meter ? meter->meter_id : 0;
     if (meter) {
         hmap_insert(&state->callers, &flow->caller, hash_int(flow->meter, 0));
@@ -99,6 +108,7 @@ void
 switch_state_remove(struct switch_state *state, struct flow_entry *flow)
 {
     hmap_remove(&state->flows, &flow->node);
+    --*count_of(state, flow);
     if (flow->meter) {
         hmap_remove(&state->callers, &flow->caller);
     }

@@ -54,6 +54,9 @@ struct switch_state {
     struct hmap flows;          /* Contains "struct flow_entry"s... */
     struct hmap callers;        /* ...and those that call a meter by its id. */
     struct hmap meters;         /* Contains "struct meter_entry"s. */
+    struct {
+        size_t ours, others;
+    } n_flows[UINT8_MAX + 1];   /* By table. */
 };
 
 void switch_state_init(struct switch_state *);

@@ -400,15 +400,15 @@ keeper_bridge_seqno(const struct keeper *k)
 size_t
 keeper_foreign_flows(const struct keeper *k)
 {
-    const struct flow_entry *flow;
-    unsigned int last = 0;
-    size_t n = 0;
+    const struct switch_state *wanted = &k->push.wanted;
+    const struct switch_state *live = &k->push.live;
+    size_t last = ARRAY_SIZE(wanted->n_flows), n = 0;
 
-    HMAP_FOR_EACH (flow, node, &k->push.wanted.flows) {
-        last = MAX(last, flow->table);
+    while (last > 0 && !wanted->n_flows[last - 1].ours) {
+        last--;
     }
-    HMAP_FOR_EACH (flow, node, &k->push.live.flows) {
-        n += !flow_is_ours(flow) && flow->table <= last;
+    for (size_t i = 0; i < last; i++) {
+        n += live->n_flows[i].others;
     }
     return n;
 }
