@@ -156,6 +156,8 @@ libbulkhead_a_SOURCES = \
 	compiler/push/ovsdb.h \
 	compiler/push/push.c \
 	compiler/push/push.h \
+	compiler/push/read.c \
+	compiler/push/read.h \
 	compiler/push/run.h \
 	compiler/push/session.c \
 	compiler/push/session.h \
@@ -235,7 +237,48 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/selector.c \
 	compiler/sema/services.def \
 	compiler/sema/tree.c \
-	compiler/sema/tree.h
+	compiler/sema/tree.h \
+	compiler/verify/compare-meter.c \
+	compiler/verify/compare-out.c \
+	compiler/verify/compare-text.c \
+	compiler/verify/compare.c \
+	compiler/verify/compare.h \
+	compiler/verify/dd.c \
+	compiler/verify/dd.h \
+	compiler/verify/effect.c \
+	compiler/verify/effect.h \
+	compiler/verify/entry.c \
+	compiler/verify/entry.h \
+	compiler/verify/exec-action.c \
+	compiler/verify/exec-lookup.c \
+	compiler/verify/exec-private.h \
+	compiler/verify/exec-track.c \
+	compiler/verify/exec.c \
+	compiler/verify/exec.h \
+	compiler/verify/expect-external.c \
+	compiler/verify/expect-port.c \
+	compiler/verify/expect-private.h \
+	compiler/verify/expect-route.c \
+	compiler/verify/expect-rule.c \
+	compiler/verify/expect-tunnel.c \
+	compiler/verify/expect.c \
+	compiler/verify/expect.h \
+	compiler/verify/field.c \
+	compiler/verify/field.h \
+	compiler/verify/fields.def \
+	compiler/verify/flow-index.c \
+	compiler/verify/pool.c \
+	compiler/verify/pool.h \
+	compiler/verify/tables.c \
+	compiler/verify/tables.h \
+	compiler/verify/term.c \
+	compiler/verify/term.h \
+	compiler/verify/usage.c \
+	compiler/verify/verify-kind.c \
+	compiler/verify/verify.c \
+	compiler/verify/verify.h \
+	compiler/verify/witness.c \
+	compiler/verify/witness.h
 
 BULKHEAD_LIBS = libbulkhead.a $(JANSSON_LIBS) $(OVS_LIBS)
 
@@ -267,7 +310,10 @@ bulkhead_SOURCES = \
 	compiler/cli/trace-print.c \
 	compiler/cli/trace-tunnel.c \
 	compiler/cli/trace.c \
-	compiler/cli/trace.h
+	compiler/cli/trace.h \
+	compiler/cli/verify-print.c \
+	compiler/cli/verify.c \
+	compiler/cli/verify.h
 bulkhead_LDADD = $(BULKHEAD_LIBS)
 
 sbin_PROGRAMS += bulkheadd

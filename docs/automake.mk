@@ -19,4 +19,5 @@ EXTRA_DIST += \
 	docs/ovn.md \
 	docs/pipeline.md \
 	docs/telemetry.md \
-	docs/threat-model.md
+	docs/threat-model.md \
+	docs/verify.md

@@ -58,6 +58,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-tunnels.c \
 	tests/unit/test-units.c \
 	tests/unit/test-value.c \
+	tests/unit/test-verify.c \
 	tests/unit/unit-gcra.c \
 	tests/unit/unit-gcra.h \
 	tests/unit/unit.c \
@@ -86,6 +87,7 @@ test_scripts = \
 	tests/system/rollback-test.sh \
 	tests/system/status-test.sh \
 	tests/system/tree-test.sh \
+	tests/system/verify-test.sh \
 	tests/system/tunnels-test.sh \
 	tests/system/borrow-test.sh \
 	tests/system/bursts-test.sh \

@@ -50,7 +50,7 @@ struct cli_options {
     const char *const *intent;  /* Names of its files and folders; see */
     size_t n_intent;            /* INTENT_OPTIONAL. */
     const char *argument;       /* What comes after them. */
-    const char *node, *bridge, *db, *output, *from, *state, *opener;
+    const char *node, *bridge, *db, *output, *from, *state, *opener, *flows;
     const char *interface, *mac, *addresses;
     int timeout;                /* Seconds. */
     uint64_t to;                /* A generation. */
@@ -89,6 +89,7 @@ enum {
     OPTION_INTERFACE = 1 << 21, /* And --mac, --addresses, which are not
                                  * required. */
     OPTION_PROFILE = 1 << 22,   /* Required. */
+    OPTION_FLOWS = 1 << 23,     /* Not required. */
 };
 
 struct cli_command {
@@ -199,5 +200,6 @@ int cmd_explain(const struct cli_options *);
 int cmd_fmt(const struct cli_options *);
 int cmd_drops(const struct cli_options *);
 int cmd_offload(const struct cli_options *);
+int cmd_verify(const struct cli_options *);
 
 #endif /* cli/cli.h */

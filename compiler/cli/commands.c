@@ -271,6 +271,12 @@ const struct cli_command cli_commands[] = {
       "INTENT... --node=NODE --profile=PROFILE",
       "say of every rule whether a NIC of that profile would do it, and why\n"
       "      not, as the target asap2 has it", NULL },
+    { "verify", OPTION_NODE | NODE_REQUIRED | OPTION_BRIDGE | OPTION_SWITCH
+      | OPTION_FLOWS | OPTION_FORMAT, cmd_verify,
+      "INTENT... --node=NODE [--flows=FILE | --bridge=BRIDGE]",
+      "prove that flows do what the intent means, for every packet: those\n"
+      "      of the file, or that the bridge holds, or of compile; or show a\n"
+      "      packet, its way and its trace", NULL },
     { "fmt", OPTION_WRITE, cmd_fmt,
       "FILE... [--check|-w]",
       "print files of an intent in one layout, whatever theirs; -w writes it\n"

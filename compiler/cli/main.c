@@ -55,6 +55,7 @@ static const struct {
     { { "partial", no_argument, NULL, 'P' }, OPTION_PARTIAL },
     { { "confirm", required_argument, NULL, 'C' }, OPTION_CONFIRM },
     { { "profile", required_argument, NULL, 'F' }, OPTION_PROFILE },
+    { { "flows", required_argument, NULL, 'L' }, OPTION_FLOWS },
     { { "help", no_argument, NULL, 'h' }, 0 },
     { { "version", no_argument, NULL, 'V' }, 0 },
 };
@@ -122,6 +123,8 @@ static const char options_help[] =
     "                        cannot tell: protocol and ports count, "
     "as in\n"
     "                        'tcp,tp_src=5000,tp_dst=443'\n"
+    "  --flows=FILE          what verify proves: flows as compile and "
+    "ovs-ofctl write them\n"
     "  -f, --format=FORMAT   table (the default) or json; drops: also "
     "csv\n"
     "  --no-headings         drops leaves out the headings of a table or "
@@ -334,6 +337,7 @@ parse_options(int argc, char *argv[], struct cli_options *options)
         case 'P': options->partial = true; break;
         case 'C': options->confirm = parse_time(optarg); break;
         case 'F': options->profile = parse_profile(optarg); break;
+        case 'L': options->flows = optarg; break;
         case 'h': options->help = true; break;
         case 'V': puts(PACKAGE_STRING); exit(EXIT_DONE);
         default:                        /* getopt_long() has said why. */

@@ -264,6 +264,9 @@ add_switch_flow(struct switch_state *state,
     minimatch_init(&flow->match, &fs->match);
     flow->ofpacts = xmemdup(fs->ofpacts, fs->ofpacts_len);
     flow->ofpacts_len = fs->ofpacts_len;
+    flow->idle_timeout = fs->idle_timeout;
+    flow->hard_timeout = fs->hard_timeout;
+    flow->importance = fs->importance;
     flow->plain = !(fs->idle_timeout || fs->hard_timeout || fs->importance
                     || fs->flags);
     flow->packets = fs->packet_count;

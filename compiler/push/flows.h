@@ -31,6 +31,7 @@ struct flow_entry {
     struct minimatch match;
     struct ofpact *ofpacts;
     size_t ofpacts_len;
+    uint16_t idle_timeout, hard_timeout, importance;    /* A switch's. */
     bool plain;                 /* No timeouts, flags or importance, as all
                                  * flows of a plan. */
     char *text;                 /* Of a plan's flow; NULL for a switch's. */

@@ -251,6 +251,7 @@ main(void)
     srunner_add_suite(runner, ports_suite());
     srunner_add_suite(runner, flows_suite());
     srunner_add_suite(runner, tunnels_suite());
+    srunner_add_suite(runner, verify_suite());
     srunner_add_suite(runner, borrow_suite());
     srunner_add_suite(runner, gcra_suite());
     srunner_add_suite(runner, gcra_time_suite());

@@ -1,0 +1,224 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "cli/verify.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/show.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "sema/policy.h"
+#include "util.h"
+
+static const char *const assumed[] = {
+    "connection tracking gives the states that lib/conntrack.c gives without "
+    "ALG helpers, and keeps its zones apart",
+    "the ports have the names that the flows say; fragments are handled as "
+    "'normal'; there are no mirrors",
+    "the rates and bursts of meters, which 'bulkhead status' compares",
+};
+
+/* The same for a shell: names of ports may be anything. */
+static const char *
+quote(const char *s, struct arena *arena)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const char *quoted;
+
+    ds_put_char(&ds, '\'');
+    for (; *s; s++) {
+        if (*s == '\'') {
+            ds_put_cstr(&ds, "'\\''");
+        } else {
+            ds_put_char(&ds, *s);
+        }
+    }
+    ds_put_char(&ds, '\'');
+    quoted = arena_strdup(arena, ds_cstr(&ds));
+    ds_destroy(&ds);
+    return quoted;
+}
+
+/* The command that shows the same on a switch. */
+static const char *
+trace_line(const struct verify_difference *d, const char *bridge,
+           struct arena *arena)
+{
+    return arena_printf(arena, "ovs-appctl ofproto/trace %s%s %s",
+                        d->ct_next, bridge, quote(d->packet, arena));
+}
+
+static void
+print_difference(const struct verify_task *task,
+                 const struct verify_difference *d, const char *bridge)
+{
+    printf("%s: from %s: %s\n", verify_kind_name(d->kind), d->from, d->what);
+    if (d->packet) {
+        printf("  meant   %s\n", d->meant);
+        if (d->rule) {
+            fputs("          ", stdout);
+            show_rule_place(d->rule);
+            putchar('\n');
+        }
+        printf("  found   %s\n", d->found);
+        for (size_t i = 0; i < d->steps.n; i++) {
+            printf("  %s %s: %s\n", i ? "       " : "flows  ",
+                   flow_place(task->tables, d->steps.v[i]),
+                   d->steps.v[i]->text);
+        }
+        printf("  trace   %s\n",
+               trace_line(d, bridge, task->tables->arena));
+    }
+    putchar('\n');
+}
+
+static void
+print_wrong(const struct verify_task *task, const struct verify_result *r,
+            const char *bridge)
+{
+    for (size_t i = 0; i < r->differences.n; i++) {
+        print_difference(task, &r->differences.v[i], bridge);
+    }
+    if (r->n_differences > r->differences.n) {
+        printf("and %"PRIuSIZE" more\n\n",
+               r->n_differences - r->differences.n);
+    }
+    for (size_t i = 0; i < r->shadowed.n; i++) {
+        const struct verify_shadow *shadow = &r->shadowed.v[i];
+
+        printf("shadows: %s matches nothing: %s\n  for it is weaker than %s: "
+               "%s\n\n", flow_place(task->tables, shadow->flow),
+               shadow->flow->text, flow_place(task->tables, shadow->by),
+               shadow->by->text);
+    }
+}
+
+static void
+print_line(const char *name, bool proved, const char *question)
+{
+    printf("%-11s  %-9s  %s\n", name, proved ? "proved" : "DIFFERENT",
+           question);
+}
+
+void
+verify_print_table(const struct verify_task *task,
+                   const struct verify_result *r, const char *bridge)
+{
+    print_wrong(task, r, bridge);
+    if (r->unproved) {
+        printf("UNPROVED: %s\n", r->unproved);
+        return;
+    }
+    for (int k = 0; k < N_VERIFY_KINDS; k++) {
+        print_line(verify_kind_name(k), !r->n_of_kind[k],
+                   verify_kind_question(k));
+    }
+    print_line("shadows", !r->shadowed.n,
+               "no flow is kept from all packets by one stronger flow");
+    printf("%s: %"PRIuSIZE" flows, %"PRIuSIZE" tenants, %"PRIuSIZE
+           " endpoints, %"PRIuSIZE" externals, tunnels, all other ports\n",
+           task->node, task->tables->flows.n, r->n_tenants, r->n_endpoints,
+           r->n_externals);
+    for (size_t i = 0; i < ARRAY_SIZE(assumed); i++) {
+        printf("assumed: %s\n", assumed[i]);
+    }
+}
+
+static struct json *
+steps_json(const struct verify_task *task, const step_vec *steps)
+{
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; i < steps->n; i++) {
+        struct json *object = json_object_create();
+
+        show_put(object, "place", flow_place(task->tables, steps->v[i]));
+        show_put(object, "flow", steps->v[i]->text);
+        json_array_add(array, object);
+    }
+    return array;
+}
+
+static struct json *
+difference_json(const struct verify_task *task,
+                const struct verify_difference *d, const char *bridge)
+{
+    struct json *object = json_object_create();
+
+    show_put(object, "kind", verify_kind_name(d->kind));
+    show_put(object, "from", d->from);
+    show_put(object, "what", d->what);
+    show_put(object, "meant", d->meant);
+    show_put(object, "found", d->found);
+    show_put(object, "trace", d->packet
+             ? trace_line(d, bridge, task->tables->arena) : NULL);
+    json_object_put(object, "rule", d->rule ? show_rule_place_json(d->rule)
+                    : json_null_create());
+    json_object_put(object, "flows", steps_json(task, &d->steps));
+    return object;
+}
+
+static struct json *
+questions_json(const struct verify_result *r)
+{
+    struct json *array = json_array_create_empty();
+
+    for (int k = 0; k < N_VERIFY_KINDS; k++) {
+        struct json *object = json_object_create();
+
+        show_put(object, "kind", verify_kind_name(k));
+        show_put(object, "question", verify_kind_question(k));
+        json_object_put(object, "proved", json_boolean_create(
+            !r->unproved && !r->n_of_kind[k]));
+        json_array_add(array, object);
+    }
+    return array;
+}
+
+static struct json *
+lists_json(const struct verify_task *task, const struct verify_result *r,
+           bool of_assumed)
+{
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; of_assumed && i < ARRAY_SIZE(assumed); i++) {
+        json_array_add(array, json_string_create(assumed[i]));
+    }
+    for (size_t i = 0; !of_assumed && i < r->shadowed.n; i++) {
+        json_array_add(array, json_string_create(
+            flow_place(task->tables, r->shadowed.v[i].flow)));
+    }
+    return array;
+}
+
+void
+verify_print_json(const struct verify_task *task,
+                  const struct verify_result *r, const char *bridge)
+{
+    struct json *object = json_object_create();
+    struct json *differences = json_array_create_empty();
+
+    for (size_t i = 0; i < r->differences.n; i++) {
+        json_array_add(differences, difference_json(
+            task, &r->differences.v[i], bridge));
+    }
+    show_put(object, "node", task->node);
+    show_put(object, "verdict", r->unproved ? "unproved"
+             : verify_is_proved(r) ? "proved" : "different");
+    show_put(object, "unproved", r->unproved);
+    json_object_put(object, "questions", questions_json(r));
+    json_object_put(object, "assumed", lists_json(task, r, true));
+    json_object_put(object, "shadowed", lists_json(task, r, false));
+    json_object_put(object, "differences", differences);
+    show_put_number(object, "n_differences", r->n_differences);
+    show_put_number(object, "flows", task->tables->flows.n);
+    show_json(object);
+}

@@ -1,0 +1,162 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "cli/verify.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "openvswitch/dynamic-string.h"
+#include "plan/plan.h"
+#include "push/read.h"
+#include "timeval.h"
+#include "util.h"
+
+/* What is to be proved. */
+struct job {
+    const struct cli_options *options;
+    struct arena *arena;
+    struct verify_task task;
+    struct table_set tables;
+    struct ofputil_port_map ports;
+};
+
+/* Returns EXIT_*, after printing what is wrong. */
+static int
+read_flows(struct job *job, const char *file, const char *text, size_t size)
+{
+    const char *wrong;
+
+    table_set_init(&job->tables, file, job->arena, &job->ports);
+    job->tables.ports_known = job->options->bridge && !job->options->flows;
+    wrong = table_set_parse(&job->tables, text, size);
+    wrong = wrong ? wrong : table_set_finish(&job->tables);
+    if (wrong) {
+        cli_print_error(arena_printf(job->arena, "unproved: %s", wrong));
+    }
+    return wrong ? EXIT_WRONG : EXIT_DONE;
+}
+
+static int
+load_file(struct job *job, const char *path)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    FILE *stream = fopen(path, "r");
+    char buffer[4096];
+    int status;
+    size_t n;
+
+    while (stream && (n = fread(buffer, 1, sizeof buffer, stream)) > 0) {
+        ds_put_buffer(&ds, buffer, n);
+    }
+    if (!stream || ferror(stream)) {
+        cli_print_error(arena_printf(job->arena, "%s: %s", path,
+                                     ovs_strerror(errno)));
+        status = EXIT_USAGE;
+    } else {
+        status = read_flows(job, path, ds_cstr(&ds), ds.length);
+    }
+    if (stream) {
+        fclose(stream);
+    }
+    ds_destroy(&ds);
+    return status;
+}
+
+static int
+load_bridge(struct job *job)
+{
+    struct push_target target = cli_target(job->options, job->arena);
+    struct push_held held;
+    const char *reason = push_read(&target, job->arena, &held);
+
+    if (reason) {
+        cli_print_error(reason);
+        return EXIT_UNREACHABLE;
+    }
+    /* Not NULL, even if there are none. */
+    vec_push(job->arena, &held.meters);
+    job->task.meters = held.meters.v;
+    job->task.n_meters = held.meters.n - 1;
+    for (size_t i = 0; i < held.ports.n; i++) {
+        ofputil_port_map_put(&job->ports, held.ports.v[i].number,
+                             held.ports.v[i].name);
+    }
+    return read_flows(job, job->options->bridge, held.flows,
+                      strlen(held.flows));
+}
+
+/* What compile would write. */
+static int
+load_plan(struct job *job)
+{
+    struct plan *plan = arena_zalloc(job->arena, sizeof *plan);
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    uint32_t *meters;
+    int status;
+
+    if (!cli_compile(job->options, job->task.policy, job->arena, plan)) {
+        return EXIT_WRONG;
+    }
+    for (size_t i = 0; i < plan->flows.n; i++) {
+        ds_put_format(&ds, "%s\n", plan_flow_string(plan,
+                                                    &plan->flows.v[i]));
+    }
+    meters = arena_zalloc(job->arena, (plan->meters.n + 1) * sizeof *meters);
+    for (size_t i = 0; i < plan->meters.n; i++) {
+        meters[i] = plan->meters.v[i].id;
+    }
+    job->task.meters = meters;
+    job->task.n_meters = plan->meters.n;
+    status = read_flows(job, "compiled", ds_cstr(&ds), ds.length);
+    ds_destroy(&ds);
+    return status;
+}
+
+static int
+prove(struct job *job)
+{
+    const struct cli_options *options = job->options;
+    const char *bridge = options->bridge ? options->bridge : "BRIDGE";
+    struct verify_result result;
+    int status;
+
+    job->task.policy = cli_load_policy(options, job->arena);
+    job->task.node = options->node;
+    job->task.tables = &job->tables;
+    if (!job->task.policy) {
+        return EXIT_WRONG;
+    }
+    status = (options->flows ? load_file(job, options->flows)
+              : options->bridge ? load_bridge(job) : load_plan(job));
+    if (status) {
+        return status;
+    }
+    job->task.deadline = (options->timeout
+                          ? time_msec() + 1000LL * options->timeout : 0);
+    verify(&job->task, job->arena, &result);
+    (options->format == FORMAT_JSON ? verify_print_json : verify_print_table)(
+        &job->task, &result, bridge);
+    return verify_is_proved(&result) ? EXIT_DONE : EXIT_WRONG;
+}
+
+int
+cmd_verify(const struct cli_options *options)
+{
+    struct job job = { .options = options, .arena = arena_create() };
+    int status;
+
+    ofputil_port_map_init(&job.ports);
+    status = prove(&job);
+    table_set_destroy(&job.tables);
+    ofputil_port_map_destroy(&job.ports);
+    arena_destroy(job.arena);
+    return status;
+}

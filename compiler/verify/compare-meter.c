@@ -1,0 +1,92 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+/* Which meters a packet passes. */
+
+#include <inttypes.h>
+
+#include "sema/meaning-meters.h"
+#include "sema/tree.h"
+#include "util.h"
+#include "verify/compare.h"
+
+bool
+compare_has_meter(const struct comparison *c, uint64_t id)
+{
+    for (size_t i = 0; i < c->task->n_meters; i++) {
+        if (c->task->meters[i] == id) {
+            return true;
+        }
+    }
+    return !c->task->meters;
+}
+
+/* Is what is meant two meters, one in the tree of the tenant's limit and one
+ * in that of the uplink?  See docs/pipeline.md, "Meters". */
+static bool
+is_twice(const struct comparison *c, const struct meaning_meter *meant)
+{
+    const struct policy_endpoint *own = meant->endpoint;
+    const struct intent_bandwidth *all = tenant_bandwidth(meant->tenant,
+                                                          meant->receive);
+    const struct intent_uplink *uplink
+        = own ? network_uplink(own->network, c->node) : meant->uplink;
+
+    return (all->limit.at && !all->no_borrow
+            && !(own && endpoint_bandwidth(own, meant->receive)->no_borrow)
+            && tenant_is_split(meant->tenant, c->node, uplink, meant->receive)
+            && tree_is_there(c->task->policy, c->node, uplink,
+                             meant->receive));
+}
+
+static const char *
+compare_meter(struct comparison *c, const struct meaning_meter *meant,
+              bool limit, uint64_t id)
+{
+    struct usage usage = {
+        .kind = meant->receive ? USE_RECEIVE : USE_SEND,
+        .tenant = meant->tenant, .endpoint = meant->endpoint,
+        .uplink = meant->uplink, .limit = limit, .value = id,
+    };
+
+    return (!usage_is_usual(c, usage)
+            ? arena_printf(c->arena, "it passes meter %"PRIu64", not that of "
+                           "what %s %s", id, meant->endpoint
+                           ? meant->endpoint->name : meant->tenant->name,
+                           meant->receive ? "gets" : "sends")
+            : !compare_has_meter(c, id)
+            ? arena_printf(c->arena, "meter %"PRIu64" is not there", id)
+            : NULL);
+}
+
+const char *
+compare_meters(struct comparison *c, const uint64_t meters[], size_t n_meters,
+               const struct expect *e, const struct policy_endpoint *to)
+{
+    struct meaning m = {
+        .from = e->from, .charged = e->charged, .uplink = e->uplink,
+        .node = e->node,
+    };
+    struct meaning_meter meant[MAX_MEANING_METERS];
+    size_t n_meant = meaning_meters(&m, to, meant), n = 0;
+    const char *wrong = NULL;
+
+    for (size_t i = 0; i < n_meant && !wrong; i++) {
+        for (int limit = is_twice(c, &meant[i]); limit >= 0 && !wrong;
+             limit--, n++) {
+            wrong = (n < n_meters
+                     ? compare_meter(c, &meant[i], limit, meters[n])
+                     : arena_printf(c->arena, "it passes %"PRIuSIZE" meters, "
+                                    "and lacks one of %s", n_meters,
+                                    meant[i].tenant->name));
+        }
+    }
+    return (wrong || n == n_meters ? wrong
+            : arena_printf(c->arena, "it passes %"PRIuSIZE" meters, not "
+                           "%"PRIuSIZE, n_meters, n));
+}

@@ -1,0 +1,98 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef VERIFY_COMPARE_H
+#define VERIFY_COMPARE_H 1
+
+/* Are effects what was expected? */
+
+#include "verify/verify.h"
+
+/* What the tables use for whom: the value of most packets counts. */
+enum use_kind {
+    USE_ZONE,                 /* Of a tenant. */
+    USE_MARK,                 /* Of a zone. */
+    USE_COUNTER,              /* The meter of a tenant's packets. */
+    USE_SEND, USE_RECEIVE,    /* The meter of a tenant by an uplink, or of an
+                               * endpoint. */
+};
+
+struct usage {
+    enum use_kind kind;
+    const void *tenant, *endpoint, *uplink;
+    bool limit;                 /* Of two meters the one that keeps the
+                                 * tenant's limit. */
+    uint64_t zone;              /* Of USE_MARK. */
+    uint64_t value;
+    size_t n;                   /* So many times. */
+};
+VEC_TYPEDEF(usage_vec, struct usage);
+
+struct comparison {
+    const struct verify_task *task;
+    struct arena *arena;
+    struct effects *effects;
+    struct terms *terms;
+    struct judge *judge;
+    const struct intent_node *node;
+    usage_vec usages;
+    ofp_port_t tunnel;
+    bool voting;                /* Usages are being counted. */
+};
+
+void usage_vote(struct comparison *, const struct usage *);
+
+/* Is it what most use?  Or, while voting, from now on. */
+bool usage_is_usual(struct comparison *, struct usage);
+
+/* The value that most usage for the same; false if there is none. */
+bool usage_winner(const struct comparison *, const struct usage *,
+                  uint64_t *value);
+
+/* The first two that usage the same value where they must not, or NULL. */
+const char *usages_shared(const struct comparison *);
+
+/* Returns NULL if the effects are those that were expected, else how not, and
+ * of what kind that is.  While 'voting' only usages are counted. */
+const char *compare_effects(struct comparison *, dd_t effects,
+                            const struct expect *, enum verify_kind *);
+
+/* Returns NULL if a packet for 'to' passes the meters that are meant, else how
+ * not. */
+const char *compare_meters(struct comparison *, const uint64_t meters[],
+                           size_t n_meters, const struct expect *,
+                           const struct policy_endpoint *to);
+bool compare_has_meter(const struct comparison *, uint64_t id);
+
+/* The packet that is to arrive, and the answer that the node is to give. */
+struct out compare_delivered(struct comparison *, const struct expect *,
+                             const struct expect_copy *);
+struct out compare_answer(struct comparison *, const struct expect *);
+
+/* Returns NULL if a packet leaves as expected, else how not. */
+const char *compare_out(struct comparison *, const struct out *got,
+                        const struct out *expected);
+
+/* Are the effects on a packet of these values those that were 'walked', which
+ * are DD_NONE if there was no end to it?  Of flows that disagree a walk takes
+ * one. */
+bool compare_is_same(const struct comparison *, dd_t effects, dd_t walked,
+                     const u128 values[]);
+
+/* In words. */
+const char *compare_effects_text(const struct comparison *, dd_t effects);
+const char *compare_expect_text(const struct comparison *,
+                                const struct expect *);
+
+/* What it is that a packet goes to a port that it should not. */
+enum verify_kind compare_wrong_port(const struct comparison *,
+                                    const struct expect *, uint32_t port);
+const char *compare_port_name(const struct comparison *, uint32_t port);
+
+/* The port of an interface; OFPP_NONE if no flow names it. */
+ofp_port_t compare_port(const struct comparison *, const char *interface);
+
+#endif /* verify/compare.h */

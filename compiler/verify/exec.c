@@ -1,0 +1,271 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "verify/exec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow.h"
+#include "hash.h"
+#include "openvswitch/ofp-actions.h"
+#include "timeval.h"
+#include "util.h"
+#include "verify/exec-private.h"
+
+enum { OP_JOIN = DD_OP_USER, OP_MERGE, MAX_DEPTH = 200 };
+
+struct known_state {
+    struct hmap_node node;
+    uint8_t table;
+    bool done;                  /* Else it is being computed. */
+    dd_t result;
+    struct state state;
+};
+
+static dd_t
+leaf_join(void *effects, dd_t a, dd_t b)
+{
+    return effects_join(effects, a, b);
+}
+
+static dd_t
+leaf_merge(void *effects, dd_t a, dd_t b)
+{
+    return (a == DD_NONE ? b
+            : b == DD_NONE || effects_same(effects, a, b) ? a
+            : effects_one(effects, EFFECT_AMBIGUOUS, 0));
+}
+
+/* Fields that no flow sees, but that count for what leaves. */
+static unsigned long
+always_live(void)
+{
+    return (1UL << F_QUEUE | 1UL << F_TRACKED | 1UL << F_ND_RESERVED
+            | 1UL << F_ND_OPTIONS | 1UL << F_IN_PORT);
+}
+
+static bool
+update_live(struct exec *ex)
+{
+    bool changed = false;
+
+    for (size_t i = ex->tables->flows.n; i > 0; i--) {
+        const struct table_flow *flow = ex->tables->flows.v[i - 1];
+        unsigned long *live = &ex->live[flow->table], old = *live;
+        unsigned long next[BITMAP_N_LONGS(N_TABLES_MAX)] = { 0 };
+        size_t table;
+
+        *live |= always_live() | exec_reads(flow, next);
+        BITMAP_FOR_EACH_1 (table, N_TABLES_MAX, next) {
+            *live |= ex->live[table];
+        }
+        for (size_t j = 0; j < flow->n_conditions; j++) {
+            if (!field_is_packets(flow->conditions[j].field)) {
+                *live |= 1UL << flow->conditions[j].field;
+            }
+        }
+        changed |= *live != old;
+    }
+    return changed;
+}
+
+struct exec *
+exec_create(struct table_set *tables, struct space *space,
+            struct terms *terms, struct effects *effects, ofp_port_t tunnel,
+            long long int deadline)
+{
+    struct exec *ex = xzalloc(sizeof *ex);
+
+    ex->tables = tables;
+    ex->space = space;
+    ex->terms = terms;
+    ex->effects = effects;
+    ex->tunnel = tunnel;
+    ex->deadline = deadline;
+    ex->join = (struct dd_op) { leaf_join, effects, true, OP_JOIN };
+    ex->merge = (struct dd_op) { leaf_merge, effects, false, OP_MERGE };
+    hmap_init(&ex->states);
+    while (update_live(ex)) {
+        continue;
+    }
+    return ex;
+}
+
+void
+exec_destroy(struct exec *ex)
+{
+    struct known_state *known;
+
+    if (ex) {
+        HMAP_FOR_EACH_POP (known, node, &ex->states) {
+            free(known);
+        }
+        hmap_destroy(&ex->states);
+        free(ex);
+    }
+}
+
+size_t
+exec_n_states(const struct exec *ex)
+{
+    return hmap_count(&ex->states);
+}
+
+dd_t
+exec_refuse(struct exec *ex, const struct table_flow *flow, const char *what)
+{
+    if (!ex->refused) {
+        ex->refused = arena_printf(ex->tables->arena, "%s: %s, which is not "
+                                   "modelled", flow_place(ex->tables, flow),
+                                   what);
+    }
+    return DD_NONE;
+}
+
+const char *
+exec_refused(const struct exec *ex, bool *layout)
+{
+    *layout = ex->layout;
+    return ex->refused;
+}
+
+term_t
+exec_const(struct exec *ex, enum field f, u128 value)
+{
+    return term_const(ex->terms, fields[f].width, value);
+}
+
+term_t
+exec_field(struct exec *ex, enum field f)
+{
+    return ex->values ? exec_const(ex, f, ex->values[f])
+           : term_field(ex->terms, f);
+}
+
+bool
+exec_is_const(const struct exec *ex, term_t t, u128 *value)
+{
+    const struct term *term = term_get(ex->terms, t);
+
+    *value = term->value;
+    return term->known == field_ones(term->width);
+}
+
+static struct known_state *
+find_state(struct exec *ex, uint8_t table, const struct state *state,
+           uint32_t hash)
+{
+    struct known_state *known;
+
+    HMAP_FOR_EACH_WITH_HASH (known, node, hash, &ex->states) {
+        if (known->table == table
+            && !memcmp(&known->state, state, sizeof *state)) {
+            return known;
+        }
+    }
+    return NULL;
+}
+
+/* Forgets what nobody reads any more. */
+static struct state
+forget_dead(struct exec *ex, uint8_t table, const struct state *state)
+{
+    struct state s = *state;
+
+    for (int f = 0; f < F_FIRST_OF_PACKET; f++) {
+        if (!(ex->live[table] >> f & 1)) {
+            s.fields[f] = exec_const(ex, f, 0);
+        }
+    }
+    return s;
+}
+
+static bool
+is_late(struct exec *ex)
+{
+    if (ex->deadline && time_msec() > ex->deadline) {
+        ex->refused = arena_printf(
+            ex->tables->arena, "time is up after %"PRIuSIZE" states of "
+            "tables", exec_n_states(ex));
+    }
+    return ex->refused != NULL;
+}
+
+dd_t
+exec_table(struct exec *ex, uint8_t table, const struct state *state)
+{
+    struct state s = forget_dead(ex, table, state);
+    uint32_t hash = hash_bytes(&s, sizeof s, table);
+    struct known_state *known;
+    dd_t result;
+
+    if (ex->refused) {
+        return DD_NONE;
+    } else if (ex->values) {
+        if (ex->depth > MAX_DEPTH) {
+            return effects_one(ex->effects, EFFECT_MISS, table);
+        }
+        ex->depth++;
+        result = exec_look_up(ex, table, &s);
+        ex->depth--;
+        return result;
+    }
+    known = find_state(ex, table, &s, hash);
+    if (!known && is_late(ex)) {
+        return DD_NONE;
+    } else if (!known) {
+        known = xzalloc(sizeof *known);
+        known->table = table;
+        known->state = s;
+        hmap_insert(&ex->states, &known->node, hash);
+        known->result = exec_look_up(ex, table, &s);
+        known->done = true;
+    } else if (!known->done && !ex->refused) {
+        ex->refused = arena_printf(ex->tables->arena, "%s: packets go round "
+                                   "in circles through table %u, which is "
+                                   "not modelled", ex->tables->file, table);
+    }
+    return known->result;
+}
+
+static dd_t
+run_from(struct exec *ex, const struct ingress *in)
+{
+    struct state s;
+
+    for (int f = 0; f < N_FIELDS; f++) {
+        bool outer = f >= F_TUN_ID && f <= F_TUN_IPV6_DST;
+
+        s.fields[f] = (field_is_packets(f) && fields[f].mf != MFF_N_IDS
+                       && (in->outer || !outer)
+                       ? exec_field(ex, f) : exec_const(ex, f, 0));
+    }
+    s.fields[F_IN_PORT] = exec_const(ex, F_IN_PORT, ofp_to_u16(in->port));
+    return exec_table(ex, 0, &s);
+}
+
+dd_t
+exec_run(struct exec *ex, const struct ingress *in)
+{
+    return run_from(ex, in);
+}
+
+dd_t
+exec_walk(struct exec *ex, const struct ingress *in, const u128 values[],
+          struct arena *arena, step_vec *steps)
+{
+    dd_t leaf;
+
+    ex->values = values;
+    ex->arena = arena;
+    ex->steps = steps;
+    leaf = run_from(ex, in);
+    ex->values = NULL;
+    return leaf;
+}

@@ -1,0 +1,59 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef VERIFY_EXEC_H
+#define VERIFY_EXEC_H 1
+
+/* Symbolic execution: what becomes of each packet that comes by a port.
+ *
+ * Registers are followed as terms (term.h), so a match after a rewrite is one
+ * of the packet as it came.  What a table does depends on the fields that it
+ * and those behind it may read; it is computed once for each state of them.
+ *
+ * Connection tracking: ct(table=T,zone=Z) goes on in T once for each value of
+ * enum track.  In the first zone that is F_CONN1 of the packet, in the second
+ * F_CONN2; the marks of connections are F_MARK1 and F_MARK2.  What opened a
+ * connection follows from the packet, but for fragments and ICMP errors, where
+ * F_OPEN_* and F_OUTSIDE say it.
+ *
+ * Conjunctions (ovs-fields(7)) are folded for each priority and id as AND of
+ * ORs; where one matches, the table is looked up again with its conj_id. */
+
+#include "verify/effect.h"
+#include "verify/tables.h"
+
+struct exec;
+
+struct ingress {
+    ofp_port_t port;
+    bool outer;                 /* It may have an outer header. */
+};
+
+/* A flow that a packet met. */
+VEC_TYPEDEF(step_vec, const struct table_flow *);
+
+/* 'tunnel' is the port of tunnels, OFPP_NONE if there is none; after
+ * 'deadline', as time_msec() has it, nothing is computed; 0: none. */
+struct exec *exec_create(struct table_set *, struct space *, struct terms *,
+                         struct effects *, ofp_port_t tunnel,
+                         long long int deadline);
+void exec_destroy(struct exec *);
+
+/* The effects on each packet, leaves of effect.h. */
+dd_t exec_run(struct exec *, const struct ingress *);
+
+/* Why what was computed is not to be used: something that is not modelled, and
+ * where.  NULL if all is well.  '*layout' is set if another layout may do. */
+const char *exec_refused(const struct exec *, bool *layout);
+
+/* The effects on one packet, and its way, appended to 'steps' in 'arena'. */
+dd_t exec_walk(struct exec *, const struct ingress *, const u128 values[],
+               struct arena *arena, step_vec *steps);
+
+/* How many states of tables were computed. */
+size_t exec_n_states(const struct exec *);
+
+#endif /* verify/exec.h */

@@ -1,0 +1,97 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef VERIFY_EXPECT_PRIVATE_H
+#define VERIFY_EXPECT_PRIVATE_H 1
+
+/* The rooms behind expect.h: expect.c has what the others share,
+ * expect-port.c asks the questions 1 to 4, expect-route.c 5 to 7,
+ * expect-rule.c 8 and 9, expect-external.c what an external is. */
+
+#include "verify/expect.h"
+
+/* From where the packets are that are judged. */
+struct origin {
+    struct meaning_question q;  /* 'node', 'from', 'tunnel', 'external'. */
+    const struct policy_tenant *counted;
+    const struct policy_network *network;       /* That they are in. */
+    const struct policy_tenant *zone;   /* In whose zone they are tracked. */
+};
+
+/* How connection tracking sees them, and which of their fields say what opened
+ * their connection. */
+struct seen {
+    enum track track;           /* TRACK_NONE: they are not tracked. */
+    bool stateless;
+    enum field proto, port;     /* Of the opener; its destination port. */
+};
+
+bool seen_is_backward(const struct seen *);
+
+dd_t expect_leaf(struct judge *, const struct expect *);
+dd_t expect_deny(struct judge *, const struct origin *, enum reason);
+
+/* Sets of packets. */
+dd_t is_family(struct judge *, bool ip6);
+dd_t is_ip(struct judge *);
+dd_t is_mac(struct judge *, enum field, struct eth_addr);
+dd_t is_fragment(struct judge *);
+
+/* Whose source or destination is in the range, which has 'plen' bits as
+ * struct address has. */
+dd_t is_from_range(struct judge *, const struct in6_addr *, int plen);
+dd_t is_to_range(struct judge *, const struct in6_addr *, int plen);
+dd_t is_from(struct judge *, const struct policy_endpoint *);
+dd_t is_to(struct judge *, const struct policy_endpoint *);
+
+/* In the range with 'field4' or 'field6', whichever is of its family. */
+dd_t is_in_range(struct judge *, enum field field4, enum field field6,
+                 const struct in6_addr *, int plen);
+
+/* Of ICMP, of this type and not a fragment. */
+dd_t is_icmp_type(struct judge *, bool ip6, uint8_t type);
+dd_t is_forbidden(struct judge *);
+dd_t is_neighbor_message(struct judge *);
+
+/* To the port of a symmetric service, by the fields that say protocol and
+ * port. */
+dd_t is_for_symmetric(struct judge *, enum field proto, enum field port);
+dd_t is_of_service(struct judge *, const struct policy_service *,
+                   enum field proto, enum field port);
+
+/* Requests that tell the truth about their sender, which 'macs' says; any
+ * address will do if 'e' is NULL. */
+dd_t is_true_neighbor_request(struct judge *, dd_t macs,
+                              const struct policy_endpoint *e);
+
+/* ARP or neighbor discovery of who has that MAC. */
+dd_t has_macs(struct judge *, struct eth_addr);
+
+/* Requests for 'target' are answered by 'mac'. */
+dd_t expect_answer(struct judge *, const struct origin *, struct eth_addr mac,
+                   bool router, const struct in6_addr *target);
+
+bool is_here(const struct judge *, const struct policy_endpoint *);
+
+/* Questions 5 to 9. */
+dd_t expect_connection(struct judge *, const struct origin *);
+
+/* Questions 8 and 9, of packets for 'to', or if that is NULL, for what is
+ * outside by 'out'. */
+dd_t expect_rule(struct judge *, const struct origin *, const struct seen *,
+                 const struct policy_endpoint *to,
+                 const struct policy_attachment *out, bool routed);
+
+/* The copies of a packet for many, of which each passes question 8. */
+dd_t expect_multicast(struct judge *, const struct origin *);
+uint32_t expect_add_copies(struct judge *, const struct expect_copy *,
+                           size_t n);
+
+/* The packets of which the fields are an address of the external. */
+dd_t is_external(struct judge *, const struct policy_external *,
+                 enum field field4, enum field field6);
+
+#endif /* verify/expect-private.h */

@@ -1,0 +1,490 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sema/meaning-endpoint.h"
+#include "sema/meaning-meters.h"
+#include "sema/meaning-reach.h"
+#include "util.h"
+#include "verify/expect-private.h"
+
+enum { OP_STRONGER = DD_OP_USER + 16, OP_AGREE, OP_ADD_COPY };
+
+/* Leaves of is_agreed(). */
+#define AGREED_NEW DD_LEAF(1)
+#define AGREED_KNOWN DD_LEAF(2)
+
+VEC_TYPEDEF(rule_vec, const struct policy_rule *);
+
+/* The rules that speak of endpoints of a tenant, or of those that it has with
+ * externals. */
+struct tenant_rules {
+    rule_vec rules;
+};
+
+static size_t
+tenant_index(const struct judge *j, const struct policy_tenant *tenant)
+{
+    for (size_t i = 0; i < j->policy->tenants.n; i++) {
+        if (j->policy->tenants.v[i] == tenant) {
+            return i;
+        }
+    }
+    OVS_NOT_REACHED();
+}
+
+const struct policy_rule *const *
+expect_rules(const struct judge *j, uint32_t rules, size_t *n)
+{
+    size_t size = 0;
+    const void *v = rules ? pool_get(&j->rules, rules - 1, &size) : NULL;
+
+    *n = size / sizeof(struct policy_rule *);
+    return v;
+}
+
+const struct expect_copy *
+expect_copies(const struct judge *j, uint32_t copies, size_t *n)
+{
+    size_t size = 0;
+    const void *v = copies ? pool_get(&j->copies, copies - 1, &size) : NULL;
+
+    *n = size / sizeof(struct expect_copy);
+    return v;
+}
+
+uint32_t
+expect_add_copies(struct judge *j, const struct expect_copy *copies, size_t n)
+{
+    return n ? pool_add(&j->copies, copies, n * sizeof *copies) + 1 : 0;
+}
+
+/* The rules of both, which are of one kind. */
+static uint32_t
+join_rules(struct judge *j, uint32_t a, uint32_t b)
+{
+    size_t n_a, n_b, n;
+    const struct policy_rule *const *x = expect_rules(j, a, &n_a);
+    const struct policy_rule *const *y = expect_rules(j, b, &n_b);
+    const struct policy_rule **both;
+    uint32_t joined;
+
+    if (!a || !b) {
+        return a | b;
+    }
+    both = xmalloc((n_a + n_b) * sizeof *both);
+    memcpy(both, x, n_a * sizeof *both);
+    n = n_a;
+    for (size_t i = 0; i < n_b; i++) {
+        both[n++] = y[i];
+    }
+    joined = pool_add(&j->rules, both, n * sizeof *both) + 1;
+    free(both);
+    return joined;
+}
+
+/* Of two expectations about one packet: the stronger kind of rule decides. */
+static dd_t
+leaf_stronger(void *judge, dd_t a, dd_t b)
+{
+    struct judge *j = judge;
+    const struct expect *x, *y;
+    struct expect both;
+
+    if (a == DD_NONE || b == DD_NONE) {
+        return a == DD_NONE ? b : a;
+    }
+    x = expect_get(j, a);
+    y = expect_get(j, b);
+    if (x->kind != y->kind) {
+        return x->kind < y->kind ? a : b;
+    }
+    both = *x;
+    both.rules = join_rules(j, x->rules, y->rules);
+    return expect_leaf(j, &both);
+}
+
+/* Of an expectation, and whether the second zone agrees. */
+static dd_t
+leaf_agree(void *judge, dd_t a, dd_t b)
+{
+    struct judge *j = judge;
+    struct expect expect = *expect_get(j, a);
+
+    if (!expect.conditional) {
+        return a;
+    }
+    expect.conditional = false;
+    expect.commit[1] = b == AGREED_NEW;
+    if (b == DD_NONE) {
+        expect.allow = expect.rules = 0;
+        expect.reason = REASON_CT_INVALID;
+    }
+    return expect_leaf(j, &expect);
+}
+
+/* Of a packet for many, and what one more gets. */
+static dd_t
+leaf_add_copy(void *judge, dd_t a, dd_t b)
+{
+    struct judge *j = judge;
+    struct expect many = *expect_get(j, a);
+    const struct expect *one = expect_get(j, b);
+    struct expect_copy copies[MAX_RECEIVERS];
+    size_t n;
+    const struct expect_copy *old = expect_copies(j, many.copies, &n);
+
+    memset(copies, 0, sizeof copies);
+    memcpy(copies, old ? old : copies, n * sizeof *copies);
+    copies[n++] = (struct expect_copy) {
+        .to = one->to, .rules = one->rules, .allow = one->allow,
+        .dscp = one->dscp, .queue = one->queue, .reason = one->reason,
+    };
+    many.copies = expect_add_copies(j, copies, n);
+    if (one->allow) {
+        many.allow = true;
+        many.reason = 0;
+    }
+    return expect_leaf(j, &many);
+}
+
+static void
+add_rule(struct judge *j, const struct policy_tenant *tenant,
+         const struct policy_rule *rule)
+{
+    rule_vec *rules = &j->of_tenants[tenant_index(j, tenant)].rules;
+
+    if (!rules->n || rules->v[rules->n - 1] != rule) {
+        *vec_push(j->arena, rules) = rule;
+    }
+}
+
+static void
+add_rule_of(struct judge *j, const endpoint_vec *endpoints,
+            const struct policy_rule *rule)
+{
+    const struct policy_tenant *last = NULL;
+
+    for (size_t i = 0; i < endpoints->n; i++) {
+        if (endpoints->v[i]->tenant != last) {
+            last = endpoints->v[i]->tenant;
+            add_rule(j, last, rule);
+        }
+    }
+}
+
+void
+judge_init(struct judge *j, const struct policy *policy, const char *node,
+           struct space *space, const uint32_t marks[], struct arena *arena)
+{
+    memset(j, 0, sizeof *j);
+    j->policy = policy;
+    j->node = node;
+    j->space = space;
+    j->arena = arena;
+    j->marks = marks;
+    pool_init(&j->expects);
+    pool_init(&j->rules);
+    pool_init(&j->copies);
+    j->stronger = (struct dd_op) { leaf_stronger, j, false, OP_STRONGER };
+    j->agree = (struct dd_op) { leaf_agree, j, false, OP_AGREE };
+    j->add_copy = (struct dd_op) { leaf_add_copy, j, true, OP_ADD_COPY };
+    j->of_tenants = arena_zalloc(arena, (policy->tenants.n + 1)
+                                 * sizeof *j->of_tenants);
+    for (size_t i = 0; i < policy->rules.n; i++) {
+        const struct policy_rule *rule = policy->rules.v[i];
+
+        if (rule->tenant) {
+            add_rule(j, rule->tenant, rule);
+        }
+        add_rule_of(j, &rule->from, rule);
+        add_rule_of(j, &rule->to, rule);
+    }
+}
+
+void
+judge_destroy(struct judge *j)
+{
+    pool_destroy(&j->expects);
+    pool_destroy(&j->rules);
+    pool_destroy(&j->copies);
+}
+
+/* A side of a packet: an endpoint, or an address of an external in the fields
+ * of one of the families. */
+struct end {
+    const struct policy_endpoint *endpoint;
+    const struct policy_external *external;
+    enum field field4, field6;
+};
+
+static dd_t
+is_on_side(struct judge *j, const struct end *end,
+           const endpoint_vec *endpoints, const range_vec *ranges)
+{
+    dd_t set = DD_NONE;
+
+    if (end->endpoint) {
+        return endpoint_is_in(end->endpoint, endpoints) ? DD_ALL : DD_NONE;
+    }
+    for (size_t i = 0; i < ranges->n; i++) {
+        const struct policy_range *range = &ranges->v[i];
+
+        if (range->external == end->external) {
+            set = dd_or(j->space->dd, set, !range->cidr ? DD_ALL
+                        : is_in_range(j, end->field4, end->field6,
+                                      &range->cidr->ip, range->cidr->plen));
+        }
+    }
+    return set;
+}
+
+static dd_t
+rule_joins(struct judge *j, const struct policy_rule *rule,
+           const struct end *from, const struct end *to)
+{
+    if (from->endpoint == to->endpoint) {
+        return DD_NONE;
+    }
+    return dd_and(j->space->dd,
+                  is_on_side(j, from, &rule->from, &rule->from_ranges),
+                  is_on_side(j, to, &rule->to, &rule->to_ranges));
+}
+
+/* The packets from sender to receiver that the rule speaks about. */
+static dd_t
+rule_speaks(struct judge *j, const struct policy_rule *rule,
+            const struct seen *seen, const struct end *sender,
+            const struct end *receiver)
+{
+    const struct policy_service *service = rule->service;
+    struct dd *dd = j->space->dd;
+    dd_t set;
+
+    if (seen->stateless) {
+        set = (sender->endpoint && receiver->endpoint
+               ? dd_or(dd, rule_joins(j, rule, sender, receiver),
+                       rule_joins(j, rule, receiver, sender)) : DD_NONE);
+    } else if (service && service->symmetric) {
+        return DD_NONE;
+    } else {
+        set = (seen_is_backward(seen) ? rule_joins(j, rule, receiver, sender)
+               : rule_joins(j, rule, sender, receiver));
+    }
+    return (service && set != DD_NONE
+            ? dd_and(dd, set, is_of_service(j, service, seen->proto,
+                                            seen->port)) : set);
+}
+
+/* What is to become of packets about which 'rule' speaks, or if that is NULL,
+ * none. */
+static dd_t
+expect_by(struct judge *j, const struct expect *base,
+          const struct policy_rule *rule, const struct seen *seen)
+{
+    struct expect expect = *base;
+
+    if (!rule) {
+        expect.kind = UINT8_MAX;
+        expect.reason = REASON_DEFAULT;
+        expect.conditional = false;
+    } else {
+        const struct policy_class *class
+            = (seen_is_backward(seen) && !seen->stateless ? rule->reply_class
+               : rule->class);
+
+        expect.kind = rule->kind;
+        expect.rules = pool_add(&j->rules, &rule, sizeof rule) + 1;
+        expect.allow = !rule_kind_denies(rule->kind);
+        expect.dscp = class ? class->dscp : 0;
+        expect.queue = class ? class->queue : 0;
+        expect.conditional &= expect.allow;
+    }
+    if (!expect.allow) {
+        expect.dscp = expect.queue = 0;
+    }
+    return expect_leaf(j, &expect);
+}
+
+/* The packets that the second zone lets pass, as the first. */
+static dd_t
+is_agreed(struct judge *j, const struct policy_tenant *tenant, bool backward)
+{
+    struct space *space = j->space;
+    struct dd *dd = space->dd;
+    dd_t owned = space_is(space, F_MARK2, j->marks[tenant_index(j, tenant)]);
+    dd_t known;
+
+    if (backward) {
+        known = dd_or(dd, space_is(space, F_CONN2, TRACK_REPLY),
+                      space_is(space, F_CONN2, TRACK_RELATED));
+        return dd_cut(dd, dd_and(dd, known, owned), AGREED_KNOWN);
+    }
+    known = dd_and(dd, space_is(space, F_CONN2, TRACK_FORWARD), owned);
+    return dd_over(dd, dd_cut(dd, known, AGREED_KNOWN),
+                   dd_cut(dd, space_is(space, F_CONN2, TRACK_NEW),
+                          AGREED_NEW));
+}
+
+/* All that is known of packets from there to there but who decides. */
+static struct expect
+base_of(const struct judge *j, const struct origin *s,
+        const struct seen *seen, const struct policy_endpoint *to,
+        const struct policy_attachment *out, bool routed)
+{
+    const struct policy_endpoint *from = s->q.from;
+    bool here = to && is_here(j, to);
+    struct expect e;
+
+    memset(&e, 0, sizeof e);
+    e.counted = s->counted;
+    e.from = from;
+    e.to = to;
+    e.external = out;
+    e.node = to && !here ? to->node : NULL;
+    e.routed = routed;
+    if (from && !s->q.tunnel) {
+        e.charged = from->tenant;
+        e.uplink = network_uplink(from->network, from->node);
+    } else if (!from && !pays_for_getting(to)) {
+        e.charged = to->tenant;
+        e.uplink = network_uplink(to->network, to->node);
+    }
+    if (!seen->stateless) {
+        e.zones[0] = from && !s->q.tunnel ? from->tenant : to->tenant;
+        e.commit[0] = seen->track == TRACK_NEW;
+        if (from && !s->q.tunnel && here && to->tenant != from->tenant) {
+            e.zones[1] = to->tenant;
+            e.conditional = true;
+        }
+    }
+    return e;
+}
+
+/* Questions 8 of packets for one. */
+static dd_t
+expect_strongest(struct judge *j, const struct seen *seen,
+                 const struct expect *base, const struct end *sender,
+                 const struct end *receiver)
+{
+    const struct policy_tenant *tenant
+        = (sender->endpoint ? sender->endpoint : receiver->endpoint)->tenant;
+    const rule_vec *rules = &j->of_tenants[tenant_index(j, tenant)].rules;
+    struct dd *dd = j->space->dd;
+    dd_t result = DD_NONE;
+
+    for (size_t i = 0; i < rules->n; i++) {
+        dd_t set = rule_speaks(j, rules->v[i], seen, sender, receiver);
+
+        if (set != DD_NONE) {
+            result = dd_apply(dd, &j->stronger, result, dd_cut(
+                dd, set, expect_by(j, base, rules->v[i], seen)));
+        }
+    }
+    return dd_over(dd, result, expect_by(j, base, NULL, seen));
+}
+
+dd_t
+expect_rule(struct judge *j, const struct origin *s, const struct seen *seen,
+            const struct policy_endpoint *to,
+            const struct policy_attachment *out, bool routed)
+{
+    struct expect base = base_of(j, s, seen, to, out, routed);
+    bool error = seen->track == TRACK_RELATED;
+    struct end sender = { s->q.from, NULL, error ? F_OUTSIDE : F_NW_SRC,
+                          error ? F_OUTSIDE6 : F_IPV6_SRC };
+    struct end receiver = { to, out ? out->external : NULL, F_NW_DST,
+                            F_IPV6_DST };
+    dd_t result;
+
+    sender.external = s->q.external ? s->q.external->external : NULL;
+    result = expect_strongest(j, seen, &base, &sender, &receiver);
+    return (base.conditional
+            ? dd_apply(j->space->dd, &j->agree, result, is_agreed(
+                j, to->tenant, seen_is_backward(seen))) : result);
+}
+
+/* Is the MAC that of the group (RFC 1112 section 6.4, RFC 2464 section 7)? */
+static dd_t
+has_group_mac(struct judge *j, bool ip6)
+{
+    struct space *space = j->space;
+    struct dd *dd = space->dd;
+    int n_bits = ip6 ? 32 : 23;
+    uint64_t prefix = ip6 ? UINT64_C(0x333300000000)
+                      : UINT64_C(0x01005e000000);
+    dd_t set = dd_and(dd, is_family(j, ip6), space_bits(
+        space, F_ETH_DST, prefix, field_ones(48) & ~field_ones(n_bits)));
+
+    for (int i = 0; i < n_bits; i++) {
+        enum field field = ip6 ? F_IPV6_DST : F_NW_DST;
+        u128 bit = (u128) 1 << i;
+        dd_t ones = dd_and(dd, space_bits(space, F_ETH_DST, bit, bit),
+                           space_bits(space, field, bit, bit));
+        dd_t zeros = dd_and(dd, space_bits(space, F_ETH_DST, 0, bit),
+                            space_bits(space, field, 0, bit));
+
+        set = dd_and(dd, set, dd_or(dd, ones, zeros));
+    }
+    return set;
+}
+
+/* What one of the network gets of a packet for many. */
+static dd_t
+expect_copy(struct judge *j, const struct origin *s,
+            const struct policy_endpoint *to)
+{
+    struct seen stateless = { TRACK_NONE, true, F_NW_PROTO, F_TP_DST };
+    struct seen first = { TRACK_NEW, false, F_NW_PROTO, F_TP_DST };
+    struct expect base = { .from = s->q.from, .to = to };
+    struct end sender = { s->q.from, NULL, F_NW_SRC, F_IPV6_SRC };
+    struct end receiver = { to, NULL, F_NW_DST, F_IPV6_DST };
+    struct dd *dd = j->space->dd;
+
+    if (to == s->q.from) {
+        base.reason = REASON_PIPELINE;
+        return expect_leaf(j, &base);
+    }
+    return dd_choose(dd, is_for_symmetric(j, F_NW_PROTO, F_TP_DST),
+                     expect_strongest(j, &stateless, &base, &sender,
+                                      &receiver),
+                     expect_strongest(j, &first, &base, &sender, &receiver));
+}
+
+dd_t
+expect_multicast(struct judge *j, const struct origin *s)
+{
+    const struct policy_tenant *tenant = s->network->tenant;
+    struct dd *dd = j->space->dd;
+    struct expect many;
+    dd_t result;
+
+    memset(&many, 0, sizeof many);
+    many.many = true;
+    many.counted = s->counted;
+    many.from = s->q.from;
+    many.charged = tenant;
+    many.uplink = network_uplink(s->network, s->q.from->node);
+    many.reason = REASON_DEFAULT;
+    result = expect_leaf(j, &many);
+    for (size_t i = 0; i < tenant->endpoints.n; i++) {
+        const struct policy_endpoint *to = tenant->endpoints.v[i];
+
+        if (to->network == s->network && is_here(j, to)) {
+            result = dd_apply(dd, &j->add_copy, result,
+                              expect_copy(j, s, to));
+        }
+    }
+    result = dd_choose(dd, is_fragment(j),
+                       expect_deny(j, s, REASON_FRAGMENT), result);
+    return dd_choose(dd, dd_or(dd, has_group_mac(j, false),
+                               has_group_mac(j, true)),
+                     result, expect_deny(j, s, REASON_UNREACHABLE));
+}

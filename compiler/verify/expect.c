@@ -1,0 +1,242 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include <netinet/icmp6.h>
+#include <netinet/in.h>
+#include <netinet/ip_icmp.h>
+#include <string.h>
+
+#include "packets.h"
+#include "sema/meaning-reach.h"
+#include "util.h"
+#include "verify/expect-private.h"
+
+/* UDP ports that DHCP servers send from, and RFC 3810 section 5.2. */
+enum { DHCP_SERVER = 67, DHCPV6_SERVER = 547, MLD2_LISTENER = 143 };
+
+dd_t
+expect_leaf(struct judge *j, const struct expect *expect)
+{
+    return DD_LEAF(pool_add(&j->expects, expect, sizeof *expect) + 2);
+}
+
+const struct expect *
+expect_get(const struct judge *j, dd_t leaf)
+{
+    size_t size;
+
+    return pool_get(&j->expects, dd_leaf(leaf) - 2, &size);
+}
+
+dd_t
+expect_deny(struct judge *j, const struct origin *s, enum reason reason)
+{
+    struct expect expect;
+
+    memset(&expect, 0, sizeof expect);
+    expect.reason = reason;
+    expect.from = s->q.from;
+    expect.counted = s->counted;
+    expect.zones[0] = s->zone;
+    return expect_leaf(j, &expect);
+}
+
+bool
+seen_is_backward(const struct seen *seen)
+{
+    return seen->track == TRACK_REPLY || seen->track == TRACK_RELATED;
+}
+
+bool
+is_here(const struct judge *j, const struct policy_endpoint *e)
+{
+    struct meaning_question q = { .node = j->node };
+
+    return endpoint_is_here(&q, e);
+}
+
+dd_t
+is_family(struct judge *j, bool ip6)
+{
+    return space_is(j->space, F_ETH_TYPE, ip6 ? ETH_TYPE_IPV6 : ETH_TYPE_IP);
+}
+
+dd_t
+is_ip(struct judge *j)
+{
+    return dd_or(j->space->dd, is_family(j, false), is_family(j, true));
+}
+
+dd_t
+is_mac(struct judge *j, enum field f, struct eth_addr mac)
+{
+    return space_is(j->space, f, eth_addr_to_uint64(mac));
+}
+
+dd_t
+is_fragment(struct judge *j)
+{
+    return space_bits(j->space, F_NW_FRAG, 1, 1);
+}
+
+static u128
+ip_bits(const struct in6_addr *ip)
+{
+    u128 bits = 0;
+
+    for (int i = 0; i < 16; i++) {
+        bits = bits << 8 | ip->s6_addr[i];
+    }
+    return bits;
+}
+
+dd_t
+is_in_range(struct judge *j, enum field field4, enum field field6,
+            const struct in6_addr *ip, int plen)
+{
+    bool ip4 = IN6_IS_ADDR_V4MAPPED(ip) && plen >= 96;
+    u128 mask = plen ? ~(u128) 0 << (128 - plen) : 0;
+
+    return dd_and(j->space->dd, is_family(j, !ip4),
+                  space_bits(j->space, ip4 ? field4 : field6, ip_bits(ip),
+                             ip4 ? (uint32_t) mask : mask));
+}
+
+dd_t
+is_from_range(struct judge *j, const struct in6_addr *ip, int plen)
+{
+    return is_in_range(j, F_NW_SRC, F_IPV6_SRC, ip, plen);
+}
+
+dd_t
+is_to_range(struct judge *j, const struct in6_addr *ip, int plen)
+{
+    return is_in_range(j, F_NW_DST, F_IPV6_DST, ip, plen);
+}
+
+dd_t
+is_from(struct judge *j, const struct policy_endpoint *e)
+{
+    dd_t set = DD_NONE;
+
+    for (size_t i = 0; i < e->intent->addresses.n; i++) {
+        set = dd_or(j->space->dd, set, is_from_range(
+            j, &e->intent->addresses.v[i].ip, 128));
+    }
+    return set;
+}
+
+dd_t
+is_to(struct judge *j, const struct policy_endpoint *e)
+{
+    dd_t set = DD_NONE;
+
+    for (size_t i = 0; i < e->intent->addresses.n; i++) {
+        set = dd_or(j->space->dd, set, is_to_range(
+            j, &e->intent->addresses.v[i].ip, 128));
+    }
+    return set;
+}
+
+dd_t
+is_icmp_type(struct judge *j, bool ip6, uint8_t type)
+{
+    struct dd *dd = j->space->dd;
+    dd_t set = dd_and(dd, is_family(j, ip6), space_is(
+        j->space, F_NW_PROTO, ip6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP));
+
+    set = dd_and(dd, set, dd_not(dd, is_fragment(j)));
+    return dd_and(dd, set, space_is(j->space, F_TP_SRC, type));
+}
+
+static dd_t
+is_from_dhcp_port(struct judge *j, bool ip6)
+{
+    struct dd *dd = j->space->dd;
+    dd_t set = dd_and(dd, is_family(j, ip6),
+                      space_is(j->space, F_NW_PROTO, IPPROTO_UDP));
+
+    set = dd_and(dd, set, dd_not(dd, is_fragment(j)));
+    return dd_and(dd, set, space_is(j->space, F_TP_SRC, ip6 ? DHCPV6_SERVER
+                                    : DHCP_SERVER));
+}
+
+dd_t
+is_forbidden(struct judge *j)
+{
+    static const uint8_t types6[] = {
+        ND_ROUTER_SOLICIT, ND_ROUTER_ADVERT, ND_REDIRECT, MLD_LISTENER_QUERY,
+        MLD_LISTENER_REPORT, MLD_LISTENER_REDUCTION, MLD2_LISTENER,
+    };
+    static const uint8_t types4[] = {
+        ICMP_REDIRECT, ICMP_ROUTERADVERT, ICMP_ROUTERSOLICIT,
+    };
+    struct dd *dd = j->space->dd;
+    dd_t set = dd_or(dd, is_from_dhcp_port(j, false),
+                     is_from_dhcp_port(j, true));
+
+    for (size_t i = 0; i < ARRAY_SIZE(types6); i++) {
+        set = dd_or(dd, set, is_icmp_type(j, true, types6[i]));
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(types4); i++) {
+        set = dd_or(dd, set, is_icmp_type(j, false, types4[i]));
+    }
+    set = dd_or(dd, set, dd_and(dd, is_family(j, false), space_is(
+        j->space, F_NW_PROTO, IPPROTO_IGMP)));
+    return dd_or(dd, set, dd_and(dd, is_ip(j), space_is(j->space, F_NW_PROTO,
+                                                        0)));
+}
+
+dd_t
+is_neighbor_message(struct judge *j)
+{
+    struct dd *dd = j->space->dd;
+
+    return dd_or(dd, space_is(j->space, F_ETH_TYPE, ETH_TYPE_ARP),
+                 dd_or(dd, is_icmp_type(j, true, ND_NEIGHBOR_SOLICIT),
+                       is_icmp_type(j, true, ND_NEIGHBOR_ADVERT)));
+}
+
+dd_t
+is_of_service(struct judge *j, const struct policy_service *service,
+              enum field proto, enum field port)
+{
+    struct dd *dd = j->space->dd;
+    dd_t set = DD_NONE;
+
+    for (size_t i = 0; i < service->matches.n; i++) {
+        const struct service_match *m = &service->matches.v[i];
+        dd_t part = space_is(j->space, proto, m->protocol);
+
+        if (m->protocol == IPPROTO_ICMP || m->protocol == IPPROTO_ICMPV6) {
+            part = dd_and(dd, part, is_family(j, m->protocol
+                                              == IPPROTO_ICMPV6));
+        }
+        if (m->ports.last) {
+            part = dd_and(dd, part, space_range(j->space, port,
+                                                m->ports.first,
+                                                m->ports.last));
+        }
+        set = dd_or(dd, set, part);
+    }
+    return set;
+}
+
+dd_t
+is_for_symmetric(struct judge *j, enum field proto, enum field port)
+{
+    dd_t set = DD_NONE;
+
+    for (size_t i = 0; i < j->policy->services.n; i++) {
+        if (j->policy->services.v[i]->symmetric) {
+            set = dd_or(j->space->dd, set, is_of_service(
+                j, j->policy->services.v[i], proto, port));
+        }
+    }
+    return set;
+}

@@ -1,0 +1,84 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef VERIFY_EXPECT_H
+#define VERIFY_EXPECT_H 1
+
+/* The reference meaning (sema/meaning.h) as a decision diagram: what is to
+ * become of each packet that comes by a port.  It is made from the policy
+ * alone, question by question as meaning.c asks them; tests hold it against
+ * meaning_judge() packet by packet. */
+
+#include "sema/meaning.h"
+#include "verify/field.h"
+#include "verify/pool.h"
+
+/* A copy of a packet for many. */
+struct expect_copy {
+    const struct policy_endpoint *to;
+    uint32_t rules;             /* See expect_rules(); 0: none decides. */
+    uint8_t allow, dscp;
+    uint16_t queue;
+    uint32_t reason;            /* Of a denial without rule. */
+    uint32_t pad;               /* 0. */
+};
+
+/* What is to become of a packet.  Bytes that are not set are 0. */
+struct expect {
+    const struct policy_tenant *counted;
+    const struct policy_endpoint *from, *to;
+    const struct policy_attachment *external;   /* It is for an external. */
+    const struct intent_node *node;     /* It leaves by tunnel. */
+    const struct policy_tenant *charged;
+    const struct intent_uplink *uplink;
+    const struct policy_tenant *zones[2];       /* In which it is tracked; if
+                                                 * it is dropped, may be; */
+    struct in6_addr target;     /* What an answer is about. */
+    uint32_t rules;             /* Those that decide; 0: none. */
+    uint32_t copies;            /* See expect_copies(). */
+    uint32_t reason;
+    struct eth_addr answer;
+    uint16_t queue;
+    uint8_t commit[2];          /* ... and noted? */
+    uint8_t allow, answered, router, routed, many, dscp, kind;
+    uint8_t any_reason;         /* Whatever is named for dropping it. */
+    uint8_t conditional;        /* While it is made: if the second zone
+                                 * agrees. */
+    uint8_t pad[7];
+};
+
+struct judge {
+    const struct policy *policy;
+    const char *node;
+    struct space *space;
+    struct arena *arena;
+    struct pool expects, rules, copies;
+    struct dd_op stronger, agree, add_copy;
+    const uint32_t *marks;      /* Of connections of tenant i of the policy. */
+    struct tenant_rules *of_tenants;
+};
+
+/* 'marks' is read when the expectations are made. */
+void judge_init(struct judge *, const struct policy *, const char *node,
+                struct space *, const uint32_t marks[], struct arena *);
+void judge_destroy(struct judge *);
+
+/* What is to become of packets of an endpoint, of an external, of the tunnel
+ * port, and of a port that is nobody's. */
+dd_t expect_from_endpoint(struct judge *, const struct policy_endpoint *);
+dd_t expect_from_external(struct judge *, const struct policy_attachment *);
+dd_t expect_from_tunnel(struct judge *);
+dd_t expect_from_nobody(struct judge *);
+
+const struct expect *expect_get(const struct judge *, dd_t leaf);
+
+/* The rules that may be named for deciding: all of one kind that speak. */
+const struct policy_rule *const *expect_rules(const struct judge *,
+                                              uint32_t rules, size_t *n);
+const struct expect_copy *expect_copies(const struct judge *,
+                                        uint32_t copies, size_t *n);
+
+#endif /* verify/expect.h */

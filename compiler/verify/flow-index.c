@@ -1,0 +1,304 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+/* Finds flows: by what they match as a whole of the fields that the tables
+ * note, and by all that they match.  Flows that do not match a field as a
+ * whole are in groups of their own, never left out. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+#include "openvswitch/hmap.h"
+#include "util.h"
+#include "verify/tables.h"
+
+struct indexed {
+    struct hmap_node node;
+    struct table_flow *flow;
+};
+
+/* Flows of a table that match the same fields. */
+struct group {
+    unsigned long whole;        /* 1-bits: fields that are not the packet's,
+                                 * matched as a whole. */
+    const struct table_flow *like;      /* By 'masks': one of them. */
+    struct hmap flows;          /* Contains "struct indexed"s. */
+};
+VEC_TYPEDEF(group_vec, struct group *);
+
+struct flow_index {
+    group_vec notes[N_TABLES_MAX];      /* By what the tables note. */
+    group_vec masks[N_TABLES_MAX];      /* By masks of all fields. */
+};
+
+static bool
+is_whole(const struct condition *c)
+{
+    return !field_is_packets(c->field)
+           && c->mask == field_ones(fields[c->field].width);
+}
+
+static uint32_t
+hash_value(uint32_t hash, u128 value)
+{
+    return hash_add64(hash_add64(hash, value), value >> 64);
+}
+
+static uint32_t
+hash_notes(const struct table_flow *flow)
+{
+    uint32_t hash = 0;
+
+    for (size_t i = 0; i < flow->n_conditions; i++) {
+        if (is_whole(&flow->conditions[i])) {
+            hash = hash_value(hash, flow->conditions[i].value);
+        }
+    }
+    return hash;
+}
+
+static bool
+same_masks(const struct table_flow *a, const struct table_flow *b)
+{
+    if (a->n_conditions != b->n_conditions) {
+        return false;
+    }
+    for (size_t i = 0; i < a->n_conditions; i++) {
+        if (a->conditions[i].field != b->conditions[i].field
+            || a->conditions[i].mask != b->conditions[i].mask) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Of the values of 'flow' as far as 'like' matches them; which is less. */
+static uint32_t
+hash_masked(const struct table_flow *flow, const struct table_flow *like)
+{
+    uint32_t hash = 0;
+
+    for (size_t i = 0, j = 0; i < like->n_conditions; i++) {
+        while (flow->conditions[j].field != like->conditions[i].field) {
+            j++;
+        }
+        hash = hash_value(hash, flow->conditions[j].value
+                          & like->conditions[i].mask);
+    }
+    return hash;
+}
+
+/* Does 'flow' match each bit that 'like' does? */
+static bool
+has_masks_of(const struct table_flow *flow, const struct table_flow *like)
+{
+    size_t j = 0;
+
+    for (size_t i = 0; i < like->n_conditions; i++) {
+        while (j < flow->n_conditions
+               && flow->conditions[j].field < like->conditions[i].field) {
+            j++;
+        }
+        if (j == flow->n_conditions
+            || flow->conditions[j].field != like->conditions[i].field
+            || like->conditions[i].mask & ~flow->conditions[j].mask) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Does 'wide' match all that 'flow' does?  has_masks_of() holds. */
+static bool
+holds(const struct table_flow *wide, const struct table_flow *flow)
+{
+    for (size_t i = 0, j = 0; i < wide->n_conditions; i++) {
+        const struct condition *c = &wide->conditions[i];
+
+        while (flow->conditions[j].field != c->field) {
+            j++;
+        }
+        if ((flow->conditions[j].value ^ c->value) & c->mask) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static struct group *
+add_group(const struct table_set *t, group_vec *groups)
+{
+    struct group *group = arena_zalloc(t->arena, sizeof *group);
+
+    hmap_init(&group->flows);
+    *vec_push(t->arena, groups) = group;
+    return group;
+}
+
+static void
+add_to_group(const struct table_set *t, struct group *group, uint32_t hash,
+             struct table_flow *flow)
+{
+    struct indexed *indexed = arena_zalloc(t->arena, sizeof *indexed);
+
+    indexed->flow = flow;
+    hmap_insert(&group->flows, &indexed->node, hash);
+}
+
+static void
+add_by_notes(const struct table_set *t, struct table_flow *flow)
+{
+    group_vec *groups = &t->index->notes[flow->table];
+    struct group *group = NULL;
+    unsigned long whole = 0;
+
+    for (size_t i = 0; i < flow->n_conditions; i++) {
+        if (is_whole(&flow->conditions[i])) {
+            whole |= 1UL << flow->conditions[i].field;
+        }
+    }
+    for (size_t i = 0; i < groups->n && !group; i++) {
+        group = groups->v[i]->whole == whole ? groups->v[i] : NULL;
+    }
+    if (!group) {
+        group = add_group(t, groups);
+        group->whole = whole;
+    }
+    add_to_group(t, group, hash_notes(flow), flow);
+}
+
+/* Returns a flow with the same match and priority that is there already, or
+ * NULL. */
+static const struct table_flow *
+add_by_masks(const struct table_set *t, struct table_flow *flow)
+{
+    group_vec *groups = &t->index->masks[flow->table];
+    uint32_t hash = hash_masked(flow, flow);
+    struct group *group = NULL;
+    struct indexed *other;
+
+    for (size_t i = 0; i < groups->n && !group; i++) {
+        group = same_masks(groups->v[i]->like, flow) ? groups->v[i] : NULL;
+    }
+    if (!group) {
+        group = add_group(t, groups);
+        group->like = flow;
+    }
+    HMAP_FOR_EACH_WITH_HASH (other, node, hash, &group->flows) {
+        if (other->flow->priority == flow->priority
+            && holds(other->flow, flow)) {
+            return other->flow;
+        }
+    }
+    add_to_group(t, group, hash, flow);
+    return NULL;
+}
+
+const char *
+table_set_finish(struct table_set *t)
+{
+    t->index = arena_zalloc(t->arena, sizeof *t->index);
+    for (size_t i = 0; i < t->flows.n; i++) {
+        struct table_flow *flow = t->flows.v[i];
+        const struct table_flow *same = add_by_masks(t, flow);
+
+        if (same) {
+            return arena_printf(t->arena, "%s: the flow at %s has the same "
+                                "match and priority", flow_place(t, flow),
+                                flow_place(t, same));
+        }
+        add_by_notes(t, flow);
+    }
+    return NULL;
+}
+
+static void
+destroy_groups(group_vec *groups)
+{
+    for (size_t i = 0; i < groups->n; i++) {
+        hmap_destroy(&groups->v[i]->flows);
+    }
+}
+
+void
+table_set_destroy(struct table_set *t)
+{
+    for (size_t i = 0; t->index && i < N_TABLES_MAX; i++) {
+        destroy_groups(&t->index->notes[i]);
+        destroy_groups(&t->index->masks[i]);
+    }
+    t->index = NULL;
+}
+
+/* Returns false if not all of the group's fields are known as a whole. */
+static bool
+hash_known(const struct group *group, table_set_known *known,
+           const void *state, uint32_t *hash)
+{
+    *hash = 0;
+    for (int f = 0; f < F_FIRST_OF_PACKET; f++) {
+        u128 value, mask;
+
+        if (group->whole >> f & 1) {
+            known(state, f, &value, &mask);
+            if (mask != field_ones(fields[f].width)) {
+                return false;
+            }
+            *hash = hash_value(*hash, value);
+        }
+    }
+    return true;
+}
+
+void
+table_set_find(const struct table_set *t, uint8_t table,
+                 table_set_known *known, const void *state,
+                 void (*visit)(void *aux, struct table_flow *), void *aux)
+{
+    const group_vec *groups = &t->index->notes[table];
+
+    for (size_t i = 0; i < groups->n; i++) {
+        struct indexed *indexed;
+        uint32_t hash;
+
+        if (hash_known(groups->v[i], known, state, &hash)) {
+            HMAP_FOR_EACH_WITH_HASH (indexed, node, hash,
+                                     &groups->v[i]->flows) {
+                visit(aux, indexed->flow);
+            }
+        } else {
+            HMAP_FOR_EACH (indexed, node, &groups->v[i]->flows) {
+                visit(aux, indexed->flow);
+            }
+        }
+    }
+}
+
+const struct table_flow *
+table_set_shadow(const struct table_set *t, const struct table_flow *flow)
+{
+    const group_vec *groups = &t->index->masks[flow->table];
+
+    for (size_t i = 0; i < groups->n; i++) {
+        const struct table_flow *like = groups->v[i]->like;
+        const struct indexed *other;
+
+        if (!has_masks_of(flow, like)) {
+            continue;
+        }
+        HMAP_FOR_EACH_WITH_HASH (other, node, hash_masked(flow, like),
+                                 &groups->v[i]->flows) {
+            if (other->flow->priority > flow->priority
+                && !other->flow->clause && holds(other->flow, flow)) {
+                return other->flow;
+            }
+        }
+    }
+    return NULL;
+}

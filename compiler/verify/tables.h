@@ -1,0 +1,103 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef VERIFY_TABLES_H
+#define VERIFY_TABLES_H 1
+
+/* Flow tables as they are to be proved, from the text of "ovs-ofctl
+ * dump-flows" or flows.txt, or from a switch. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "openvswitch/ofp-port.h"
+#include "verify/field.h"
+
+struct ofpact;
+struct ofputil_port_map;
+
+enum { N_TABLES_MAX = 255 };
+
+/* A field has the bits of 'value' where 'mask' is 1. */
+struct condition {
+    enum field field;
+    u128 value, mask;
+};
+
+struct table_flow {
+    uint8_t table;
+    uint16_t priority;
+    uint64_t cookie;
+    struct condition *conditions;
+    size_t n_conditions;
+    const struct ofpact *ofpacts;
+    size_t ofpacts_len;
+    bool clause;                /* Of a conjunction: it does nothing else. */
+    const char *text;           /* As it was read. */
+    unsigned int line;          /* In the file; 0: from a switch. */
+    size_t order;               /* In which it was read. */
+    bool temporary;             /* It goes away by itself, or may. */
+};
+VEC_TYPEDEF(flow_vec, struct table_flow *);
+
+struct flow_index;
+
+struct table_set {
+    struct arena *arena;        /* Not owned. */
+    const char *file;           /* Where from, for messages. */
+    flow_vec flows;
+    struct flow_index *index;   /* After table_set_finish(). */
+    struct ofputil_port_map *ports;     /* Names to numbers.  Not owned. */
+    bool ports_known;           /* 'ports' has all of the bridge: a number that
+                                 * is not there is nobody's. */
+    unsigned long *taken;       /* 1-bits: numbers that no name gets. */
+    uint16_t next_port;
+};
+
+void table_set_init(struct table_set *, const char *file, struct arena *,
+                 struct ofputil_port_map *);
+
+/* Adds the flows of a text of 'size' bytes and a '\0', a line each; comments
+ * and headings are left out.  Returns NULL, or what is wrong and where. */
+const char *table_set_parse(struct table_set *, const char *text,
+                              size_t size);
+
+/* Once all flows are there, makes what is needed to find them.  Returns NULL,
+ * or which two have the same match and priority. */
+const char *table_set_finish(struct table_set *);
+
+/* The number of the port of that name, which it gets if it has none. */
+ofp_port_t table_set_port(struct table_set *, const char *name);
+
+/* A number that no port has and that stands nowhere in the text; OFPP_NONE if
+ * there is none left. */
+ofp_port_t table_set_free_port(struct table_set *);
+
+/* "flows.txt:12". */
+const char *flow_place(const struct table_set *, const struct table_flow *);
+
+/* A field's bits that are known, in '*value', and which, in '*mask'. */
+typedef void table_set_known(const void *aux, enum field, u128 *value,
+                          u128 *mask);
+
+/* Calls 'visit' for the flows of 'table' that could match, as far as those
+ * fields go that flows match as a whole and 'known' knows. */
+void table_set_find(const struct table_set *, uint8_t table,
+                 table_set_known *known, const void *state,
+                 void (*visit)(void *aux, struct table_flow *), void *aux);
+
+/* A stronger flow that matches all that 'flow' matches, or NULL. */
+const struct table_flow *table_set_shadow(const struct table_set *,
+                                       const struct table_flow *);
+
+void table_set_destroy(struct table_set *);
+
+/* Returns NULL, or how two conjunctions are taken for one. */
+const char *table_set_colliding_conjunction(const struct table_set *);
+
+#endif /* verify/tables.h */

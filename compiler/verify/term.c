@@ -1,0 +1,276 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "verify/term.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+#include "openvswitch/hmap.h"
+#include "util.h"
+
+struct entry {
+    struct hmap_node node;
+    term_t id;
+};
+
+struct terms {
+    struct term *v;
+    size_t n, allocated;
+    struct hmap entries;
+};
+
+struct terms *
+terms_create(void)
+{
+    struct terms *terms = xzalloc(sizeof *terms);
+
+    hmap_init(&terms->entries);
+    return terms;
+}
+
+void
+terms_destroy(struct terms *terms)
+{
+    struct entry *entry;
+
+    if (terms) {
+        HMAP_FOR_EACH_POP (entry, node, &terms->entries) {
+            free(entry);
+        }
+        hmap_destroy(&terms->entries);
+        free(terms->v);
+        free(terms);
+    }
+}
+
+const struct term *
+term_get(const struct terms *terms, term_t t)
+{
+    return &terms->v[t];
+}
+
+/* 'term' has no bytes that are not set. */
+static term_t
+intern(struct terms *terms, const struct term *term)
+{
+    uint32_t hash = hash_bytes(term, sizeof *term, 0);
+    struct entry *entry;
+
+    HMAP_FOR_EACH_WITH_HASH (entry, node, hash, &terms->entries) {
+        if (!memcmp(&terms->v[entry->id], term, sizeof *term)) {
+            return entry->id;
+        }
+    }
+    if (terms->n >= terms->allocated) {
+        terms->v = x2nrealloc(terms->v, &terms->allocated, sizeof *terms->v);
+    }
+    entry = xmalloc(sizeof *entry);
+    entry->id = terms->n;
+    terms->v[terms->n++] = *term;
+    hmap_insert(&terms->entries, &entry->node, hash);
+    return entry->id;
+}
+
+static void
+init(struct term *term, int width)
+{
+    memset(term, 0, sizeof *term);
+    term->width = width;
+}
+
+term_t
+term_const(struct terms *terms, int width, u128 value)
+{
+    struct term term;
+
+    init(&term, width);
+    term.known = field_ones(width);
+    term.value = value & term.known;
+    return intern(terms, &term);
+}
+
+static term_t
+one_piece(struct terms *terms, int width, int field)
+{
+    struct term term;
+
+    init(&term, width);
+    term.pieces[0].width = width;
+    term.pieces[0].field = field;
+    term.n_pieces = 1;
+    return intern(terms, &term);
+}
+
+term_t
+term_field(struct terms *terms, enum field f)
+{
+    return one_piece(terms, fields[f].width, f);
+}
+
+term_t
+term_unknown(struct terms *terms, int width)
+{
+    return one_piece(terms, width, PIECE_UNKNOWN);
+}
+
+/* Does 'b' go on where 'a' ends? */
+static bool
+goes_on(const struct piece *a, const struct piece *b)
+{
+    return (a->ofs + a->width == b->ofs && a->field == b->field
+            && !a->less && !b->less
+            && (a->field == PIECE_UNKNOWN || a->from + a->width == b->from));
+}
+
+static bool
+add_piece(struct term *term, struct piece piece)
+{
+    struct piece *last = &term->pieces[term->n_pieces - 1];
+
+    if (term->n_pieces && goes_on(last, &piece)) {
+        last->width += piece.width;
+        return true;
+    } else if (term->n_pieces >= MAX_PIECES) {
+        return false;
+    }
+    term->pieces[term->n_pieces++] = piece;
+    return true;
+}
+
+/* Adds the pieces of 'from' in [from_ofs, from_ofs + n) to 'to' at 'ofs'. */
+static bool
+add_pieces(struct term *to, int ofs, int n, const struct term *from,
+           int from_ofs)
+{
+    for (int i = 0; i < from->n_pieces; i++) {
+        struct piece p = from->pieces[i];
+        int first = MAX(p.ofs, from_ofs);
+        int end = MIN(p.ofs + p.width, from_ofs + n);
+
+        if (first >= end) {
+            continue;
+        } else if (p.less && (first != p.ofs || end != p.ofs + p.width)) {
+            return false;
+        }
+        if (p.field != PIECE_UNKNOWN) {
+            p.from += first - p.ofs;
+        }
+        p.ofs = first - from_ofs + ofs;
+        p.width = end - first;
+        if (!add_piece(to, p)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool
+term_copy(struct terms *terms, term_t *to, int ofs, int n, term_t from_,
+          int from_ofs)
+{
+    struct term old = *term_get(terms, *to);
+    struct term from = *term_get(terms, from_);
+    u128 mask = field_ones(n) << ofs;
+    struct term new;
+
+    init(&new, old.width);
+    new.known = (old.known & ~mask) | (from.known >> from_ofs << ofs & mask);
+    new.value = (old.value & ~mask) | (from.value >> from_ofs << ofs & mask);
+    new.value &= new.known;
+    if (!add_pieces(&new, 0, ofs, &old, 0)
+        || !add_pieces(&new, ofs, n, &from, from_ofs)
+        || !add_pieces(&new, ofs + n, old.width - ofs - n, &old, ofs + n)) {
+        return false;
+    }
+    *to = intern(terms, &new);
+    return true;
+}
+
+bool
+term_decrement(struct terms *terms, term_t *t)
+{
+    struct term term = *term_get(terms, *t);
+
+    if (term.known == field_ones(term.width)) {
+        term.value = (term.value - 1) & term.known;
+    } else if (term.n_pieces == 1 && term.pieces[0].width == term.width
+               && term.pieces[0].field < N_FIELDS
+               && term.width == fields[term.pieces[0].field].width
+               && term.pieces[0].less < 255) {
+        term.pieces[0].less++;
+    } else {
+        return false;
+    }
+    *t = intern(terms, &term);
+    return true;
+}
+
+/* The packets of which the field less 'p->less' has these bits.  It does not
+ * fall below 0. */
+static bool
+match_less(const struct piece *p, u128 value, u128 mask, struct space *space,
+           dd_t *set)
+{
+    u128 ones = field_ones(p->width);
+    u128 low = mask & -mask ? (mask & -mask) - 1 : ones;
+
+    if (mask != (ones & ~low)) {
+        return false;
+    }
+    *set = (value + p->less > ones ? DD_NONE
+            : space_range(space, p->field, value + p->less,
+                          MIN((value | low) + p->less, ones)));
+    return true;
+}
+
+bool
+term_match(const struct terms *terms, term_t t, u128 value, u128 mask,
+           struct space *space, dd_t *set)
+{
+    const struct term *term = term_get(terms, t);
+
+    *set = (term->value ^ value) & term->known & mask ? DD_NONE : DD_ALL;
+    for (int i = 0; i < term->n_pieces && *set != DD_NONE; i++) {
+        const struct piece *p = &term->pieces[i];
+        u128 ones = field_ones(p->width);
+        u128 bits = value >> p->ofs & ones, care = mask >> p->ofs & ones;
+        dd_t part;
+
+        if (!care) {
+            continue;
+        } else if (p->field == PIECE_UNKNOWN) {
+            return false;
+        } else if (!p->less) {
+            part = space_bits(space, p->field, bits << p->from,
+                              care << p->from);
+        } else if (!match_less(p, bits, care, space, &part)) {
+            return false;
+        }
+        *set = dd_and(space->dd, *set, part);
+    }
+    return true;
+}
+
+u128
+term_eval(const struct terms *terms, term_t t, const u128 values[])
+{
+    const struct term *term = term_get(terms, t);
+    u128 value = term->value;
+
+    for (int i = 0; i < term->n_pieces; i++) {
+        const struct piece *p = &term->pieces[i];
+
+        if (p->field < N_FIELDS) {
+            value |= (((values[p->field] >> p->from) - p->less)
+                      & field_ones(p->width)) << p->ofs;
+        }
+    }
+    return value;
+}

@@ -1,0 +1,92 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef VERIFY_VERIFY_H
+#define VERIFY_VERIFY_H 1
+
+/* The verifier: do flow tables do what an intent means, for every packet?
+ *
+ * It takes the tables as text or from a switch and knows nothing of how they
+ * were made: tables.h reads them, exec.h finds what becomes of each packet,
+ * expect.h what the intent means for it, and here the two are compared.
+ * docs/verify.md says what is proved and what is assumed.
+ *
+ * Nobody says which conntrack zone, mark and meters are whose: what most
+ * packets have is taken as it, must be one for each tenant, and no other
+ * tenant's. */
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "openvswitch/ofp-port.h"
+#include "verify/exec.h"
+#include "verify/expect.h"
+
+/* What is wrong with a packet, the worst first. */
+enum verify_kind {
+    VERIFY_ISOLATION,           /* It goes to another tenant. */
+    VERIFY_SPOOF,               /* It lies about its sender, and passes. */
+    VERIFY_TUNNEL,              /* From an unknown tunnel, and passes. */
+    VERIFY_LEAK,                /* It passes else, and should not. */
+    VERIFY_BLACK_HOLE,          /* It should pass, and does not. */
+    VERIFY_METER,               /* It passes by no meter, or a wrong one. */
+    VERIFY_MEANING,             /* Anything else: rewrites, reasons, zones. */
+    N_VERIFY_KINDS,
+};
+
+struct verify_difference {
+    enum verify_kind kind;
+    const char *from;           /* "inference/model0", "external:NAME",
+                                 * "tunnel", "port NAME". */
+    const char *what;           /* Is wrong. */
+    const char *meant, *found;  /* In words. */
+    const char *packet;         /* As ofproto/trace takes it; NULL if it is
+                                 * not about one packet. */
+    const char *ct_next;        /* The options before it, or "". */
+    const struct policy_rule *rule;     /* That decides, or NULL. */
+    step_vec steps;             /* The flows that it meets. */
+};
+VEC_TYPEDEF(difference_vec, struct verify_difference);
+
+/* A flow that another, stronger one keeps from all packets. */
+struct verify_shadow {
+    const struct table_flow *flow, *by;
+};
+
+enum { VERIFY_MAX_DIFFERENCES = 20 };
+
+struct verify_result {
+    const char *unproved;       /* Why nothing is proved; or NULL. */
+    difference_vec differences;
+    size_t n_differences;       /* Those that were left out too. */
+    size_t n_of_kind[N_VERIFY_KINDS];
+    VEC(struct verify_shadow) shadowed;
+
+    /* What was proved about, and what it took. */
+    size_t n_endpoints, n_externals, n_tunnels, n_ports, n_tenants;
+    size_t n_states, n_nodes, n_bytes;
+};
+
+struct verify_task {
+    const struct policy *policy;
+    const char *node;
+    struct table_set *tables;      /* After table_set_finish(). */
+    const uint32_t *meters;     /* That the switch has; NULL: not known. */
+    size_t n_meters;
+    long long int deadline;     /* As time_msec(); 0: none. */
+};
+
+/* Fills '*result', whose texts are in 'arena'.  Nothing is proved unless
+ * 'unproved' is NULL and there are no differences and nothing is shadowed. */
+void verify(const struct verify_task *, struct arena *,
+            struct verify_result *);
+
+bool verify_is_proved(const struct verify_result *);
+
+/* "isolation", "spoofing", ...; and what is asked about it. */
+const char *verify_kind_name(enum verify_kind);
+const char *verify_kind_question(enum verify_kind);
+
+#endif /* verify/verify.h */

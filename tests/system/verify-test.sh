@@ -1,0 +1,169 @@
+#!/usr/bin/env bash
+# Copyright (c) 2026 The Bulkhead authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# The verifier: every example is proved, what is wrong on a bridge is found,
+# and the trace that it prints shows the same there.
+# Environment: BULKHEAD, OVS_PREFIX, srcdir; found by themselves if unset.
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+intent=$srcdir/examples/ai-cluster.json
+node=gpu-node-1
+
+verify() { "$BULKHEAD" verify "$intent" --node $node "$@"; }
+
+# The nodes of an intent that is a file or a folder.
+nodes() {
+    python3 - "$1" <<'PY'
+import json, os, sys
+path = sys.argv[1]
+if os.path.isdir(path):
+    path += "/fabric.json"
+print(*json.load(open(path))["fabric"]["nodes"])
+PY
+}
+
+test_examples() {
+    local example name
+    for example in "$srcdir"/examples/*.json "$srcdir"/examples/*/; do
+        for name in $(nodes "${example%/}"); do
+            check "$(basename "$example"), $name: proved" says \
+                'isolation    proved' 0 \
+                "$BULKHEAD" verify "${example%/}" --node "$name"
+        done
+    done
+}
+
+# trace_shows PATTERN: the switch says that of the first packet that the
+# verifier shows.
+trace_shows() {
+    local wanted=$1 command
+    verify --bridge br0 >"$switch_dir/verified" || true
+    command=$(sed -n 's/^  trace   //p' "$switch_dir/verified" | head -n 1)
+    [ -n "$command" ] || return 1
+    bash -c "$command" >"$switch_dir/traced" || return 1
+    grep -q "$wanted" "$switch_dir/traced"
+}
+
+# without MATCH: takes a flow off the bridge.
+without() { ovs-ofctl -O OpenFlow14 --strict del-flows br0 "$1"; }
+
+test_bridge() {
+    check 'apply: 0' exits 0 bulkhead_on apply br0
+    check 'the bridge is proved' says 'black-holes  proved' 0 \
+        verify --bridge br0
+    check 'and so is its dump' dump_is_proved
+    check 'as JSON' says '"verdict":"proved"' 0 verify --bridge br0 -f json
+
+    without 'table=15,priority=300,reg11=0x1d8fd71e,reg13=0x1d8fd71e,'$(
+        )'reg8=0x80060016/0xc0ffffff'
+    check 'a deny rule was deleted: found' says 'leaks: from batch/' 1 \
+        verify --bridge br0
+    check '  and its rule' says 'examples/ai-cluster.json:' 1 \
+        verify --bridge br0
+    check '  and the switch passes that packet' trace_shows \
+        'Datapath actions: .*meter([0-9]*),[0-9]*$'
+
+    check 'apply mends it' exits 0 bulkhead_on apply br0
+    without 'table=20,priority=200,ip,reg5=0x8000052e'
+    check 'a class was deleted: found' says 'black-holes: from inference/' 1 \
+        verify --bridge br0
+    check '  and the switch drops that packet there' trace_shows \
+        '^20\. priority 0'
+
+    check 'apply mends it again' exits 0 bulkhead_on apply br0
+    ovs-ofctl -O OpenFlow14 add-flow br0 \
+        'table=2,priority=700,ip,nw_dst=10.2.0.11 actions=output:4'
+    check "another's flow that leaks: found" says 'spoofing: from ' 1 \
+        verify --bridge br0
+    check '  and the switch passes that packet' trace_shows \
+        'Datapath actions: .*4$'
+    ovs-ofctl -O OpenFlow14 del-flows br0 table=2,ip,nw_dst=10.2.0.11
+    check 'apply mends it once more' exits 0 bulkhead_on apply br0
+    ovs-ofctl -O OpenFlow14 add-flow br0 'table=200 actions=learn(table=201)'
+    check 'what is not reached stops nothing' says 'isolation    proved' 0 \
+        verify --bridge br0
+    ovs-ofctl -O OpenFlow14 add-flow br0 \
+        'table=0,priority=1 actions=learn(table=201)'
+    check 'an unknown action is no proof' says 'UNPROVED: br0:' 1 \
+        verify --bridge br0
+}
+
+dump_is_proved() {
+    ovs-ofctl -O OpenFlow14 --names dump-flows br0 >"$switch_dir/dump"
+    verify --flows "$switch_dir/dump" >"$switch_dir/verified"
+}
+
+# planted TEXT FLOW: is TEXT said of what compile writes and one flow more?
+planted() {
+    cp "$switch_dir/compiled/flows.txt" "$switch_dir/planted"
+    printf '%b\n' "$2" >>"$switch_dir/planted"
+    says "$1" 1 verify --flows "$switch_dir/planted"
+}
+
+# Corners where a proof could look away.
+test_corners() {
+    "$BULKHEAD" compile "$intent" --node $node -o "$switch_dir/compiled"
+    local to='output:"pf0vf2"' port='in_port="pf0vf0",vlan_tci=0/0x1fff'
+    check 'a leak from the local port' planted 'from port LOCAL:' \
+        "table=0,priority=900,in_port=LOCAL actions=$to"
+    check 'from a controller' planted 'from a controller:' \
+        "table=0,priority=900,in_port=CONTROLLER actions=$to"
+    check 'from another name' planted 'from port eth7:' \
+        "table=0,priority=900,in_port=eth7 actions=$to"
+    check 'from ports that no flow names' planted 'from any other port:' \
+        "table=0,priority=1 actions=$to"
+    check 'from other tunnels' planted 'from any other port:' \
+        "table=0,priority=900,tun_id=7,tun_src=192.0.2.66 actions=$to"
+    check 'to a port that OpenFlow reserves' planted \
+        'it goes to port NORMAL' \
+        "table=0,priority=900,$port,tcp,tp_dst=22 actions=NORMAL"
+    check 'dropped, but tracked in the zone of another' planted \
+        'it is dropped, but tracked in zone 5' \
+        'table=6,priority=900,tcp,tp_dst=9 actions=ct(table=7,zone=5)'
+    check 'dropped, but by a meter' planted \
+        'it is dropped, but passes a meter' \
+        'table=6,priority=900,tcp,tp_dst=9 actions=meter:70000'
+    check 'a port by its number' planted 'it names port 999 by its number' \
+        "table=0,priority=900,in_port=999 actions=$to"
+    check 'a flow that goes away' planted 'it may go away' \
+        'table=15,priority=999,idle_timeout=9,tcp actions=drop'
+    check 'other types of packets' planted 'it matches packet_type' \
+        "table=0,priority=900,packet_type=(1,0x800) actions=$to"
+    check 'bytes that are 0' planted 'a byte that is 0' \
+        "# \\0\ntable=0,priority=900 actions=$to"
+    check 'ports of fragments' planted 'the ports of fragments' \
+        "table=0,priority=900,tcp actions=$(
+        )move:NXM_OF_TCP_DST[]->NXM_NX_REG15[0..15]"
+    check 'what is tracked after a change' planted \
+        'after a change of what is tracked' \
+        "table=0,priority=900,tcp,tp_dst=9 actions=$(
+        )set_field:10.0.0.1->ip_src,ct(table=7,zone=5)"
+    check 'copies that are tracked' planted 'or one as a copy' \
+        "table=0,priority=900,tcp,tp_dst=9 actions=$(
+        )clone(ct(table=7,zone=5)),ct(table=7,zone=6)"
+}
+
+test_usage() {
+    echo 'table=0,ip actions=fly' >"$switch_dir/bad"
+    check 'a bad flow: its line' says "$switch_dir/bad:1: unknown action" 1 \
+        verify --flows "$switch_dir/bad"
+    check 'no such file: 2' exits 2 verify --flows "$switch_dir/none"
+    check 'no such bridge: 3' exits 3 verify --bridge none
+    check 'no such node: 2' exits 2 "$BULKHEAD" verify "$intent" --node x
+}
+
+main() {
+    start_dummy_switch
+    make_dummy_bridge br0 "$intent" "$node"
+    test_examples
+    test_bridge
+    test_corners
+    test_usage
+    [ "$failures" = 0 ]
+}
+
+main

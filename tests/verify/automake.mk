@@ -1,0 +1,28 @@
+# The verifier: random intents, whose tables it must prove, and bugs planted in
+# them, which it must find.
+check_PROGRAMS += tests/verify/mutants
+tests_verify_mutants_SOURCES = \
+	tests/differential/draft-connection.c \
+	tests/differential/draft.h \
+	tests/differential/outcome-meter.c \
+	tests/differential/outcome-packet.c \
+	tests/differential/outcome.c \
+	tests/differential/outcome.h \
+	tests/differential/questions-external.c \
+	tests/differential/questions-services.c \
+	tests/differential/questions-text.c \
+	tests/differential/questions-tunnel.c \
+	tests/differential/questions.c \
+	tests/differential/questions.h \
+	tests/differential/tables.c \
+	tests/differential/tables.h \
+	tests/verify/mutants.c \
+	tests/verify/mutate.c \
+	tests/verify/mutate.h \
+	tests/verify/proving.c \
+	tests/verify/proving.h \
+	$(random_worlds)
+tests_verify_mutants_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tests
+tests_verify_mutants_LDADD = $(BULKHEAD_LIBS)
+
+TESTS += tests/verify/mutants

@@ -1,0 +1,153 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+/* Random intents whose compiled tables must be proved, and the same with a
+ * leak or black hole planted, which must be found.
+ *
+ * Whether what was planted changes anything at all, random packets say: they
+ * are asked of the tables and of the reference meaning, as differential.c
+ * does.  Where they differ, the verifier must have seen it. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "differential/outcome.h"
+#include "differential/questions.h"
+#include "differential/tables.h"
+#include "mutate.h"
+#include "openvswitch/vlog.h"
+#include "proving.h"
+#include "util.h"
+
+/* Bugs are planted where a proof takes no more diagrams than this: others are
+ * proved once. */
+enum { MUTANTS_A_WORLD = 25, PACKETS_A_MUTANT = 1000,
+       MAX_DIAGRAMS = 200000 };
+
+struct count {
+    size_t worlds, mutants, found, refused, same, missed;
+};
+
+/* Does the differential test see that the tables differ? */
+static const char *
+differ(struct compiled *c, struct rng *rng)
+{
+    const char *reason, *difference = NULL;
+    struct tables *tables = tables_create(c->prog, &c->plan, &reason);
+
+    for (int i = 0; i < PACKETS_A_MUTANT && tables && !difference; i++) {
+        struct question q;
+        struct outcome o;
+
+        question_init(&q, c->policy, rng);
+        tables_run(tables, &q, &o);
+        difference = outcome_compare(c, &q, &o, c->arena);
+    }
+    if (tables) {
+        tables_destroy(tables);
+    }
+    return difference;
+}
+
+static void
+plant(struct compiled *c, size_t kind, struct rng *rng, struct count *count)
+{
+    struct plan plan = c->plan;
+    const char *difference;
+    struct proving p;
+    int at;
+
+    c->plan.flows.v = xmemdup(plan.flows.v,
+                              plan.flows.n * sizeof *plan.flows.v);
+    at = mutate(&c->plan, kind, rng);
+    if (at >= 0) {
+        line_vec lines = proving_lines(c);
+
+        count->mutants++;
+        proving_init(&p, c, &lines);
+        if (p.unreadable || p.result.unproved) {
+            count->refused++;
+            printf("# %s is unproved: %s\n", mutation_name(kind),
+                   p.unreadable ? p.unreadable : p.result.unproved);
+        } else if (!verify_is_proved(&p.result)) {
+            count->found++;
+        } else {
+            difference = differ(c, rng);
+            count->same += !difference;
+            count->missed += difference != NULL;
+            if (difference) {
+                printf("not ok - %s is not found: %s\n# now: %s\n",
+                       mutation_name(kind), difference, at < (int) lines.n
+                       ? lines.v[at] : "nothing");
+            }
+        }
+        proving_destroy(&p);
+    }
+    free(c->plan.flows.v);
+    c->plan = plan;
+}
+
+/* Returns false if the tables are not proved as they are. */
+static bool
+try_world(uint64_t seed, size_t n, struct count *count)
+{
+    struct rng rng = { ~seed };
+    struct compiled c;
+    struct proving p;
+    struct world w;
+    line_vec lines;
+    bool ok, small;
+
+    world_init(&w, seed);
+    world_compile(&w, &c);
+    compiled_lower(&c, WORLD_NODE);
+    lines = proving_lines(&c);
+    proving_init(&p, &c, &lines);
+    ok = !p.unreadable && verify_is_proved(&p.result);
+    count->worlds++;
+    if (!ok) {
+        printf("not ok - seed %"PRIu64" is not proved\n%s", seed, c.text);
+        proving_print(&p);
+    }
+    small = p.result.n_nodes <= MAX_DIAGRAMS;
+    proving_destroy(&p);
+    for (size_t i = 0; i < MUTANTS_A_WORLD && ok && small
+         && count->mutants < n; i++) {
+        plant(&c, rng_below(&rng, n_mutations), &rng, count);
+    }
+    compiled_destroy(&c);
+    return ok;
+}
+
+int
+main(int argc, char *argv[])
+{
+    uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
+    size_t n = argc > 2 ? strtoul(argv[2], NULL, 10) : 100;
+    struct count count;
+    bool ok = true;
+
+    ovs_set_program_name(argv[0], PACKAGE_VERSION);
+    vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    memset(&count, 0, sizeof count);
+    printf("# seed %"PRIu64"\n", seed);
+    while (ok && count.mutants < n) {
+        ok = try_world(seed++, n, &count);
+    }
+    /* Much of what is planted must show, or nothing was tested. */
+    ok = ok && !count.missed && count.found >= n / 4;
+    printf("%sok - %"PRIuSIZE" intents proved; of %"PRIuSIZE" planted bugs "
+           "%"PRIuSIZE" found, %"PRIuSIZE" unproved, %"PRIuSIZE" without "
+           "effect, %"PRIuSIZE" missed\n", ok ? "" : "not ", count.worlds,
+           count.mutants, count.found, count.refused, count.same,
+           count.missed);
+    return ok ? 0 : 1;
+}

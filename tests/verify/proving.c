@@ -1,0 +1,98 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "proving.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "openvswitch/dynamic-string.h"
+#include "util.h"
+
+line_vec
+proving_lines(const struct compiled *c)
+{
+    line_vec lines = VEC_INIT;
+
+    for (size_t i = 0; i < c->plan.flows.n; i++) {
+        *vec_push(c->arena, &lines) = plan_flow_string(&c->plan,
+                                                       &c->plan.flows.v[i]);
+    }
+    return lines;
+}
+
+static void
+read_lines(struct proving *p, const line_vec *lines)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    for (size_t i = 0; i < lines->n; i++) {
+        if (lines->v[i]) {
+            ds_put_format(&ds, "%s\n", lines->v[i]);
+        }
+    }
+    table_set_init(&p->tables, "flows.txt", p->arena, &p->ports);
+    p->unreadable = table_set_parse(&p->tables, ds_cstr(&ds), ds.length);
+    if (!p->unreadable) {
+        p->unreadable = table_set_finish(&p->tables);
+    }
+    ds_destroy(&ds);
+}
+
+void
+proving_init(struct proving *p, const struct compiled *c,
+             const line_vec *lines)
+{
+    uint32_t *meters;
+
+    memset(p, 0, sizeof *p);
+    p->arena = arena_create();
+    ofputil_port_map_init(&p->ports);
+    read_lines(p, lines);
+    if (p->unreadable) {
+        return;
+    }
+    meters = arena_zalloc(p->arena, (c->plan.meters.n + 1) * sizeof *meters);
+    for (size_t i = 0; i < c->plan.meters.n; i++) {
+        meters[i] = c->plan.meters.v[i].id;
+    }
+    struct verify_task task = {
+        .policy = c->policy, .node = WORLD_NODE, .tables = &p->tables,
+        .meters = meters, .n_meters = c->plan.meters.n,
+    };
+    verify(&task, p->arena, &p->result);
+}
+
+void
+proving_destroy(struct proving *p)
+{
+    table_set_destroy(&p->tables);
+    ofputil_port_map_destroy(&p->ports);
+    arena_destroy(p->arena);
+}
+
+void
+proving_print(const struct proving *p)
+{
+    if (p->unreadable || p->result.unproved) {
+        printf("# %s\n", p->unreadable ? p->unreadable : p->result.unproved);
+    }
+    for (size_t i = 0; i < p->result.differences.n; i++) {
+        const struct verify_difference *d = &p->result.differences.v[i];
+
+        printf("# %s: from %s: %s\n#   meant %s\n#   found %s\n#   %s%s\n",
+               verify_kind_name(d->kind), d->from, d->what, d->meant,
+               d->found, d->ct_next, d->packet);
+        for (size_t k = 0; k < d->steps.n; k++) {
+            printf("#   %s\n", d->steps.v[k]->text);
+        }
+    }
+    for (size_t i = 0; i < p->result.shadowed.n; i++) {
+        printf("# shadowed: %s\n", p->result.shadowed.v[i].flow->text);
+    }
+}
