@@ -15,6 +15,8 @@ random_worlds = \
 # Differential tests: judges that must agree about random intents and packets.
 check_PROGRAMS += tests/differential/differential
 tests_differential_differential_SOURCES = \
+	tests/differential/asap2.c \
+	tests/differential/asap2.h \
 	tests/differential/differential.c \
 	tests/differential/draft-connection.c \
 	tests/differential/draft.h \

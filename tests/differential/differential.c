@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asap2.h"
 #include "live.h"
 #include "openvswitch/vlog.h"
 #include "outcome.h"
@@ -40,15 +41,28 @@ struct options {
 
 enum { PACKETS_AN_INTENT = 200, TRACES_AN_INTENT = 50 };
 
+/* The tables of both targets. */
+struct judges {
+    struct tables *tables;
+    struct asap2 asap2;
+};
+
+static void
+judges_destroy(struct judges *judges)
+{
+    tables_destroy(judges->tables);
+    asap2_destroy(&judges->asap2);
+}
+
 /* Compiles 'w' and loads it into a judge: the tables if 'live' is NULL, else
  * the switch.  Returns NULL, or what is wrong (in the arena of 'c'). */
 static const char *
 load(const struct world *w, struct live *live, struct compiled *c,
-     struct tables **tables)
+     struct judges *judges)
 {
     const char *reason;
 
-    *tables = NULL;
+    memset(judges, 0, sizeof *judges);
     world_compile(w, c);
     if (!c->policy) {
         return "the intent contradicts itself";
@@ -58,14 +72,15 @@ load(const struct world *w, struct live *live, struct compiled *c,
     if (reason || live) {
         return reason ? reason : live_load(live, &c->plan);
     }
-    *tables = tables_create(c->prog, &c->plan, &reason);
+    judges->tables = tables_create(c->prog, &c->plan, &reason);
+    reason = reason ? reason : asap2_init(&judges->asap2, c);
     return reason ? reason : compiled_reprint(c);
 }
 
 /* Asks one question, and the other node about what goes there.  Returns NULL
  * if the judges agree. */
 static const char *
-differ(struct compiled *c, const struct tables *tables, struct live *live,
+differ(struct compiled *c, const struct judges *judges, struct live *live,
        struct relay *relay, const struct question *q, struct outcome *o)
 {
     const char *difference;
@@ -73,9 +88,12 @@ differ(struct compiled *c, const struct tables *tables, struct live *live,
     if (live) {
         live_run(live, c, q, o);
     } else {
-        tables_run(tables, q, o);
+        tables_run(judges->tables, q, o);
     }
     difference = outcome_compare(c, q, o, c->arena);
+    if (!difference && !live) {
+        difference = asap2_compare(&judges->asap2, q, o, c->arena);
+    }
     return difference || live ? difference : relay_compare(relay, c, q, o);
 }
 
@@ -85,18 +103,18 @@ still_differs(const struct world *w, struct live *live,
               const struct question *q)
 {
     struct compiled c;
-    struct tables *tables;
+    struct judges judges;
     struct outcome o;
     struct relay relay;
 
     relay_init(&relay, w);
-    bool differs = (!load(w, live, &c, &tables)
+    bool differs = (!load(w, live, &c, &judges)
                     && (q->tunnel || q->external[0]
                         || compiled_endpoint(&c, q->from))
-                    && differ(&c, tables, live, &relay, q, &o));
+                    && differ(&c, &judges, live, &relay, q, &o));
 
     relay_destroy(&relay);
-    tables_destroy(tables);
+    judges_destroy(&judges);
     compiled_destroy(&c);
     return differs;
 }
@@ -128,18 +146,18 @@ static void
 report(struct world *w, struct live *live, const struct question *q)
 {
     struct compiled c;
-    struct tables *tables;
+    struct judges judges;
     struct outcome o;
     const char *difference;
     struct relay relay;
 
     shrink(w, live, q);
     relay_init(&relay, w);
-    difference = load(w, live, &c, &tables);
+    difference = load(w, live, &c, &judges);
     printf("not ok - seed %"PRIu64", %s\nintent:\n%s", w->seed,
            live ? "ofproto/trace" : "tables", c.text);
     if (!difference) {
-        difference = differ(&c, tables, live, &relay, q, &o);
+        difference = differ(&c, &judges, live, &relay, q, &o);
         printf("from:    %s%s, connection %s, in the receiver's zone %s\n"
                "packet:  %s\nmeaning: %s\nswitch:  %s\n", q->from,
                q->tunnel ? " by tunnel" : q->external,
@@ -149,7 +167,7 @@ report(struct world *w, struct live *live, const struct question *q)
     }
     printf("so:      %s\n", difference ? difference : "this time they agree");
     relay_destroy(&relay);
-    tables_destroy(tables);
+    judges_destroy(&judges);
     compiled_destroy(&c);
 }
 
@@ -160,7 +178,7 @@ try_world(uint64_t seed, size_t n, struct live *live, struct tally *tally)
 {
     struct world w;
     struct compiled c;
-    struct tables *tables;
+    struct judges judges;
     struct rng rng = { ~seed };
     struct relay relay;
     const char *reason;
@@ -169,7 +187,7 @@ try_world(uint64_t seed, size_t n, struct live *live, struct tally *tally)
 
     world_init(&w, seed);
     relay_init(&relay, &w);
-    reason = load(&w, live, &c, &tables);
+    reason = load(&w, live, &c, &judges);
     if (reason) {
         printf("not ok - seed %"PRIu64", %s\nintent:\n%s", seed, reason,
                c.text);
@@ -182,7 +200,7 @@ try_world(uint64_t seed, size_t n, struct live *live, struct tally *tally)
         if (live) {
             question_restrict(&q);
         }
-        ok = !differ(&c, tables, live, &relay, &q, &o);
+        ok = !differ(&c, &judges, live, &relay, &q, &o);
         if (!ok) {
             report(&w, live, &q);
         }
@@ -191,7 +209,7 @@ try_world(uint64_t seed, size_t n, struct live *live, struct tally *tally)
     tally->intents++;
     tally->flows += c.plan.flows.n;
     relay_destroy(&relay);
-    tables_destroy(tables);
+    judges_destroy(&judges);
     compiled_destroy(&c);
     return ok;
 }

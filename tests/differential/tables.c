@@ -11,11 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/backend.h"
+#include "offload/flow-tables.h"
 #include "openvswitch/meta-flow.h"
 #include "openvswitch/ofp-actions.h"
 #include "openvswitch/ofp-port.h"
 #include "packets.h"
-#include "offload/flow-tables.h"
 #include "sema/ident.h"
 #include "util.h"
 
@@ -23,6 +24,7 @@ enum { MAX_STEPS = 64 * MAX_ENDPOINTS };
 
 struct tables {
     const struct ir_prog *prog;
+    bool whole;                 /* Does conntrack hand on whole packets? */
     struct flow_tables *flows;
 };
 
@@ -69,6 +71,7 @@ tables_create(const struct ir_prog *prog, const struct plan *plan,
     }
     ofputil_port_map_put(&ports, u16_to_ofp(TUNNEL_PORT), PLAN_TUNNEL);
     t->prog = prog;
+    t->whole = backend_find(plan->target)->caps->whole_packets;
     t->flows = flow_tables_create(plan, &ports, reason);
     ofputil_port_map_destroy(&ports);
     if (!t->flows) {
@@ -141,6 +144,19 @@ set_ct_fields(struct flow *packet, const struct ir_prog *prog,
     }
 }
 
+/* Of TCP or UDP; nobody asks about fragments of anything else. */
+static void
+make_whole(struct flow *packet)
+{
+    if (packet->nw_frag) {
+        bool reply = packet->ct_state & CS_REPLY_DIR;
+
+        packet->nw_frag = 0;
+        packet->tp_src = reply ? packet->ct_tp_dst : packet->ct_tp_src;
+        packet->tp_dst = reply ? packet->ct_tp_src : packet->ct_tp_dst;
+    }
+}
+
 static void
 execute_ct(struct run *run, const struct flow *packet,
            const struct ofpact_conntrack *ct)
@@ -167,6 +183,9 @@ execute_ct(struct run *run, const struct flow *packet,
         set_ct_fields(&clone, run->tables->prog, run->q,
                       run->o->tracked.n > 1 ? run->q->beyond
                       : run->q->connection, zone);
+        if (run->tables->whole) {
+            make_whole(&clone);
+        }
         run_table(run, &clone, ct->recirc_table);
     }
 }

@@ -9,7 +9,9 @@
 #include "backend/openflow/emit.h"
 
 #include <inttypes.h>
+#include <netinet/icmp6.h>
 #include <netinet/in.h>
+#include <netinet/ip_icmp.h>
 
 #include "util.h"
 
@@ -107,6 +109,19 @@ emit_forbidden_fragments(struct emitter *e)
     }
 }
 
+/* Redirects whose fragments the SPOOF table could not know as such.  What else
+ * it forbids is no connection's to conntrack. */
+static void
+emit_forbidden_redirects(struct emitter *e)
+{
+    emit_flow(e, TABLE_STATE, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
+              FORMAT(e, "icmp,icmp_type=%d,ct_state=+trk-inv", ICMP_REDIRECT),
+              "drop");
+    emit_flow(e, TABLE_STATE, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
+              FORMAT(e, "icmp6,icmp_type=%d,ct_state=+trk-inv", ND_REDIRECT),
+              "drop");
+}
+
 /* What a packet of TCP or UDP itself says of who opened its connection. */
 static void
 emit_own_ports(struct emitter *e, const char *ct_state,
@@ -168,6 +183,9 @@ emit_state(struct emitter *e)
     emit_untracked(e);
     emit_fragmented_errors(e);
     emit_forbidden_fragments(e);
+    if (e->caps->whole_packets) {
+        emit_forbidden_redirects(e);
+    }
     for (size_t i = 0; i < ARRAY_SIZE(tracked); i++) {
         emit_direction(e, tracked[i].ct_state, tracked[i].direction);
         if (e->caps->whole_packets) {
