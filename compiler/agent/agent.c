@@ -9,6 +9,7 @@
 #include "agent/agent-private.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/files.h"
 #include "openvswitch/poll-loop.h"
@@ -19,8 +20,11 @@
 
 VLOG_DEFINE_THIS_MODULE(agent);
 
-/* What was pushed is kept when nothing has been for so long. */
-enum { SAVE_MS = 2000 };
+enum {
+    SAVE_MS = 2000,             /* What was pushed is kept when nothing has
+                                 * been for so long... */
+    SAVE_AGAIN_MS = 30000,      /* ...and if that fails, after this again. */
+};
 
 struct agent *
 agent_create(const struct agent_options *options)
@@ -178,10 +182,12 @@ agent_save(struct agent *a)
     arena = arena_create();
     compiled_record(a->compiled, &record, &plan, arena);
     reason = push_note(&a->options->target, &record);
-    a->saved = a->pushes;       /* A failure is told once. */
-    if (reason) {
+    if (!reason) {
+        a->saved = a->pushes;
+    } else if (!a->trouble || strcmp(a->trouble, reason)) {
         VLOG_WARN("what is applied is not kept: %s", reason);
     }
+    a->save_at = time_msec() + SAVE_AGAIN_MS;
     free(a->trouble);
     a->trouble = nullable_xstrdup(reason);
     arena_destroy(arena);

@@ -26,8 +26,12 @@
 
 VLOG_DEFINE_THIS_MODULE(files);
 
-/* How often a folder that cannot be watched is looked for. */
-enum { RETRY_MS = 1000 };
+enum {
+    RETRY_MS = 1000,            /* Between two looks for a folder that cannot
+                                 * be watched. */
+    GONE_MS = 50,               /* After which a file that has gone is not
+                                 * just being replaced. */
+};
 
 #define EVENTS (IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE \
                 | IN_CREATE | IN_DELETE_SELF | IN_MOVE_SELF)
@@ -37,7 +41,8 @@ struct folder {
     struct hmap_node node;
     int wd;
     char *path;                 /* With a slash at its end. */
-    const char *only;           /* The one file of it that counts, or NULL. */
+    bool all;                   /* Do all files of it count... */
+    struct sset only;           /* ...or these? */
 };
 
 struct files {
@@ -45,6 +50,8 @@ struct files {
     size_t n;
     int fd;
     struct hmap folders;        /* Contains "struct folder"s, by 'wd'. */
+    struct sset gone;           /* Files that went and did not come again. */
+    long long int gone_until;   /* They may, until then. */
     bool incomplete;            /* Is there one that cannot be watched? */
     long long int next_try;
 };
@@ -57,6 +64,7 @@ files_create(const char *const names[], size_t n)
     f->names = names;
     f->n = n;
     hmap_init(&f->folders);
+    sset_init(&f->gone);
     f->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (f->fd < 0) {
         ovs_fatal(errno, "inotify_init1");
@@ -71,6 +79,8 @@ clear(struct files *f)
     struct folder *folder;
 
     HMAP_FOR_EACH_POP (folder, node, &f->folders) {
+        inotify_rm_watch(f->fd, folder->wd);
+        sset_destroy(&folder->only);
         free(folder->path);
         free(folder);
     }
@@ -82,6 +92,7 @@ files_destroy(struct files *f)
     if (f) {
         clear(f);
         hmap_destroy(&f->folders);
+        sset_destroy(&f->gone);
         close(f->fd);
         free(f);
     }
@@ -100,7 +111,23 @@ find(const struct files *f, int wd)
     return NULL;
 }
 
-/* Takes ownership of 'path'. */
+/* Says why a folder is not watched. */
+static void
+report(const char *path, int error)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 1);
+
+    if (error == ENOSPC) {
+        VLOG_WARN_RL(&rl, "%s cannot be watched, and is looked at every "
+                     "second: the user has no inotify watch left, see "
+                     "fs.inotify.max_user_watches", path);
+    } else {
+        VLOG_DBG("%s: %s", path, ovs_strerror(error));
+    }
+}
+
+/* Watches the file 'only' of a folder, or, if that is NULL, all of it.  Takes
+ * ownership of 'path'. */
 static void
 watch(struct files *f, char *path, const char *only)
 {
@@ -108,18 +135,23 @@ watch(struct files *f, char *path, const char *only)
     struct folder *folder = wd >= 0 ? find(f, wd) : NULL;
 
     if (wd < 0) {
-        VLOG_DBG("%s: %s", path, ovs_strerror(errno));
+        report(path, errno);
         f->incomplete = true;
         free(path);
+        return;
     } else if (folder) {
-        folder->only = NULL;    /* Several names: all of it. */
         free(path);
     } else {
         folder = xzalloc(sizeof *folder);
         folder->wd = wd;
         folder->path = path;
-        folder->only = only;
+        sset_init(&folder->only);
         hmap_insert(&f->folders, &folder->node, hash_int(wd, 0));
+    }
+    if (only) {
+        sset_add(&folder->only, only);
+    } else {
+        folder->all = true;
     }
 }
 
@@ -160,8 +192,9 @@ is_read(const struct folder *folder, const char *name)
 {
     size_t len = strlen(name);
 
-    return (folder->only ? !strcmp(folder->only, name)
-            : name[0] != '.' && len > 5 && !strcmp(name + len - 5, ".json"));
+    return (sset_contains(&folder->only, name)
+            || (folder->all && name[0] != '.' && len > 5
+                && !strcmp(name + len - 5, ".json")));
 }
 
 static bool
@@ -170,6 +203,21 @@ is_link(const char *path)
     struct stat s;
 
     return !lstat(path, &s) && S_ISLNK(s.st_mode);
+}
+
+/* What is rewritten by taking it away first is not missed. */
+static void
+note_file(struct files *f, const char *path, uint32_t mask,
+          struct sset *paths)
+{
+    if (mask & (IN_CLOSE_WRITE | IN_MOVED_TO)) {
+        sset_add(paths, path);
+        sset_find_and_delete(&f->gone, path);
+    } else if (mask & (IN_MOVED_FROM | IN_DELETE)) {
+        sset_find_and_delete(paths, path);
+        sset_add(&f->gone, path);
+        f->gone_until = time_msec() + GONE_MS;
+    }
 }
 
 /* Returns true if all is to be read. */
@@ -190,14 +238,11 @@ take_event(struct files *f, const struct inotify_event *event,
     }
     path = xasprintf("%s%s", folder->path, event->name);
     link = is_link(path);
-    if (!link && event->mask & (IN_CLOSE_WRITE | IN_MOVED_TO)
-        && is_read(folder, event->name)) {
-        sset_add(paths, path);
+    if (!link && is_read(folder, event->name)) {
+        note_file(f, path, event->mask, paths);
     }
     free(path);
-    /* A link leads to another file, whatever its name. */
-    return (link || (event->mask & (IN_MOVED_FROM | IN_DELETE)
-                     && is_read(folder, event->name)));
+    return link;                /* To another file, whatever its name. */
 }
 
 bool
@@ -215,8 +260,12 @@ files_run(struct files *f, struct sset *paths)
             p += sizeof *event + event->len;
         }
     }
-    if (f->incomplete && time_msec() >= f->next_try) {
+    if ((f->incomplete && time_msec() >= f->next_try)
+        || (!sset_is_empty(&f->gone) && time_msec() >= f->gone_until)) {
         all = true;
+    }
+    if (all) {
+        sset_clear(&f->gone);
     }
     return all;
 }
@@ -227,5 +276,8 @@ files_wait(struct files *f)
     poll_fd_wait(f->fd, POLLIN);
     if (f->incomplete) {
         poll_timer_wait_until(f->next_try);
+    }
+    if (!sset_is_empty(&f->gone)) {
+        poll_timer_wait_until(f->gone_until);
     }
 }

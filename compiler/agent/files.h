@@ -9,7 +9,8 @@
 
 /* Tells when files of an intent change, by inotify(7): when whoever writes one
  * closes it, or another file takes its name.  What is still being written is
- * not looked at.  What can be watched is found anew by files_rewatch(). */
+ * not looked at, and a file that has gone is missed only after 50 ms.  What
+ * can be watched is found anew by files_rewatch(). */
 
 #include <stdbool.h>
 

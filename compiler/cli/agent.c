@@ -11,9 +11,11 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "jsonrpc.h"
 #include "openvswitch/json.h"
+#include "openvswitch/shash.h"
 #include "push/push.h"
 #include "timeval.h"
 #include "unixctl.h"
@@ -69,6 +71,19 @@ cli_agent_print(const char *bridge, struct arena *arena)
         printf("kept by bulkheadd (process %ld): %s", (long int) pid, text);
     }
     free(text);
+}
+
+bool
+cli_agent_is_well(const char *bridge, struct arena *arena)
+{
+    struct json *json = cli_agent_json(bridge, arena);
+    const struct json *summary
+        = (json->type == JSON_OBJECT
+           ? shash_find_data(json_object(json), "summary") : NULL);
+    bool well = !summary || !strcmp(json_string(summary), "as intended");
+
+    json_destroy(json);
+    return well;
 }
 
 struct json *

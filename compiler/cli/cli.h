@@ -178,11 +178,13 @@ const struct intent *cli_attach_all(const struct cli_options *,
                                     struct diags *);
 
 /* Of the bulkheadd that keeps the bridge, if one does: lets it keep what it
- * has applied, prints how it is, or returns that as JSON; or asks, and returns
- * the answer, which the caller frees, or NULL after printing what is wrong. */
+ * has applied, prints how it is, returns that as JSON, or says whether all is
+ * as intended, as it is if there is none; or asks, and returns the answer,
+ * which the caller frees, or NULL after printing what is wrong. */
 void cli_agent_save(const char *bridge, struct arena *);
 void cli_agent_print(const char *bridge, struct arena *);
 struct json *cli_agent_json(const char *bridge, struct arena *);
+bool cli_agent_is_well(const char *bridge, struct arena *);
 char *cli_agent_ask(const char *socket, const char *command,
                     const char *argument);
 

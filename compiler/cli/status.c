@@ -319,7 +319,8 @@ status(const struct cli_options *options, const struct plan_record *order,
             print_lines(&diff);
         }
     }
-    return push_diff_is_empty(&diff) ? EXIT_DONE : EXIT_DIFFERENT;
+    return (push_diff_is_empty(&diff) && cli_agent_is_well(bridge, arena)
+            ? EXIT_DONE : EXIT_DIFFERENT);
 }
 
 int

@@ -12,10 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "openvswitch/vlog.h"
 #include "push/session.h"
 #include "resident/resident.h"
 #include "timeval.h"
 #include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(push);
 
 VEC_TYPEDEF(index_vec, size_t);
 
@@ -93,6 +96,23 @@ make_wanted(struct keeper *k, const struct plan *plan)
     return plan_to_flows(plan, &k->ports, &k->push.wanted);
 }
 
+static void
+note_push(struct keeper *k)
+{
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(60, 60);
+    const struct push_diff *diff = &k->diff;
+
+    k->counts.pushes++;
+    if (push_diff_is_of_flows(diff)) {
+        VLOG_INFO_RL(&rl, "bridge %s: pushed: flows %"PRIuSIZE" added, "
+                     "%"PRIuSIZE" changed, %"PRIuSIZE" deleted; meters "
+                     "%"PRIuSIZE" added, %"PRIuSIZE" deleted",
+                     k->target.bridge, diff->flows_added, diff->flows_changed,
+                     diff->flows_deleted, diff->meters_added,
+                     diff->meters_deleted);
+    }
+}
+
 void
 keeper_put(struct keeper *k, const struct plan *plan)
 {
@@ -118,7 +138,7 @@ keeper_put(struct keeper *k, const struct plan *plan)
         keeper_fail(k, reason);
     } else if (keeper_carry_out(k)) {
         k->wants_plan = false;
-        k->counts.pushes++;
+        note_push(k);
         k->next_check = time_msec() + KEEPER_CHECK_MS;
     }
 }
@@ -253,5 +273,7 @@ keeper_change(struct keeper *k, const struct resident_diff *diff)
         return;
     }
     watch_compare(&k->watch);
-    k->counts.pushes += keeper_carry_out(k);
+    if (keeper_carry_out(k)) {
+        note_push(k);
+    }
 }

@@ -10,6 +10,7 @@
 /* Between keep.c, which follows database and switch and repairs, and
  * keep-plan.c, which takes plans and their changes. */
 
+#include "openvswitch/token-bucket.h"
 #include "push/keep.h"
 #include "push/run.h"
 #include "push/watch.h"
@@ -17,6 +18,9 @@
 enum {
     KEEPER_CHECK_MS = 500,      /* Between two looks at the meters. */
     KEEPER_RETRY_MS = 1000,     /* After a refusal, if nothing is new. */
+    KEEPER_REPAIR_COST = 200,   /* In tokens, of which a millisecond has one:
+                                 * five repairs a second... */
+    KEEPER_REPAIR_BURST = 4000, /* ...after twenty at once. */
 };
 
 struct keeper {
@@ -40,6 +44,7 @@ struct keeper {
     long long int next_check, next_try;
     char *trouble;
     struct keeper_counts counts;
+    struct token_bucket repairs;        /* Against who undoes them. */
 };
 
 /* Begins a step. */

@@ -48,6 +48,7 @@ keeper_create(const struct push_target *target)
     push_set_plan(&k->push, &k->plan);
     ofputil_port_map_init(&k->ports);
     watch_init(&k->watch, &k->push);
+    token_bucket_init(&k->repairs, 1, KEEPER_REPAIR_BURST);
     k->wants_plan = true;
     return k;
 }
@@ -246,6 +247,7 @@ check(struct keeper *k)
 static void
 repair(struct keeper *k)
 {
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(10, 20);
     struct push_diff *diff = &k->diff;
 
     check(k);                   /* With a meter go the flows that call it. */
@@ -261,11 +263,12 @@ repair(struct keeper *k)
                         + diff->flows_deleted);
     k->counts.meters += diff->meters_added + diff->meters_deleted;
     k->counts.last_repair = time_wall();
-    VLOG_WARN("bridge %s: repaired what somebody has changed: flows %"PRIuSIZE
-              " added, %"PRIuSIZE" changed, %"PRIuSIZE" deleted; meters "
-              "%"PRIuSIZE" added, %"PRIuSIZE" deleted", k->target.bridge,
-              diff->flows_added, diff->flows_changed, diff->flows_deleted,
-              diff->meters_added, diff->meters_deleted);
+    VLOG_WARN_RL(&rl, "bridge %s: repaired what somebody has changed: flows "
+                 "%"PRIuSIZE" added, %"PRIuSIZE" changed, %"PRIuSIZE" deleted;"
+                 " meters %"PRIuSIZE" added, %"PRIuSIZE" deleted",
+                 k->target.bridge, diff->flows_added, diff->flows_changed,
+                 diff->flows_deleted, diff->meters_added,
+                 diff->meters_deleted);
 }
 
 /* Names stay when their interface has gone: flows that name it have to be
@@ -328,7 +331,8 @@ keeper_run(struct keeper *k)
         check(k);
     }
     if (!k->wants_plan && watch_is_due(&k->watch)
-        && (watch_has_news(&k->watch) || time_msec() >= k->next_try)) {
+        && (watch_has_news(&k->watch) || time_msec() >= k->next_try)
+        && token_bucket_withdraw(&k->repairs, KEEPER_REPAIR_COST)) {
         repair(k);
     }
 }
@@ -344,6 +348,7 @@ keeper_wait(struct keeper *k)
     session_wait(k->push.session);
     if (k->wants_plan || watch_is_due(&k->watch)) {
         poll_timer_wait_until(k->next_try);
+        token_bucket_wait(&k->repairs, KEEPER_REPAIR_COST);
     }
     if (!k->wants_plan) {
         poll_timer_wait_until(k->next_check);

@@ -47,6 +47,8 @@ test_files() {
             s/"class": "realtime"/"class": "realtme"/'
     check 'a wrong file is reported' soon agent_says "did you mean 'realtime'?"
     check '...and changes nothing' agent_says 'as intended before'
+    check "...and is a difference to bulkhead's status" \
+        says 'the intent is wrong' 4 "$BULKHEAD" status --bridge br0
     head -c 1000 "$intent" >"$folder/policy.json"
     check 'half a file, too' soon agent_says 'the intent is wrong'
     check '...and the switch has its flows' \
@@ -67,6 +69,10 @@ test_tenant() {
     check "a tenant's file reaches the switch" soon has_rate 30000000
     check 'all of it' becomes_equal
     check '...and no other file was read' [ "$(n_readings)" = "$before" ]
+    rewrite "$folder/tenants/inference.json"
+    sleep 0.2
+    check 'one that is taken away and written anew is not missed' \
+        [ "$(n_readings)" = "$before" ]
     echo '{' >"$folder/tenants/inference.json"
     check 'half of it is reported' soon agent_says 'inference.json'
     check '...and keeps the last good one' has_rate 30000000
@@ -76,6 +82,14 @@ test_tenant() {
 
 # How often all files were read.
 n_readings() { grep -c '|INFO|read [0-9]* files' "$switch_dir/bulkheadd.log"; }
+
+# As "rm FILE; cp OLD FILE" do, whatever else runs.
+rewrite() {
+    python3 -c 'import os, sys
+old = open(sys.argv[1]).read()
+os.remove(sys.argv[1])
+open(sys.argv[1], "w").write(old)' "$1"
+}
 
 # Makes a file of each tenant.
 split() { python3 "$here/split.py" "$intent" "$folder"; }
