@@ -1,6 +1,10 @@
+# The layout of the file that the patched switch shares.
+telemetry_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/ovs-patches/lib
+
 # All of the product but its main(), for the program and for the tests.
 noinst_LIBRARIES += libbulkhead.a
-libbulkhead_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+libbulkhead_a_CPPFLAGS = $(telemetry_CPPFLAGS)
+libbulkhead_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(MICROHTTPD_CFLAGS)
 libbulkhead_a_SOURCES = \
 	compiler/backend/asap2/asap2.c \
 	compiler/backend/asap2/asap2.h \
@@ -238,6 +242,31 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/services.def \
 	compiler/sema/tree.c \
 	compiler/sema/tree.h \
+	compiler/telemetry/fault.c \
+	compiler/telemetry/fault.h \
+	compiler/telemetry/follow.c \
+	compiler/telemetry/follow.h \
+	compiler/telemetry/json.c \
+	compiler/telemetry/json.h \
+	compiler/telemetry/metrics.c \
+	compiler/telemetry/metrics.h \
+	compiler/telemetry/names.c \
+	compiler/telemetry/names.h \
+	compiler/telemetry/queue-file.c \
+	compiler/telemetry/queue-file.h \
+	compiler/telemetry/queue-private.h \
+	compiler/telemetry/queue-read.c \
+	compiler/telemetry/record.c \
+	compiler/telemetry/record.h \
+	compiler/telemetry/replay.c \
+	compiler/telemetry/sample.c \
+	compiler/telemetry/sample.h \
+	compiler/telemetry/serve.c \
+	compiler/telemetry/serve.h \
+	compiler/telemetry/tally.c \
+	compiler/telemetry/tally.h \
+	compiler/telemetry/view.c \
+	compiler/telemetry/view.h \
 	compiler/verify/compare-meter.c \
 	compiler/verify/compare-out.c \
 	compiler/verify/compare-text.c \
@@ -280,7 +309,8 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/witness.c \
 	compiler/verify/witness.h
 
-BULKHEAD_LIBS = libbulkhead.a $(JANSSON_LIBS) $(OVS_LIBS)
+BULKHEAD_LIBS = \
+	libbulkhead.a $(JANSSON_LIBS) $(MICROHTTPD_LIBS) $(OVS_LIBS)
 
 bin_PROGRAMS += bulkhead
 bulkhead_CPPFLAGS = \

@@ -51,10 +51,12 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-redundant.c \
 	tests/unit/test-ports.c \
 	tests/unit/test-record.c \
+	tests/unit/test-recording.c \
 	tests/unit/test-round-trip.c \
 	tests/unit/test-resident.c \
 	tests/unit/test-sema.c \
 	tests/unit/test-source.c \
+	tests/unit/test-telemetry.c \
 	tests/unit/test-tunnels.c \
 	tests/unit/test-units.c \
 	tests/unit/test-value.c \

@@ -20,7 +20,8 @@
 fuzz_targets = \
 	tests/fuzz/fuzz-intent \
 	tests/fuzz/fuzz-ir \
-	tests/fuzz/fuzz-ofp-meter
+	tests/fuzz/fuzz-ofp-meter \
+	tests/fuzz/fuzz-telemetry
 
 check_PROGRAMS += $(fuzz_targets)
 tests_fuzz_fuzz_ofp_meter_SOURCES = \
@@ -36,9 +37,15 @@ tests_fuzz_fuzz_ir_SOURCES = \
 	tests/fuzz/run-files.c
 tests_fuzz_fuzz_ir_LDADD = $(BULKHEAD_LIBS)
 
+tests_fuzz_fuzz_telemetry_SOURCES = \
+	tests/fuzz/fuzz-telemetry.c \
+	tests/fuzz/run-files.c
+tests_fuzz_fuzz_telemetry_CPPFLAGS = $(telemetry_CPPFLAGS)
+tests_fuzz_fuzz_telemetry_LDADD = $(BULKHEAD_LIBS)
+
 # In a build that is configured for it; see tests/fuzz/run.
 tests/fuzz/libfuzzer-%: tests/fuzz/fuzz-%.c libbulkhead.a
-	$(AM_V_CCLD)$(LINK) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) \
+	$(AM_V_CCLD)$(LINK) $(DEFS) $(DEFAULT_INCLUDES) $(telemetry_CPPFLAGS) \
 	    -fsanitize=fuzzer $(filter %.c,$^) $(BULKHEAD_LIBS)
 tests/fuzz/libfuzzer-intent: tests/fuzz/mutate-json.c
 

@@ -48,6 +48,8 @@ Suite *ovn_suite(void);
 Suite *plan_suite(void);
 Suite *resident_suite(void);
 Suite *record_suite(void);
+Suite *recording_suite(void);
+Suite *telemetry_suite(void);
 Suite *ports_suite(void);
 Suite *files_suite(void);
 Suite *flows_suite(void);
