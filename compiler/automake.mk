@@ -314,11 +314,14 @@ BULKHEAD_LIBS = \
 
 bin_PROGRAMS += bulkhead
 bulkhead_CPPFLAGS = \
-	$(AM_CPPFLAGS) -DSTATEDIR='"$(localstatedir)/lib/bulkhead"'
+	$(telemetry_CPPFLAGS) -DSTATEDIR='"$(localstatedir)/lib/bulkhead"'
 bulkhead_SOURCES = \
 	compiler/cli/agent.c \
 	compiler/cli/apply.c \
 	compiler/cli/attach.c \
+	compiler/cli/bursts-print.c \
+	compiler/cli/bursts.c \
+	compiler/cli/bursts.h \
 	compiler/cli/cli.h \
 	compiler/cli/commands.c \
 	compiler/cli/compile.c \
@@ -327,6 +330,7 @@ bulkhead_SOURCES = \
 	compiler/cli/explain.c \
 	compiler/cli/fmt.c \
 	compiler/cli/main.c \
+	compiler/cli/metrics.c \
 	compiler/cli/offload.c \
 	compiler/cli/order.c \
 	compiler/cli/partial.c \
@@ -336,6 +340,10 @@ bulkhead_SOURCES = \
 	compiler/cli/show.c \
 	compiler/cli/show.h \
 	compiler/cli/status.c \
+	compiler/cli/top-screen.c \
+	compiler/cli/top-text.c \
+	compiler/cli/top.c \
+	compiler/cli/top.h \
 	compiler/cli/trace-external.c \
 	compiler/cli/trace-print.c \
 	compiler/cli/trace-tunnel.c \
@@ -343,8 +351,11 @@ bulkhead_SOURCES = \
 	compiler/cli/trace.h \
 	compiler/cli/verify-print.c \
 	compiler/cli/verify.c \
-	compiler/cli/verify.h
-bulkhead_LDADD = $(BULKHEAD_LIBS)
+	compiler/cli/verify.h \
+	compiler/cli/watch.c \
+	compiler/cli/watch.h
+bulkhead_CFLAGS = $(AM_CFLAGS) $(CURSES_CFLAGS)
+bulkhead_LDADD = $(BULKHEAD_LIBS) $(CURSES_LIBS)
 
 sbin_PROGRAMS += bulkheadd
 bulkheadd_CPPFLAGS = $(bulkhead_CPPFLAGS)

@@ -93,6 +93,8 @@ test_scripts = \
 	tests/system/tunnels-test.sh \
 	tests/system/borrow-test.sh \
 	tests/system/bursts-test.sh \
+	tests/system/telemetry-test.sh \
+	tests/system/metrics-test.sh \
 	tests/system/zones-test.sh \
 	tests/system/externals-test.sh \
 	tests/system/drops-test.sh \

@@ -55,6 +55,9 @@ struct cli_options {
     int timeout;                /* Seconds. */
     uint64_t to;                /* A generation. */
     int confirm;                /* Seconds. */
+    const char *datapath, *tenant, *port, *record, *replay, *listen;
+    int since, interval;        /* Seconds. */
+    bool once;
     bool verbose, no_headings, help, exit_code, dry_run, partial;
     bool write, check;
     enum cli_format format;
@@ -90,6 +93,13 @@ enum {
                                  * required. */
     OPTION_PROFILE = 1 << 22,   /* Required. */
     OPTION_FLOWS = 1 << 23,     /* Not required. */
+    OPTION_TELEMETRY = 1 << 24, /* --datapath; not required. */
+    OPTION_SELECT = 1 << 25,    /* --tenant, --port; not required. */
+    OPTION_RECORD = 1 << 26,    /* --since, --record; not required. */
+    OPTION_REPLAY = 1 << 27,    /* Not required. */
+    OPTION_INTERVAL = 1 << 28,  /* Not required. */
+    OPTION_ONCE = 1 << 29,      /* Not required. */
+    OPTION_LISTEN = 1 << 30,    /* Not required. */
 };
 
 struct cli_command {
@@ -124,6 +134,9 @@ struct ir_prog *cli_load_prog(const struct cli_options *, struct arena *);
 bool cli_load_plan(const struct cli_options *, struct arena *, struct plan *);
 
 struct push_target cli_target(const struct cli_options *, struct arena *);
+
+/* Where the node keeps what was applied; NULL: nowhere. */
+const char *cli_state_folder(void);
 
 void cli_print_error(const char *reason);
 
@@ -203,5 +216,8 @@ int cmd_fmt(const struct cli_options *);
 int cmd_drops(const struct cli_options *);
 int cmd_offload(const struct cli_options *);
 int cmd_verify(const struct cli_options *);
+int cmd_bursts(const struct cli_options *);
+int cmd_top(const struct cli_options *);
+int cmd_metrics(const struct cli_options *);
 
 #endif /* cli/cli.h */

@@ -178,9 +178,8 @@ cmd_check(const struct cli_options *options)
     return right ? EXIT_DONE : EXIT_WRONG;
 }
 
-/* Where the node keeps what was applied; NULL: nowhere. */
-static const char *
-state_folder(void)
+const char *
+cli_state_folder(void)
 {
     const char *folder = getenv("BULKHEAD_STATEDIR");
 
@@ -194,7 +193,7 @@ cli_target(const struct cli_options *options, struct arena *arena)
         .db = (options->db ? options->db
                : arena_printf(arena, "unix:%s/db.sock", ovs_rundir())),
         .bridge = options->bridge,
-        .state = state_folder(),
+        .state = cli_state_folder(),
         .timeout_ms = 1000 * (options->timeout ? options->timeout
                               : DEFAULT_TIMEOUT),
     };
@@ -277,6 +276,24 @@ const struct cli_command cli_commands[] = {
       "prove that flows do what the intent means, for every packet: those\n"
       "      of the file, or that the bridge holds, or of compile; or show a\n"
       "      packet, its way and its trace", NULL },
+    { "bursts", OPTION_NODE | OPTION_TELEMETRY | OPTION_SELECT | OPTION_RECORD
+      | OPTION_REPLAY | OPTION_INTERVAL | OPTION_FORMAT | OPTION_CSV
+      | INTENT_OPTIONAL, cmd_bursts,
+      "[INTENT... --node=NODE] [--since=TIME] [--tenant=TENANT]\n"
+      "           [--port=PORT] [--record=FILE|--replay=FILE]",
+      "list the bursts of the switch's ports, and whose packets filled the\n"
+      "      queue; --record writes all to a file as they come", NULL },
+    { "top", OPTION_NODE | OPTION_TELEMETRY | OPTION_SELECT | OPTION_REPLAY
+      | OPTION_INTERVAL | OPTION_ONCE | INTENT_OPTIONAL, cmd_top,
+      "[INTENT... --node=NODE] [--tenant=TENANT] [--port=PORT]\n"
+      "           [--interval=TIME] [--once] [--replay=FILE]",
+      "show what each tenant sends to each port now, and whose bursts there\n"
+      "      are", NULL },
+    { "metrics", OPTION_NODE | OPTION_TELEMETRY | OPTION_ONCE | OPTION_LISTEN
+      | INTENT_OPTIONAL, cmd_metrics,
+      "[INTENT... --node=NODE] [--listen=[ADDRESS:]PORT|--once]",
+      "serve what tenants send and their bursts to Prometheus, over HTTP",
+      NULL },
     { "fmt", OPTION_WRITE, cmd_fmt,
       "FILE... [--check|-w]",
       "print files of an intent in one layout, whatever theirs; -w writes it\n"

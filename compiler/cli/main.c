@@ -24,7 +24,7 @@
 #include "stream.h"
 #include "util.h"
 
-enum { MAX_CONFIRM = 86400 };   /* Seconds. */
+enum { MAX_TIME = 86400 };      /* Seconds. */
 
 /* The options of all commands; 'of' says which commands take one. */
 static const struct {
@@ -56,6 +56,15 @@ static const struct {
     { { "confirm", required_argument, NULL, 'C' }, OPTION_CONFIRM },
     { { "profile", required_argument, NULL, 'F' }, OPTION_PROFILE },
     { { "flows", required_argument, NULL, 'L' }, OPTION_FLOWS },
+    { { "datapath", required_argument, NULL, 'q' }, OPTION_TELEMETRY },
+    { { "since", required_argument, NULL, 'S' }, OPTION_RECORD },
+    { { "record", required_argument, NULL, 'r' }, OPTION_RECORD },
+    { { "tenant", required_argument, NULL, 'A' }, OPTION_SELECT },
+    { { "port", required_argument, NULL, 'J' }, OPTION_SELECT },
+    { { "replay", required_argument, NULL, 'R' }, OPTION_REPLAY },
+    { { "interval", required_argument, NULL, 'I' }, OPTION_INTERVAL },
+    { { "listen", required_argument, NULL, 'l' }, OPTION_LISTEN },
+    { { "once", no_argument, NULL, '1' }, OPTION_ONCE },
     { { "help", no_argument, NULL, 'h' }, 0 },
     { { "version", no_argument, NULL, 'V' }, 0 },
 };
@@ -129,6 +138,20 @@ static const char options_help[] =
     "csv\n"
     "  --no-headings         drops leaves out the headings of a table or "
     "csv\n"
+    "  --since=TIME          bursts of the last 60s, 5m, ... only\n"
+    "  --tenant=TENANT       only bursts, or counters, of this tenant\n"
+    "  --port=PORT           only those of this interface\n"
+    "  --record=FILE         write bursts and counters to a new file until "
+    "interrupted\n"
+    "  --replay=FILE         take them from such a file, in place of the "
+    "switch\n"
+    "  --interval=TIME       between two samples of counters (default: 1s; "
+    "in recordings\n"
+    "                        10s)\n"
+    "  --listen=[ADDRESS:]PORT  where metrics are served (default: "
+    "127.0.0.1:9478)\n"
+    "  --once                print once, and end\n"
+    "  --datapath=DATAPATH   of ovs-vswitchd, if several have telemetry\n"
     "  -w, --write           fmt replaces files that have another layout\n"
     "  --check               fmt names such files, exits with 1 if there "
     "are any, and\n"
@@ -213,7 +236,7 @@ parse_timeout(const char *s)
 
 /* "60s", "5m" or "1h", in seconds. */
 static int
-parse_time(const char *s)
+parse_time(const char *option, const char *s)
 {
     static const char units[] = "smh";
     static const int seconds[] = { 1, 60, 3600 };
@@ -222,9 +245,9 @@ parse_time(const char *s)
     int n = digits && digits < 6 ? atoi(s) : 0;
 
     if (!n || !unit || s[digits + 1]
-        || n > MAX_CONFIRM / seconds[unit - units]) {
-        usage_error("--confirm takes a time of up to a day, as in 60s or 5m, "
-                    "not '%s'", s);
+        || n > MAX_TIME / seconds[unit - units]) {
+        usage_error("%s takes a time of up to a day, as in 60s or 5m, "
+                    "not '%s'", option, s);
     }
     return n * seconds[unit - units];
 }
@@ -335,9 +358,18 @@ parse_options(int argc, char *argv[], struct cli_options *options)
         case 'm': options->mac = optarg; break;
         case 'a': options->addresses = optarg; break;
         case 'P': options->partial = true; break;
-        case 'C': options->confirm = parse_time(optarg); break;
         case 'F': options->profile = parse_profile(optarg); break;
         case 'L': options->flows = optarg; break;
+        case 'C': options->confirm = parse_time("--confirm", optarg); break;
+        case 'q': options->datapath = optarg; break;
+        case 'S': options->since = parse_time("--since", optarg); break;
+        case 'r': options->record = optarg; break;
+        case 'A': options->tenant = optarg; break;
+        case 'J': options->port = optarg; break;
+        case 'R': options->replay = optarg; break;
+        case 'I': options->interval = parse_time("--interval", optarg); break;
+        case 'l': options->listen = optarg; break;
+        case '1': options->once = true; break;
         case 'h': options->help = true; break;
         case 'V': puts(PACKAGE_STRING); exit(EXIT_DONE);
         default:                        /* getopt_long() has said why. */

@@ -1,0 +1,203 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "cli/watch.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "dirs.h"
+#include "telemetry/follow.h"
+#include "telemetry/names.h"
+#include "util.h"
+
+#define RELOAD_NS UINT64_C(10000000000)
+
+static volatile sig_atomic_t stopped;
+
+static void
+stop(int signal_number)
+{
+    (void) signal_number;
+    stopped = true;
+}
+
+void
+watch_catch_signals(void)
+{
+    struct sigaction action = { .sa_handler = stop };
+
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+bool
+watch_is_stopped(void)
+{
+    return stopped;
+}
+
+void
+watch_sleep_ms(unsigned int ms)
+{
+    struct timespec t = { ms / 1000, ms % 1000 * 1000000L };
+
+    if (!stopped) {
+        nanosleep(&t, NULL);
+    }
+}
+
+int
+watch_check(const struct cli_options *options, const char *command)
+{
+    if (!options->n_intent != !options->node) {
+        fprintf(stderr, "bulkhead: '%s' takes an intent and --node=NODE "
+                "together, or none of both\n", command);
+        return EXIT_USAGE;
+    } else if (options->replay && (options->n_intent || options->datapath)) {
+        fputs("bulkhead: a recording says itself whose it is; leave out the "
+              "intent and --datapath\n", stderr);
+        return EXIT_USAGE;
+    }
+    return EXIT_DONE;
+}
+
+struct follower *
+watch_follower(const struct cli_options *options)
+{
+    return follower_create(ovs_rundir(), options->datapath);
+}
+
+/* Names. */
+
+int
+watch_names_init(struct watch_names *w, const struct cli_options *options)
+{
+    struct arena *arena = arena_create();
+    int status = EXIT_DONE;
+    struct plan plan;
+
+    *w = (struct watch_names) { options, tenant_names_create(), 0 };
+    if (!options->n_intent) {
+        tenant_names_add_state(w->names, cli_state_folder());
+    } else if (cli_load_plan(options, arena, &plan)) {
+        tenant_names_add_plan(w->names, &plan);
+    } else {
+        status = EXIT_WRONG;
+    }
+    arena_destroy(arena);
+    return status;
+}
+
+void
+watch_names_destroy(struct watch_names *w)
+{
+    tenant_names_destroy(w->names);
+}
+
+static bool
+has_unnamed(const struct watch_names *w, const struct sample *s)
+{
+    for (size_t i = 0; i < s->totals.n; i++) {
+        if (s->totals.v[i].tag
+            && !tenant_names_find(w->names, s->totals.v[i].tag)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void
+watch_names_refresh(struct watch_names *w, const struct sample *s)
+{
+    if (!w->options->n_intent && s->clock_ns - w->loaded_ns >= RELOAD_NS
+        && has_unnamed(w, s)) {
+        tenant_names_add_state(w->names, cli_state_folder());
+        w->loaded_ns = s->clock_ns;
+    }
+}
+
+/* Selection. */
+
+bool
+watch_selects_port(const struct cli_options *options, const char *port)
+{
+    return !options->port || !strcmp(options->port, port);
+}
+
+bool
+watch_selects_tenant(const struct cli_options *options,
+                     const struct tenant_names *names, uint64_t tag)
+{
+    char buffer[32];
+
+    return (!options->tenant
+            || !strcmp(options->tenant,
+                       tenant_names_text(names, tag, buffer)));
+}
+
+bool
+watch_selects_burst(const struct cli_options *options,
+                    const struct tenant_names *names, const struct burst *b)
+{
+    if (!watch_selects_port(options, b->port)) {
+        return false;
+    }
+    for (unsigned int i = 0; options->tenant && i < b->n_shares; i++) {
+        if (watch_selects_tenant(options, names, b->event.shares[i].tag)) {
+            return true;
+        }
+    }
+    return !options->tenant;
+}
+
+/* Numbers. */
+
+static const char *
+scale(double value, double base, const char *const units[], size_t n,
+      char buffer[WATCH_TEXT])
+{
+    size_t i = 0;
+
+    while (i + 1 < n && value >= base) {
+        value /= base;
+        i++;
+    }
+    snprintf(buffer, WATCH_TEXT, "%.*f%s", i && value < 100 ? 1 : 0, value,
+             units[i]);
+    return buffer;
+}
+
+const char *
+watch_bytes(double bytes, char buffer[WATCH_TEXT])
+{
+    static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+
+    return scale(bytes, 1024, units, ARRAY_SIZE(units), buffer);
+}
+
+const char *
+watch_ns(uint64_t ns, char buffer[WATCH_TEXT])
+{
+    static const char *const units[] = { "ns", "us", "ms", "s" };
+
+    return scale(ns, 1000, units, ARRAY_SIZE(units), buffer);
+}
+
+const char *
+watch_bits(double per_second, char buffer[WATCH_TEXT])
+{
+    static const char *const units[] = { "bps", "kbps", "Mbps", "Gbps",
+                                         "Tbps" };
+
+    return scale(per_second, 1000, units, ARRAY_SIZE(units), buffer);
+}

@@ -1,0 +1,60 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef CLI_WATCH_H
+#define CLI_WATCH_H 1
+
+/* What the commands that watch telemetry share. */
+
+#include "cli/cli.h"
+#include "telemetry/sample.h"
+
+struct follower;
+struct tenant_names;
+
+/* The names of tenants: of the intent, if one was given, else of what the node
+ * keeps of applied plans, which may change meanwhile. */
+struct watch_names {
+    const struct cli_options *options;
+    struct tenant_names *names;
+    uint64_t loaded_ns;         /* A clock_ns of samples. */
+};
+
+/* Returns EXIT_*, after printing what is wrong. */
+int watch_names_init(struct watch_names *, const struct cli_options *);
+void watch_names_destroy(struct watch_names *);
+
+/* Looks again if the sample has a tenant without a name. */
+void watch_names_refresh(struct watch_names *, const struct sample *);
+
+/* Does '--port' or '--tenant' leave it out? */
+bool watch_selects_port(const struct cli_options *, const char *port);
+bool watch_selects_tenant(const struct cli_options *,
+                          const struct tenant_names *, uint64_t tag);
+bool watch_selects_burst(const struct cli_options *,
+                         const struct tenant_names *, const struct burst *);
+
+/* The follower of the switch's telemetry. */
+struct follower *watch_follower(const struct cli_options *);
+
+/* Lets SIGINT and SIGTERM end the command in order, and says if one came. */
+void watch_catch_signals(void);
+bool watch_is_stopped(void);
+
+/* Waits; a signal ends it. */
+void watch_sleep_ms(unsigned int ms);
+
+/* Checks that the intent and --node come together, and that neither does with
+ * --replay.  Returns EXIT_*. */
+int watch_check(const struct cli_options *, const char *command);
+
+/* "1.5KiB", "6.0us", "2.5Gbps". */
+enum { WATCH_TEXT = 32 };
+const char *watch_bytes(double, char buffer[WATCH_TEXT]);
+const char *watch_ns(uint64_t, char buffer[WATCH_TEXT]);
+const char *watch_bits(double per_second, char buffer[WATCH_TEXT]);
+
+#endif /* cli/watch.h */

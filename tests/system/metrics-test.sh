@@ -1,0 +1,179 @@
+#!/usr/bin/env bash
+# Copyright (c) 2026 The Bulkhead authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# What 'bulkhead metrics' serves, and what a Prometheus makes of it with the
+# rules and the dashboard of examples/.  Without prometheus (Debian), only the
+# first of it is tested.
+# Environment: BULKHEAD, OVS_PREFIX, srcdir; found by themselves if unset.
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=telemetry-lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/telemetry-lib.sh"
+
+ask() { python3 -B "$here/metrics.py" "$@"; }
+metrics() { "$BULKHEAD" metrics "$@"; }
+
+exporter=                       # Its process...
+url=                            # ...and where it serves.
+
+# spawn OUTPUT COMMAND...: ends with the switch.
+spawn() {
+    local output=$1
+    shift
+    "$@" >"$output" 2>&1 </dev/null &
+    switch_pids+=("$!")
+}
+
+# wait_until COMMAND...: within 30 seconds.
+wait_until() {
+    local i
+    for ((i = 0; i < 150; i++)); do
+        ! "$@" >"$switch_dir/waited" 2>&1 || return 0
+        sleep 0.2
+    done
+    cat "$switch_dir/waited"
+    return 1
+}
+
+start_exporter() {
+    spawn "$switch_dir/url" "$BULKHEAD" metrics --listen=0
+    exporter=${switch_pids[-1]}
+    wait_until grep -x 'http://127.0.0.1:[0-9]*/metrics' "$switch_dir/url" &&
+        url=$(cat "$switch_dir/url")
+}
+
+# page_has LINE [ACCEPT]
+page_has() {
+    ask get "$url" "${@:2}" >"$switch_dir/page" &&
+        grep -xF -- "$1" "$switch_dir/page"
+}
+
+test_exporter() {
+    local labels="port=\"$port\",tenant=\"llm-training\""
+    check 'no telemetry is a metric' page_has 'bulkhead_telemetry_up 0'
+    set_telemetry true
+    check 'apply' bulkhead_on apply br0
+    ovs-appctl time/stop
+    check 'training and storage send at once' \
+        eval 'send llm-training 30 && send storage 10'
+    ovs-appctl time/warp-ns 100000 >/dev/null
+    check 'telemetry is there' page_has 'bulkhead_telemetry_up 1'
+    check 'the culprit of the burst' wait_until page_has \
+        "bulkhead_tenant_bursts_total{$labels,role=\"culprit\"} 1"
+    check 'the victim' page_has "bulkhead_tenant_bursts_total\
+{port=\"$port\",tenant=\"storage\",role=\"victim\"} 1"
+    check 'what it sent' page_has \
+        "bulkhead_tenant_sent_bytes_total{$labels,queue=\"2\"} 45000"
+    check 'the histogram of lengths' page_has \
+        "bulkhead_port_burst_length_seconds_bucket{port=\"$port\"\
+,le=\"6.5535e-05\"} 1"
+    check 'and below' page_has \
+        "bulkhead_port_burst_length_seconds_bucket{port=\"$port\"\
+,le=\"3.2767e-05\"} 0"
+    check 'an older form for who does not ask' grep -xF \
+        'text/plain; version=0.0.4; charset=utf-8' "$switch_dir/page"
+    check 'OpenMetrics for who asks' page_has \
+        'application/openmetrics-text; version=1.0.0; charset=utf-8' \
+        'application/openmetrics-text;version=1.0.0,*/*;q=0.1'
+    check 'its form' has_form
+}
+
+has_form() { tail -n +3 "$switch_dir/page" | ask openmetrics; }
+
+# status EXPECTED METHOD URL
+status() { [ "$(ask "$2" "$3" | sed -n 1p)" = "$1" ]; }
+
+test_http() {
+    check 'another path: 404' status 404 get "${url%/metrics}/x"
+    check 'another method: 405' status 405 post "$url"
+    check 'the port is taken: 3' says 'Address already in use' 3 \
+        metrics --listen="$(cut -d/ -f3 <<<"$url")"
+    check 'no such address: 3' says '--listen takes [ADDRESS:]PORT' 3 \
+        metrics --listen=here:1:x
+    check 'IPv6' ipv6
+    check 'a client that says nothing keeps nobody waiting' silent_clients
+    check '--once' eval \
+        'metrics --once | grep -xF "bulkhead_telemetry_up 1"'
+}
+
+ipv6() {
+    [ -e /proc/net/if_inet6 ] || return 0
+    timeout 2 "$BULKHEAD" metrics --listen='[::1]:0' >"$switch_dir/v6" || :
+    grep -x 'http://\[::1\]:[0-9]*/metrics' "$switch_dir/v6"
+}
+
+silent_clients() {
+    local at
+    at=$(cut -d/ -f3 <<<"$url")
+    python3 - "${at%:*}" "${at##*:}" "$here/metrics.py" "$url" <<'END'
+import socket, subprocess, sys
+held = [socket.create_connection(sys.argv[1:3]) for _ in range(20)]
+held[0].sendall(b"GET /metrics HTTP/1.1\r\nHost: x")
+held[1].sendall(b"\0" * 100000)
+subprocess.run([sys.executable, "-B", sys.argv[3], "get", sys.argv[4]],
+               check=True, timeout=5)
+END
+}
+
+end_exporter() { kill -TERM "$exporter" && wait "$exporter"; }
+
+free_port() {
+    python3 -c 'import socket
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+print(s.getsockname()[1])'
+}
+
+start_prometheus() {
+    local at
+    at=127.0.0.1:$(free_port)
+    prometheus_url=http://$at
+    cp "$srcdir"/examples/monitoring/*.yml "$switch_dir/"
+    sed -i "s/127.0.0.1:9478/$(cut -d/ -f3 <<<"$url")/
+            s/15s/1s/" "$switch_dir/prometheus.yml"
+    spawn "$switch_dir/prometheus.log" prometheus \
+        --config.file="$switch_dir/prometheus.yml" \
+        --storage.tsdb.path="$switch_dir/tsdb" --web.listen-address="$at"
+    wait_until values 1 'up{job="bulkhead"}'
+}
+
+# values EXPECTED QUERY
+values() { diff <(echo "$1") <(ask value "$prometheus_url" "$2"); }
+
+healthy_rules() { diff <(echo "$1") <(ask rules "$prometheus_url"); }
+
+test_prometheus() {
+    local examples=$srcdir/examples/monitoring
+    check 'promtool likes the metrics' eval \
+        'metrics --once | promtool check metrics'
+    check 'promtool likes the rules' promtool check rules \
+        "$examples/bulkhead.rules.yml"
+    check 'the rules do what they say' promtool test rules \
+        "$examples/bulkhead.rules.test.yml"
+    check 'Prometheus scrapes OpenMetrics' start_prometheus
+    check 'it knows the culprit' wait_until values 1 \
+        'bulkhead_tenant_bursts_total{role="culprit",tenant="llm-training"}'
+    check 'it evaluates the rules' wait_until healthy_rules 6
+    check 'the dashboard asks for what is there' ask dashboard \
+        "$prometheus_url" "$examples/grafana.json"
+}
+
+main() {
+    start_dummy_switch
+    make_telemetry_bridge
+    check 'the exporter starts' start_exporter
+    test_exporter
+    test_http
+    if command -v prometheus >/dev/null && command -v promtool >/dev/null; then
+        test_prometheus
+    else
+        echo '# skipped: no prometheus'
+    fi
+    check 'the exporter ends in order' end_exporter
+    [ "$failures" = 0 ]
+}
+
+main

@@ -1,0 +1,52 @@
+# shellcheck shell=bash
+# Copyright (c) 2026 The Bulkhead authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# Two tenants that send to one port of a dummy switch whose telemetry is on;
+# sourced after lib.sh, never run.
+
+# shellcheck disable=SC2154 # lib.sh sets it.
+intent=$srcdir/examples/ai-cluster.json
+node=gpu-node-1
+port=pf0vf6                     # That of storage/target0.
+
+# frame SENDER: from that endpoint to storage/target0, SYN.
+frame() {
+    "$BULKHEAD" trace "$intent" --from "$1" \
+        'tcp,nw_dst=10.4.0.10,tp_dst=4420' -f json |
+        python3 -c 'import json, sys
+p = dict(x.split("=") for x in json.load(sys.stdin)["packet"].split(",")[1:])
+print("in_port(1),eth(src=%s,dst=%s),eth_type(0x0800),ipv4(src=%s,dst=%s,"
+      "proto=6,tos=0,ttl=64,frag=no),tcp(src=1000,dst=%s),tcp_flags(syn)"
+      % tuple(p[k] for k in ("dl_src", "dl_dst", "nw_src", "nw_dst",
+                             "tp_dst")))'
+}
+
+# send TENANT N: N frames of 1500 bytes in no time.
+send() {
+    local i frames=() sender=storage/meta0 interface=pf0vf7 before frame
+    before=$(n_sent "$port")
+    [ "$1" = storage ] || { sender=llm-training/gpu0; interface=pf0vf0; }
+    frame=$(frame "$sender")
+    for ((i = 0; i < $2; i++)); do frames+=("$frame" --len 1500); done
+    ovs-appctl netdev-dummy/receive "$interface" "${frames[@]}"
+    for ((i = 0; i < 100; i++)); do
+        [ "$(n_sent "$port")" != $((before + $2)) ] || return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+set_telemetry() {
+    ovs-vsctl set Open_vSwitch . other_config:tenant-queue-telemetry="$1"
+}
+
+# The port's rate is 1500 bytes a us.  Storage has a meter with a tag, too.
+make_telemetry_bridge() {
+    intent=$(with "s/\"limit\": \"40Gbps\", \"burst\": \"128KiB\" },/& \
+\"microburst\": { \"depth\": \"64KiB\" },/")
+    make_dummy_bridge br0 "$intent" "$node"
+    ovs-vsctl set Interface "$port" \
+        other_config:tenant-queue-rate=12000000 \
+        other_config:tenant-queue-threshold=20000
+}

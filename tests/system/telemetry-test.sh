@@ -1,0 +1,284 @@
+#!/usr/bin/env bash
+# Copyright (c) 2026 The Bulkhead authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# Bursts of two tenants that share a port of a switch, which bulkhead
+# configured: whose they were, as bulkhead reads it from the switch, records
+# and replays it.
+# Environment: BULKHEAD, OVS_PREFIX, srcdir; found by themselves if unset.
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=telemetry-lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/telemetry-lib.sh"
+
+bursts() { "$BULKHEAD" bursts "$@"; }
+
+# counts EXPECTED COMMAND...
+counts() {
+    local expected=$1
+    shift
+    diff <(echo "$expected") <("$@")
+}
+
+# Without times, which differ.
+csv() { bursts "$@" -f csv --no-headings | cut -d, -f2-; }
+
+prepare() {
+    make_telemetry_bridge
+    check 'without telemetry: 3' says 'tenant-queue-telemetry=true' 3 bursts
+    check 'nothing is recorded then' says 'tenant-queue-telemetry=true' 3 \
+        bursts --record "$switch_dir/never"
+    check 'no file' test ! -e "$switch_dir/never"
+    set_telemetry true
+    check 'apply' bulkhead_on apply br0
+    ovs-appctl time/stop
+}
+
+# 1500 bytes take 1 us: 40 frames are 40 us.
+test_bursts() {
+    check 'no burst yet' counts '[]' bursts -f json
+    check 'training and storage send to storage at once' \
+        eval 'send llm-training 30 && send storage 10'
+    ovs-appctl time/warp-ns 100000 >/dev/null
+    check 'the burst has the tenant that made it, and the one that waited' \
+        counts \
+"\"$port\",40000,60000,60000,llm-training,1147258246,45000,culprit
+\"$port\",40000,60000,60000,storage,$(tag storage),15000,victim" csv
+    check 'storage alone' send storage 20
+    ovs-appctl time/warp-ns 100000 >/dev/null
+    check 'is a culprit too' counts \
+"\"$port\",20000,30000,30000,storage,$(tag storage),30000,culprit" \
+        eval 'csv | tail -n 1'
+    check 'a table for people' table
+    check '--tenant' counts 1 \
+        eval 'bursts --no-headings --tenant=llm-training | wc -l'
+    check '--port' counts 0 \
+        eval 'bursts --no-headings --port=pf0vf0 | wc -l'
+    check '--since' counts 2 eval 'bursts --no-headings --since=5m | wc -l'
+}
+
+tag() {
+    "$BULKHEAD" compile "$intent" --node "$node" -o "$switch_dir/plan" \
+        >/dev/null 2>&1 && python3 -c 'import json, sys
+print(int(next(t["number"] for t in json.load(open(sys.argv[1]))["tenants"]
+               if t["tenant"] == sys.argv[2]), 0))' \
+            "$switch_dir/plan/manifest.json" "$1"
+}
+
+table() {
+    bursts | sed 's/^TIME  */TIME  /; s/^20[^ ]*Z/2026/; s/  */ /g' |
+        diff - <(cat <<END
+TIME PORT LENGTH DEPTH BYTES CULPRITS VICTIMS
+2026 $port 40.0us 58.6KiB 58.6KiB llm-training 75% storage 25%
+2026 $port 20.0us 29.3KiB 29.3KiB storage 100% -
+END
+        )
+}
+
+# Without what the node keeps, the intent has the names; without both, tags
+# stand for them.
+test_names() {
+    check 'names from the intent' says 'llm-training 75%' 0 \
+        env BULKHEAD_STATEDIR= "$BULKHEAD" bursts "$intent" --node "$node"
+    check 'no names' says 'tag:1147258246 75%' 0 \
+        env BULKHEAD_STATEDIR= "$BULKHEAD" bursts
+    check 'an intent without a node: 2' says 'together' 2 bursts "$intent"
+}
+
+# record FILE: begins, and ends when stop_recording says so.
+start_recording() {
+    "$BULKHEAD" bursts --record "$1" --interval=1s >"$switch_dir/live" \
+        2>"$switch_dir/notes" &
+    recorder=$!
+    switch_pids+=("$recorder")
+    wait_for '"sample"' "$1"
+}
+
+stop_recording() {
+    kill "-$1" "$recorder"
+    wait "$recorder" || [ "$1" = KILL ]
+    unset 'switch_pids[-1]'
+}
+
+# wait_for TEXT FILE
+wait_for() {
+    local i
+    for ((i = 0; i < 100; i++)); do
+        ! grep -qF -- "$1" "$2" 2>/dev/null || return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+test_recording() {
+    local file=$switch_dir/night
+    check 'recording begins' start_recording "$file"
+    check 'a burst while it records' send llm-training 25
+    ovs-appctl time/warp-ns 100000 >/dev/null
+    check 'is shown as it comes' wait_for 'llm-training 100%' \
+        "$switch_dir/live"
+    check 'recording ends' stop_recording INT
+    check 'and says what it has' grep -x \
+        "bulkhead: 3 bursts are in $file" "$switch_dir/notes"
+    csv >"$switch_dir/all"
+    check 'the recording has all' diff "$switch_dir/all" \
+        <(csv --replay "$file")
+    check 'also for one tenant' counts 2 eval \
+        "bursts --replay $file --tenant=storage --no-headings | wc -l"
+    check 'a recording is never written over: 1' says 'choose another name' \
+        1 bursts --record "$file"
+    check 'one that is killed' killed "$switch_dir/killed"
+    check 'what was recorded is whole' diff "$switch_dir/all" \
+        <(csv --replay "$switch_dir/killed")
+}
+
+killed() {
+    start_recording "$1" && stop_recording KILL
+}
+
+# Of 40 frames of training and 60 of storage, none is sent now.
+test_top() {
+    local row='pf0vf6 llm-training 2 0bps 0 0 0 0 2 0'
+    check 'top, once' top_has "$row" top --once
+    check 'a port' top_has \
+        'pf0vf6 12.0Gbps 19.5KiB 0B [^ ]+ 58.6KiB 0ns 3' top --once
+    check '--tenant' top_lacks storage top --once --tenant=llm-training
+    check '--port' top_lacks pf0vf6 top --once --port=pf0vf7
+    check 'a recording' top_has "$row" top --once \
+        --replay="$switch_dir/night"
+    check 'without a terminal, again and again' twice
+    check 'on a terminal' on_terminal
+}
+
+top_has() {
+    local line=$1
+    shift
+    "$BULKHEAD" "$@" | sed 's/  */ /g' >"$switch_dir/top" || return
+    grep -xE -- "$line" "$switch_dir/top" || {
+        cat "$switch_dir/top"
+        return 1
+    }
+}
+
+# Below the line about the last burst.
+top_lacks() {
+    local word=$1
+    shift
+    "$BULKHEAD" "$@" | tail -n +3 >"$switch_dir/top" || return
+    grep -F TENANT "$switch_dir/top" && ! grep -F -- "$word" "$switch_dir/top"
+}
+
+twice() {
+    local status=0
+    timeout 3.5 "$BULKHEAD" top </dev/null >"$switch_dir/top" || status=$?
+    [ "$status" = 124 ] && [ "$(grep -c -- ---- "$switch_dir/top")" -ge 2 ]
+}
+
+# Ports, then what has "stor" in its name, by rate, packets, drops; ^L draws all
+# of the screen again.
+on_terminal() {
+    { sleep 1; printf p; sleep 1; printf 'p/stor\nss\f'; sleep 1; printf q; } |
+        TERM=xterm LINES=40 COLUMNS=120 timeout 20 script -qec \
+            "'$BULKHEAD' top" /dev/null >"$switch_dir/screen"
+    for word in CULPRIT 'DEEP 6S' 'filter: stor' 'sort: drops' training; do
+        grep -F -- "$word" "$switch_dir/screen" >/dev/null || {
+            echo "no $word"
+            return 1
+        }
+    done
+}
+
+# Where there is no room: what fits is there, and nothing by halves.
+test_full_disk() {
+    check 'no room: 1' full "$switch_dir/full" 4
+    check 'and what was recorded can be read' diff "$switch_dir/all" \
+        <(csv --replay "$switch_dir/full")
+    check 'to the last line' silent bursts --replay "$switch_dir/full"
+    check 'no room at all: 1' full "$switch_dir/none" 0
+    check 'leaves no file' test ! -e "$switch_dir/none"
+}
+
+# full FILE BLOCKS: records to a file that has room for so many KiB.
+full() {
+    local out status=0
+    out=$( (ulimit -f "$2" && exec timeout 60 "$BULKHEAD" bursts \
+        --record "$1" --interval=1s) 2>&1) || status=$?
+    echo "$out"
+    [ "$status" = 1 ] && [[ $out = *'File too large'* ]]
+}
+
+# Nothing on standard error.
+silent() { [ -z "$("$@" 2>&1 >/dev/null)" ]; }
+
+test_bad_files() {
+    local file
+    file=$switch_dir/tenant-queues.ovs-dummy
+    cp "$file" "$switch_dir/copy"
+    mkdir "$switch_dir/other"
+    other() { OVS_RUNDIR=$switch_dir/other bursts "$@"; }
+    truncate -s 100000 "$switch_dir/copy"
+    cp "$switch_dir/copy" "$switch_dir/other/tenant-queues.a"
+    check 'a truncated file: 3' says 'is truncated' 3 other
+    printf '\x02' | dd of="$switch_dir/other/tenant-queues.a" bs=1 seek=8 \
+        conv=notrunc status=none
+    check 'of a newer version: 3' says 'is of version 2' 3 other
+    echo 'something else, but long enough for a header of telemetry, with words and words and words and more' \
+        >"$switch_dir/other/tenant-queues.a"
+    check 'of somebody else: 3' says 'is no telemetry' 3 other
+    : >"$switch_dir/other/tenant-queues.b"
+    check 'two: 3' says '--datapath=b' 3 other
+    check 'an empty one: 3' says 'is empty' 3 other --datapath=b
+    check 'none of that name: 3' says 'is not there' 3 other --datapath=c
+    rm "$switch_dir/other/tenant-queues.b"
+    mkfifo "$switch_dir/other/tenant-queues.b"
+    check 'a pipe: 3' says 'no regular file' 3 other --datapath=b
+    chmod 0 "$file"
+    check 'no rights: 3' says 'Permission denied' 3 unprivileged \
+        "$BULKHEAD" bursts
+    chmod 640 "$file"
+    echo '{"bulkhead_recording":2}' >"$switch_dir/v2"
+    check 'a recording of another version: 1' says 'another version' 1 \
+        bursts --replay "$switch_dir/v2"
+    check 'what is none: 1' says 'is no recording' 1 \
+        bursts --replay "$intent"
+    sed '2s/"bytes"/"bites"/' "$switch_dir/night" >"$switch_dir/damaged"
+    check 'a damaged one: 1' says 'damaged:2: this line is damaged' 1 \
+        bursts --replay "$switch_dir/damaged"
+}
+
+# Root may read anything, unless it gives that up.
+unprivileged() {
+    if [ "$(id -u)" = 0 ]; then
+        setpriv --bounding-set=-dac_override,-dac_read_search "$@"
+    else
+        "$@"
+    fi
+}
+
+# Telemetry that is switched off, or whose writer is gone.
+test_gone() {
+    set_telemetry false
+    check 'switched off: 3' says 'tenant-queue-telemetry=true' 3 bursts
+    set_telemetry true
+    check 'switched on again: nothing yet' counts '[]' bursts -f json
+    kill -KILL "${switch_pids[1]}"
+    wait "${switch_pids[1]}" 2>/dev/null || true
+    check 'ovs-vswitchd is gone' says 'is not there any more' 0 bursts
+}
+
+main() {
+    start_dummy_switch
+    prepare
+    test_bursts
+    test_names
+    test_recording
+    test_top
+    test_full_disk
+    test_bad_files
+    test_gone
+    [ "$failures" = 0 ]
+}
+
+main
