@@ -56,6 +56,19 @@ libbulkhead_a_SOURCES = \
 	compiler/base/source.h \
 	compiler/base/vec.c \
 	compiler/base/vec.h \
+	compiler/import/import.h \
+	compiler/import/k8s-emit.c \
+	compiler/import/k8s-json.c \
+	compiler/import/k8s-names.c \
+	compiler/import/k8s-network.c \
+	compiler/import/k8s-policy.c \
+	compiler/import/k8s-ports.c \
+	compiler/import/k8s-read.c \
+	compiler/import/k8s-rules.c \
+	compiler/import/k8s-selector.c \
+	compiler/import/k8s-set.c \
+	compiler/import/k8s-write.c \
+	compiler/import/k8s.h \
 	compiler/intent/authority.c \
 	compiler/intent/bindings.c \
 	compiler/intent/bandwidth.c \
@@ -329,6 +342,7 @@ bulkhead_SOURCES = \
 	compiler/cli/drops.c \
 	compiler/cli/explain.c \
 	compiler/cli/fmt.c \
+	compiler/cli/import.c \
 	compiler/cli/main.c \
 	compiler/cli/metrics.c \
 	compiler/cli/offload.c \

@@ -12,6 +12,7 @@ docs/systemd/bulkheadd@.service: docs/systemd/bulkheadd@.service.in Makefile
 
 EXTRA_DIST += \
 	docs/systemd/bulkheadd@.service.in \
+	docs/import.md \
 	docs/intents.md \
 	docs/json.md \
 	docs/meters.md \

@@ -70,10 +70,16 @@ tests_unit_unit_tests_CPPFLAGS = \
 tests_unit_unit_tests_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_unit_tests_LDADD = $(BULKHEAD_LIBS) $(CHECK_LIBS)
 
+# What an intent means for many packets, for tests/import/run.
+check_PROGRAMS += tests/import/judge
+tests_import_judge_SOURCES = tests/import/judge.c
+tests_import_judge_LDADD = $(BULKHEAD_LIBS)
+
 # Those that need no switch first.
 test_scripts = \
 	tests/golden/run \
 	tests/fmt-test \
+	tests/import/run \
 	tests/man-test \
 	tests/schema-test.py \
 	tests/hostile-test.py \
@@ -119,4 +125,5 @@ AM_TESTS_ENVIRONMENT = \
 EXTRA_DIST += \
 	$(test_scripts) \
 	$(filter-out %.new,$(wildcard $(srcdir)/tests/golden/*/*/*)) \
+	$(wildcard $(srcdir)/tests/import/*.json $(srcdir)/tests/import/*/*) \
 	$(filter-out %.pyc %/__pycache__,$(wildcard $(srcdir)/tests/system/*))

@@ -23,6 +23,7 @@ diags_init(struct diags *diags, struct arena *arena)
 {
     memset(diags, 0, sizeof *diags);
     diags->arena = arena;
+    diags->max = DIAG_MAX;
 }
 
 /* Moves 's + n' to the start of a UTF-8 character. */
@@ -53,7 +54,7 @@ diag_add(struct diags *diags, enum diag_severity severity, struct span span,
 {
     size_t *count = (severity == DIAG_ERROR ? &diags->n_errors
                      : &diags->n_warnings);
-    struct diag *d = (*count < DIAG_MAX
+    struct diag *d = (*count < diags->max
                       ? vec_push(diags->arena, &diags->list)
                       : arena_zalloc(diags->arena, sizeof *d));
 
@@ -102,7 +103,7 @@ diags_append(struct diags *diags, const struct diags *from)
         const struct diag *d = &from->list.v[i];
 
         if ((d->severity == DIAG_ERROR ? n_errors++ : n_warnings++)
-            < DIAG_MAX) {
+            < diags->max) {
             *vec_push(diags->arena, &diags->list) = *d;
         }
     }

@@ -51,14 +51,15 @@ struct diag {
  * pointer that is longer is left out. */
 enum { DIAG_MAX_TEXT = 1000 };
 
-/* At most this many errors, and as many warnings, are kept; the others are
- * only counted. */
+/* At most this many errors, and as many warnings, are kept unless 'max' says
+ * otherwise; the others are only counted. */
 enum { DIAG_MAX = 20 };
 
 struct diags {
     struct arena *arena;
     VEC(struct diag) list;
     size_t n_errors, n_warnings;    /* Kept or not. */
+    size_t max;                 /* How many of each are kept. */
     const char *unchecked;      /* What errors kept from being checked, such
                                  * as "conflicts"; NULL: nothing. */
     bool colour;                /* Their text is for a terminal. */

@@ -60,6 +60,7 @@ struct cli_options {
     bool once;
     bool verbose, no_headings, help, exit_code, dry_run, partial;
     bool write, check;
+    bool tenant_per_namespace;
     enum cli_format format;
     const struct backend *target;
     const struct profile *profile;
@@ -96,10 +97,10 @@ enum {
     OPTION_TELEMETRY = 1 << 24, /* --datapath; not required. */
     OPTION_SELECT = 1 << 25,    /* --tenant, --port; not required. */
     OPTION_RECORD = 1 << 26,    /* --since, --record; not required. */
-    OPTION_REPLAY = 1 << 27,    /* Not required. */
-    OPTION_INTERVAL = 1 << 28,  /* Not required. */
-    OPTION_ONCE = 1 << 29,      /* Not required. */
-    OPTION_LISTEN = 1 << 30,    /* Not required. */
+    OPTION_REPLAY = 1 << 27,    /* --replay, --interval; not required. */
+    OPTION_ONCE = 1 << 28,      /* Not required. */
+    OPTION_LISTEN = 1 << 29,    /* Not required. */
+    OPTION_IMPORT = 1 << 30,    /* --tenant-per; not required. */
 };
 
 struct cli_command {
@@ -213,6 +214,7 @@ int cmd_compile(const struct cli_options *);
 int cmd_trace(const struct cli_options *);
 int cmd_explain(const struct cli_options *);
 int cmd_fmt(const struct cli_options *);
+int cmd_import(const struct cli_options *);
 int cmd_drops(const struct cli_options *);
 int cmd_offload(const struct cli_options *);
 int cmd_verify(const struct cli_options *);

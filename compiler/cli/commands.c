@@ -277,14 +277,14 @@ const struct cli_command cli_commands[] = {
       "      of the file, or that the bridge holds, or of compile; or show a\n"
       "      packet, its way and its trace", NULL },
     { "bursts", OPTION_NODE | OPTION_TELEMETRY | OPTION_SELECT | OPTION_RECORD
-      | OPTION_REPLAY | OPTION_INTERVAL | OPTION_FORMAT | OPTION_CSV
+      | OPTION_REPLAY | OPTION_FORMAT | OPTION_CSV
       | INTENT_OPTIONAL, cmd_bursts,
       "[INTENT... --node=NODE] [--since=TIME] [--tenant=TENANT]\n"
       "           [--port=PORT] [--record=FILE|--replay=FILE]",
       "list the bursts of the switch's ports, and whose packets filled the\n"
       "      queue; --record writes all to a file as they come", NULL },
     { "top", OPTION_NODE | OPTION_TELEMETRY | OPTION_SELECT | OPTION_REPLAY
-      | OPTION_INTERVAL | OPTION_ONCE | INTENT_OPTIONAL, cmd_top,
+      | OPTION_ONCE | INTENT_OPTIONAL, cmd_top,
       "[INTENT... --node=NODE] [--tenant=TENANT] [--port=PORT]\n"
       "           [--interval=TIME] [--once] [--replay=FILE]",
       "show what each tenant sends to each port now, and whose bursts there\n"
@@ -298,5 +298,9 @@ const struct cli_command cli_commands[] = {
       "FILE... [--check|-w]",
       "print files of an intent in one layout, whatever theirs; -w writes it\n"
       "      to them, --check names those that have another", NULL },
+    { "import", OPTION_IMPORT, cmd_import,
+      "k8s FILE... [--tenant-per=cluster|namespace]",
+      "print the intent of the NetworkPolicy, Namespace and Pod objects that\n"
+      "      'kubectl get -o json' has printed into files", NULL },
     { NULL, 0, NULL, NULL, NULL },
 };

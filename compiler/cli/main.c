@@ -62,9 +62,10 @@ static const struct {
     { { "tenant", required_argument, NULL, 'A' }, OPTION_SELECT },
     { { "port", required_argument, NULL, 'J' }, OPTION_SELECT },
     { { "replay", required_argument, NULL, 'R' }, OPTION_REPLAY },
-    { { "interval", required_argument, NULL, 'I' }, OPTION_INTERVAL },
+    { { "interval", required_argument, NULL, 'I' }, OPTION_REPLAY },
     { { "listen", required_argument, NULL, 'l' }, OPTION_LISTEN },
     { { "once", no_argument, NULL, '1' }, OPTION_ONCE },
+    { { "tenant-per", required_argument, NULL, 'k' }, OPTION_IMPORT },
     { { "help", no_argument, NULL, 'h' }, 0 },
     { { "version", no_argument, NULL, 'V' }, 0 },
 };
@@ -156,6 +157,9 @@ static const char options_help[] =
     "  --check               fmt names such files, exits with 1 if there "
     "are any, and\n"
     "                        writes nothing\n"
+    "  --tenant-per=WHAT     import makes one tenant for the cluster (the "
+    "default), or\n"
+    "                        for each namespace\n"
     "  -h, --help            display this help message, or a command's\n"
     "  -V, --version         display version information\n\n"
     "Exit status: 0 done; 1 the intent is wrong, or its plan could not "
@@ -303,6 +307,16 @@ parse_profile(const char *s)
     return profile;
 }
 
+/* Is it one tenant for each namespace, or for the cluster? */
+static bool
+parse_tenant_per(const char *s)
+{
+    if (strcmp(s, "cluster") && strcmp(s, "namespace")) {
+        usage_error("--tenant-per takes cluster or namespace, not '%s'", s);
+    }
+    return !strcmp(s, "namespace");
+}
+
 static enum cli_dump
 parse_dump(const char *s)
 {
@@ -370,6 +384,8 @@ parse_options(int argc, char *argv[], struct cli_options *options)
         case 'I': options->interval = parse_time("--interval", optarg); break;
         case 'l': options->listen = optarg; break;
         case '1': options->once = true; break;
+        case 'k': options->tenant_per_namespace = parse_tenant_per(optarg);
+                  break;
         case 'h': options->help = true; break;
         case 'V': puts(PACKAGE_STRING); exit(EXIT_DONE);
         default:                        /* getopt_long() has said why. */

@@ -1,0 +1,100 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/diag.h"
+#include "cli/report.h"
+#include "import/import.h"
+#include "intent/intent.h"
+#include "openvswitch/dynamic-string.h"
+#include "sema/policy.h"
+
+/* Lays out the text of an intent, if it is right.  Prints what is wrong. */
+static bool
+lay_out(const char *text, struct arena *arena, struct ds *out)
+{
+    const struct source *source = source_create(arena, "the imported intent",
+                                                text, strlen(text));
+    const struct intent *intent;
+    struct diags diags;
+
+    diags_init(&diags, arena);
+    intent = intent_parse(source, arena, &diags);
+    if (intent && policy_resolve(intent, arena, &diags)) {
+        intent_print(intent, out);
+        return true;
+    }
+    report_diags(&diags);
+    return false;
+}
+
+/* Reads the files; prints what is wrong. */
+static const struct source **
+read_files(const struct cli_options *options, struct arena *arena)
+{
+    size_t n = options->n_intent - 1;
+    const struct source **sources = arena_zalloc(arena, n * sizeof *sources);
+
+    for (size_t i = 0; i < n; i++) {
+        const char *name = options->intent[i + 1];
+        const char *reason = source_read(arena, name, &sources[i]);
+
+        if (reason) {
+            cli_print_error(arena_printf(arena, "cannot read %s: %s", name,
+                                         reason));
+            return NULL;
+        }
+    }
+    return sources;
+}
+
+static int
+import(const struct cli_options *options, struct arena *arena)
+{
+    const struct source **sources = read_files(options, arena);
+    struct ds out = DS_EMPTY_INITIALIZER;
+    const char *text = NULL;
+    struct diags diags;
+    bool right;
+
+    if (!sources) {
+        return EXIT_WRONG;
+    }
+    diags_init(&diags, arena);
+    text = import_k8s(sources, options->n_intent - 1,
+                      options->tenant_per_namespace, arena, &diags);
+    report_diags(&diags);
+    right = text && lay_out(text, arena, &out);
+    if (right) {
+        fputs(ds_cstr(&out), stdout);
+    }
+    ds_destroy(&out);
+    return right ? EXIT_DONE : EXIT_WRONG;
+}
+
+int
+cmd_import(const struct cli_options *options)
+{
+    struct arena *arena;
+    int status;
+
+    if (strcmp(options->intent[0], "k8s") || options->n_intent < 2) {
+        fputs("bulkhead: 'import' takes k8s, and the files of objects that "
+              "kubectl has printed; 'bulkhead --help' shows the usage\n",
+              stderr);
+        return EXIT_USAGE;
+    }
+    arena = arena_create();
+    status = import(options, arena);
+    arena_destroy(arena);
+    return status;
+}

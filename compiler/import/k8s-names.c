@@ -1,0 +1,118 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "import/k8s.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sha1.h"
+#include "sset.h"
+#include "util.h"
+
+/* Names of an intent for those of Kubernetes. */
+
+enum {
+    MAX_NAME = 63,
+    N_HASH = 16,                /* Hex digits in place of what is cut. */
+};
+
+const char *
+k8s_name(struct k8s *k, const char *s)
+{
+    char hex[SHA1_HEX_DIGEST_LEN + 1];
+    uint8_t digest[SHA1_DIGEST_SIZE];
+
+    if (strlen(s) <= MAX_NAME) {
+        return arena_strdup(k->arena, s);
+    }
+    sha1_bytes(s, strlen(s), digest);
+    sha1_to_hex(digest, hex);
+    return arena_printf(k->arena, "%.*s-%.*s", MAX_NAME - N_HASH - 1, s,
+                        N_HASH, hex);
+}
+
+/* The name of a label: "app.kubernetes.io/name" has no place in an intent. */
+static const char *
+label_name(struct k8s *k, const char *key, struct sset *taken)
+{
+    char *s = xstrdup(key);
+    const char *name;
+
+    for (char *slash = strchr(s, '/'); slash; slash = strchr(slash, '/')) {
+        *slash = '_';
+    }
+    name = k8s_name(k, s);
+    for (int i = 2; !sset_add(taken, name); i++) {
+        name = k8s_name(k, arena_printf(k->arena, "%s.%d", s, i));
+    }
+    free(s);
+    return name;
+}
+
+static int
+compare_labels(const void *a_, const void *b_)
+{
+    const struct k8s_label *a = a_, *b = b_;
+
+    return strcmp(a->key, b->key);
+}
+
+/* Labels without a slash keep their names. */
+void
+k8s_name_all(struct k8s *k)
+{
+    struct sset keys = SSET_INITIALIZER(&keys);
+    struct sset taken = SSET_INITIALIZER(&taken);
+
+    for (size_t i = 0; i < k->pods.n; i++) {
+        struct k8s_pod *pod = &k->pods.v[i];
+
+        pod->endpoint = k8s_name(k, k->per_namespace ? pod->name
+                                 : arena_printf(k->arena, "%s.%s",
+                                                k->namespaces.v[pod->ns].name,
+                                                pod->name));
+        for (size_t j = 0; pod->labels && j < pod->labels->n; j++) {
+            const char *key = pod->labels->elems[j].key;
+
+            if (sset_add(&keys, key)) {
+                *vec_push(k->arena, &k->labels) = (struct k8s_label) {
+                    .key = key,
+                };
+            }
+        }
+    }
+    if (k->labels.n) {
+        qsort(k->labels.v, k->labels.n, sizeof *k->labels.v, compare_labels);
+    }
+    for (int slash = 0; slash < 2; slash++) {
+        for (size_t i = 0; i < k->labels.n; i++) {
+            if (!strchr(k->labels.v[i].key, '/') == !slash) {
+                k->labels.v[i].name = label_name(k, k->labels.v[i].key,
+                                                 &taken);
+            }
+        }
+    }
+    k->namespace_label = label_name(k, "namespace", &taken);
+    sset_destroy(&taken);
+    sset_destroy(&keys);
+}
+
+/* NULL: no pod has such a label. */
+const char *
+k8s_label_name(struct k8s *k, const char *key)
+{
+    struct k8s_label wanted = { .key = key };
+    const struct k8s_label *label = NULL;
+
+    if (k->labels.n) {
+        label = bsearch(&wanted, k->labels.v, k->labels.n, sizeof wanted,
+                        compare_labels);
+    }
+    return label ? label->name : NULL;
+}

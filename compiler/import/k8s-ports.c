@@ -1,0 +1,267 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "import/k8s.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "util.h"
+
+/* Destination ports. */
+
+/* What both directions of a symmetric service go to (docs/intents.md). */
+static const uint16_t symmetric[] = { 1000, 4791, 4793 };
+
+static void
+add_range(struct k8s *k, struct k8s_ports *ports, uint8_t protocol,
+          uint16_t first, uint16_t last)
+{
+    k8s_ranges *ranges = protocol == IPPROTO_TCP ? &ports->tcp : &ports->udp;
+
+    *vec_push(k->arena, ranges) = (struct port_range) { first, last };
+}
+
+/* Stores the protocol, TCP by default.  False if it is not ours to say. */
+static bool
+read_protocol(struct k8s *k, const struct value *v, uint8_t *protocol)
+{
+    const char *name = k8s_string(k, v, "protocol");
+
+    *protocol = IPPROTO_TCP;
+    if (name && !strcmp(name, "UDP")) {
+        *protocol = IPPROTO_UDP;
+    } else if (name && !strcmp(name, "SCTP")) {
+        k8s_warn(k, v, "it does not pass; a rule without ports would let it, "
+                 "with all else", "left out: the switch does not track SCTP, "
+                 "so an intent names no ports of it");
+        return false;
+    } else if (name && strcmp(name, "TCP")) {
+        k8s_error(k, v, "write TCP, UDP or SCTP",
+                  "protocol '%s' is not known", name);
+        return false;
+    }
+    return true;
+}
+
+/* The number of a port, at least 'min'; 0 after adding an error. */
+static uint16_t
+read_number(struct k8s *k, const struct value *v, int64_t min)
+{
+    if (v->type != VALUE_INTEGER || v->integer < min
+        || v->integer > UINT16_MAX) {
+        k8s_error(k, v, "write a port as the API takes it",
+                  "this must be a number from %d to 65535", (int) min);
+        return 0;
+    }
+    return v->integer;
+}
+
+static void
+read_port(struct k8s *k, const struct value *v, struct k8s_ports *ports)
+{
+    static const char *const members[] = { "protocol", "port", "endPort" };
+    const struct value *port, *end;
+    uint16_t first, last;
+    uint8_t protocol;
+
+    if (!k8s_has_only(k, v, members, ARRAY_SIZE(members))
+        || !read_protocol(k, v, &protocol)) {
+        return;
+    }
+    port = k8s_member(v, "port");
+    end = k8s_member(v, "endPort");
+    if (end && (!port || port->type != VALUE_INTEGER)) {
+        k8s_error(k, end, "write the number of the first port",
+                  "\"endPort\" needs a \"port\" that is a number");
+    } else if (!port) {
+        add_range(k, ports, protocol, 1, UINT16_MAX);
+    } else if (port->type == VALUE_STRING) {
+        *vec_push(k->arena, &ports->named) = (struct k8s_port) {
+            port->string, protocol, 0,
+        };
+    } else {
+        first = read_number(k, port, 1);
+        last = first && end ? read_number(k, end, first) : first;
+        if (first && last) {
+            add_range(k, ports, protocol, first, last);
+        }
+    }
+}
+
+void
+k8s_read_ports(struct k8s *k, const struct value *rule,
+               struct k8s_ports *ports)
+{
+    const struct value *list = k8s_list(k, rule, "ports");
+
+    ports->any = !list || !list->n;
+    for (size_t i = 0; list && i < list->n; i++) {
+        read_port(k, &list->elems[i], ports);
+    }
+}
+
+static int
+compare_ranges(const void *a_, const void *b_)
+{
+    const struct port_range *a = a_, *b = b_;
+
+    return a->first != b->first ? (a->first < b->first ? -1 : 1) : 0;
+}
+
+/* Sorts the ranges and joins those that meet, in new ones. */
+static k8s_ranges
+tidy(struct k8s *k, const k8s_ranges *ranges)
+{
+    k8s_ranges sorted = VEC_INIT, out = VEC_INIT;
+
+    for (size_t i = 0; i < ranges->n; i++) {
+        *vec_push(k->arena, &sorted) = ranges->v[i];
+    }
+    if (sorted.n) {
+        qsort(sorted.v, sorted.n, sizeof *sorted.v, compare_ranges);
+    }
+    for (size_t i = 0; i < sorted.n; i++) {
+        struct port_range *last = out.n ? &out.v[out.n - 1] : NULL;
+
+        if (last && sorted.v[i].first <= last->last + 1) {
+            last->last = MAX(last->last, sorted.v[i].last);
+        } else {
+            *vec_push(k->arena, &out) = sorted.v[i];
+        }
+    }
+    return out;
+}
+
+struct k8s_ports
+k8s_resolve(struct k8s *k, const struct k8s_ports *ports,
+            const struct k8s_pod *pod)
+{
+    struct k8s_ports out = { .any = ports->any, .tcp = tidy(k, &ports->tcp),
+                             .udp = tidy(k, &ports->udp) };
+
+    for (size_t i = 0; pod && i < ports->named.n; i++) {
+        const struct k8s_port *named = &ports->named.v[i];
+
+        for (size_t j = 0; j < pod->ports.n; j++) {
+            const struct k8s_port *p = &pod->ports.v[j];
+
+            k->work++;
+            if (p->protocol == named->protocol
+                && !strcmp(p->name, named->name)) {
+                add_range(k, &out, p->protocol, p->number, p->number);
+                break;          /* Names are unique in a pod. */
+            }
+        }
+    }
+    out.tcp = tidy(k, &out.tcp);
+    out.udp = tidy(k, &out.udp);
+    return out;
+}
+
+static k8s_ranges
+intersect(struct k8s *k, const k8s_ranges *a, const k8s_ranges *b)
+{
+    k8s_ranges out = VEC_INIT;
+
+    for (size_t i = 0; i < a->n; i++) {
+        for (size_t j = 0; j < b->n; j++) {
+            uint16_t first = MAX(a->v[i].first, b->v[j].first);
+            uint16_t last = MIN(a->v[i].last, b->v[j].last);
+
+            k->work++;
+            if (first <= last) {
+                *vec_push(k->arena, &out) = (struct port_range) {
+                    first, last,
+                };
+            }
+        }
+    }
+    return out;
+}
+
+struct k8s_ports
+k8s_common_ports(struct k8s *k, const struct k8s_ports *a,
+                 const struct k8s_ports *b)
+{
+    if (a->any || b->any) {
+        return a->any ? *b : *a;
+    }
+    return (struct k8s_ports) { .tcp = intersect(k, &a->tcp, &b->tcp),
+                                .udp = intersect(k, &a->udp, &b->udp) };
+}
+
+bool
+k8s_cut_symmetric(struct k8s *k, struct k8s_ports *ports)
+{
+    bool cut = false;
+
+    for (size_t i = 0; i < ARRAY_SIZE(symmetric); i++) {
+        uint16_t port = symmetric[i];
+        k8s_ranges out = VEC_INIT;
+
+        for (size_t j = 0; j < ports->udp.n; j++) {
+            struct port_range r = ports->udp.v[j];
+
+            if (port < r.first || port > r.last) {
+                *vec_push(k->arena, &out) = r;
+                continue;
+            }
+            cut = true;
+            if (r.first < port) {
+                *vec_push(k->arena, &out) = (struct port_range) {
+                    r.first, port - 1,
+                };
+            }
+            if (r.last > port) {
+                *vec_push(k->arena, &out) = (struct port_range) {
+                    port + 1, r.last,
+                };
+            }
+        }
+        ports->udp = out;
+    }
+    return cut;
+}
+
+static struct json *
+range_to_json(const struct port_range *r)
+{
+    return (r->first == r->last ? json_integer_create(r->first)
+            : json_string_create_nocopy(xasprintf("%d-%d", r->first,
+                                                  r->last)));
+}
+
+const char *
+k8s_service(struct k8s *k, const char *protocol, const k8s_ranges *ranges)
+{
+    struct json *service = json_object_create();
+    struct json *ports = json_array_create_empty();
+    struct ds name = DS_EMPTY_INITIALIZER;
+    const char *s;
+
+    ds_put_cstr(&name, protocol);
+    for (size_t i = 0; i < ranges->n; i++) {
+        const struct port_range *r = &ranges->v[i];
+
+        ds_put_format(&name, i ? ".%d" : "-%d", r->first);
+        if (r->last > r->first) {
+            ds_put_format(&name, "-%d", r->last);
+        }
+        json_array_add(ports, range_to_json(r));
+    }
+    s = k8s_name(k, ds_cstr(&name));
+    json_object_put_string(service, "protocol", protocol);
+    json_object_put(service, "ports", ports);
+    json_object_put(k->services, s, service);
+    ds_destroy(&name);
+    return s;
+}

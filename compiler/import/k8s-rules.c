@@ -1,0 +1,246 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "import/k8s.h"
+
+#include <string.h>
+
+#include "bitmap.h"
+#include "util.h"
+
+/* Rules of the intent: who is on both sides of a pair of rules of policies,
+ * on ports that both speak of. */
+
+static struct k8s_origin
+make_origin(struct k8s *k, struct k8s_side *egress, struct k8s_side *ingress)
+{
+    const char *out = egress ? egress->name : NULL;
+    const char *in = ingress ? ingress->name : NULL;
+    const char *name, *description;
+
+    if (out && in) {
+        name = arena_printf(k->arena, "%s.%s", out, in);
+        description = arena_printf(k->arena, "%s; %s", egress->title,
+                                   ingress->title);
+    } else {
+        name = out ? out : in ? in : "open";
+        description = out ? egress->title : in ? ingress->title : NULL;
+    }
+    if (!egress || !ingress) {
+        name = arena_printf(k->arena, "%s.%s", name,
+                            egress ? "to-outside" : "from-outside");
+    }
+    return (struct k8s_origin) { egress, ingress, name, description };
+}
+
+/* Pods that resolve names of ports alike. */
+struct alike {
+    struct k8s_ports ports;
+    unsigned long *pods;
+};
+
+static bool
+same_ranges(const k8s_ranges *a, const k8s_ranges *b)
+{
+    return (a->n == b->n
+            && (!a->n || !memcmp(a->v, b->v, a->n * sizeof *a->v)));
+}
+
+/* What both sides allow of the ports of a receiver. */
+static struct k8s_ports
+ports_at(struct k8s *k, const struct k8s_origin *o, const struct k8s_pod *pod)
+{
+    struct k8s_ports in = k8s_resolve(k, &o->ingress->ports, pod);
+    struct k8s_ports out;
+
+    if (!o->egress) {
+        return in;
+    }
+    out = k8s_resolve(k, &o->egress->ports, pod);
+    return k8s_common_ports(k, &out, &in);
+}
+
+/* Ports with names mean something else for each receiver. */
+static void
+write_named(struct k8s *k, const struct k8s_origin *o, const k8s_sets *from,
+            const k8s_sets *to)
+{
+    const unsigned long *receivers = k8s_members(k, to);
+    VEC(struct alike) groups = VEC_INIT;
+    size_t i;
+
+    BITMAP_FOR_EACH_1 (i, k->pods.n, receivers) {
+        struct k8s_ports both = ports_at(k, o, &k->pods.v[i]);
+        struct alike *group = NULL;
+
+        for (size_t j = 0; j < groups.n && !group; j++) {
+            k->work++;
+            if (same_ranges(&groups.v[j].ports.tcp, &both.tcp)
+                && same_ranges(&groups.v[j].ports.udp, &both.udp)) {
+                group = &groups.v[j];
+            }
+        }
+        if (!group) {
+            group = vec_push(k->arena, &groups);
+            *group = (struct alike) {
+                both, arena_zalloc(k->arena, bitmap_n_bytes(k->pods.n)),
+            };
+        }
+        bitmap_set1(group->pods, i);
+    }
+    for (i = 0; i < groups.n; i++) {
+        struct k8s_set these = k8s_everyone(k);
+        k8s_sets some = VEC_INIT;
+
+        these.pods = groups.v[i].pods;
+        for (size_t j = 0; j < to->n; j++) {
+            struct k8s_set set;
+
+            if (k8s_intersect(k, &to->v[j], &these, &set)) {
+                *vec_push(k->arena, &some) = set;
+            }
+        }
+        k8s_write_ports(k, o, from, groups.n > 1 ? &some : to,
+                    groups.v[i].ports);
+    }
+}
+
+/* Those of 'side' that are peers of 'other'. */
+static k8s_sets
+meet(struct k8s *k, const struct k8s_side *side, const struct k8s_side *other)
+{
+    k8s_sets sets = VEC_INIT;
+
+    for (size_t i = 0; i < other->peers.n; i++) {
+        struct k8s_set set;
+
+        k->work++;
+        if (k8s_intersect(k, &side->subject, &other->peers.v[i], &set)) {
+            *vec_push(k->arena, &sets) = set;
+        }
+    }
+    return sets;
+}
+
+/* Is there a pod of one that is not the only one of the other? */
+static bool
+are_pairs(struct k8s *k, const unsigned long *from, const unsigned long *to)
+{
+    size_t n_from = bitmap_count1(from, k->pods.n);
+    size_t n_to = bitmap_count1(to, k->pods.n);
+
+    return (n_from && n_to
+            && (n_from > 1 || n_to > 1
+                || !bitmap_equal(from, to, k->pods.n)));
+}
+
+static void
+write_pair(struct k8s *k, struct k8s_side *egress, struct k8s_side *ingress)
+{
+    struct k8s_origin o = make_origin(k, egress, ingress);
+    k8s_sets from = meet(k, egress, ingress);
+    k8s_sets to = from.n ? meet(k, ingress, egress) : from;
+
+    if (!from.n || !to.n
+        || !are_pairs(k, k8s_members(k, &from), k8s_members(k, &to))) {
+        return;
+    }
+    egress->written = ingress->written = true;
+    if (egress->ports.named.n || ingress->ports.named.n) {
+        write_named(k, &o, &from, &to);
+    } else {
+        k8s_write_ports(k, &o, &from, &to, ports_at(k, &o, NULL));
+    }
+}
+
+/* Pods that no policy isolates in either direction reach each other by
+ * everything, where not all that may send are those that may get. */
+static void
+write_open(struct k8s *k)
+{
+    struct k8s_origin o = make_origin(k, &k->egress.v[0], &k->ingress.v[0]);
+    k8s_sets from = { &k->egress.v[0].subject, 1, 1 };
+    k8s_sets to = { &k->ingress.v[0].subject, 1, 1 };
+    struct k8s_set set;
+
+    if (!k8s_are_same(k, &from, &to)
+        && k8s_intersect(k, from.v, to.v, &set)) {
+        k8s_sets sets = { &set, 1, 1 };
+        const unsigned long *pods = k8s_members(k, &sets);
+
+        if (are_pairs(k, pods, pods)) {
+            k8s_write_mutual(k, &o, &sets);
+        }
+    }
+}
+
+/* What 'side' allows its pods with the outside, where no port has a name. */
+static void
+write_side(struct k8s *k, struct k8s_side *side, bool egress)
+{
+    struct k8s_origin o = make_origin(k, egress ? side : NULL,
+                                  egress ? NULL : side);
+    k8s_sets subject = { &side->subject, 1, 1 };
+
+    if (!(side->all_outside || side->outside.n)
+        || k8s_is_empty(k, &side->subject)
+        || bitmap_is_all_zeros(k8s_members(k, &subject), k->pods.n)) {
+        return;
+    }
+    side->written = true;
+    if (egress) {
+        k8s_write_ports(k, &o, &subject, NULL,
+                    k8s_resolve(k, &side->ports, NULL));
+    } else if (side->ports.named.n) {
+        write_named(k, &o, NULL, &subject);
+    } else {
+        k8s_write_ports(k, &o, NULL, &subject, ports_at(k, &o, NULL));
+    }
+}
+
+static void
+tell_unwritten(struct k8s *k, const struct k8s_side *side)
+{
+    if (side->name && !side->written) {
+        k->object = side->title;
+        k8s_warn(k, side->at, "import again when there are such pods, or "
+                 "write the rule by hand", "left out: nothing passes by it "
+                 "between the pods that are there");
+        k->object = NULL;
+    }
+}
+
+void
+k8s_write_rules(struct k8s *k)
+{
+    size_t n_in = k->ingress.n, n_out = k->egress.n;
+
+    for (size_t i = 0; i < n_out && k->work <= K8S_MAX_WORK; i++) {
+        for (size_t j = 0; j < n_in && k->work <= K8S_MAX_WORK; j++) {
+            k->work++;
+            write_pair(k, &k->egress.v[i], &k->ingress.v[j]);
+        }
+        write_side(k, &k->egress.v[i], true);
+    }
+    for (size_t i = 0; i < n_in && k->work <= K8S_MAX_WORK; i++) {
+        write_side(k, &k->ingress.v[i], false);
+    }
+    write_open(k);
+    if (k->work > K8S_MAX_WORK) {
+        k8s_error(k, k->policy_objects.v[0], "import some namespaces only, "
+                  "with all of their policies", "these are too many policies "
+                  "and pods for one import");
+        return;
+    }
+    for (size_t i = 0; i < n_in; i++) {
+        tell_unwritten(k, &k->ingress.v[i]);
+    }
+    for (size_t i = 0; i < n_out; i++) {
+        tell_unwritten(k, &k->egress.v[i]);
+    }
+}
