@@ -81,7 +81,7 @@ lower_meters(struct ir_prog *prog)
 
         if (meter->tenant) {
             meter->parent = NULL;
-            meter->limit_number = 0;
+            meter->limit_number = meter->guarantee_kbps = meter->weight = 0;
             meter->microburst = meter->exceed_ecn = false;
             meter->mark_bytes = meter->depth_bytes = meter->limit_bytes = 0;
             prog->meters.v[n++] = meter;
