@@ -108,7 +108,9 @@ set_microburst(struct plan_meter *meter, const struct ir_meter *ir)
     meter->depth = ir->depth_bytes;
     meter->limit = ir->limit_bytes;
     meter->ecn = ir->exceed_ecn;
-    meter->tag = ir->tenant ? ir->tenant->number : 0;
+    /* A packet has the tag of the last meter with one, and stays that of the
+     * tenant that sent it. */
+    meter->tag = ir->tenant && !ir->receive ? ir->tenant->number : 0;
 }
 
 /* What a meter is owed, below its parent or as one.  Nothing is as good as
