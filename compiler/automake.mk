@@ -342,6 +342,7 @@ bulkhead_SOURCES = \
 	compiler/cli/drops.c \
 	compiler/cli/explain.c \
 	compiler/cli/fmt.c \
+	compiler/cli/help.c \
 	compiler/cli/import.c \
 	compiler/cli/main.c \
 	compiler/cli/metrics.c \

@@ -141,6 +141,9 @@ const char *cli_state_folder(void);
 
 void cli_print_error(const char *reason);
 
+/* All commands and options. */
+void cli_print_help(void);
+
 /* Says which endpoints the plan leaves out. */
 void cli_print_left_out(const struct plan *);
 

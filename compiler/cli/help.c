@@ -1,0 +1,123 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "cli/cli.h"
+
+#include <stdio.h>
+
+static const char options_help[] =
+    "\nOptions:\n"
+    "  --node=NODE           the node of the intent to compile for; "
+    "trace: where the\n"
+    "                        packet is (default: where its sender is "
+    "bound)\n"
+    "  --bridge=BRIDGE       the bridge that holds its policy\n"
+    "  -o, --output=DIR      where compile writes (default: .); plan: "
+    "the file to save to\n"
+    "  --exit-code           plan exits with 4 if apply would change "
+    "something\n"
+    "  --dry-run             apply only says what it would change, as "
+    "plan does\n"
+    "  --interface=INTERFACE, --mac=MAC, --addresses=ADDRESS,...\n"
+    "                        what attach binds an endpoint to; MAC and "
+    "addresses only if\n"
+    "                        the intent does not say them\n"
+    "  --partial             leave out endpoints whose interface the "
+    "bridge lacks\n"
+    "  --confirm=TIME        apply goes back after this time, as in "
+    "60s or 5m, unless\n"
+    "                        'bulkhead confirm' comes first\n"
+    "  --to=GENERATION       rollback goes back to this one (default: "
+    "the one before the\n"
+    "                        last)\n"
+    "  --target=TARGET       what compile is for: userspace (the "
+    "default), asap2, text,\n"
+    "                        or ovn: all nodes together, without --node\n"
+    "  --profile=PROFILE     the NIC that offload speaks of: connectx-5, "
+    "connectx-6-dx,\n"
+    "                        connectx-7, bluefield-3, or kernel-tc: none\n"
+    "  --dump=STAGE          compile prints the intent, ir or plan and "
+    "writes nothing\n"
+    "  -v, --verbose         compile also says how large the plan is; "
+    "status, what\n"
+    "                        differs; drops shows what has dropped "
+    "nothing, too\n"
+    "  --db=DATABASE         OVSDB (default: unix:RUNDIR/db.sock)\n"
+    "  -t, --timeout=SECS    for the switch and the database (default: "
+    "10)\n"
+    "                        RUNDIR is $OVS_RUNDIR, by default "
+    SYSTEM_RUNDIR";\n"
+    "                        what was applied is kept in "
+    "$BULKHEAD_STATEDIR, by default\n"
+    "                        "STATEDIR"\n"
+    "  --from=TENANT/ENDPOINT  who sends the packet\n"
+    "  --state=STATE         what connection tracking says of the "
+    "packet: none (was\n"
+    "                        not tracked), new (would open a "
+    "connection; the default),\n"
+    "                        forward (from the side that opened it), "
+    "reply (from the\n"
+    "                        other side), related (an ICMP error for "
+    "the side that\n"
+    "                        opened it), foreign (of another tenant's "
+    "connection, which\n"
+    "                        had the zone before) or invalid (none of "
+    "these)\n"
+    "  --opener=PACKET       what opened the connection, as a fragment "
+    "or an ICMP error\n"
+    "                        cannot tell: protocol and ports count, "
+    "as in\n"
+    "                        'tcp,tp_src=5000,tp_dst=443'\n"
+    "  --flows=FILE          what verify proves: flows as compile and "
+    "ovs-ofctl write them\n"
+    "  -f, --format=FORMAT   table (the default) or json; drops: also "
+    "csv\n"
+    "  --no-headings         drops leaves out the headings of a table or "
+    "csv\n"
+    "  --since=TIME          bursts of the last 60s, 5m, ... only\n"
+    "  --tenant=TENANT       only bursts, or counters, of this tenant\n"
+    "  --port=PORT           only those of this interface\n"
+    "  --record=FILE         write bursts and counters to a new file until "
+    "interrupted\n"
+    "  --replay=FILE         take them from such a file, in place of the "
+    "switch\n"
+    "  --interval=TIME       between two samples of counters (default: 1s; "
+    "in recordings\n"
+    "                        10s)\n"
+    "  --listen=[ADDRESS:]PORT  where metrics are served (default: "
+    "127.0.0.1:9478)\n"
+    "  --once                print once, and end\n"
+    "  --datapath=DATAPATH   of ovs-vswitchd, if several have telemetry\n"
+    "  -w, --write           fmt replaces files that have another layout\n"
+    "  --check               fmt names such files, exits with 1 if there "
+    "are any, and\n"
+    "                        writes nothing\n"
+    "  --tenant-per=WHAT     import makes one tenant for the cluster (the "
+    "default), or\n"
+    "                        for each namespace\n"
+    "  -h, --help            display this help message, or a command's\n"
+    "  -V, --version         display version information\n\n"
+    "Exit status: 0 done; 1 the intent is wrong, or its plan could not "
+    "be written, or is\nnot what the intent gives; 2 usage, or a node, an "
+    "endpoint or a cookie that the\nintent does not have; 3 the switch or "
+    "database could not be reached or refused, or\nbridge or node is not "
+    "what the command needs, and nothing changed, or a doubt\nabout that, "
+    "which the message names; 4 status: the bridge differs, or is not\nfit "
+    "for the intent; plan --exit-code: apply would change it.";
+
+void
+cli_print_help(void)
+{
+    puts("bulkhead: keeps the tenants of a shared AI cluster apart\n"
+         "usage: bulkhead COMMAND INTENT... [OPTIONS]\n\n"
+         "Commands:");
+    for (const struct cli_command *c = cli_commands; c->name; c++) {
+        printf("  %s %s\n      %s\n", c->name, c->usage, c->help);
+    }
+    puts(options_help);
+}
