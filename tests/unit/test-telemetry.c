@@ -260,6 +260,20 @@ START_TEST(test_events)
 }
 END_TEST
 
+/* The writer is a round ahead of us in one place. */
+START_TEST(test_lapped)
+{
+    for (int i = 0; i < 3; i++) {
+        put_event(i);
+    }
+    image.ports[0].events[1].sequence += 2 * TQ_EVENTS;
+    open_image();
+    read_sample();
+    ck_assert_uint_eq(sample.bursts.n, 2);
+    ck_assert_uint_eq(sample.missed.v[0].n, 1);
+}
+END_TEST
+
 START_TEST(test_names)
 {
     char *name = (char *) image.ports[0].id.name;
@@ -435,6 +449,7 @@ telemetry_suite(void)
     tcase_add_test(tc, test_sums);
     tcase_add_test(tc, test_unread);
     tcase_add_test(tc, test_events);
+    tcase_add_test(tc, test_lapped);
     tcase_add_test(tc, test_names);
     tcase_add_loop_test(tc, test_damage, 0, ARRAY_SIZE(damages));
     tcase_add_test(tc, test_cut);
