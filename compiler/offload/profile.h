@@ -26,7 +26,7 @@ enum cap {
 };
 
 struct cap_info {
-    const char *name;           /* "match-ct-new". */
+    const char *name;           /* "MATCH_CT_NEW". */
     const char *flower;
     const char *remedy;         /* Or NULL. */
 };
@@ -64,8 +64,8 @@ struct quota_fact {
     const char *source;
 };
 
-/* A layer says what it has, or else what 'base' has.  All layers but that of
- * software alone have a fact for each capability in the end. */
+/* A layer says what it has, or else what 'base' has: a fact for each
+ * capability in the end. */
 struct layer {
     const char *name;           /* As reports say it: "the driver mlx5". */
     const struct layer *base;   /* NULL: none. */

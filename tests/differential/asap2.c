@@ -43,8 +43,8 @@ zones_differ(const struct zones *a, const struct zones *b)
             || memcmp(a->marks, b->marks, a->n * sizeof *a->marks));
 }
 
-/* What conntrack makes whole of an ICMP error is no longer one in fragments,
- * and who is in a fragment which it does not know has no ports. */
+/* ICMP errors in fragments pass once they are whole, and nobody says what type
+ * of ICMP a fragment is of. */
 static bool
 is_asked(const struct question *q)
 {
