@@ -25,4 +25,19 @@ tests_verify_mutants_SOURCES = \
 tests_verify_mutants_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tests
 tests_verify_mutants_LDADD = $(BULKHEAD_LIBS)
 
-TESTS += tests/verify/mutants
+check_PROGRAMS += tests/verify/meanings
+tests_verify_meanings_SOURCES = \
+	tests/differential/draft-connection.c \
+	tests/differential/draft.h \
+	tests/differential/questions-external.c \
+	tests/differential/questions-services.c \
+	tests/differential/questions-text.c \
+	tests/differential/questions-tunnel.c \
+	tests/differential/questions.c \
+	tests/differential/questions.h \
+	tests/verify/meanings.c \
+	$(random_worlds)
+tests_verify_meanings_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tests
+tests_verify_meanings_LDADD = $(BULKHEAD_LIBS)
+
+TESTS += tests/verify/meanings tests/verify/mutants
