@@ -20,8 +20,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dp-packet.h"
 #include "hash.h"
 #include "util.h"
+
+/* A run is one word, so that it is there at once: its tag in the high 32 bits,
+ * then its bytes, and LAP_BITS bits of the number of times that the log was
+ * begun anew, from 1.  A batch with more bytes than there is room for counts
+ * as one with so many. */
+enum { LAP_BITS = 10, BYTES_BITS = 22 };
+
+#define LAP_MASK ((UINT64_C(1) << LAP_BITS) - 1)
+#define MAX_BYTES ((UINT32_C(1) << BYTES_BITS) - 1)
+
+/* A full batch of the largest packets. */
+BUILD_ASSERT_DECL(NETDEV_MAX_BURST * 65549 <= MAX_BYTES);
+
+static uint64_t
+lap(uint64_t i)
+{
+    return i / TENANT_LOG + 1;
+}
 
 void
 tenant_log_add(struct tenant_burst_queue *q, const struct tenant_run runs[],
@@ -31,36 +50,29 @@ tenant_log_add(struct tenant_burst_queue *q, const struct tenant_run runs[],
 
     atomic_add_relaxed(&q->n_runs, (uint64_t) n, &first);
     for (uint32_t i = 0; i < n; i++) {
-        struct tenant_log_slot *slot = &q->log[(first + i) % TENANT_LOG];
+        uint64_t bytes = MIN(runs[i].bytes, MAX_BYTES);
 
-        atomic_store_relaxed(&slot->sequence, UINT64_C(0));
-        atomic_thread_fence(memory_order_release);
-        atomic_store_relaxed(&slot->run,
-                             (uint64_t) runs[i].tag << 32 | runs[i].bytes);
-        atomic_store_explicit(&slot->sequence, first + i + 1,
-                              memory_order_release);
+        atomic_store_relaxed(&q->log[(first + i) % TENANT_LOG],
+                             (uint64_t) runs[i].tag << 32 | bytes << LAP_BITS
+                             | (lap(first + i) & LAP_MASK));
     }
     *end = first + n;
 }
 
-/* Reads run 'i' into '*run'.  Returns its number plus 1, or that of another
- * one if it is not there anymore, or 0 if it is not there yet. */
-static uint64_t
-read_run(const struct tenant_burst_queue *q_, uint64_t i,
+/* Reads run 'i' into '*run'; without bytes, if it is not there yet.  Returns
+ * false if another one is there by now. */
+static bool
+read_run(const struct tenant_burst_queue *q, uint64_t i,
          struct tenant_run *run)
 {
-    struct tenant_burst_queue *q = CONST_CAST(struct tenant_burst_queue *,
-                                              q_);
-    struct tenant_log_slot *slot = &q->log[i % TENANT_LOG];
-    uint64_t sequence, again, word;
+    uint64_t word, newer;
 
-    atomic_read_explicit(&slot->sequence, &sequence, memory_order_acquire);
-    atomic_read_relaxed(&slot->run, &word);
-    atomic_thread_fence(memory_order_acquire);
-    atomic_read_relaxed(&slot->sequence, &again);
+    atomic_read_relaxed(&CONST_CAST(struct tenant_burst_queue *, q)
+                        ->log[i % TENANT_LOG], &word);
+    newer = (word - lap(i)) & LAP_MASK;
     run->tag = word >> 32;
-    run->bytes = word;
-    return sequence == again ? sequence : 0;
+    run->bytes = newer ? 0 : word >> LAP_BITS & MAX_BYTES;
+    return !newer || newer > LAP_MASK / 2;
 }
 
 /* What each tenant had in the queue. */
@@ -114,11 +126,10 @@ tenant_log_tally(const struct tenant_burst_queue *q, uint64_t end,
     memset(&t, 0, sizeof t);
     for (uint64_t i = end; i > oldest && left; i--) {
         struct tenant_run run;
-        uint64_t found = read_run(q, i - 1, &run);
 
-        if (found > i) {
+        if (!read_run(q, i - 1, &run)) {
             break;              /* Overwritten, and so are older ones. */
-        } else if (found == i && run.bytes) {
+        } else if (run.bytes) {
             uint64_t bytes = MIN(left, run.bytes);
 
             left -= bytes;

@@ -48,11 +48,6 @@ struct tenant_run {
     uint32_t bytes;
 };
 
-struct tenant_log_slot {
-    atomic_uint64_t sequence;   /* i + 1 when run i is there. */
-    atomic_uint64_t run;
-};
-
 /* What a queue held: the members of a 'struct tq_event' that say so. */
 struct tenant_shares {
     uint64_t end;               /* Just after this number of the log. */
@@ -80,7 +75,7 @@ struct tenant_burst_queue {
     struct tenant_shares kept OVS_GUARDED;
 
     atomic_uint64_t n_runs;     /* That were ever in the log. */
-    struct tenant_log_slot log[TENANT_LOG];
+    atomic_uint64_t log[TENANT_LOG]; /* See tenant-queue-log.c. */
 };
 
 void tenant_burst_queue_init(struct tenant_burst_queue *,

@@ -32,16 +32,18 @@ DEFINE_STATIC_PER_THREAD_DATA(struct tenant_writer *, sender, NULL);
 struct entry {
     struct hmap_node node;      /* In struct tenant_writer's 'entries'. */
     uint32_t tag, queue;
+    struct tq_queue *shm;       /* Of 'record'. */
     struct tenant_record *record; /* NULL if there was no room. */
-    struct tq_counts pending;   /* What the file does not say yet. */
 };
+
+enum { RECENT = 64 };           /* A power of 2. */
 
 struct tenant_writer {
     struct tenant_queues *tqs;
     struct tenant_port *port;   /* NULL if there is none. */
     uint32_t core;
     struct hmap entries;        /* Contains 'struct entry's. */
-    struct entry *last;         /* The last that was used. */
+    struct entry *recent[RECENT]; /* Some of them, by get_slot(). */
 };
 
 struct tenant_writer *
@@ -95,6 +97,23 @@ tenant_writer_is_of(const struct tenant_writer *w,
 }
 
 static struct entry *
+add_entry(struct tenant_writer *w, uint32_t tag, uint32_t queue, uint32_t hash)
+{
+    struct entry *e = xzalloc(sizeof *e);
+
+    e->tag = tag;
+    e->queue = queue;
+    ovs_mutex_lock(&w->tqs->mutex);
+    e->record = tenant_port_take_record(w->port, tag, queue, w->core);
+    ovs_mutex_unlock(&w->tqs->mutex);
+    if (e->record) {
+        e->shm = &w->tqs->file.queues[e->record->index];
+    }
+    hmap_insert(&w->entries, &e->node, hash);
+    return e;
+}
+
+static struct entry *
 find_entry(struct tenant_writer *w, uint32_t tag, uint32_t queue)
 {
     uint32_t hash = hash_2words(tag, queue);
@@ -105,32 +124,47 @@ find_entry(struct tenant_writer *w, uint32_t tag, uint32_t queue)
             return e;
         }
     }
-    e = xzalloc(sizeof *e);
-    e->tag = tag;
-    e->queue = queue;
-    ovs_mutex_lock(&w->tqs->mutex);
-    e->record = tenant_port_take_record(w->port, tag, queue, w->core);
-    ovs_mutex_unlock(&w->tqs->mutex);
-    hmap_insert(&w->entries, &e->node, hash);
-    return e;
+    return add_entry(w, tag, queue, hash);
 }
 
-/* Adds what is pending in 'e' to its record. */
-static void
-publish(struct tenant_writer *w, struct entry *e)
+/* Tags are small and consecutive: no hash spreads better. */
+static struct entry **
+get_slot(struct tenant_writer *w, uint32_t tag, uint32_t queue)
 {
-    if (e->record) {
-        struct tq_queue *queue = &w->tqs->file.queues[e->record->index];
-        uint64_t *to = (uint64_t *) &queue->data.counts;
-        const uint64_t *from = (const uint64_t *) &e->pending;
+    return &w->recent[(tag + queue * (RECENT / 8)) % RECENT];
+}
 
-        tq_begin(&queue->sequence);
-        for (size_t i = 0; i < sizeof e->pending / sizeof *from; i++) {
-            tq_set(&to[i], tq_get(&to[i]) + from[i]);
-        }
-        tq_end(&queue->sequence);
+static void
+increase(struct tq_counter *c, const struct tq_counter *more)
+{
+    tq_set(&c->packets, tq_get(&c->packets) + more->packets);
+    tq_set(&c->bytes, tq_get(&c->bytes) + more->bytes);
+}
+
+/* Adds '*more' to what the record of 'tag' and 'queue' counts.  'only_sent'
+ * says that the rest of it is not set. */
+static inline void
+publish(struct tenant_writer *w, uint32_t tag, uint32_t queue,
+        const struct tq_counts *more, bool only_sent)
+{
+    struct entry **slot = get_slot(w, tag, queue);
+    struct entry *e = *slot;
+
+    if (OVS_UNLIKELY(!e || e->tag != tag || e->queue != queue)) {
+        e = *slot = find_entry(w, tag, queue);
     }
-    memset(&e->pending, 0, sizeof e->pending);
+    if (OVS_LIKELY(e->shm)) {
+        struct tq_counts *counts = &e->shm->data.counts;
+
+        tq_begin(&e->shm->sequence);
+        increase(&counts->sent, &more->sent);
+        if (OVS_UNLIKELY(!only_sent)) {
+            increase(&counts->dropped, &more->dropped);
+            increase(&counts->marked, &more->marked);
+            increase(&counts->borrowed, &more->borrowed);
+        }
+        tq_end(&e->shm->sequence);
+    }
 }
 
 static void
@@ -141,16 +175,52 @@ add(struct tq_counter *c, uint32_t bytes)
 }
 
 static void
-count_packet(struct tq_counts *c, const struct dp_packet *packet,
-             uint32_t size)
+count_flags(struct tq_counts *c, uint16_t flags, uint32_t size)
 {
-    add(&c->sent, size);
-    if (packet->md.tenant_flags & PKT_TENANT_MARKED) {
+    if (flags & PKT_TENANT_MARKED) {
         add(&c->marked, size);
     }
-    if (packet->md.tenant_flags & PKT_TENANT_BORROWED) {
+    if (flags & PKT_TENANT_BORROWED) {
         add(&c->borrowed, size);
     }
+}
+
+static bool
+is_of(const struct dp_packet *packet, uint32_t tag, uint32_t queue)
+{
+    return (packet->md.tenant_tag == tag
+            && packet->md.skb_priority == queue);
+}
+
+/* Counts the packets from number 'first' of 'batch' that have its tag and
+ * queue, up to the first that has not, as '*run'.  Returns how many. */
+static size_t
+count_run(struct tenant_writer *w, const struct dp_packet_batch *batch,
+          size_t first, struct tenant_run *run)
+{
+    uint32_t tag = batch->packets[first]->md.tenant_tag;
+    uint32_t queue = batch->packets[first]->md.skb_priority;
+    size_t n = dp_packet_batch_size(batch), i;
+    struct tq_counts counts;
+    uint16_t flags = 0;
+    uint32_t bytes = 0;
+
+    for (i = first; i < n && is_of(batch->packets[i], tag, queue); i++) {
+        bytes += dp_packet_size(batch->packets[i]);
+        flags |= batch->packets[i]->md.tenant_flags;
+    }
+    if (OVS_UNLIKELY(flags)) {
+        memset(&counts, 0, sizeof counts);
+        for (size_t j = first; j < i; j++) {
+            count_flags(&counts, batch->packets[j]->md.tenant_flags,
+                        dp_packet_size(batch->packets[j]));
+        }
+    }
+    counts.sent.packets = i - first;
+    counts.sent.bytes = bytes;
+    publish(w, tag, queue, &counts, !flags);
+    *run = (struct tenant_run) { tag, bytes };
+    return i - first;
 }
 
 void
@@ -158,38 +228,18 @@ tenant_writer_flush(struct tenant_writer *w,
                     const struct dp_packet_batch *batch,
                     uint64_t since_ns, uint64_t now_ns)
 {
-    struct entry *touched[NETDEV_MAX_BURST], *e = w->last;
+    size_t n_packets = dp_packet_batch_size(batch);
     struct tenant_run runs[NETDEV_MAX_BURST];
-    uint32_t n_touched = 0, n_runs = 0, bytes = 0;
-    struct dp_packet *packet;
+    uint32_t n_runs = 0, bytes = 0;
 
     if (!w->port) {
         return;
     }
-    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
-        uint32_t tag = packet->md.tenant_tag;
-        uint32_t queue = packet->md.skb_priority;
-        uint32_t size = dp_packet_size(packet);
-
-        if (!e || e->tag != tag || e->queue != queue) {
-            e = find_entry(w, tag, queue);
-        }
-        if (!e->pending.sent.packets) {
-            touched[n_touched++] = e;
-        }
-        count_packet(&e->pending, packet, size);
-        if (!n_runs || runs[n_runs - 1].tag != tag) {
-            runs[n_runs++] = (struct tenant_run) { .tag = tag };
-        }
-        runs[n_runs - 1].bytes += size;
-        bytes += size;
+    for (size_t i = 0; i < n_packets; n_runs++) {
+        i += count_run(w, batch, i, &runs[n_runs]);
+        bytes += runs[n_runs].bytes;
     }
-    w->last = e;
-    for (uint32_t i = 0; i < n_touched; i++) {
-        publish(w, touched[i]);
-    }
-    tenant_burst_queue_add(&w->port->queue, runs, n_runs,
-                           dp_packet_batch_size(batch), bytes,
+    tenant_burst_queue_add(&w->port->queue, runs, n_runs, n_packets, bytes,
                            since_ns, now_ns);
 }
 
@@ -211,11 +261,11 @@ tenant_drop(const struct dp_packet *packet)
     struct tenant_writer *w = *sender_get();
 
     if (w && w->port) {
-        struct entry *e = find_entry(w, packet->md.tenant_tag,
-                                     packet->md.skb_priority);
+        struct tq_counts counts = { .dropped = { 0, 0 } };
 
-        add(&e->pending.dropped, dp_packet_size(packet));
-        publish(w, e);
+        add(&counts.dropped, dp_packet_size(packet));
+        publish(w, packet->md.tenant_tag, packet->md.skb_priority, &counts,
+                false);
     }
 }
 

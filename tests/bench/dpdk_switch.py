@@ -28,6 +28,9 @@ import workload as work  # noqa: E402
 
 BRIDGE = "br0"
 MEGABYTES = 1024
+TELEMETRY = "other_config:tenant-queue-telemetry=true"
+# Above what one thread sends: bursts are looked for, and there are none.
+SINK_RATE = "other_config:tenant-queue-rate=100000000"
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None)
 
@@ -110,9 +113,11 @@ class Cpus:
 class Switch:
     """A running ovs-vswitchd of one prefix, with its database."""
 
-    def __init__(self, name, prefix, directory, cpus, hugepages):
+    def __init__(self, name, prefix, directory, cpus, hugepages,
+                 telemetry=False):
         self.name = name
         self.prefix = prefix
+        self.telemetry = telemetry
         self.rundir = f"{directory}/{name}"
         self.cpus = cpus
         self.children = []
@@ -164,6 +169,7 @@ class Switch:
             f"other_config:dpdk-lcore-mask={1 << self.cpus.others[0]:#x}",
             f"other_config:pmd-cpu-mask={1 << self.cpus.pmd:#x}",
             f'other_config:dpdk-extra="{extra}"', *memory,
+            *[TELEMETRY] * self.telemetry,
             # A switch that is stopped for a while keeps its flows.
             "other_config:max-idle=10000000"]
 
@@ -226,7 +232,8 @@ class Switch:
         for name, number, devargs in (("sink", work.SINK, sink),
                                       ("source", work.SOURCE, source)):
             self.add_port(name, number, "type=dpdk",
-                          f'options:dpdk-devargs="{devargs}"')
+                          f'options:dpdk-devargs="{devargs}"',
+                          *[SINK_RATE] * self.telemetry)
         if set(self.openflow.port_packets()) < {work.SOURCE, work.SINK}:
             raise SwitchError(f"{self.prefix}: no DPDK ports:\n"
                               + self.last_words("ovs-vswitchd"))

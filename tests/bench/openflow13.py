@@ -4,7 +4,7 @@
 
 Meters are written as ovs-ofctl's text.  ovs-ofctl encodes the first one; the
 others are copies of its message with another meter id, so nothing here knows
-what a band looks like on the wire.
+what a band looks like on the wire, but for the tag of a microburst band.
 """
 
 import re
@@ -22,6 +22,9 @@ PORT_STATS, METER_STATS = 4, 9
 PORT_ANY = 0xffffffff
 PORT_STATS_BYTES = 112
 MORE = 1
+# In a METER_MOD: where its first band begins, and where the tag of that is.
+BAND, TAG = 16, 64
+BAND_EXPERIMENTER = 0xffff
 HEADER = struct.Struct("!BBHI")
 
 # How an Open vSwitch without the band refuses it: ovs-ofctl by its name or a
@@ -128,7 +131,8 @@ class Connection:
         return struct.unpack_from("!16xQQ", stats)
 
     def copy_meter(self, template, ids):
-        """Sends a METER_MOD again for each of 'ids'."""
+        """Sends a METER_MOD again for each of 'ids', which is also the tag of
+        a microburst band."""
         for start in range(0, len(ids), 500):
             batch = bytearray()
             for meter_id in ids[start:start + 500]:
@@ -136,6 +140,9 @@ class Connection:
                 copy = bytearray(template)
                 struct.pack_into("!I", copy, 4, self.xid)
                 struct.pack_into("!I", copy, 12, meter_id)
+                if struct.unpack_from("!H", copy, BAND)[0] == (
+                        BAND_EXPERIMENTER):
+                    struct.pack_into("!I", copy, TAG, meter_id)
                 batch += copy
             self.socket.sendall(batch)
             self.barrier()

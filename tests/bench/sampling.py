@@ -21,9 +21,12 @@ Variant = collections.namedtuple("Variant", "name switch band goal")
 # limit: None, or the share of the packets that the meter is to pass
 Case = collections.namedtuple("Case", "name table limit what")
 
-# Each is a process of its own.  The first two differ in nothing.
+# Each is a process of its own, of the prefix that its name begins with.  The
+# first two differ in nothing; nor do "patched" and "patched-again".
 STOCK, AGAIN, PATCHED, BURST = SWITCHES = (
     "stock", "stock-again", "patched", "patched-microburst")
+PATCHED_AGAIN, TELLING = "patched-again", "patched-telemetry"
+TELEMETRY_SWITCHES = PATCHED, PATCHED_AGAIN, TELLING
 
 # A sample is put together from slices of this many seconds that the variants
 # take in turn, after a moment for the caches.
@@ -46,6 +49,12 @@ WITH = [Variant("stock drop", STOCK, "drop", None),
         Variant("stock drop again", AGAIN, "drop", None),
         Variant("patched drop", PATCHED, "drop", 0.97),
         Variant("patched microburst", BURST, "microburst", 0.97)]
+
+# The same, of the patched switch alone, with its telemetry off and on.
+TELEMETRY = {band: [Variant("off", PATCHED, band, None),
+                    Variant("off again", PATCHED_AGAIN, band, None),
+                    Variant("on", TELLING, band, 0.95)]
+             for band in (None, "microburst")}
 
 EXACT = [Variant("stock drop", STOCK, "drop", None),
          Variant("patched drop", PATCHED, "drop", (0.99, 1.01)),
@@ -122,7 +131,8 @@ class Bench:
         self.number = number
         self.workload = workload
         self.tables = {case.table for case in cases}
-        self.wanted = [name for name in SWITCHES if name in
+        self.wanted = [name for name in SWITCHES + TELEMETRY_SWITCHES[1:]
+                       if name in
                        {variant.switch for variant in variants
                         if variant.band not in options.refused}]
         self.n_meters = (workload.n_meters if METER_EACH in self.tables
@@ -149,7 +159,7 @@ class Bench:
         band = "microburst" if name == BURST else "drop"
         switch = Switch(name, self.options.prefixes[name.split("-")[0]],
                         self.options.directory, self.options.cpus,
-                        self.options.hugepages)
+                        self.options.hugepages, name == TELLING)
         stack.callback(shutil.rmtree, switch.rundir, True)
         stack.callback(switch.close)
         if self.tables != {NO_METER}:
