@@ -235,9 +235,16 @@ tenant_writer_flush(struct tenant_writer *w,
     if (!w->port) {
         return;
     }
-    for (size_t i = 0; i < n_packets; n_runs++) {
-        i += count_run(w, batch, i, &runs[n_runs]);
-        bytes += runs[n_runs].bytes;
+    for (size_t i = 0; i < n_packets;) {
+        struct tenant_run run;
+
+        i += count_run(w, batch, i, &run);
+        bytes += run.bytes;
+        if (n_runs && runs[n_runs - 1].tag == run.tag) {
+            runs[n_runs - 1].bytes += run.bytes;    /* Of another queue. */
+        } else {
+            runs[n_runs++] = run;
+        }
     }
     tenant_burst_queue_add(&w->port->queue, runs, n_runs, n_packets, bytes,
                            since_ns, now_ns);
