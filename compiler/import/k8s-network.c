@@ -89,6 +89,31 @@ span(const struct in6_addr *first, const struct in6_addr *last)
     return a;
 }
 
+/* How many of 'all', which are in order, are in 'subnet'? */
+static size_t
+count_within(const address_vec *all, const struct address *subnet)
+{
+    struct address high = edge(&subnet->ip, subnet->plen, true);
+    size_t n[2];
+
+    for (int ones = 0; ones < 2; ones++) {
+        const struct address *bound = ones ? &high : subnet;
+        size_t low = 0, end = all->n;
+
+        while (low < end) {
+            size_t middle = low + (end - low) / 2;
+
+            if (compare_addresses(&all->v[middle], bound) < ones) {
+                low = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        n[ones] = low;
+    }
+    return n[1] - n[0];
+}
+
 /* Can 'subnet' have all of 'own', of which the first and the last are in it,
  * and has it none of the others in 'all'? */
 static bool
@@ -96,12 +121,8 @@ fits(const struct address *subnet, const struct address *own, size_t n,
      const address_vec *all)
 {
     struct address high = edge(&subnet->ip, subnet->plen, true);
-    size_t n_in = 0;
 
-    for (size_t i = 0; i < all->n; i++) {
-        n_in += subnet_holds(subnet, &all->v[i].ip);
-    }
-    return (n_in == n
+    return (count_within(all, subnet) == n
             && (!IN6_IS_ADDR_V4MAPPED(&subnet->ip) || subnet->plen > 96 + 30
                 || (memcmp(&subnet->ip, &own[0].ip, sizeof subnet->ip)
                     && memcmp(&high.ip, &own[n - 1].ip, sizeof high.ip))));
@@ -116,8 +137,7 @@ cover(struct k8s *k, const struct address *own, size_t n,
     struct address low;
     size_t split = 0;
 
-    k->work += all->n;
-    if (n == 1 || k->work > K8S_MAX_WORK || fits(&subnet, own, n, all)) {
+    if (n == 1 || fits(&subnet, own, n, all)) {
         *vec_push(k->arena, out) = subnet;
         return;
     }

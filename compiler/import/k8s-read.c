@@ -365,15 +365,17 @@ read_pod(struct k8s *k, const struct value *object,
     const struct value *spec = k8s_object_member(k, object, "spec");
     const struct value *status = k8s_object_member(k, object, "status");
     const char *why = why_left_out(k, spec, status);
+    size_t n_errors = k->diags->n_errors;
     struct k8s_pod pod = {
         .name = k8s_string(k, metadata, "name"),
         .ns = k8s_find_namespace(k, metadata),
-        .at = object, .labels = read_labels(k, metadata),
+        .labels = read_labels(k, metadata),
     };
 
     if (!why) {
         read_addresses(k, status, &pod);
-        why = pod.addresses.n ? NULL : "it has no address yet";
+        why = (pod.addresses.n || k->diags->n_errors > n_errors ? NULL
+               : "it has no address yet");
     }
     if (why) {
         k8s_warn(k, metadata, "nothing passes to or from it", "left out: %s",
@@ -409,7 +411,9 @@ check_addresses(struct k8s *k)
 
             ipv6_string_mapped(s, &pod->addresses.v[j].ip);
             if (!shash_add_once(&seen, s, NULL)) {
-                k->object = arena_printf(k->arena, "Pod %s", pod->name);
+                k->object = arena_printf(k->arena, "Pod %s/%s",
+                                         k->namespaces.v[pod->ns].name,
+                                         pod->name);
                 k8s_error(k, pod->addresses.v[j].at, "list the pods again",
                           "another pod has this address too");
             }

@@ -232,9 +232,12 @@ k8s_write_rules(struct k8s *k)
     }
     write_open(k);
     if (k->work > K8S_MAX_WORK) {
-        k8s_error(k, k->policy_objects.v[0], "import some namespaces only, "
-                  "with all of their policies", "these are too many policies "
-                  "and pods for one import");
+        struct diag *d = diag_error(k->diags, (struct span) { NULL, 0, 0 },
+                                    NULL, "these are too many policies and "
+                                    "pods for one import");
+
+        diag_remedy(k->diags, d, "let policies select fewer pods, or more of "
+                    "them by one rule");
         return;
     }
     for (size_t i = 0; i < n_in; i++) {

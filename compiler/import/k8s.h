@@ -66,7 +66,7 @@ struct k8s_pod {
     const char *name;
     const char *endpoint;
     size_t ns;
-    const struct value *at, *labels;    /* NULL: no labels. */
+    const struct value *labels; /* NULL: none. */
     address_vec addresses;      /* At least one. */
     k8s_named ports;
 };
