@@ -67,7 +67,8 @@ tenant_to_json(struct k8s *k, size_t ns, int vni, struct json *rules)
                             endpoint_to_json(k, pod));
         }
     }
-    json_object_put(networks, NETWORK, k8s_network(k, ns == SIZE_MAX ? 0 : ns, vni));
+    json_object_put(networks, NETWORK,
+                    k8s_network(k, ns == SIZE_MAX ? 0 : ns, vni));
     json_object_put(tenant, "networks", networks);
     json_object_put(tenant, "endpoints", endpoints);
     json_object_put(tenant, "rules", rules);
