@@ -24,6 +24,8 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/openflow/emit-qos.c \
 	compiler/backend/openflow/emit-routes.c \
 	compiler/backend/openflow/emit-services.c \
+	compiler/backend/openflow/emit-stateless.c \
+	compiler/backend/openflow/emit-stateless.h \
 	compiler/backend/openflow/emit-sides.c \
 	compiler/backend/openflow/emit-state.c \
 	compiler/backend/openflow/emit-tunnels.c \

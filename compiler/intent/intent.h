@@ -128,6 +128,7 @@ struct intent_rule {
     struct text reply_class;    /* Absent: that of what is replied to. */
     struct text require;        /* "psp" or "ipsec": instead of a service. */
     bool imposed;               /* A peering that needs no consent. */
+    const struct value *stateless;      /* NULL: it is tracked. */
 };
 
 struct intent_network {

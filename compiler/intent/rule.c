@@ -43,17 +43,19 @@ decode_require(struct decoder *d, const struct value *v,
     }
 }
 
-/* The default is true, and nothing else can be enforced. */
+/* Whether connection tracking knows its packets; the default is true. */
 static void
-check_stateful(struct decoder *d, const struct value *v)
+decode_stateful(struct decoder *d, const struct value *v,
+                struct intent_rule *rule)
 {
-    const struct value *stateless = decode_flag(d, v, "stateful", false);
-
-    if (stateless) {
-        decode_error(d, stateless, "a rule cannot be stateless by itself yet: "
-                     "what goes round connection tracking is decided before "
-                     "the receiver is known",
-                     "remove it; the symmetric services are stateless");
+    rule->stateless = decode_flag(d, v, "stateful", false);
+    if (rule->stateless && rule->deny) {
+        decode_error(d, rule->stateless, "a rule that denies tracks nothing",
+                     "remove it");
+    } else if (rule->stateless && value_member(v, "reply_class")) {
+        decode_error(d, rule->stateless, "what is not tracked has no replies",
+                     "remove \"reply_class\", or this; both ways are of the "
+                     "class");
     }
 }
 
@@ -87,7 +89,7 @@ decode_rule(struct decoder *d, const struct value *v,
         rule->deny = decode_choice(d, v, "action", "allow", "deny");
         decode_sides(d, v, false, rule);
         decode_require(d, v, rule);
-        check_stateful(d, v);
+        decode_stateful(d, v, rule);
         check_dscp_in(d, v);
         rule->class = decode_text(d, v, "class");
         rule->reply_class = decode_text(d, v, "reply_class");
@@ -112,7 +114,7 @@ decode_peering(struct decoder *d, const struct value *v,
     }
     decode_sides(d, v, true, peering);
     decode_require(d, v, peering);
-    check_stateful(d, v);
+    decode_stateful(d, v, peering);
     check_dscp_in(d, v);
     if (!value_member(v, "service") && !value_member(v, "require")) {
         decode_error(d, v, "a peering needs a member 'service' or 'require'",

@@ -299,6 +299,7 @@ add_rule(struct builder *b, const struct policy_rule *policy)
         rule->replies = policy->reply_class != policy->class;
         rule->reply_class = (rule->replies ? get_class(b, policy->reply_class)
                              : NULL);
+        rule->stateless = policy->stateless != NULL;
         rule->place = ir_place_of(b->arena, policy->at,
                                   rule_kind_is_operators(policy->kind)
                                   || policy->kind == RULE_DEFAULT);

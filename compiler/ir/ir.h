@@ -234,6 +234,7 @@ struct ir_rule {
     const struct ir_class *class;       /* NULL: best-effort. */
     bool replies;               /* Have tracked replies another class? */
     const struct ir_class *reply_class; /* If so. */
+    bool stateless;             /* Both ways, round connection tracking. */
 };
 
 VEC_TYPEDEF(ir_names, const char *);

@@ -306,6 +306,11 @@ check_rule(struct ir_validator *v, const struct ir_rule *rule)
     } else if (rule->reply_class && !rule->replies) {
         ir_invalid(v, "it has a class of replies that have none");
     }
+    if (rule->stateless
+        && (rule->replies || rule->from.parts.n || rule->to.parts.n
+            || (rule->kind != RULE_ALLOW && rule->kind != RULE_PEERING))) {
+        ir_invalid(v, "it cannot be stateless");
+    }
     if (!is_every(v, rule, rule->from_every, &rule->from)
         || !is_every(v, rule, rule->to_every, &rule->to)) {
         ir_invalid(v, "only a guardrail has a side that is everybody");

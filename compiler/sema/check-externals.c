@@ -184,6 +184,11 @@ check_rule(const struct policy *policy, const struct policy_rule *rule,
                         rule->service->name);
         diag_remedy(diags, d, "name another service");
     }
+    if (rule->stateless) {
+        d = value_error(diags, rule->stateless, "what is not tracked never "
+                        "passes to or from an external");
+        diag_remedy(diags, d, "remove it");
+    }
     if (rule->from_ranges.n && rule->to_ranges.n && !rule->from.n
         && !rule->to.n) {
         d = value_error(diags, rule->at, "both sides of this rule are "

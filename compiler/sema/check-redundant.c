@@ -182,10 +182,14 @@ speaks(const struct policy_rule *rule, const struct point *point,
 }
 
 /* Where 'other' speaks of what the rule speaks of, has it the last word, or
- * the same?  A guardrail stays when tenants change their minds. */
+ * the same?  A guardrail stays when tenants change their minds.  What goes
+ * round connection tracking does so whatever others say. */
 static bool
 may_settle(const struct policy_rule *other, const struct policy_rule *rule)
 {
+    if (rule->stateless && !other->stateless) {
+        return false;
+    }
     if (other == rule || other->kind == RULE_GUARDRAIL
         || rule->kind == RULE_GUARDRAIL) {
         return other != rule && other->kind == RULE_GUARDRAIL;

@@ -16,9 +16,10 @@
 bool is_symmetric(const struct policy *, const struct flow *,
                   uint8_t protocol, ovs_be16 port);
 
-/* Is it to the port of a symmetric service, and so beyond tracking?  Of a
- * fragment nobody knows in time. */
-bool is_stateless(const struct policy *, const struct flow *);
+/* Does it go round connection tracking: to the port of a symmetric service,
+ * or a rule that is not stateful speaks of it?  Of a fragment nobody knows in
+ * time. */
+bool is_untracked(const struct policy *, const struct meaning_question *);
 
 bool goes_backward(enum connection);
 bool goes_forward(enum connection);

@@ -191,7 +191,7 @@ is_agreed(const struct policy *policy, const struct meaning_question *q,
     enum connection beyond = q->beyond ? *q->beyond : q->connection;
 
     return (!q->from || !to || to->tenant == q->from->tenant || q->tunnel
-            || !endpoint_is_here(q, to) || is_stateless(policy, q->packet)
+            || !endpoint_is_here(q, to) || is_untracked(policy, q)
             || (is_backward(q) ? goes_backward(beyond)
                 : goes_forward(beyond)));
 }
@@ -203,7 +203,7 @@ judge_route_and_policy(const struct policy *policy,
 {
     struct meaning m = {
         .from = q->from, .routed = q->external || is_to_gateway(q),
-        .untracked = is_stateless(policy, q->packet),
+        .untracked = is_untracked(policy, q),
     };
 
     if (q->external && !external_has_source(policy, q)) {
@@ -244,7 +244,7 @@ static struct meaning
 judge_connection(const struct policy *policy,
                  const struct meaning_question *q)
 {
-    if (!is_stateless(policy, q->packet) && !is_tracked(q)) {
+    if (!is_untracked(policy, q) && !is_tracked(q)) {
         return deny(REASON_CT_INVALID);
     } else if (judge_fragment(policy, q)) {
         return deny(judge_fragment(policy, q));

@@ -42,7 +42,8 @@
  *     here, and who is allowed gets a copy; "default" if nobody is, or
  *     nobody is here.
  *  5. Does it belong to a connection, or may it open one?  Packets to the port
- *     of a symmetric service need none.  Else "ct-invalid".  One that another
+ *     of a symmetric service need none, nor those that a stateless rule speaks
+ *     of.  Else "ct-invalid".  One that another
  *     tenant opened while it had the zone does not count.
  *  6. If it is a fragment, is the whole packet from a DHCP server's port, or
  *     to that of a symmetric service?  "forbidden-reply" or "fragment".  Or is

@@ -315,6 +315,7 @@ add_intent_rule(struct resolver *r, const struct intent_rule *intent,
     /* The encryptions are built-in services of their names. */
     rule->service = RESOLVE(r, &r->policy->services, intent->require.s
                             ? intent->require : intent->service, "service");
+    rule->stateless = intent->stateless;
     rule->class = find_class(r, intent, intent->class);
     rule->reply_class = (intent->reply_class.s
                          ? find_class(r, intent, intent->reply_class)

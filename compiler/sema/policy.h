@@ -121,6 +121,7 @@ struct policy_rule {
     tenant_vec from_tenants, to_tenants;    /* That a peering's sides name. */
     bool from_every, to_every;  /* Of a guardrail: every endpoint. */
     bool imposed;               /* A peering that needs no consent. */
+    const struct value *stateless;      /* NULL: it is tracked. */
     const struct policy_service *service;   /* NULL: any. */
     const struct policy_class *class;       /* NULL: POLICY_BEST_EFFORT. */
     const struct policy_class *reply_class; /* Of tracked replies; as

@@ -4,6 +4,7 @@ random_worlds = \
 	tests/differential/world-check.c \
 	tests/differential/world-meters.c \
 	tests/differential/world-external.c \
+	tests/differential/world-late.c \
 	tests/differential/world-parts.h \
 	tests/differential/world-refusal.c \
 	tests/differential/world-shares.c \

@@ -19,7 +19,8 @@ const char *
 edit_name(enum edit edit)
 {
     static const char *const names[N_EDITS] = {
-        "rule", "no rule", "deny", "selector", "service", "class", "default",
+        "rule", "no rule", "deny", "selector", "service", "stateful",
+        "class", "default",
         "bandwidth", "limits", "labels", "binding", "move", "address",
         "endpoint", "network", "gateway", "dhcp", "groups", "consent",
         "no peers", "tenant", "same vni", "same interface",
@@ -82,6 +83,8 @@ edit_rule(struct world *w, struct rng *rng, enum edit edit, int tenant)
     } else if (edit == EDIT_SERVICE) {
         rule->service = (int) rng_below(rng, N_BUILTIN_LINES + MAX_SERVICES
                                         + 1) - 1;
+    } else if (edit == EDIT_STATEFUL) {
+        rule->stateless = !rule->stateless && rule->reply_class == -2;
     } else if (!rule->deny) {
         rule->class = (int) rng_below(rng, MAX_CLASSES + 1) - 1;
     }

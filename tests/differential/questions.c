@@ -119,6 +119,23 @@ set_icmp(struct rng *rng, struct flow *packet)
     }
 }
 
+/* A match of another stateless rule: what one sees as a request may be an
+ * answer to the other. */
+static const struct service_match *
+draft_match(const struct draft *d)
+{
+    for (int i = 0; i < 12; i++) {
+        const struct policy_rule *rule
+            = d->policy->rules.v[rng_below(d->rng, d->policy->rules.n)];
+
+        if (rule != d->rule && rule->stateless && rule->service) {
+            return &rule->service->matches.v[
+                rng_below(d->rng, rule->service->matches.n)];
+        }
+    }
+    return NULL;
+}
+
 static void
 draft_transport(struct draft *d)
 {
@@ -151,6 +168,9 @@ draft_transport(struct draft *d)
     }
     if (rng_chance(d->rng, 5)) {
         other = famous[rng_below(d->rng, ARRAY_SIZE(famous))];
+    }
+    if (d->rule && d->rule->stateless && rng_chance(d->rng, 30)) {
+        other = port_near(d->rng, draft_match(d));
     }
     if (has_ports(packet->nw_proto)) {
         packet->tp_src = htons(d->reply ? near : other);

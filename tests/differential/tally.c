@@ -14,6 +14,7 @@
 
 #include "outcome.h"
 #include "packets.h"
+#include "sema/meaning-reach.h"
 #include "sema/meaning.h"
 #include "sema/tree.h"
 #include "util.h"
@@ -63,7 +64,9 @@ tally_init(struct tally *tally)
         "multicast-ipv4", "multicast-ipv6", "multicast-to-one",
         "multicast-to-several", "multicast-class", "dhcp-request-ipv4",
         "dhcp-request-ipv6", "dhcp-answer-ipv4", "dhcp-answer-ipv6",
-        "dhcp-broadcast",
+        "dhcp-broadcast", "stateless-forth", "stateless-back",
+        "stateless-denied", "stateless-by-tunnel", "stateless-peering",
+        "stateless-ipv6", "stateless-without-connection",
     };
 
     memset(tally, 0, sizeof *tally);
@@ -211,6 +214,60 @@ count_untracked(struct tally *tally, const struct flow *packet,
     }
 }
 
+/* Of rules that are not stateful. */
+static void
+count_stateless(struct tally *tally, const struct question *q,
+                const struct meaning *m)
+{
+    const struct policy_rule *rule = m->rule;
+    bool forth = (m->allow && endpoint_is_in(m->from, &rule->from)
+                  && endpoint_is_in(m->to, &rule->to));
+    const struct {
+        const char *name;
+        bool holds;
+    } ways[] = {
+        { "stateless-forth", forth },
+        { "stateless-back", m->allow && !forth },
+        { "stateless-denied", !m->allow },
+        { "stateless-by-tunnel", m->allow && q->tunnel },
+        { "stateless-peering", m->allow && rule->kind == RULE_PEERING },
+        { "stateless-ipv6", m->allow
+                            && q->packet.dl_type == htons(ETH_TYPE_IPV6) },
+        { "stateless-without-connection",
+          m->allow && (q->connection == CONNECTION_NONE
+                       || q->connection == CONNECTION_INVALID) },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+        if (ways[i].holds) {
+            bump(tally, "untracked", ways[i].name);
+        }
+    }
+}
+
+static bool
+is_to_symmetric(const struct flow *packet)
+{
+    static const struct {
+        uint8_t protocol;
+        uint16_t port;
+        bool symmetric;
+    } builtin[] = {
+#define SERVICE(NAME, PROTOCOL, FIRST, LAST, SYMMETRIC) \
+        { PROTOCOL, FIRST, SYMMETRIC },
+#include "sema/services.def"
+#undef SERVICE
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(builtin); i++) {
+        if (builtin[i].symmetric && packet->nw_proto == builtin[i].protocol
+            && packet->tp_dst == htons(builtin[i].port)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void
 tally_count(struct tally *tally, const struct compiled *c,
             const struct question *q)
@@ -230,6 +287,9 @@ tally_count(struct tally *tally, const struct compiled *c,
         count_untracked(tally, &q->packet, &m);
     } else if (!m.answered) {
         bump(tally, "reason", reason_info(m.reason)->name);
+    }
+    if (m.rule && m.untracked && !is_to_symmetric(&q->packet)) {
+        count_stateless(tally, q, &m);
     }
     if (m.rule && m.allow) {
         count_allowed(tally, q, &m);

@@ -16,7 +16,7 @@
 #include "questions.h"
 #include "world.h"
 
-enum { MAX_TALLY_ITEMS = 80 };
+enum { MAX_TALLY_ITEMS = 120 };
 
 struct tally {
     size_t intents, flows, packets;

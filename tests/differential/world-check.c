@@ -165,6 +165,8 @@ check_rule(const struct check *check, int number)
                          : rule->reply_class, policy->reply_class)
            ? "has another class of replies"
            : !service_fits(w, rule, policy->service) ? "has another service"
+           : !policy->stateless != !rule->stateless
+           ? "is stateful, or not, against the intent"
            : NULL);
 
     return wrong ? arena_printf(check->c->arena, "rule %s %s", name, wrong)

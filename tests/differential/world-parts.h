@@ -45,6 +45,10 @@ const char *world_find_misjudged(const struct world *,
 /* Returns NULL, or why a rule is left out that should not be. */
 const char *world_check_refusals(const struct world *, struct arena *);
 
+/* What is drawn last. */
+void world_init_bindings(struct world *, struct rng *);
+void world_init_stateless(struct world *, struct rng *);
+
 void world_init_externals(struct world *, struct rng *);
 
 /* Appends ", "externals": {...}", if there are any. */

@@ -54,8 +54,7 @@ static const struct {
     { "a peering joins two tenants, this one only ", is_with_itself },
     { " cannot take part in this peering: its network ", lacks_gateway },
     { " cannot route to ", NULL },
-    { " cannot be tracked, and what is not tracked never passes to or from "
-      "an external", NULL },
+    { "what is not tracked never passes to or from an external", NULL },
     { " have the same address before external ", NULL },
     { " has none of these addresses", NULL },
     { " has no endpoint ", NULL },

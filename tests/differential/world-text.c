@@ -241,6 +241,9 @@ put_rule(struct ds *ds, const struct world_rule *rule)
     } else if (rule->reply_class == -1) {
         ds_put_cstr(ds, ", \"reply_class\": \"best-effort\"");
     }
+    if (rule->stateless && !rule->deny) {
+        ds_put_cstr(ds, ", \"stateful\": false");
+    }
     ds_put_char(ds, '}');
 }
 

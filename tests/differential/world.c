@@ -174,17 +174,6 @@ init_endpoints(struct world *w, struct rng *rng)
     }
 }
 
-/* Some bindings stand apart, or a part of them.  Drawn last, so that worlds
- * are otherwise those that they were. */
-static void
-init_bindings(struct world *w, struct rng *rng)
-{
-    for (int i = 0; i < w->n_endpoints; i++) {
-        w->endpoints[i].apart = (rng_chance(rng, 60) ? 0
-                                 : rng_below(rng, APART_ALL + 1));
-    }
-}
-
 /* Some networks name one of their endpoints, some carry groups. */
 static void
 init_copies(struct world *w, struct rng *rng)
@@ -311,7 +300,8 @@ world_init(struct world *w, uint64_t seed)
     init_copies(w, &rng);
     world_init_externals(w, &rng);
     init_rules(w, &rng);
-    init_bindings(w, &rng);
+    world_init_bindings(w, &rng);
+    world_init_stateless(w, &rng);
     leave_out_contradictions(w);
 }
 

@@ -136,6 +136,7 @@ struct world_rule {
     int tenant;                 /* Or PEERING, or GUARDRAIL. */
     int service, class;         /* -1: none. */
     int reply_class;            /* -2: none; -1: best-effort. */
+    bool stateless;
     struct world_selector from, to;
 };
 

@@ -27,6 +27,7 @@ struct member {
 
 struct lowering {
     struct emitter *e;
+    enum of_table table;
     struct ident_set ids;       /* conj_id. */
     struct hmap members;        /* Contains "struct member"s. */
     VEC(struct member *) order; /* As they came. */
@@ -141,21 +142,28 @@ is_conjunction(const struct lowering *l, const struct product *product)
 }
 
 static void
-emit_pair(struct emitter *e, const struct product *p, const char *from,
+emit_product_flow(const struct lowering *l, const struct product *p,
+                  const char *match)
+{
+    emit_flow(l->e, l->table, p->priority, l->table == TABLE_POLICY
+              ? p->rule->id : REASON_PIPELINE, match, p->actions);
+}
+
+static void
+emit_pair(const struct lowering *l, const struct product *p, const char *from,
           const char *to)
 {
     for (size_t i = 0; i < p->services.n; i++) {
-        emit_flow(e, TABLE_POLICY, p->priority, p->rule->id,
-                  FORMAT(e, "%s%s%s%s%s", from, from[0] ? "," : "", to,
-                         to[0] ? "," : "", p->services.v[i]),
-                  p->actions);
+        emit_product_flow(l, p, FORMAT(l->e, "%s%s%s%s%s", from,
+                                       from[0] ? "," : "", to,
+                                       to[0] ? "," : "", p->services.v[i]));
     }
 }
 
 /* Pairs of an endpoint with itself stay out: rules that have only those in
  * common may do different things. */
 static void
-emit_plain(struct emitter *e, const struct product *p)
+emit_plain(const struct lowering *l, const struct product *p)
 {
     for (size_t i = 0; i < p->from.n; i++) {
         const struct side_match *from = &p->from.v[i];
@@ -164,7 +172,7 @@ emit_plain(struct emitter *e, const struct product *p)
             const struct side_match *to = &p->to.v[j];
 
             if (!from->only || from->only != to->only) {
-                emit_pair(e, p, from->match, to->match);
+                emit_pair(l, p, from->match, to->match);
             }
         }
     }
@@ -186,8 +194,7 @@ emit_conjunction(struct lowering *l, const struct product *product)
             member->conjunctions.v[n].dimension = i + 1;
         }
     }
-    emit_flow(l->e, TABLE_POLICY, product->priority, product->rule->id,
-              FORMAT(l->e, "conj_id=%"PRIu32, id), product->actions);
+    emit_product_flow(l, product, FORMAT(l->e, "conj_id=%"PRIu32, id));
 }
 
 static void
@@ -207,16 +214,18 @@ emit_members(struct lowering *l)
                           j ? "," : "", member->conjunctions.v[j].id,
                           member->conjunctions.v[j].dimension, N_DIMENSIONS);
         }
-        emit_flow(l->e, TABLE_POLICY, member->priority, REASON_PIPELINE,
+        emit_flow(l->e, l->table, member->priority, REASON_PIPELINE,
                   member->match, arena_strdup(l->e->arena, ds_cstr(&actions)));
     }
     ds_destroy(&actions);
 }
 
 void
-emit_products(struct emitter *e, const product_vec *products)
+emit_products(struct emitter *e, enum of_table table,
+              const product_vec *products)
 {
-    struct lowering l = { .e = e, .members = HMAP_INITIALIZER(&l.members) };
+    struct lowering l = { .e = e, .table = table,
+                          .members = HMAP_INITIALIZER(&l.members) };
 
     ident_set_init(&l.ids, e->arena, e->prog->claims);
     for (size_t i = 0; i < products->n; i++) {
@@ -232,7 +241,7 @@ emit_products(struct emitter *e, const product_vec *products)
                 emit_conjunction(&l, p);
             }
         } else if (has_room_for_flows(e, p->rule, n_plain(p))) {
-            emit_plain(e, p);
+            emit_plain(&l, p);
         }
     }
     emit_members(&l);

@@ -7,8 +7,8 @@
 #ifndef BACKEND_OPENFLOW_CONJUNCTION_H
 #define BACKEND_OPENFLOW_CONJUNCTION_H 1
 
-/* Sets in the POLICY table: conjunctive matches (ovs-fields(7), "Conjunctive
- * Match Fields").
+/* Sets in the POLICY table, and in TRACK: conjunctive matches (ovs-fields(7),
+ * "Conjunctive Match Fields").
  *
  * A product of three sets of matches, all senders, all receivers and all
  * services of a rule, becomes a flow for each of their members, with the
@@ -36,6 +36,17 @@ struct side_match {
 
 VEC_TYPEDEF(side_match_vec, struct side_match);
 
+/* The fields of one side of a rule. */
+struct side_fields {
+    const char *tenant, *group;
+};
+
+/* A side of a rule, and whether it is everybody. */
+struct rule_side {
+    const struct ir_side *side;
+    bool every;
+};
+
 struct product {
     const char *name;           /* The conjunction's number follows from it. */
     enum of_priority priority;
@@ -54,7 +65,19 @@ enum { CONJUNCTION_BYTES = 16 };
 
 VEC_TYPEDEF(product_vec, struct product);
 
-/* Emits the POLICY flows of 'products'. */
-void emit_products(struct emitter *, const product_vec *products);
+/* The matches of a side in these fields. */
+side_match_vec match_side(struct emitter *, struct rule_side,
+                          const struct side_fields *);
+
+/* 'services' of each tenant, and external, that 'from' holds some of; its
+ * number is in field 'tenant'. */
+match_vec match_tenant_services(struct emitter *, const struct ir_side *from,
+                                const char *tenant,
+                                const match_vec *services);
+
+/* Emits the flows of 'products' in 'table'.  Their cookies are the rules' in
+ * POLICY, which decides. */
+void emit_products(struct emitter *, enum of_table table,
+                   const product_vec *products);
 
 #endif /* backend/openflow/conjunction.h */

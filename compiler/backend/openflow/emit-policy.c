@@ -11,6 +11,8 @@
 #include <inttypes.h>
 
 #include "backend/openflow/conjunction.h"
+#include "backend/openflow/emit-stateless.h"
+#include "hmapx.h"
 #include "util.h"
 
 /* The POLICY table.  A packet is judged by the present policy whatever the
@@ -18,10 +20,6 @@
  * its rule: by who opened it to whom and for what, see TABLE_SIDES and
  * REG_SERVICE. */
 
-/* Fields of one side of a rule. */
-struct side_fields {
-    const char *tenant, *group;
-};
 static const struct side_fields from_fields = { REG_FROM_TENANT, REG_FROM };
 static const struct side_fields to_fields = { REG_TO_TENANT, REG_TO };
 
@@ -82,13 +80,7 @@ match_parts(struct emitter *e, const struct ir_side *side,
     }
 }
 
-/* A side of a rule, and whether it is everybody. */
-struct rule_side {
-    const struct ir_side *side;
-    bool every;
-};
-
-static side_match_vec
+side_match_vec
 match_side(struct emitter *e, struct rule_side which,
            const struct side_fields *fields)
 {
@@ -118,19 +110,18 @@ match_side(struct emitter *e, struct rule_side which,
 }
 
 static void
-add_tenant_services(struct emitter *e, uint32_t number,
+add_tenant_services(struct emitter *e, const char *tenant, uint32_t number,
                     const match_vec *services, match_vec *out)
 {
     for (size_t i = 0; i < services->n; i++) {
-        *vec_push(e->arena, out) = FORMAT(e, REG_FROM_TENANT"=%#"PRIx32",%s",
+        *vec_push(e->arena, out) = FORMAT(e, "%s=%#"PRIx32",%s", tenant,
                                           number, services->v[i]);
     }
 }
 
-/* 'services' of each tenant, and external, that 'from' holds some of. */
-static match_vec
+match_vec
 match_tenant_services(struct emitter *e, const struct ir_side *from,
-                      const match_vec *services)
+                      const char *field, const match_vec *services)
 {
     const ir_endpoint_vec *endpoints = &from->endpoints;
     match_vec out = VEC_INIT;
@@ -139,14 +130,14 @@ match_tenant_services(struct emitter *e, const struct ir_side *from,
         const struct ir_tenant *tenant = endpoints->v[i]->tenant;
 
         if (!i || tenant != endpoints->v[i - 1]->tenant) {
-            add_tenant_services(e, tenant->number, services, &out);
+            add_tenant_services(e, field, tenant->number, services, &out);
         }
     }
     for (size_t i = 0; i < from->parts.n; i++) {
         const struct ir_external *x = from->parts.v[i]->external;
 
         if (!i || x != from->parts.v[i - 1]->external) {
-            add_tenant_services(e, x->number, services, &out);
+            add_tenant_services(e, field, x->number, services, &out);
         }
     }
     return out;
@@ -165,12 +156,34 @@ add_product(struct emitter *e, const struct ir_rule *rule, const char *part,
         .from = match_side(e, from, &from_fields),
         .to = match_side(e, to, &to_fields),
         .services = services,
-        .tenant_services = match_tenant_services(e, from.side, &services),
+        .tenant_services = match_tenant_services(e, from.side, REG_FROM_TENANT,
+                                                 &services),
     };
 }
 
+/* What is not tracked, there and back: what allows it is weaker for what comes
+ * back, where both may speak. */
 static void
-add_rule(struct emitter *e, const struct ir_rule *rule, product_vec *products)
+add_untracked(struct emitter *e, const struct ir_rule *rule,
+              struct rule_side from, struct rule_side to,
+              product_vec *products)
+{
+    match_vec there = match_untracked(e, rule->service, "tp_dst");
+    match_vec back = match_untracked(e, rule->service, "tp_src");
+
+    if (there.n) {
+        add_product(e, rule, "untracked", from, to, there, products);
+        add_product(e, rule, "untracked, back", to, from, back, products);
+        if (!rule_kind_denies(rule->kind)) {
+            products->v[products->n - 1].priority = PRIORITY_UNTRACKED;
+        }
+    }
+}
+
+/* 'stateless' has the tenants that stateless rules speak of. */
+static void
+add_rule(struct emitter *e, const struct ir_rule *rule,
+         const struct hmapx *stateless, product_vec *products)
 {
     const struct ir_service *service = rule->service;
     struct ir_side from_endpoints = rule->from, to_endpoints = rule->to;
@@ -198,20 +211,29 @@ add_rule(struct emitter *e, const struct ir_rule *rule, product_vec *products)
     from_endpoints.parts.n = to_endpoints.parts.n = 0;
     from.side = &from_endpoints;
     to.side = &to_endpoints;
-    if (services.n && from_endpoints.endpoints.n
-        && to_endpoints.endpoints.n) {
+    if (!from_endpoints.endpoints.n || !to_endpoints.endpoints.n) {
+        return;
+    }
+    if (services.n) {
         add_product(e, rule, "stateless", from, to, services, products);
         add_product(e, rule, "stateless, back", to, from, services, products);
+    }
+    if (rule->stateless || (rule_kind_denies(rule->kind)
+                            && speaks_of_some(rule, stateless))) {
+        add_untracked(e, rule, from, to, products);
     }
 }
 
 void
 emit_policy(struct emitter *e)
 {
+    struct hmapx stateless = HMAPX_INITIALIZER(&stateless);
     product_vec products = VEC_INIT;
 
+    find_stateless(e->prog, &stateless);
     for (size_t i = 0; i < e->prog->rules.n; i++) {
-        add_rule(e, e->prog->rules.v[i], &products);
+        add_rule(e, e->prog->rules.v[i], &stateless, &products);
     }
-    emit_products(e, &products);
+    emit_products(e, TABLE_POLICY, &products);
+    hmapx_destroy(&stateless);
 }

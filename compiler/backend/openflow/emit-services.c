@@ -25,22 +25,37 @@ add_match(struct emitter *e, uint32_t value, uint32_t mask, match_vec *out)
                                       value, mask);
 }
 
-/* Adds a match for each of the fewest masks that cover the ports from
- * 'first' to 'last' exactly. */
-static void
-cover_range(struct emitter *e, uint32_t value, uint32_t mask, uint16_t first,
-            uint16_t last, match_vec *out)
+port_masks
+cover_ports(struct emitter *e, const struct ir_match *m)
 {
-    uint32_t port = first;
+    port_masks out = VEC_INIT;
+    uint32_t port = m->first;
 
-    while (port <= last) {
+    while (port <= m->last) {
         uint32_t size = port & -port;   /* The largest aligned block. */
 
-        while (port + size - 1 > last) {
+        while (port + size - 1 > m->last) {
             size >>= 1;
         }
-        add_match(e, value | port, mask & ~(size - 1), out);
+        *vec_push(e->arena, &out) = (struct port_mask) {
+            port, ~(size - 1),
+        };
         port += size;
+    }
+    return out;
+}
+
+/* Adds the matches of the ports of 'm' with 'value' in the other bits of
+ * 'mask'. */
+static void
+add_ports(struct emitter *e, uint32_t value, uint32_t mask,
+          const struct ir_match *m, match_vec *out)
+{
+    port_masks ports = cover_ports(e, m);
+
+    for (size_t i = 0; i < ports.n; i++) {
+        add_match(e, value | ports.v[i].port,
+                  (mask & ~SERVICE_PORT_BITS) | ports.v[i].mask, out);
     }
 }
 
@@ -61,7 +76,7 @@ match_tracked(struct emitter *e, const struct ir_service *service,
         uint32_t value = tracked | SERVICE_PROTOCOL(m->protocol);
 
         if (m->last) {
-            cover_range(e, value, ALL_BITS | mask, m->first, m->last, &out);
+            add_ports(e, value, ALL_BITS | mask, m, &out);
         } else {
             /* Only services.def has such: ESP, of both families, ICMP, which
              * is IPv4's alone, and ICMPv6, IPv6's. */

@@ -63,6 +63,9 @@ void emit_state(struct emitter *);
 /* TRACK, OWNER, COMMIT, PEER, PEER_OWNER, PEER_STATE. */
 void emit_conntrack(struct emitter *);
 
+/* What of TRACK is about rules that are not stateful. */
+void emit_stateless_rules(struct emitter *);
+
 /* GROUP and COPY, and what of TRACK goes there. */
 void emit_multicast(struct emitter *);
 
@@ -128,6 +131,16 @@ enum tracked_part { TRACKED_ALL, TRACKED_FORWARD, TRACKED_REPLIES };
 match_vec match_tracked(struct emitter *, const struct ir_service *,
                         enum tracked_part);
 match_vec match_stateless(struct emitter *, const struct ir_service *);
+
+/* Ports of a range: those that are 'port' in the bits of 'mask'. */
+struct port_mask {
+    uint16_t port, mask;
+};
+VEC_TYPEDEF(port_masks, struct port_mask);
+
+/* The fewest masks that hold the ports of the match, which has some, and no
+ * others. */
+port_masks cover_ports(struct emitter *, const struct ir_match *);
 
 /* Adds one flow; 'id' is the rule's or a REASON_*. */
 void emit_flow(struct emitter *, enum of_table, enum of_priority, uint64_t id,

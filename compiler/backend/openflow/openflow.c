@@ -217,6 +217,7 @@ openflow_emit(const struct ir_prog *prog, const struct backend_caps *caps,
     emit_dhcp(&e);
     emit_conntrack(&e);
     emit_state(&e);
+    emit_stateless_rules(&e);
     emit_multicast(&e);
     emit_routes(&e);
     emit_tunnels(&e);

@@ -83,6 +83,8 @@ enum of_table {
 #define SERVICE_TRACKED     UINT32_C(0x80000000)
 #define SERVICE_STATELESS   UINT32_C(0x40000000)
 #define SERVICE_REPLY       UINT32_C(0x20000000)    /* To who opened it. */
+/* A rule that is not stateful speaks of it: it is judged by its headers. */
+#define SERVICE_UNTRACKED   UINT32_C(0x10000000)
 #define SERVICE_IPV6        UINT32_C(0x01000000)    /* Of tracked ones. */
 #define SERVICE_PROTOCOL(P) ((uint32_t) (P) << 16)
 #define SERVICE_PORT_BITS   UINT32_C(0x0000ffff)    /* Destination port. */
@@ -118,6 +120,8 @@ enum of_priority {
     PRIORITY_MISS = 0,
     PRIORITY_PREFIX = 1,        /* And the length of the prefix, to 128. */
     PRIORITY_DEFAULT = 100,
+    PRIORITY_UNTRACKED = 150,   /* In TRACK, what stateless rules speak of; in
+                                 * POLICY, as what comes back. */
     PRIORITY_ALLOW = 200,
     PRIORITY_OWN = 250,         /* An endpoint's own, before its tenant's. */
     PRIORITY_DENY = 300,

@@ -170,6 +170,18 @@ check_classes(const struct ir_prog *prog, struct diags *diags)
     }
 }
 
+static void
+check_rules(const struct ir_prog *prog, struct diags *diags)
+{
+    for (size_t i = 0; i < prog->rules.n; i++) {
+        if (prog->rules.v[i]->stateless) {
+            refuse(diags, &prog->rules.v[i]->place, "remove \"stateful\", or "
+                   "choose another target", "the target ovn has no stateless "
+                   "rules yet, but of symmetric services");
+        }
+    }
+}
+
 bool
 ovn_check(const struct ir_prog *prog, const struct backend_caps *caps
           OVS_UNUSED, struct diags *diags)
@@ -182,5 +194,6 @@ ovn_check(const struct ir_prog *prog, const struct backend_caps *caps
     check_externals(prog, diags);
     check_meters(prog, diags);
     check_classes(prog, diags);
+    check_rules(prog, diags);
     return diags->n_errors == n_errors;
 }

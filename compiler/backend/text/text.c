@@ -168,7 +168,8 @@ put_rule(struct ds *ds, const struct ir_rule *rule,
         ds_put_format(ds, ", replies %s", rule->reply_class
                       ? rule->reply_class->name : "best effort");
     }
-    ds_put_format(ds, " [line %"PRIu32"]\n", rule->place.line);
+    ds_put_format(ds, "%s [line %"PRIu32"]\n",
+                  rule->stateless ? ", stateless" : "", rule->place.line);
 }
 
 /* The rules of 'kind' of 'tenant', which is NULL for peerings. */

@@ -1,0 +1,53 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "world-parts.h"
+
+/* What is drawn last, so that worlds are otherwise those that they were. */
+
+/* Some bindings stand apart, or a part of them. */
+void
+world_init_bindings(struct world *w, struct rng *rng)
+{
+    for (int i = 0; i < w->n_endpoints; i++) {
+        w->endpoints[i].apart = (rng_chance(rng, 60) ? 0
+                                 : rng_below(rng, APART_ALL + 1));
+    }
+}
+
+/* The other way round, for something else: what one sees as a request may be
+ * an answer to the other. */
+static void
+add_opposite(struct world *w, struct rng *rng, const struct world_rule *rule)
+{
+    struct world_rule *opposite = &w->rules[w->n_rules++];
+
+    *opposite = *rule;
+    opposite->from = rule->to;
+    opposite->to = rule->from;
+    opposite->service = N_BUILTIN_LINES + rng_below(rng, MAX_SERVICES);
+    opposite->class = (int) rng_below(rng, MAX_CLASSES + 1) - 1;
+}
+
+/* Some rules that allow are not stateful. */
+void
+world_init_stateless(struct world *w, struct rng *rng)
+{
+    int n = w->n_rules;
+
+    for (int i = 0; i < n; i++) {
+        struct world_rule *rule = &w->rules[i];
+
+        rule->stateless = (rng_chance(rng, 30) && !rule->deny
+                           && rule->reply_class == -2);
+        if (rule->stateless && rule->service >= 0 && w->n_rules < MAX_RULES
+            && rng_chance(rng, 30)) {
+            add_opposite(w, rng, rule);
+        }
+    }
+}
