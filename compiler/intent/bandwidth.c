@@ -120,10 +120,11 @@ decode_limits(struct decoder *d, const struct value *v,
     refused = value_member(v, "connections");
     if (refused) {
         decode_error(d, refused, "connections of a tenant cannot be limited "
-                     "yet: Open vSwitch keeps such limits outside OpenFlow, "
-                     "where no apply can change them together with the flows",
+                     "yet: the switch takes such limits by ovs-appctl alone, "
+                     "and forgets them when it restarts",
                      "remove it; \"packets\" limits how fast connections can "
-                     "be opened");
+                     "be opened, and rules with \"stateful\": false open "
+                     "none");
     }
     refused = value_member(v, "upcalls");
     if (refused) {

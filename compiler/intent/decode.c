@@ -240,6 +240,28 @@ decode_interface(struct decoder *d, const struct value *v, const char *key)
     return decode_short_name(d, v, key, MAX_INTERFACE);
 }
 
+/* What to write in place of 'm', which is no quantity: the same without blanks
+ * if that is one, else something like 'example'. */
+static const char *
+quantity_remedy(struct decoder *d, const struct value *m, const char *example,
+                const char *(*parse)(const char *, uint64_t *))
+{
+    char *bare = arena_strdup(d->arena, m->type == VALUE_STRING ? m->string
+                              : "");
+    uint64_t n;
+    size_t len = 0;
+
+    for (const char *s = bare; *s; s++) {
+        if (*s != ' ') {
+            bare[len++] = *s;
+        }
+    }
+    bare[len] = '\0';
+    return (!parse(bare, &n)
+            ? arena_printf(d->arena, "write it without blanks: \"%s\"", bare)
+            : arena_printf(d->arena, "write it like \"%s\"", example));
+}
+
 static struct quantity
 decode_quantity(struct decoder *d, const struct value *v, const char *key,
                 const char *kind, const char *example,
@@ -258,7 +280,7 @@ decode_quantity(struct decoder *d, const struct value *v, const char *key,
     if (error) {
         decode_error(d, m, arena_printf(d->arena, "this is not %s: %s",
                                         kind, error),
-                     arena_printf(d->arena, "write it like \"%s\"", example));
+                     quantity_remedy(d, m, example, parse));
     } else if (!q.n) {
         decode_error(d, m, arena_printf(d->arena, "%s of zero passes nothing",
                                         kind),

@@ -307,12 +307,70 @@ add_rule(struct builder *b, const struct policy_rule *policy)
     }
 }
 
+/* Says whose program it is. */
+static void
+begin_prog(struct builder *b)
+{
+    const struct intent *intent = b->policy->intent;
+    struct ir_prog *prog = b->prog;
+
+    prog->claims = b->policy->claims;
+    if (b->node) {
+        prog->node = b->node->name.s;
+        prog->place = ir_place_of(b->arena, b->node->name.at, true);
+    } else {
+        prog->node = IR_FABRIC;
+    }
+    if (!b->node || b->node->tunnel.at) {
+        prog->encapsulation = intent->encapsulation.s;
+    }
+    if (b->node && b->node->tunnel.at) {
+        prog->tunnel_address = b->node->tunnel.ip;
+    }
+    b->concerned = ir_concerned(b->policy, prog->node, b->arena);
+    b->peers = arena_zalloc(b->arena, intent->nodes.n * sizeof *b->peers);
+}
+
+static void
+add_records(struct builder *b)
+{
+    const struct policy *policy = b->policy;
+
+    if (b->node) {
+        ir_add_pools(b->prog, policy, b->node, &b->meter_numbers);
+    }
+    for (size_t i = 0; i < policy->classes.n; i++) {
+        add_class(b, policy->classes.v[i]);
+    }
+    for (size_t i = 0; i < policy->services.n; i++) {
+        add_service(b, policy->services.v[i]);
+    }
+    for (size_t i = 0; i < policy->tenants.n; i++) {
+        add_endpoints(b, policy->tenants.v[i]);
+    }
+    if (b->node) {
+        ir_add_externals(b->prog, policy, b->node, b->arena,
+                         &b->tenant_numbers, &b->endpoint_numbers);
+    } else {
+        ir_add_attachments(b->prog, policy, b->arena, &b->tenant_numbers,
+                           &b->endpoint_numbers);
+    }
+    for (size_t i = 0; i < policy->rules.n; i++) {
+        add_rule(b, policy->rules.v[i]);
+    }
+    ir_name_sides(b->prog, b->arena);
+}
+
 struct ir_prog *
 ir_build(const struct policy *policy, const char *node, struct arena *arena)
 {
-    struct ir_prog *prog = arena_zalloc(arena, sizeof *prog);
     struct builder b = {
-        .arena = arena, .prog = prog, .policy = policy,
+        .arena = arena, .policy = policy,
+        .prog = arena_zalloc(arena, sizeof *b.prog),
+    };
+    struct ident_set *const sets[] = {
+        &b.tenant_numbers, &b.zones, &b.endpoint_numbers, &b.node_numbers,
+        &b.meter_numbers,
     };
 
     for (size_t i = 0; node && i < policy->intent->nodes.n; i++) {
@@ -323,56 +381,15 @@ ir_build(const struct policy *policy, const char *node, struct arena *arena)
     if (node && !b.node) {
         return NULL;
     }
-
-    ident_set_init(&b.tenant_numbers, arena, policy->claims);
-    ident_set_init(&b.zones, arena, policy->claims);
-    ident_set_init(&b.endpoint_numbers, arena, policy->claims);
-    ident_set_init(&b.node_numbers, arena, policy->claims);
-    ident_set_init(&b.meter_numbers, arena, policy->claims);
-    prog->claims = policy->claims;
-    if (b.node) {
-        prog->node = b.node->name.s;
-        prog->place = ir_place_of(arena, b.node->name.at, true);
-    } else {
-        prog->node = IR_FABRIC;
+    for (size_t i = 0; i < ARRAY_SIZE(sets); i++) {
+        ident_set_init(sets[i], arena, policy->claims);
     }
-    if (!b.node || b.node->tunnel.at) {
-        prog->encapsulation = policy->intent->encapsulation.s;
+    begin_prog(&b);
+    add_records(&b);
+    for (size_t i = 0; i < ARRAY_SIZE(sets); i++) {
+        ident_set_destroy(sets[i]);
     }
-    if (b.node && b.node->tunnel.at) {
-        prog->tunnel_address = b.node->tunnel.ip;
-    }
-    b.concerned = ir_concerned(policy, prog->node, arena);
-    b.peers = arena_zalloc(arena, policy->intent->nodes.n * sizeof *b.peers);
-    if (b.node) {
-        ir_add_pools(prog, policy, b.node, &b.meter_numbers);
-    }
-    for (size_t i = 0; i < policy->classes.n; i++) {
-        add_class(&b, policy->classes.v[i]);
-    }
-    for (size_t i = 0; i < policy->services.n; i++) {
-        add_service(&b, policy->services.v[i]);
-    }
-    for (size_t i = 0; i < policy->tenants.n; i++) {
-        add_endpoints(&b, policy->tenants.v[i]);
-    }
-    if (b.node) {
-        ir_add_externals(prog, policy, b.node, arena, &b.tenant_numbers,
-                         &b.endpoint_numbers);
-    } else {
-        ir_add_attachments(prog, policy, arena, &b.tenant_numbers,
-                           &b.endpoint_numbers);
-    }
-    for (size_t i = 0; i < policy->rules.n; i++) {
-        add_rule(&b, policy->rules.v[i]);
-    }
-    ir_name_sides(prog, arena);
-    ident_set_destroy(&b.tenant_numbers);
-    ident_set_destroy(&b.zones);
-    ident_set_destroy(&b.endpoint_numbers);
-    ident_set_destroy(&b.node_numbers);
-    ident_set_destroy(&b.meter_numbers);
-    return prog;
+    return b.prog;
 }
 
 bool

@@ -89,6 +89,23 @@ subnet_holds(const struct address *subnet, const struct in6_addr *ip)
                 == !IN6_IS_ADDR_V4MAPPED(&subnet->ip)));
 }
 
+bool
+address_is_ip6(const struct address *address)
+{
+    return !IN6_IS_ADDR_V4MAPPED(&address->ip);
+}
+
+bool
+holds_family(const address_vec *addresses, bool ip6)
+{
+    for (size_t i = 0; i < addresses->n; i++) {
+        if (address_is_ip6(&addresses->v[i]) == ip6) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The subnet of 'network' that 'ip' is in, or NULL. */
 static const struct address *
 find_subnet(const struct intent_network *network, const struct in6_addr *ip)

@@ -155,6 +155,28 @@ check_uplink(const struct policy *policy, const struct intent_node *node,
     }
 }
 
+/* What is said beside "borrow": false and changes nothing. */
+static void
+doubt_direction(const struct intent_bandwidth *bandwidth, struct diags *diags)
+{
+    const struct quantity *guarantee = &bandwidth->guarantee;
+    const struct quantity *limit = &bandwidth->limit;
+    struct diag *d;
+
+    if (bandwidth->weight_at) {
+        d = value_warning(diags, bandwidth->weight_at, "this changes nothing: "
+                          "a weight is for who borrows");
+        diag_remedy(diags, d, "remove it, or let it borrow");
+        diag_see(diags, d, bandwidth->no_borrow->span, "it does not");
+    }
+    if (guarantee->at && limit->n > guarantee->n) {
+        d = value_warning(diags, limit->at, "this is never reached: who does "
+                          "not borrow gets its guarantee and no more");
+        diag_remedy(diags, d, "write the guarantee's rate, or let it borrow");
+        diag_see(diags, d, guarantee->at->span, "the guarantee");
+    }
+}
+
 static void
 check_direction(const struct intent_bandwidth *bandwidth, struct diags *diags)
 {
@@ -176,6 +198,8 @@ check_direction(const struct intent_bandwidth *bandwidth, struct diags *diags)
                                      "without a guarantee, who does not "
                                      "borrow gets nothing");
         diag_remedy(diags, d, "add a \"guarantee\", or let it borrow");
+    } else if (bandwidth->no_borrow) {
+        doubt_direction(bandwidth, diags);
     }
 }
 

@@ -122,23 +122,6 @@ check_rule(const struct policy_rule *rule, struct diags *diags)
     diag_see(diags, d, lone->intent->name.at->key_span, "the network");
 }
 
-static bool
-is_ip6(const struct address *address)
-{
-    return !IN6_IS_ADDR_V4MAPPED(&address->ip);
-}
-
-static bool
-holds_family(const address_vec *addresses, bool ip6)
-{
-    for (size_t i = 0; i < addresses->n; i++) {
-        if (is_ip6(&addresses->v[i]) == ip6) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* An endpoint of the side that has addresses of the family; if 'lone', in a
  * network without a gateway of it.  NULL if there is none. */
 static const struct policy_endpoint *

@@ -9,6 +9,7 @@
 #include "sema/check.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "intent/units.h"
 #include "openvswitch/dynamic-string.h"
@@ -98,14 +99,15 @@ rate_text(uint64_t rate, struct arena *arena)
     return s;
 }
 
-static void
-check_guarantees(const struct policy *policy, const struct intent_node *node,
-                 const struct intent_uplink *uplink, bool receive,
-                 struct diags *diags)
+VEC_TYPEDEF(guarantee_vec, const struct quantity *);
+
+/* What tenants are guaranteed by the uplink. */
+static guarantee_vec
+find_guarantees(const struct policy *policy, const struct intent_node *node,
+                const struct intent_uplink *uplink, bool receive,
+                struct arena *arena)
 {
-    int overhead = wire_overhead(policy, node);
-    uint64_t sum = 0;
-    const struct value *last = NULL;
+    guarantee_vec all = VEC_INIT;
 
     for (size_t i = 0; i < policy->tenants.n; i++) {
         const struct policy_tenant *tenant = policy->tenants.v[i];
@@ -113,24 +115,92 @@ check_guarantees(const struct policy *policy, const struct intent_node *node,
             = &tenant_bandwidth(tenant, receive)->guarantee;
 
         if (guarantee->at && tenant_takes(tenant, node, uplink)) {
-            sum += guarantee->n;
-            last = guarantee->at;
+            *vec_push(arena, &all) = guarantee;
         }
     }
-    if (last && wire_rate(sum, overhead) > uplink->rate.n) {
-        struct diag *d = value_error(
-            diags, last, "uplink '%s' of node '%s' cannot keep what is "
-            "guaranteed to %s: %s together, which with %d bytes around each "
-            "frame of %d take %s on the wire, above %s", uplink->name.s,
-            node->name.s, receive ? "receive" : "send",
-            rate_text(sum, diags->arena), overhead, GUARANTEED_FRAME,
-            rate_text(wire_rate(sum, overhead), diags->arena),
-            rate_text(uplink->rate.n, diags->arena));
+    return all;
+}
 
-        diag_remedy(diags, d, "lower guarantees by %s of the uplink",
-                    rate_text(wire_rate(sum, overhead) - uplink->rate.n,
-                                diags->arena));
-        diag_see(diags, d, uplink->rate.at->span, "the uplink's rate");
+/* Are both directions the short forms of the same tenants? */
+static bool
+guarantees_equal(const guarantee_vec *a, const guarantee_vec *b)
+{
+    for (size_t i = 0; i < a->n && i < b->n; i++) {
+        if (a->v[i]->at != b->v[i]->at) {
+            return false;
+        }
+    }
+    return a->n == b->n;
+}
+
+static int
+compare_guarantees(const void *a_, const void *b_)
+{
+    const struct quantity *const *a = a_, *const *b = b_;
+
+    return (*a)->n > (*b)->n ? -1 : (*a)->n < (*b)->n;
+}
+
+/* Reports guarantees whose sum is above the uplink's rate, with the largest
+ * that there is room for. */
+static void
+report_guarantees(const struct intent_node *node,
+                  const struct intent_uplink *uplink, guarantee_vec *all,
+                  uint64_t sum, int overhead, const char *direction,
+                  struct diags *diags)
+{
+    uint64_t wire = wire_rate(sum, overhead);
+    struct diag *d = value_error(
+        diags, uplink->rate.at, "uplink '%s' of node '%s' cannot keep what is "
+        "guaranteed to %s: %s together, which with %d bytes around each frame "
+        "of %d take %s on the wire, above %s", uplink->name.s, node->name.s,
+        direction, rate_text(sum, diags->arena), overhead, GUARANTEED_FRAME,
+        rate_text(wire, diags->arena),
+        rate_text(uplink->rate.n, diags->arena));
+
+    diag_remedy(diags, d, "lower guarantees by %s of the uplink",
+                rate_text(wire - uplink->rate.n, diags->arena));
+    qsort(all->v, all->n, sizeof *all->v, compare_guarantees);
+    for (size_t i = 0; i < all->n; i++) {
+        diag_see(diags, d, all->v[i]->at->span, "one of them");
+    }
+}
+
+/* Returns false after reporting that the uplink does not keep 'all'. */
+static bool
+check_guarantees(const struct policy *policy, const struct intent_node *node,
+                 const struct intent_uplink *uplink, guarantee_vec *all,
+                 const char *direction, struct diags *diags)
+{
+    int overhead = wire_overhead(policy, node);
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < all->n; i++) {
+        sum += all->v[i]->n;
+    }
+    if (!all->n || wire_rate(sum, overhead) <= uplink->rate.n) {
+        return true;
+    }
+    report_guarantees(node, uplink, all, sum, overhead, direction, diags);
+    return false;
+}
+
+static void
+check_uplink_guarantees(const struct policy *policy,
+                        const struct intent_node *node,
+                        const struct intent_uplink *uplink,
+                        struct diags *diags)
+{
+    guarantee_vec send = find_guarantees(policy, node, uplink, false,
+                                         diags->arena);
+    guarantee_vec receive = find_guarantees(policy, node, uplink, true,
+                                            diags->arena);
+    bool equal = guarantees_equal(&send, &receive);
+
+    if (check_guarantees(policy, node, uplink, &send,
+                         equal ? "send and to receive" : "send", diags)
+        || !equal) {
+        check_guarantees(policy, node, uplink, &receive, "receive", diags);
     }
 }
 
@@ -143,8 +213,7 @@ check_sums(const struct policy *policy, struct diags *diags)
         for (size_t j = 0; j < node->uplinks.n; j++) {
             const struct intent_uplink *uplink = &node->uplinks.v[j];
 
-            check_guarantees(policy, node, uplink, false, diags);
-            check_guarantees(policy, node, uplink, true, diags);
+            check_uplink_guarantees(policy, node, uplink, diags);
             if (uplink->buffer.at) {
                 check_buffer(policy, node, uplink, diags);
             }

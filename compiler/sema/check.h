@@ -108,6 +108,12 @@ void check_redundant_externals(const struct policy *, struct diags *);
 /* Is 'ip' an address that a station can have? */
 bool is_station(const struct in6_addr *ip);
 
+/* Is it one of IPv6, or a range of those? */
+bool address_is_ip6(const struct address *);
+
+/* Is one of 'addresses' of the family? */
+bool holds_family(const address_vec *addresses, bool ip6);
+
 /* Is 'ip' an address of 'subnet'? */
 bool subnet_holds(const struct address *subnet, const struct in6_addr *ip);
 

@@ -29,23 +29,6 @@ find_cut_off(const endpoint_vec *side, const struct policy_external *e,
     return NULL;
 }
 
-static bool
-is_ip6(const struct address *address)
-{
-    return !IN6_IS_ADDR_V4MAPPED(&address->ip);
-}
-
-static bool
-holds_family(const address_vec *addresses, bool ip6)
-{
-    for (size_t i = 0; i < addresses->n; i++) {
-        if (is_ip6(&addresses->v[i]) == ip6) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static const char *
 family(bool ip6)
 {
@@ -91,7 +74,7 @@ doubt_gateways(const struct policy_range *range,
 static bool
 range_has_family(const struct policy_range *range, bool ip6)
 {
-    return (range->cidr ? is_ip6(range->cidr) == ip6
+    return (range->cidr ? address_is_ip6(range->cidr) == ip6
             : holds_family(&range->external->intent->addresses, ip6));
 }
 

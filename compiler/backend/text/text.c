@@ -241,20 +241,22 @@ static void
 put_meter(struct ds *ds, const struct ir_meter *meter)
 {
     ds_put_format(ds, "  %-10s", meter->receive ? "receives" : "sends");
-    format_rate(meter->rate_kbps * 1000, ds);
+    /* Who does not borrow gets its guarantee and no more. */
+    format_rate((meter->no_borrow ? meter->guarantee_kbps : meter->rate_kbps)
+                * 1000, ds);
     ds_put_format(ds, " by %s", meter->uplink);
     if (meter->endpoint) {
         ds_put_format(ds, ", %s alone", short_name(meter->endpoint->name));
     }
     ds_put_cstr(ds, ", bursts of ");
     format_bytes(meter->burst_bytes, ds);
-    if (meter->guarantee_kbps) {
+    if (meter->no_borrow) {
+        ds_put_cstr(ds, ", all guaranteed, borrowing nothing");
+    } else if (meter->guarantee_kbps) {
         ds_put_cstr(ds, ", of which guaranteed ");
         format_rate(meter->guarantee_kbps * 1000, ds);
     }
-    if (meter->no_borrow) {
-        ds_put_cstr(ds, ", borrowing nothing");
-    } else if (meter->parent || meter->weight) {
+    if (!meter->no_borrow && (meter->parent || meter->weight)) {
         ds_put_format(ds, ", borrowing with weight %d",
                       MAX(meter->weight, 1));
     }
