@@ -243,6 +243,7 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/meaning.h \
 	compiler/sema/packet.c \
 	compiler/sema/packet.h \
+	compiler/sema/part.c \
 	compiler/sema/policy.c \
 	compiler/sema/policy.h \
 	compiler/sema/reason.c \

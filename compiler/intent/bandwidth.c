@@ -13,21 +13,46 @@
 enum { MAX_WEIGHT = 1000 };
 
 static void
-decode_direction(struct decoder *d, const struct value *v, const char *what,
-                 struct intent_bandwidth *bandwidth)
+decode_amount(struct decoder *d, const struct value *v,
+              struct intent_bandwidth *bandwidth)
+{
+    bandwidth->guarantee = decode_rate(d, v, "guarantee");
+    bandwidth->limit = decode_rate(d, v, "limit");
+    bandwidth->burst = decode_bytes(d, v, "burst");
+    bandwidth->weight = decode_integer(d, v, "weight", 1, MAX_WEIGHT);
+    bandwidth->weight_at = value_member(v, "weight");
+    bandwidth->no_borrow = decode_flag(d, v, "borrow", false);
+}
+
+static void
+decode_part(struct decoder *d, const struct value *v,
+            struct intent_part *part)
 {
     static const struct member members[] = {
         { "guarantee", false }, { "limit", true }, { "burst", true },
         { "weight", false }, { "borrow", false }, { NULL, false },
     };
 
+    part->class = decode_key(v);
+    if (decode_object(d, v, "the bandwidth of a class", members)) {
+        decode_amount(d, v, &part->bandwidth);
+    }
+}
+
+static void
+decode_direction(struct decoder *d, const struct value *v, const char *what,
+                 struct intent_bandwidth *bandwidth)
+{
+    static const struct member members[] = {
+        { "guarantee", false }, { "limit", true }, { "burst", true },
+        { "weight", false }, { "borrow", false }, { "classes", false },
+        { NULL, false },
+    };
+
     if (v && decode_object(d, v, what, members)) {
-        bandwidth->guarantee = decode_rate(d, v, "guarantee");
-        bandwidth->limit = decode_rate(d, v, "limit");
-        bandwidth->burst = decode_bytes(d, v, "burst");
-        bandwidth->weight = decode_integer(d, v, "weight", 1, MAX_WEIGHT);
-        bandwidth->weight_at = value_member(v, "weight");
-        bandwidth->no_borrow = decode_flag(d, v, "borrow", false);
+        decode_amount(d, v, bandwidth);
+        DECODE_EACH(d, value_member(v, "classes"), decode_map,
+                    "a map of classes", decode_part, &bandwidth->parts);
     }
 }
 
@@ -40,10 +65,10 @@ decode_directions(struct decoder *d, const struct value *v,
     static const struct member members[] = {
         { "send", false }, { "receive", false }, { "guarantee", false },
         { "limit", false }, { "burst", false }, { "weight", false },
-        { "borrow", false }, { NULL, false },
+        { "borrow", false }, { "classes", false }, { NULL, false },
     };
     static const char *const of_both[] = {
-        "guarantee", "limit", "burst", "weight", "borrow",
+        "guarantee", "limit", "burst", "weight", "borrow", "classes",
     };
 
     if (!decode_object(d, v, "bandwidth", members)) {
@@ -73,6 +98,30 @@ decode_bandwidth(struct decoder *d, const struct value *v,
     } else {
         decode_direction(d, v, "bandwidth", send);
         *receive = *send;
+    }
+}
+
+void
+decode_own_bandwidth(struct decoder *d, const struct value *v,
+                     struct intent_bandwidth *send,
+                     struct intent_bandwidth *receive)
+{
+    const struct value *places[] = {
+        v, v ? value_member(v, "send") : NULL,
+        v ? value_member(v, "receive") : NULL,
+    };
+
+    decode_bandwidth(d, v, send, receive);
+    for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+        const struct value *classes = (places[i] ? value_member(places[i],
+                                                                "classes")
+                                       : NULL);
+
+        if (classes) {
+            decode_error(d, classes, "an endpoint's bandwidth is not shared "
+                         "out among classes", "remove it; the tenant's may "
+                         "be");
+        }
     }
 }
 

@@ -143,6 +143,10 @@ void decode_twice(struct decoder *, const char *what, const struct value *v,
 void decode_bandwidth(struct decoder *, const struct value *v,
                       struct intent_bandwidth *send,
                       struct intent_bandwidth *receive);
+/* That of an endpoint. */
+void decode_own_bandwidth(struct decoder *, const struct value *v,
+                          struct intent_bandwidth *send,
+                          struct intent_bandwidth *receive);
 void decode_microburst(struct decoder *, const struct value *v,
                        struct intent_microburst *);
 void decode_limits(struct decoder *, const struct value *v,

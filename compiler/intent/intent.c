@@ -116,8 +116,8 @@ decode_endpoint(struct decoder *d, const struct value *v,
         check_right_to_bind(d, v);
         endpoint->network = decode_text(d, v, "network");
         decode_binding(d, v, endpoint);
-        decode_bandwidth(d, value_member(v, "bandwidth"), &endpoint->send,
-                         &endpoint->receive);
+        decode_own_bandwidth(d, value_member(v, "bandwidth"), &endpoint->send,
+                             &endpoint->receive);
         decode_labels(d, value_member(v, "labels"), &endpoint->label_names,
                       &endpoint->label_values);
     }

@@ -149,6 +149,13 @@ struct intent_bandwidth {
     uint16_t weight;            /* Of what it borrows; 1..1000. */
     const struct value *weight_at;      /* NULL: 1. */
     const struct value *no_borrow;      /* NULL: it borrows. */
+    VEC(struct intent_part) parts;      /* Of a tenant's: by class. */
+};
+
+/* What may pass of a class. */
+struct intent_part {
+    struct text class;
+    struct intent_bandwidth bandwidth;
 };
 
 struct intent_endpoint {

@@ -117,16 +117,17 @@ struct ir_network {
  *
  * An uplink that tenants share (sema/tree.h) has one too, the parent of
  * theirs, which no packet passes: what it has is for who borrows.  Nor does
- * any pass that of a tenant that is split: those of its endpoints are below
- * it, and one of all the others, the rest, each of which is all that its
- * packets pass; but not those of endpoints that do not borrow, whose
+ * any pass that of a tenant that is split: those of its endpoints, or of its
+ * classes, are below it, and one of all the others, the rest, each of which is
+ * all that its packets pass; but not those that do not borrow, whose
  * guarantees are not the tenant's to share.  The limit of a tenant that is
  * below an uplink is kept by a tree of its own, in which all of these are a
  * second time. */
 struct ir_meter {
     const char *name;           /* "TENANT/send:UPLINK", "TENANT/receive:",
                                  * "TENANT/ENDPOINT/send:", "send:UPLINK",
-                                 * "TENANT/send:UPLINK/rest". */
+                                 * "TENANT/send:UPLINK/rest",
+                                 * "TENANT/send:UPLINK/class/CLASS". */
     struct ir_place place;      /* Of the bandwidth, or of the tenant. */
     const struct ir_tenant *tenant;     /* NULL: the uplink's. */
     const struct ir_meter *parent;      /* The uplink's, or the tenant's, or
@@ -134,12 +135,13 @@ struct ir_meter {
     const struct ir_node *node; /* In a program of the fabric, which has no
                                  * uplinks' and no parents; else NULL. */
     const char *uplink;
-    const struct ir_endpoint *endpoint; /* NULL: all of the tenant. */
+    const struct ir_endpoint *endpoint; /* NULL: all of the tenant... */
+    const struct ir_class *class;       /* ...in this class, or in any. */
     bool receive;
     uint32_t number;            /* 0: the only one for what it sends. */
     uint32_t limit_number;      /* In the tree that keeps a tenant's limit;
                                  * 0: it is in none beside. */
-    bool split;                 /* Among endpoints of the tenant? */
+    bool split;                 /* Among endpoints or classes? */
     uint64_t apart_kbps;        /* Of those that do not borrow. */
     uint64_t rate_kbps;         /* Frame bytes without FCS. */
     uint64_t burst_bytes;
@@ -293,8 +295,8 @@ struct ir_prog *ir_parse(const struct source *, struct arena *,
 bool ir_validate(const struct ir_prog *, struct diags *);
 
 /* The meter of what the network, which is here, sends or receives, but for
- * endpoints that have their own; NULL if there is none.  ir_validate() sees to
- * it that it has one to send. */
+ * endpoints and classes that have their own; NULL if there is none.
+ * ir_validate() sees to it that it has one to send. */
 const struct ir_meter *ir_find_meter(const struct ir_prog *,
                                      const struct ir_network *, bool receive);
 
@@ -311,6 +313,17 @@ bool ir_meter_is_rest(const struct ir_meter *);
 
 /* Is it all that its packets pass in its direction? */
 bool ir_meter_is_alone(const struct ir_meter *);
+
+/* Is it of what the tenant of the network, which is here, sends or receives by
+ * the uplink of that? */
+bool ir_meter_is_of(const struct ir_meter *, const struct ir_network *,
+                    bool receive);
+
+/* That of what it sends or receives in a class, if that has its own; else
+ * NULL. */
+const struct ir_meter *ir_class_meter(const struct ir_prog *,
+                                      const struct ir_network *,
+                                      const struct ir_class *, bool receive);
 
 /* The meter of what the endpoint itself sends or receives, or NULL. */
 const struct ir_meter *ir_own_meter(const struct ir_prog *,

@@ -94,6 +94,25 @@ set_whole(struct ir_meter *meter, const struct intent_uplink *uplink,
     meter->unlimited = true;
 }
 
+/* Adds that of a class. */
+static void
+add_part(struct ir_prog *prog, const struct ir_meter *all,
+         const struct policy_part *policy, struct arena *arena)
+{
+    struct ir_meter *meter = new_meter(
+        arena_printf(arena, "%s/class/%s", all->name, policy->class->name),
+        all->uplink, all->tenant, all->receive, arena);
+
+    for (size_t i = 0; i < prog->classes.n; i++) {
+        if (!strcmp(prog->classes.v[i]->name, policy->class->name)) {
+            meter->class = prog->classes.v[i];
+        }
+    }
+    set_bandwidth(meter, policy->bandwidth, arena);
+    ir_join_split(prog, meter);
+    *vec_push(arena, &prog->meters) = meter;
+}
+
 /* Adds that of all of the tenant's, below its uplink's if tenants share
  * that. */
 static void
@@ -124,6 +143,9 @@ add_whole(struct ir_prog *prog, const struct intent_node *node,
         ir_split_meter(prog, meter, policy, node, uplink, arena);
     } else {
         *vec_push(arena, &prog->meters) = meter;
+    }
+    for (size_t i = 0; i < policy->parts[receive].n; i++) {
+        add_part(prog, meter, &policy->parts[receive].v[i], arena);
     }
 }
 
@@ -222,8 +244,8 @@ ir_add_meters(struct ir_prog *prog, const struct intent_node *node,
     size_t n = prog->meters.n - first;
     qsort(own, n, sizeof *own, compare_meters);
     for (size_t i = 0; i < n; i++) {
-        if (own[i]->endpoint || own[i]->receive || own[i]->split
-            || ir_meter_is_rest(own[i]) || n_uplinks > 1) {
+        if (own[i]->endpoint || own[i]->class || own[i]->receive
+            || own[i]->split || ir_meter_is_rest(own[i]) || n_uplinks > 1) {
             own[i]->number = ident_take(numbers, "meter", own[i]->name, 28);
         }
         if (has_limit_beside(own[i])) {
@@ -234,6 +256,14 @@ ir_add_meters(struct ir_prog *prog, const struct intent_node *node,
     }
 }
 
+bool
+ir_meter_is_of(const struct ir_meter *meter, const struct ir_network *network,
+               bool receive)
+{
+    return (meter->tenant == network->tenant && meter->receive == receive
+            && !strcmp(meter->uplink, network->uplink));
+}
+
 const struct ir_meter *
 ir_find_meter(const struct ir_prog *prog, const struct ir_network *network,
               bool receive)
@@ -241,9 +271,23 @@ ir_find_meter(const struct ir_prog *prog, const struct ir_network *network,
     for (size_t i = 0; i < prog->meters.n; i++) {
         const struct ir_meter *meter = prog->meters.v[i];
 
-        if (meter->tenant == network->tenant && meter->receive == receive
-            && !meter->endpoint && !meter->split
-            && !strcmp(meter->uplink, network->uplink)) {
+        if (!meter->endpoint && !meter->class && !meter->split
+            && ir_meter_is_of(meter, network, receive)) {
+            return meter;
+        }
+    }
+    return NULL;
+}
+
+const struct ir_meter *
+ir_class_meter(const struct ir_prog *prog, const struct ir_network *network,
+               const struct ir_class *class, bool receive)
+{
+    for (size_t i = 0; i < prog->meters.n; i++) {
+        const struct ir_meter *meter = prog->meters.v[i];
+
+        if (meter->class == class
+            && ir_meter_is_of(meter, network, receive)) {
             return meter;
         }
     }

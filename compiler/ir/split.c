@@ -16,7 +16,8 @@
 bool
 ir_meter_is_rest(const struct ir_meter *meter)
 {
-    return meter->parent && meter->parent->split && !meter->endpoint;
+    return (meter->parent && meter->parent->split && !meter->endpoint
+            && !meter->class);
 }
 
 bool

@@ -21,7 +21,7 @@ check_pool(struct ir_validator *v, const struct ir_meter *pool,
     } else if (!pool->number || pool->parent || pool->endpoint
                || pool->guarantee_kbps || pool->weight || pool->no_borrow
                || pool->microburst || pool->unlimited || pool->split
-               || pool->limit_number || pool->apart_kbps
+               || pool->limit_number || pool->apart_kbps || pool->class
                || ir_is_fabric(v->prog)) {
         ir_invalid(v, "it is no tenant's, and more than a rate");
     }
@@ -60,7 +60,11 @@ check_split(struct ir_validator *v, const struct ir_meter *meter)
                                   ? meter->parent : NULL);
     bool beside = all && all->parent && !all->unlimited;
 
-    if (meter->split && (!meter->number || meter->endpoint
+    if (meter->class && (meter->endpoint || meter->split
+                         || (!meter->parent && !meter->no_borrow
+                             && !ir_is_fabric(v->prog)))) {
+        ir_invalid(v, "it is of a class, and of no tenant that is split");
+    } else if (meter->split && (!meter->number || meter->endpoint
                          || meter->apart_kbps > meter->rate_kbps
                          || ir_is_fabric(v->prog))) {
         ir_invalid(v, "it cannot be split");
@@ -98,8 +102,10 @@ ir_validate_meter(struct ir_validator *v, const struct ir_meter *meter)
                                    || meter->endpoint->node != meter->node)) {
         ir_invalid(v, "its endpoint is another's, or not here");
     } else if (meter->node || meter->number) {
-        ir_once(v, "meter of %s'%s' to %s by uplink '%s' of '%s'",
-                ir_meter_is_rest(meter) ? "the rest of " : "",
+        ir_once(v, "meter of %s%s'%s' to %s by uplink '%s' of '%s'",
+                ir_meter_is_rest(meter) ? "the rest of "
+                : meter->class ? meter->class->name : "",
+                meter->class ? " of " : "",
                 meter->endpoint ? meter->endpoint->name : meter->tenant->name,
                 meter->receive ? "receive" : "send", meter->uplink,
                 meter->node ? meter->node->name : v->prog->node);

@@ -153,6 +153,8 @@ plan_meter_title(const struct plan *plan, const struct plan_meter *meter)
 {
     const char *words[] = {
         meter->receive ? "receive" : NULL, meter->uplink,
+        (meter->class ? arena_printf(plan->arena, "class %s", meter->class)
+         : NULL),
         meter->rest ? "rest" : NULL, meter->limits ? "limit" : NULL,
     };
     struct ds ds = DS_EMPTY_INITIALIZER;

@@ -43,7 +43,8 @@ struct plan_meter {
     bool rest;                  /* Below that, for all who have none. */
     bool limits;                /* Of the tree that keeps a tenant's limit,
                                  * where that is not the uplink's. */
-    const char *endpoint;       /* Its own; NULL: all of the tenant's. */
+    const char *endpoint;       /* Its own; NULL: all of the tenant's... */
+    const char *class;          /* ...in this class; NULL: in any. */
     const char *uplink;         /* If the tenant takes several, else NULL. */
     bool receive;               /* Of what its endpoints get, not send. */
     bool packets;
@@ -189,8 +190,8 @@ const char *plan_meter_string(const struct plan *, const struct plan_meter *);
 const char *plan_cookie_name(const struct plan *, uint64_t cookie);
 
 /* What a meter is for, as people read it: "TENANT", "TENANT (receive,
- * UPLINK)", "TENANT/ENDPOINT (receive)", "TENANT (rest, limit)", "uplink
- * UPLINK". */
+ * UPLINK)", "TENANT/ENDPOINT (receive)", "TENANT (rest, limit)",
+ * "TENANT (class CLASS)", "uplink UPLINK". */
 const char *plan_meter_title(const struct plan *, const struct plan_meter *);
 
 /* The title of a meter, by either of its ids, or NULL. */

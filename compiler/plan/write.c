@@ -128,6 +128,9 @@ meters_to_json(const struct plan *plan)
         if (m->endpoint) {
             json_object_put_string(object, "endpoint", m->endpoint);
         }
+        if (m->class) {
+            json_object_put_string(object, "class", m->class);
+        }
         put_flag(object, "receive", m->receive);
         put_flag(object, "split", m->split);
         put_flag(object, "rest", m->rest);

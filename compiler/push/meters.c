@@ -117,7 +117,7 @@ meter_put(struct switch_state *state, uint32_t id,
     meter->simple = meter->kept = true;
     meter->limit = *limit;
     meter->limit.name = meter->limit.uplink = NULL;
-    meter->limit.endpoint = meter->limit.place = NULL;
+    meter->limit.endpoint = meter->limit.place = meter->limit.class = NULL;
     meter->parent = limit->parent;
     hmap_insert(&state->meters, &meter->node, hash_int(id, 0));
 }

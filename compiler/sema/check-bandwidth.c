@@ -177,7 +177,7 @@ doubt_direction(const struct intent_bandwidth *bandwidth, struct diags *diags)
     }
 }
 
-static void
+void
 check_direction(const struct intent_bandwidth *bandwidth, struct diags *diags)
 {
     const struct quantity *guarantee = &bandwidth->guarantee;

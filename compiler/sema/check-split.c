@@ -12,11 +12,20 @@
 #include "sema/policy.h"
 #include "sema/tree.h"
 
-/* What is guaranteed to endpoints of a tenant together. */
+/* What is guaranteed to endpoints, or classes, of a tenant together. */
 struct sum {
     uint64_t n;
     const struct value *last;
 };
+
+static void
+add_guarantee(struct sum *sum, const struct quantity *guarantee)
+{
+    if (guarantee->at) {
+        sum->n += guarantee->n;
+        sum->last = guarantee->at;
+    }
+}
 
 static struct sum
 sum_guarantees(const struct policy_tenant *tenant,
@@ -27,19 +36,16 @@ sum_guarantees(const struct policy_tenant *tenant,
 
     for (size_t i = 0; i < tenant->endpoints.n; i++) {
         const struct policy_endpoint *e = tenant->endpoints.v[i];
-        const struct quantity *own = &endpoint_bandwidth(e,
-                                                         receive)->guarantee;
 
-        if (own->at && endpoint_takes(e, node, uplink)) {
-            sum.n += own->n;
-            sum.last = own->at;
+        if (endpoint_takes(e, node, uplink)) {
+            add_guarantee(&sum, &endpoint_bandwidth(e, receive)->guarantee);
         }
     }
     return sum;
 }
 
 static void
-refuse_sum(const struct policy_tenant *tenant, const struct intent_node *node,
+refuse_sum(const struct policy_tenant *tenant, const char *who,
            const struct quantity *whole, const struct sum *sum,
            struct diags *diags)
 {
@@ -51,9 +57,8 @@ refuse_sum(const struct policy_tenant *tenant, const struct intent_node *node,
         diag_remedy(diags, d, "give the tenant a \"guarantee\" of at least "
                     "%s, or remove this one", rate_text(sum->n, diags->arena));
     } else {
-        d = value_error(diags, sum->last, "endpoints of tenant '%s' on node "
-                        "'%s' are guaranteed %s together, above the tenant's "
-                        "%s", tenant->name, node->name.s,
+        d = value_error(diags, sum->last, "%s are guaranteed %s together, "
+                        "above the tenant's %s", who,
                         rate_text(sum->n, diags->arena),
                         rate_text(whole->n, diags->arena));
         diag_remedy(diags, d, "lower guarantees by %s, or raise the tenant's",
@@ -76,15 +81,85 @@ check_uplink(const struct policy_tenant *tenant,
 
         /* One text may be for both directions. */
         if (sum.last && sum.n > whole->n && sum.last != sent.last) {
-            refuse_sum(tenant, node, whole, &sum, diags);
+            refuse_sum(tenant, arena_printf(
+                           diags->arena, "endpoints of tenant '%s' on node "
+                           "'%s'", tenant->name, node->name.s), whole, &sum,
+                       diags);
             sent = sum;
         }
+    }
+}
+
+/* Which of two is meant, where a packet is of a class and of an endpoint, each
+ * with a part, nobody says. */
+static void
+check_either(const struct policy_tenant *tenant, bool receive,
+             struct diags *diags)
+{
+    for (size_t i = 0; i < tenant->endpoints.n; i++) {
+        const struct intent_bandwidth *own
+            = endpoint_bandwidth(tenant->endpoints.v[i], receive);
+
+        if (own->limit.at) {
+            struct diag *d = value_error(
+                diags, own->limit.at, "tenant '%s' shares its bandwidth out "
+                "among classes, and an endpoint has its own beside them",
+                tenant->name);
+
+            diag_remedy(diags, d, "remove the endpoint's \"bandwidth\", or "
+                        "the tenant's \"classes\"");
+            diag_see(diags, d, tenant->parts[receive].v[0].at->key_span,
+                     "the tenant's classes");
+            return;
+        }
+    }
+}
+
+static void
+check_parts(const struct policy_tenant *tenant, bool receive,
+            struct diags *diags)
+{
+    const struct intent_bandwidth *whole = tenant_bandwidth(tenant, receive);
+    struct sum sum = { .n = 0 };
+
+    for (size_t i = 0; i < tenant->parts[receive].n; i++) {
+        const struct intent_bandwidth *b
+            = tenant->parts[receive].v[i].bandwidth;
+
+        check_direction(b, diags);
+        if (b->limit.n > whole->limit.n) {
+            struct diag *d = value_error(diags, b->limit.at, "this limit is "
+                                         "above that of tenant '%s', which "
+                                         "its classes share", tenant->name);
+
+            diag_remedy(diags, d, "lower it to the tenant's limit");
+            diag_see(diags, d, whole->limit.at->span, "the tenant's limit");
+        }
+        add_guarantee(&sum, &b->guarantee);
+    }
+    if (sum.last && sum.n > whole->guarantee.n) {
+        refuse_sum(tenant, arena_printf(diags->arena, "classes of tenant "
+                                        "'%s'", tenant->name),
+                   &whole->guarantee, &sum, diags);
+    }
+    if (tenant->parts[receive].n) {
+        check_either(tenant, receive, diags);
     }
 }
 
 void
 check_splits(const struct policy *policy, struct diags *diags)
 {
+    for (size_t i = 0; i < policy->tenants.n; i++) {
+        const struct policy_tenant *tenant = policy->tenants.v[i];
+        size_t n_errors = diags->n_errors;
+
+        check_parts(tenant, false, diags);
+        /* One text may be for both directions. */
+        if (diags->n_errors == n_errors) {
+            check_parts(tenant, true, diags);
+        }
+    }
     for (size_t i = 0; i < policy->intent->nodes.n; i++) {
         const struct intent_node *node = &policy->intent->nodes.v[i];
 

@@ -25,8 +25,8 @@ uplink_key(const struct policy *policy, const struct intent_node *node,
                         uplink->name.s, node->name.s);
 }
 
-/* What endpoints of the tenant are owed at once passes, whatever the others
- * send. */
+/* What endpoints and classes of the tenant are owed at once passes, whatever
+ * the others send. */
 static uint64_t
 split_bursts(const struct policy_tenant *tenant,
              const struct intent_node *node,
@@ -34,6 +34,11 @@ split_bursts(const struct policy_tenant *tenant,
 {
     uint64_t sum = 0;
 
+    for (size_t i = 0; i < tenant->parts[false].n; i++) {
+        const struct intent_bandwidth *b = tenant->parts[false].v[i].bandwidth;
+
+        sum += b->guarantee.at ? b->burst.n : 0;
+    }
     for (size_t i = 0; i < tenant->endpoints.n; i++) {
         const struct policy_endpoint *e = tenant->endpoints.v[i];
 

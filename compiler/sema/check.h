@@ -41,7 +41,10 @@ void check_bandwidth(const struct policy *, struct diags *);
 /* What the tenants of each uplink may send together, against the uplink. */
 void check_sums(const struct policy *, struct diags *);
 
-/* What is guaranteed to endpoints, against what their tenants have. */
+/* A guarantee, limit and burst by themselves. */
+void check_direction(const struct intent_bandwidth *, struct diags *);
+
+/* What endpoints and classes have, against what their tenants have. */
 void check_splits(const struct policy *, struct diags *);
 
 /* As the intent says it, in the arena. */

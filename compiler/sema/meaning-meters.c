@@ -27,6 +27,25 @@ has_share(const struct policy_endpoint *e, bool receive)
                                network_uplink(e->network, e->node), receive));
 }
 
+/* The class whose part of what 'tenant' has pays, or NULL. */
+static const struct policy_class *
+paying_class(const struct meaning *m, const struct policy_endpoint *to,
+             const struct policy_tenant *tenant, bool receive)
+{
+    const struct policy_part *part;
+    uint8_t dscp = m->dscp;
+    uint16_t queue = m->queue;
+
+    for (size_t i = 0; m->many && i < m->n_copies; i++) {
+        if (m->copies[i].to == to) {
+            dscp = m->copies[i].dscp;
+            queue = m->copies[i].queue;
+        }
+    }
+    part = tenant_part(tenant, receive, dscp, queue);
+    return part ? part->class : NULL;
+}
+
 size_t
 meaning_meters(const struct meaning *m, const struct policy_endpoint *to,
                struct meaning_meter meters[MAX_MEANING_METERS])
@@ -36,20 +55,24 @@ meaning_meters(const struct meaning *m, const struct policy_endpoint *to,
 
     if (from && from->intent->send.limit.at) {
         meters[n++] = (struct meaning_meter) {
-            from->tenant, from, m->uplink, false,
+            from->tenant, from, NULL, m->uplink, false,
         };
     }
     if (m->charged && !(from && has_share(from, false))) {
         meters[n++] = (struct meaning_meter) {
-            m->charged, NULL, m->uplink, false,
+            m->charged, NULL, paying_class(m, to, m->charged, false),
+            m->uplink, false,
         };
     }
     if (to && !m->node && to->intent->receive.limit.at) {
-        meters[n++] = (struct meaning_meter) { to->tenant, to, NULL, true };
+        meters[n++] = (struct meaning_meter) {
+            to->tenant, to, NULL, NULL, true,
+        };
     }
     if (to && !m->node && pays_for_getting(to) && !has_share(to, true)) {
         meters[n++] = (struct meaning_meter) {
-            to->tenant, NULL, network_uplink(to->network, to->node), true,
+            to->tenant, NULL, paying_class(m, to, to->tenant, true),
+            network_uplink(to->network, to->node), true,
         };
     }
     return n;

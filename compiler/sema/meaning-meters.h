@@ -14,7 +14,8 @@
  * tenant gets by the uplink of the receiver's network, if it has one, or, for
  * what comes from outside, that of what it sends.  Those of an endpoint
  * itself, if it has some, come before its tenant's; or take their place, where
- * endpoints of the tenant share what it has.  What is for many passes
+ * endpoints of the tenant share what it has.  Where classes share it, that of
+ * the packet's class is meant, if it has a part.  What is for many passes
  * all once for each copy. */
 
 #include <stdbool.h>
@@ -26,7 +27,8 @@ struct meaning;
 
 struct meaning_meter {
     const struct policy_tenant *tenant;
-    const struct policy_endpoint *endpoint;     /* NULL: all of the tenant. */
+    const struct policy_endpoint *endpoint;     /* NULL: all of the tenant, */
+    const struct policy_class *class;           /* in this class, or any. */
     const struct intent_uplink *uplink;
     bool receive;
 };

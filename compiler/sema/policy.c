@@ -271,6 +271,15 @@ selects_every(const selector_vec *side)
     return false;
 }
 
+const struct policy_class *
+resolve_class(struct resolver *r, struct text name)
+{
+    if (name.s && !strcmp(name.s, POLICY_BEST_EFFORT)) {
+        return NULL;
+    }
+    return RESOLVE(r, &r->policy->classes, name, "class");
+}
+
 /* The class of that name that 'rule' gives; NULL for best-effort. */
 static const struct policy_class *
 find_class(struct resolver *r, const struct intent_rule *rule,
@@ -281,10 +290,7 @@ find_class(struct resolver *r, const struct intent_rule *rule,
                                      "a rule that denies has no class");
         diag_remedy(r->diags, d, "remove the class");
     }
-    if (name.s && !strcmp(name.s, POLICY_BEST_EFFORT)) {
-        return NULL;
-    }
-    return RESOLVE(r, &r->policy->classes, name, "class");
+    return resolve_class(r, name);
 }
 
 /* 'tenant' is NULL for what is the operator's. */
@@ -360,6 +366,9 @@ resolve_all(struct resolver *r, const struct intent *intent)
         add_tenant(r, &intent->tenants.v[i]);
     }
     SORT_BY_NAME(&policy->tenants, tenant);
+    for (size_t i = 0; i < policy->tenants.n; i++) {
+        resolve_parts(r, policy->tenants.v[i]);
+    }
     for (size_t i = 0; i < policy->tenants.n; i++) {
         for (size_t j = 0; j < policy->tenants.v[i]->endpoints.n; j++) {
             policy->tenants.v[i]->endpoints.v[j]->index = index++;

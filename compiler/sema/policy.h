@@ -70,12 +70,20 @@ struct policy_endpoint {
  * on one node: what the copies of a packet cost is bounded. */
 enum { MAX_RECEIVERS = 128 };
 
+/* What may pass of a tenant's in a class. */
+struct policy_part {
+    const struct policy_class *class;
+    const struct intent_bandwidth *bandwidth;
+    const struct value *at;
+};
+
 struct policy_tenant {
     const char *name;
     const struct policy *policy;        /* That it is of. */
     const struct intent_tenant *intent;
     VEC(struct policy_network *) networks;
     VEC(struct policy_endpoint *) endpoints;    /* Sorted by name. */
+    VEC(struct policy_part) parts[2];   /* Of what it sends, and gets. */
 };
 
 VEC_TYPEDEF(endpoint_vec, const struct policy_endpoint *);

@@ -71,6 +71,12 @@ void expand_selector(struct resolver *, const selector_vec *alternatives,
 void expand_peering(struct resolver *, const struct intent_rule *,
                     struct policy_rule *);
 
+/* The class of that name; NULL for best-effort, or after adding an error. */
+const struct policy_class *resolve_class(struct resolver *, struct text name);
+
+/* Finds the classes among which the tenant shares its bandwidth out. */
+void resolve_parts(struct resolver *, struct policy_tenant *);
+
 /* Adds an error if a rule of 'own' speaks of other tenants where it may not:
  * what it allows is within the tenant, what it denies has the tenant on one
  * side. */

@@ -49,6 +49,9 @@ tenant_is_split(const struct policy_tenant *tenant,
                 const struct intent_node *node,
                 const struct intent_uplink *uplink, bool receive)
 {
+    if (tenant->parts[receive].n && tenant_takes(tenant, node, uplink)) {
+        return true;
+    }
     for (size_t i = 0; i < tenant->endpoints.n; i++) {
         const struct policy_endpoint *e = tenant->endpoints.v[i];
         const struct intent_bandwidth *b = endpoint_bandwidth(e, receive);
@@ -68,6 +71,13 @@ tenant_apart(const struct policy_tenant *tenant,
 {
     uint64_t apart = 0;
 
+    for (size_t i = 0; i < tenant->parts[receive].n
+         && tenant_takes(tenant, node, uplink); i++) {
+        const struct intent_bandwidth *b
+            = tenant->parts[receive].v[i].bandwidth;
+
+        apart += b->no_borrow ? b->guarantee.n : 0;
+    }
     for (size_t i = 0; i < tenant->endpoints.n; i++) {
         const struct policy_endpoint *e = tenant->endpoints.v[i];
         const struct intent_bandwidth *b = endpoint_bandwidth(e, receive);

@@ -15,7 +15,7 @@
  * then, those without "bandwidth" with a guarantee of 0, but not those that do
  * not borrow, whose guarantees are set apart.  So it is with the endpoints of
  * a tenant there, which is split then; those that say nothing are in it
- * together, as one.
+ * together, as one.  Or it is split among classes, if it says any.
  *
  * Rates are in bits a second, of frames without FCS, preamble and gap.  On the
  * wire a frame takes WIRE_OVERHEAD bytes more (IEEE 802.3 clauses 3 and 4),
@@ -47,18 +47,24 @@ const struct intent_bandwidth *tenant_bandwidth(const struct policy_tenant *,
 const struct intent_bandwidth *endpoint_bandwidth(
     const struct policy_endpoint *, bool receive);
 
+/* The part of a tenant's classes that packets with such marks are of, or
+ * NULL: they are of the rest. */
+const struct policy_part *tenant_part(const struct policy_tenant *,
+                                      bool receive, uint8_t dscp,
+                                      uint16_t queue);
+
 /* Is 'e' on 'node', and does its network take 'uplink' there? */
 bool endpoint_takes(const struct policy_endpoint *e,
                     const struct intent_node *node,
                     const struct intent_uplink *uplink);
 
 /* Is what 'tenant' sends by the uplink, or receives, shared out among its
- * endpoints? */
+ * endpoints or classes? */
 bool tenant_is_split(const struct policy_tenant *tenant,
                      const struct intent_node *,
                      const struct intent_uplink *, bool receive);
 
-/* What is guaranteed there to endpoints that do not borrow. */
+/* What is guaranteed there to endpoints and classes that do not borrow. */
 uint64_t tenant_apart(const struct policy_tenant *,
                       const struct intent_node *,
                       const struct intent_uplink *, bool receive);

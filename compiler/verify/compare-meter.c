@@ -26,6 +26,17 @@ compare_has_meter(const struct comparison *c, uint64_t id)
     return !c->task->meters;
 }
 
+/* Is what is meant the meter of a class that does not borrow? */
+static bool
+class_is_apart(const struct meaning_meter *meant)
+{
+    const struct policy_part *part = tenant_part(
+        meant->tenant, meant->receive, meant->class->dscp,
+        meant->class->queue);
+
+    return part && part->bandwidth->no_borrow;
+}
+
 /* Is what is meant two meters, one in the tree of the tenant's limit and one
  * in that of the uplink?  See docs/pipeline.md, "Meters". */
 static bool
@@ -39,6 +50,7 @@ is_twice(const struct comparison *c, const struct meaning_meter *meant)
 
     return (all->limit.at && !all->no_borrow
             && !(own && endpoint_bandwidth(own, meant->receive)->no_borrow)
+            && !(meant->class && class_is_apart(meant))
             && tenant_is_split(meant->tenant, c->node, uplink, meant->receive)
             && tree_is_there(c->task->policy, c->node, uplink,
                              meant->receive));
@@ -51,7 +63,8 @@ compare_meter(struct comparison *c, const struct meaning_meter *meant,
     struct usage usage = {
         .kind = meant->receive ? USE_RECEIVE : USE_SEND,
         .tenant = meant->tenant, .endpoint = meant->endpoint,
-        .uplink = meant->uplink, .limit = limit, .value = id,
+        .uplink = meant->uplink, .class = meant->class, .limit = limit,
+        .value = id,
     };
 
     return (!usage_is_usual(c, usage)
@@ -66,14 +79,14 @@ compare_meter(struct comparison *c, const struct meaning_meter *meant,
 
 const char *
 compare_meters(struct comparison *c, const uint64_t meters[], size_t n_meters,
-               const struct expect *e, const struct policy_endpoint *to)
+               const struct expect *e, const struct expect_copy *copy)
 {
     struct meaning m = {
         .from = e->from, .charged = e->charged, .uplink = e->uplink,
-        .node = e->node,
+        .node = e->node, .dscp = copy->dscp, .queue = copy->queue,
     };
     struct meaning_meter meant[MAX_MEANING_METERS];
-    size_t n_meant = meaning_meters(&m, to, meant), n = 0;
+    size_t n_meant = meaning_meters(&m, copy->to, meant), n = 0;
     const char *wrong = NULL;
 
     for (size_t i = 0; i < n_meant && !wrong; i++) {

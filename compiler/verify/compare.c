@@ -153,7 +153,7 @@ compare_delivery(struct comparison *c, const struct passage *p,
         return wrong;
     }
     *kind = VERIFY_METER;
-    wrong = compare_meters(c, p->meters, p->n_meters, e, copy->to);
+    wrong = compare_meters(c, p->meters, p->n_meters, e, copy);
     if (!wrong) {
         *kind = VERIFY_MEANING;
         wrong = compare_rule(c, p->rule, copy->rules, 0);

@@ -22,7 +22,7 @@ enum use_kind {
 
 struct usage {
     enum use_kind kind;
-    const void *tenant, *endpoint, *uplink;
+    const void *tenant, *endpoint, *uplink, *class;
     bool limit;                 /* Of two meters the one that keeps the
                                  * tenant's limit. */
     uint64_t zone;              /* Of USE_MARK. */
@@ -60,11 +60,11 @@ const char *usages_shared(const struct comparison *);
 const char *compare_effects(struct comparison *, dd_t effects,
                             const struct expect *, enum verify_kind *);
 
-/* Returns NULL if a packet for 'to' passes the meters that are meant, else how
- * not. */
+/* Returns NULL if a packet, or a copy of it, passes the meters that are meant,
+ * else how not. */
 const char *compare_meters(struct comparison *, const uint64_t meters[],
                            size_t n_meters, const struct expect *,
-                           const struct policy_endpoint *to);
+                           const struct expect_copy *);
 bool compare_has_meter(const struct comparison *, uint64_t id);
 
 /* The packet that is to arrive, and the answer that the node is to give. */

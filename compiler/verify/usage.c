@@ -16,6 +16,7 @@ is_about_same(const struct usage *a, const struct usage *b)
 {
     return (a->kind == b->kind && a->tenant == b->tenant
             && a->endpoint == b->endpoint && a->uplink == b->uplink
+            && a->class == b->class
             && a->zone == b->zone && a->limit == b->limit);
 }
 

@@ -65,6 +65,8 @@ is_meant(const struct plan_meter *meter, const struct meaning_meter *meant)
             && !meter->endpoint == !meant->endpoint
             && (!meter->endpoint
                 || !strcmp(meter->endpoint, meant->endpoint->name))
+            && !meter->class == !meant->class
+            && (!meter->class || !strcmp(meter->class, meant->class->name))
             && (!meter->uplink
                 || !strcmp(meter->uplink, meant->uplink->name.s)));
 }
@@ -82,6 +84,8 @@ is_twice(const struct compiled *c, const struct plan_meter *meter)
             && !other->endpoint == !meter->endpoint
             && (!meter->endpoint
                 || !strcmp(other->endpoint, meter->endpoint))
+            && !other->class == !meter->class
+            && (!meter->class || !strcmp(other->class, meter->class))
             && !other->uplink == !meter->uplink
             && (!meter->uplink || !strcmp(other->uplink, meter->uplink))) {
             return true;

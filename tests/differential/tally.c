@@ -58,7 +58,8 @@ tally_init(struct tally *tally)
         "fragment", "icmp-error", "to-tunnel", "from-tunnel", "to-external",
         "from-external", "reply-external", "error-from-external",
         "counted-from-external", "counted", "part-of-tenant", "rest-of-tenant",
-        "class", "best-effort", "reply-class",
+        "part-of-class", "part-of-class-got", "class", "best-effort",
+        "reply-class",
     };
     static const char *const untracked[] = {
         "multicast-ipv4", "multicast-ipv6", "multicast-to-one",
@@ -156,6 +157,7 @@ count_allowed(struct tally *tally, const struct question *q,
     bool split = (m->from && m->charged
                   && tenant_is_split(m->charged, m->from->node, m->uplink,
                                      false));
+    bool part = split && tenant_part(m->charged, false, m->dscp, m->queue);
     const struct {
         bool holds;
         const char *name;
@@ -176,7 +178,11 @@ count_allowed(struct tally *tally, const struct question *q,
         { m->external && m->to && m->counted, "counted-from-external" },
         { m->counted, "counted" },
         { split && m->from->intent->send.limit.at, "part-of-tenant" },
-        { split && !m->from->intent->send.limit.at, "rest-of-tenant" },
+        { split && !m->from->intent->send.limit.at && !part,
+          "rest-of-tenant" },
+        { part, "part-of-class" },
+        { m->to && !m->node && tenant_part(m->to->tenant, true, m->dscp,
+                                           m->queue), "part-of-class-got" },
         { m->rule->class, "class" },
         { !m->rule->class, "best-effort" },
         { m->class != m->rule->class, "reply-class" },

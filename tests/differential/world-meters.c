@@ -62,6 +62,7 @@ struct wanted {
     int tenant, endpoint, uplink;
     bool receive, packets;
     bool split, rest, limits;
+    int class;                  /* Its number and 1; 0: any. */
     uint64_t rate;              /* 0: there is none. */
     uint64_t burst;
     uint64_t peak;
@@ -83,6 +84,7 @@ has_meter(const struct plan *plan, const struct wanted *w)
             || counts_packets != w->packets || m->receive != w->receive
             || m->split != w->split || m->rest != w->rest
             || m->limits != w->limits
+            || (m->class ? number_of(m->class) + 1 : 0) != w->class
             || (m->endpoint ? number_of(strchr(m->endpoint, '/') + 1)
                 : -1) != w->endpoint
             || (m->uplink ? number_of(m->uplink) : -1) != w->uplink) {
@@ -233,60 +235,62 @@ want_whole(const struct world *w, const struct plan *plan, int tenant,
     return wanted;
 }
 
-/* Below that: an endpoint's, or the rest, with 'endpoint' -1. */
+/* Below that: 'part', or the rest if that has no rate. */
 static struct wanted
-want_part(const struct world *w, const struct plan *plan, int tenant,
-          int endpoint, int uplink, bool receive, bool limits)
+want_part(const struct world *w, const struct plan *plan,
+          struct wanted wanted, const struct world_part *part, int uplink)
 {
-    bool twice = is_twice(w, tenant, uplink, receive);
-    struct world_share share = { .weight = 0 };
-    struct wanted wanted = { tenant, endpoint, -1, receive,
-                             .rest = endpoint < 0, .limits = limits };
+    bool twice = is_twice(w, wanted.tenant, uplink, wanted.receive);
 
-    if (limits && !twice) {
+    wanted.rest = !part->mbps;
+    if (wanted.limits && (!twice || part->share.no_borrow)) {
+        return wanted;
+    } else if (part->share.no_borrow) {
+        wanted.rate = part->share.guarantee_mbps * UINT64_C(1000);
+        wanted.burst = (1024 * 8 * OWN_BURST_KIB + 999) / 1000;
         return wanted;
     }
-    if (endpoint >= 0) {
-        const struct world_endpoint *e = &w->endpoints[endpoint];
-
-        share = world_own_share(w, endpoint, receive);
-        if (limits || !twice) {
-            wanted.peak = 1000 * (receive ? e->received_mbps : e->sent_mbps);
-            wanted.cap = OWN_BURST_KIB * 1024;
-        }
+    if (part->mbps && (wanted.limits || !twice)) {
+        wanted.peak = 1000 * part->mbps;
+        wanted.cap = OWN_BURST_KIB * 1024;
     }
-    wanted = want_owed(wanted, share.guarantee_mbps * UINT64_C(1000),
+    wanted = want_owed(wanted, part->share.guarantee_mbps * UINT64_C(1000),
                        OWN_BURST_KIB * 1024);
-    wanted.parent = find_whole(plan, tenant, uplink, receive, limits)->id;
-    wanted.weight = MAX(share.weight, 1);
+    wanted.parent = find_whole(plan, wanted.tenant, uplink, wanted.receive,
+                               wanted.limits)->id;
+    wanted.weight = MAX(part->share.weight, 1);
     return wanted;
 }
 
 /* Those of all of a tenant by an uplink, whose names say which if 'several'
- * are taken. */
+ * are taken: one, or if it is split, that, the rest, and those of classes;
+ * each of them perhaps twice. */
 static bool
 has_whole(const struct world *w, const struct plan *plan, int tenant,
           int uplink, bool receive, bool taken, bool several)
 {
+    const struct world_part none = { .mbps = 0 };
     uint64_t apart = 0;
     bool split = taken && world_is_split(w, tenant, uplink, receive, &apart);
-    struct wanted wanted[5] = { { .split = false } };
 
-    for (int i = 0; i < 5; i++) {
-        wanted[i] = (struct wanted) {
-            tenant, -1, -1, receive, .split = i == 1 || i == 2,
-            .rest = i > 2, .limits = i == 2 || i == 4,
+    for (int i = 0; i < 2 * (3 + MAX_CLASSES); i++) {
+        int kind = i / 2;       /* Whole, split, rest, classes. */
+        const struct world_part *part
+            = kind > 2 ? &w->tenants[tenant].parts[receive][kind - 3] : &none;
+        struct wanted wanted = {
+            tenant, -1, -1, receive, .split = kind == 1, .rest = kind == 2,
+            .limits = i % 2, .class = kind > 2 ? kind - 2 : 0,
         };
-        if (split && i) {
-            wanted[i] = (i < 3 ? want_whole(w, plan, tenant, uplink, receive,
-                                            i == 2)
-                         : want_part(w, plan, tenant, -1, uplink, receive,
-                                     i == 4));
+
+        if (split && kind == 1) {
+            wanted = want_whole(w, plan, tenant, uplink, receive, i % 2);
+        } else if (split && (kind == 2 || part->mbps)) {
+            wanted = want_part(w, plan, wanted, part, uplink);
         } else if (taken && !split && !i) {
-            wanted[i] = want(w, plan, tenant, uplink, receive);
+            wanted = want(w, plan, tenant, uplink, receive);
         }
-        wanted[i].uplink = several ? uplink : -1;
-        if (!has_meter(plan, &wanted[i])) {
+        wanted.uplink = several ? uplink : -1;
+        if (!has_meter(plan, &wanted)) {
             return false;
         }
     }
@@ -319,26 +323,32 @@ has_own(const struct world *w, const struct plan *plan, int endpoint,
 {
     const struct world_endpoint *e = &w->endpoints[endpoint];
     const struct world_network *n = &w->networks[e->network];
-    struct world_share share = world_own_share(w, endpoint, receive);
-    int mbps = receive ? e->received_mbps : e->sent_mbps;
-    bool here = world_is_there(w, endpoint) && e->bound && !e->node && mbps;
-    struct wanted none = { n->tenant, endpoint, -1, receive, .limits = true };
-    struct wanted wanted = {
-        n->tenant, endpoint, -1, receive,
-        .rate = here ? 1000 * (share.no_borrow ? share.guarantee_mbps : mbps)
-                : 0,
-        .burst = (1024 * 8 * OWN_BURST_KIB + 999) / 1000,
+    const struct world_part part = {
+        receive ? e->received_mbps : e->sent_mbps,
+        world_own_share(w, endpoint, receive),
     };
+    bool here = world_is_there(w, endpoint) && e->bound && !e->node
+                && part.mbps;
     uint64_t apart = 0;
+    bool split = here && world_is_split(w, n->tenant, n->uplink, receive,
+                                        &apart);
 
-    if (here && !share.no_borrow
-        && world_is_split(w, n->tenant, n->uplink, receive, &apart)) {
-        wanted = want_part(w, plan, n->tenant, endpoint, n->uplink, receive,
-                           false);
-        none = want_part(w, plan, n->tenant, endpoint, n->uplink, receive,
-                         true);
+    for (int limits = 0; limits < 2; limits++) {
+        struct wanted wanted = {
+            n->tenant, endpoint, -1, receive, .limits = limits,
+        };
+
+        if (split) {
+            wanted = want_part(w, plan, wanted, &part, n->uplink);
+        } else if (here && !limits) {
+            wanted.rate = 1000 * part.mbps;
+            wanted.burst = (1024 * 8 * OWN_BURST_KIB + 999) / 1000;
+        }
+        if (!has_meter(plan, &wanted)) {
+            return false;
+        }
     }
-    return has_meter(plan, &wanted) && has_meter(plan, &none);
+    return true;
 }
 
 const char *

@@ -93,6 +93,12 @@ unsigned int world_uplinks_here(const struct world *, int tenant);
 struct world_share world_own_share(const struct world *, int endpoint,
                                    bool receive);
 
+/* Is the tenant's bandwidth shared out among classes? */
+bool world_has_parts(const struct world_tenant *, bool receive);
+
+/* Appends ", "classes": {...}", if it is. */
+void world_put_parts(struct ds *, const struct world_tenant *, bool receive);
+
 /* Appends it to a "limit". */
 void world_put_share(struct ds *, const struct world_share *);
 

@@ -8,6 +8,8 @@
 
 #include "world-parts.h"
 
+#include <string.h>
+
 #include "openvswitch/dynamic-string.h"
 #include "util.h"
 
@@ -18,6 +20,99 @@ enum { MAX_GUARANTEED_MBPS = UPLINK_MBPS(0) / MAX_TENANTS * 9 / 10 };
 
 /* Of an endpoint; what is more than its part of its tenant's is none. */
 enum { MAX_OWN_GUARANTEE_MBPS = 500 };
+
+/* Classes that are told apart by DSCP and queue. */
+static bool
+is_distinct(const struct world *w, int class)
+{
+    for (int i = 0; i < class; i++) {
+        if (w->classes[i].dscp == w->classes[class].dscp
+            && w->classes[i].queue == w->classes[class].queue) {
+            return false;
+        }
+    }
+    return w->classes[class].dscp || w->classes[class].queue;
+}
+
+static void
+init_part(struct world_part *part, const struct world_tenant *t, bool receive,
+          struct rng *rng)
+{
+    int most = t->shares[receive].guarantee_mbps / MAX_CLASSES;
+
+    part->mbps = 1 + rng_below(rng, receive ? t->received_mbps : t->mbps);
+    most = MIN(most, part->mbps);
+    part->share.weight = rng_chance(rng, 50) ? 1 + rng_below(rng, 9) : 0;
+    part->share.guarantee_mbps = (most && rng_chance(rng, 60)
+                                  ? 1 + rng_below(rng, most) : 0);
+    part->share.no_borrow = (part->share.guarantee_mbps
+                             && rng_chance(rng, 30));
+}
+
+/* Some tenants share out among classes, and have no endpoints with bandwidth
+ * of their own then. */
+static void
+init_parts(struct world *w, struct rng rng)
+{
+    for (int i = 0; i < w->n_tenants; i++) {
+        struct world_tenant *t = &w->tenants[i];
+
+        for (int receive = 0; receive < 2; receive++) {
+            bool has = (w->shared && t->limited && rng_chance(&rng, 60)
+                        && (receive ? t->received_mbps != 0 : !t->bursts)
+                        && !(t->both && (t->bursts || receive)));
+
+            for (int j = 0; j < MAX_CLASSES; j++) {
+                if (has && is_distinct(w, j) && rng_chance(&rng, 70)) {
+                    init_part(&t->parts[receive][j], t, receive, &rng);
+                }
+            }
+        }
+        if (t->both) {
+            memcpy(t->parts[true], t->parts[false], sizeof t->parts[true]);
+        }
+    }
+    for (int i = 0; i < w->n_endpoints; i++) {
+        struct world_endpoint *e = &w->endpoints[i];
+        const struct world_tenant *t
+            = &w->tenants[w->networks[e->network].tenant];
+
+        e->sent_mbps = world_has_parts(t, false) ? 0 : e->sent_mbps;
+        e->received_mbps = world_has_parts(t, true) ? 0 : e->received_mbps;
+    }
+}
+
+bool
+world_has_parts(const struct world_tenant *t, bool receive)
+{
+    for (int i = 0; i < MAX_CLASSES; i++) {
+        if (t->parts[receive][i].mbps) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void
+world_put_parts(struct ds *ds, const struct world_tenant *t, bool receive)
+{
+    if (!world_has_parts(t, receive)) {
+        return;
+    }
+    ds_put_cstr(ds, ", \"classes\": {");
+    for (int i = 0; i < MAX_CLASSES; i++) {
+        const struct world_part *part = &t->parts[receive][i];
+
+        if (part->mbps) {
+            world_put_comma(ds);
+            ds_put_format(ds, "\"c%d\": {\"limit\": \"%dMbps\", \"burst\": "
+                          "\"%dKiB\"", i, part->mbps, OWN_BURST_KIB);
+            world_put_share(ds, &part->share);
+            ds_put_char(ds, '}');
+        }
+    }
+    ds_put_char(ds, '}');
+}
 
 void
 world_init_shares(struct world *w, struct rng rng)
@@ -42,6 +137,7 @@ world_init_shares(struct world *w, struct rng rng)
             t->shares[true] = t->shares[false];
         }
     }
+    init_parts(w, (struct rng) { ~rng.state });
     for (int i = 0; i < w->n_endpoints; i++) {
         for (int receive = 0; receive < 2; receive++) {
             w->endpoints[i].shares[receive] = (struct world_share) {
@@ -111,8 +207,14 @@ bool
 world_is_split(const struct world *w, int tenant, int uplink, bool receive,
          uint64_t *apart)
 {
-    bool split = false;
+    const struct world_tenant *t = &w->tenants[tenant];
+    bool split = world_has_parts(t, receive);
 
+    for (int i = 0; i < MAX_CLASSES; i++) {
+        const struct world_share *s = &t->parts[receive][i].share;
+
+        *apart += s->no_borrow ? s->guarantee_mbps * UINT64_C(1000) : 0;
+    }
     for (int i = 0; i < w->n_endpoints; i++) {
         const struct world_endpoint *e = &w->endpoints[i];
         const struct world_network *n = &w->networks[e->network];

@@ -147,14 +147,18 @@ put_binding(struct ds *ds, const struct world *w, int i, unsigned int parts)
     }
 }
 
-/* 'share' may be NULL. */
+/* 'share' may be NULL; 't' too: then it is no tenant's. */
 static void
-put_limit(struct ds *ds, int mbps, int kib, const struct world_share *share)
+put_limit(struct ds *ds, int mbps, int kib, const struct world_share *share,
+          const struct world_tenant *t, bool receive)
 {
     ds_put_format(ds, "{\"limit\": \"%dMbps\", \"burst\": \"%dKiB\"", mbps,
                   kib);
     if (share) {
         world_put_share(ds, share);
+    }
+    if (t) {
+        world_put_parts(ds, t, receive);
     }
     ds_put_char(ds, '}');
 }
@@ -165,7 +169,8 @@ put_own(struct ds *ds, const struct world *w, int i, bool receive)
     struct world_share share = world_own_share(w, i, receive);
 
     put_limit(ds, receive ? w->endpoints[i].received_mbps
-              : w->endpoints[i].sent_mbps, OWN_BURST_KIB, &share);
+              : w->endpoints[i].sent_mbps, OWN_BURST_KIB, &share, NULL,
+              receive);
 }
 
 static void
@@ -255,15 +260,15 @@ put_bandwidth(struct ds *ds, const struct world *w,
 
     ds_put_cstr(ds, ", \"bandwidth\": ");
     if (t->both) {
-        put_limit(ds, t->mbps, t->burst_kib, shares);
+        put_limit(ds, t->mbps, t->burst_kib, shares, t, false);
         return;
     }
     ds_put_cstr(ds, "{\"send\": ");
-    put_limit(ds, t->mbps, t->burst_kib, shares);
+    put_limit(ds, t->mbps, t->burst_kib, shares, t, false);
     if (t->received_mbps) {
         ds_put_cstr(ds, ", \"receive\": ");
         put_limit(ds, t->received_mbps, t->received_kib,
-                  shares ? &shares[1] : NULL);
+                  shares ? &shares[1] : NULL, t, true);
     }
     ds_put_char(ds, '}');
 }

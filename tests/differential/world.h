@@ -70,6 +70,12 @@ struct world_share {
     bool no_borrow;
 };
 
+/* Of a class. */
+struct world_part {
+    int mbps;                   /* 0: it has none. */
+    struct world_share share;
+};
+
 struct world_tenant {
     bool left_out, allow;
     bool limited, counted;      /* It has "bandwidth", "limits". */
@@ -78,6 +84,7 @@ struct world_tenant {
     int received_mbps, received_kib;    /* 0: no "receive". */
     struct world_share shares[2];       /* If the world is 'shared': of what
                                          * it sends, and receives. */
+    struct world_part parts[2][MAX_CLASSES];    /* The same. */
     bool bursts, ecn;           /* It has "microburst", with "exceed". */
     int mark_kib, depth_kib, limit_kib; /* Of "microburst", 0 if not there. */
     unsigned int peers;         /* 1-bits: tenants. */

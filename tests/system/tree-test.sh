@@ -168,18 +168,31 @@ test_split() {
   + bandwidth tools (receive): lends 1Gbps, burst 64KiB
   +   bandwidth tools (receive, rest): borrows only, weight 1, exceed drop
   +   bandwidth tools/t0 (receive): borrows only, limit 500Mbps, weight 2, cap 16KiB, exceed drop
-  + bandwidth uplink up0: lends 8343953kbps, burst 64KiB
+  + bandwidth uplink up0: lends 8243953kbps, burst 64KiB
   +   bandwidth blue: borrows only, weight 1, exceed drop
   +     bandwidth blue (rest): borrows only, weight 1, exceed drop
   +     bandwidth blue/b0: borrows only, limit 2Gbps, weight 4, cap 16KiB, exceed drop
   +   bandwidth red: guaranteed 3500Mbps, weight 3, burst 16KiB, exceed drop
   +     bandwidth red (rest): borrows only, weight 1, exceed drop
   +     bandwidth red/r1: guaranteed 1Gbps, weight 1, burst 16KiB, exceed drop
+  +   bandwidth white: guaranteed 500Mbps, weight 1, burst 16KiB, exceed drop
+  +     bandwidth white (class gold): guaranteed 200Mbps, weight 1, burst 16KiB, exceed drop
+  +     bandwidth white (rest): borrows only, weight 1, exceed drop
   + bandwidth uplink up0 (receive): lends 8343953kbps, burst 64KiB
   +   bandwidth blue (receive): borrows only, weight 1, exceed drop
   +   bandwidth red (receive): guaranteed 3500Mbps, weight 3, burst 16KiB, exceed drop
   +     bandwidth red (receive, rest): borrows only, weight 1, exceed drop
   +     bandwidth red/r1 (receive): guaranteed 1Gbps, weight 1, burst 16KiB, exceed drop
+  +   bandwidth white (receive): borrows only, weight 1, exceed drop
+  +     bandwidth white (receive, class gold): borrows only, weight 5, exceed drop
+  +     bandwidth white (receive, rest): borrows only, weight 1, exceed drop
+  + bandwidth white (class silver): 100Mbps, burst 16500B
+  + bandwidth white (limit): lends 1900Mbps, burst 16KiB
+  +   bandwidth white (class gold, limit): guaranteed 200Mbps, limit 1Gbps, weight 1, burst 16KiB, cap 16KiB, exceed drop
+  +   bandwidth white (rest, limit): borrows only, weight 1, exceed drop
+  + bandwidth white (receive, limit): lends 2Gbps, burst 16KiB
+  +   bandwidth white (receive, class gold, limit): borrows only, limit 1Gbps, weight 5, cap 16KiB, exceed drop
+  +   bandwidth white (receive, rest, limit): borrows only, weight 1, exceed drop
 END
 )" "$intent"
     check 'apply of three levels: 0' exits 0 bulkhead_on apply br0

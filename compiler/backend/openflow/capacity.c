@@ -85,17 +85,18 @@ check_bursts(const struct ir_prog *prog, struct diags *diags)
     for (size_t i = 0; i < prog->meters.n; i++) {
         const struct ir_meter *meter = prog->meters.v[i];
 
-        if (meter->endpoint && (meter->guarantee_kbps || meter->weight)
-            && !meter->receive
-            && ir_find_split(prog, meter)->microburst) {
+        if (((meter->endpoint && (meter->guarantee_kbps || meter->weight))
+             || meter->class)
+            && !meter->receive && ir_find_split(prog, meter)->microburst) {
             struct diag *d = diag_error(
                 diags, meter->place.span, meter->place.pointer, "the target "
                 "follows the bursts of a tenant with \"microburst\" in one "
-                "queue, and has none where its endpoints share what it sends");
+                "queue, and has none where its endpoints or classes share "
+                "what it sends");
 
             diag_remedy(diags, d, "remove \"guarantee\", \"weight\" and "
-                        "\"borrow\" of the tenant's endpoints, or its "
-                        "\"microburst\"");
+                        "\"borrow\" of the tenant's endpoints, and its "
+                        "\"classes\"; or its \"microburst\"");
         }
     }
 }

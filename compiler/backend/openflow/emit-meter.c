@@ -60,9 +60,12 @@ put_ids(struct meter_path *path, const struct ir_meter *meter)
 
 struct meter_path
 meter_path(const struct ir_prog *prog, const struct ir_network *network,
-           const struct ir_endpoint *ep, bool receive)
+           const struct ir_endpoint *ep, const struct ir_class *class,
+           bool receive)
 {
-    const struct ir_meter *own = ep ? ir_own_meter(prog, ep, receive) : NULL;
+    const struct ir_meter *own
+        = (class ? ir_class_meter(prog, network, class, receive)
+           : ep ? ir_own_meter(prog, ep, receive) : NULL);
     const struct ir_meter *all = ir_find_meter(prog, network, receive);
     struct meter_path path = { .n = 0 };
 
@@ -157,6 +160,7 @@ add_meter(struct emitter *e, const struct ir_meter *ir)
     meter->split = ir->split;
     meter->rest = ir_meter_is_rest(ir);
     meter->endpoint = ir->endpoint ? ir->endpoint->name : NULL;
+    meter->class = ir->class ? ir->class->name : NULL;
     meter->receive = ir->receive;
     meter->uplink = (ir->tenant && !ir->endpoint
                      && takes_several(e->prog, ir->tenant)

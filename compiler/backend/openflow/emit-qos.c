@@ -65,11 +65,37 @@ emit_path(struct emitter *e, enum of_priority priority, const char *match,
     }
 }
 
+/* What 'match' matches, of one class. */
+static const char *
+match_class(struct emitter *e, const char *match, const struct ir_class *class)
+{
+    return FORMAT(e, "%s,"REG_CLASS"=%#"PRIx32, match,
+                  CLASS_VALUE(class->dscp, class->queue));
+}
+
+/* What 'match' matches of the network is at its cost: of its classes, where
+ * they have their own meters, and else of all. */
+static void
+emit_charge(struct emitter *e, const struct ir_network *network,
+            const char *match)
+{
+    struct meter_path path = meter_path(e->prog, network, NULL, NULL, false);
+
+    emit_path(e, PRIORITY_ALLOW, match, &path);
+    for (size_t i = 0; i < e->prog->meters.n; i++) {
+        const struct ir_class *class = e->prog->meters.v[i]->class;
+
+        if (ir_meter_is_of(e->prog->meters.v[i], network, false) && class) {
+            path = meter_path(e->prog, network, NULL, class, false);
+            emit_path(e, PRIORITY_OWN, match_class(e, match, class), &path);
+        }
+    }
+}
+
 /* What comes from outside is at the receiver's cost: of what it may get, if
  * that has a meter, which OUTPUT calls. */
 static void
-emit_inward_call(struct emitter *e, const struct ir_network *network,
-                 const struct meter_path *send)
+emit_inward_call(struct emitter *e, const struct ir_network *network)
 {
     const char *match = FORMAT(e, REG_CROSSING"=%d,"REG_NETWORK"=%#"PRIx32,
                                CROSSING_EXTERNAL, network->vni);
@@ -78,7 +104,7 @@ emit_inward_call(struct emitter *e, const struct ir_network *network,
         emit_flow(e, TABLE_METER, PRIORITY_ALLOW, REASON_PIPELINE, match,
                   FORMAT(e, "goto_table:%d", TABLE_OUTPUT));
     } else {
-        emit_path(e, PRIORITY_ALLOW, match, send);
+        emit_charge(e, network, match);
     }
 }
 
@@ -89,16 +115,14 @@ static void
 emit_network(struct emitter *e, const struct ir_network *network)
 {
     const struct ir_meter *meter = ir_find_meter(e->prog, network, false);
-    struct meter_path path = meter_path(e->prog, network, NULL, false);
 
     if (e->prog->externals.n) {
-        emit_inward_call(e, network, &path);
+        emit_inward_call(e, network);
     }
-    emit_path(e, PRIORITY_ALLOW,
-              FORMAT(e, REG_TENANT"=%#"PRIx32"%s", network->tenant->number,
-                     !meter->number ? ""
-                     : FORMAT(e, ","REG_NETWORK"=%#"PRIx32, network->vni)),
-              &path);
+    emit_charge(e, network,
+                FORMAT(e, REG_TENANT"=%#"PRIx32"%s", network->tenant->number,
+                       !meter->number ? ""
+                       : FORMAT(e, ","REG_NETWORK"=%#"PRIx32, network->vni)));
 }
 
 static void
@@ -110,7 +134,7 @@ emit_calls(struct emitter *e)
 
         if (ep && !meter->receive) {
             struct meter_path path = meter_path(e->prog, ep->network, ep,
-                                                false);
+                                                NULL, false);
 
             emit_path(e, PRIORITY_OWN,
                       FORMAT(e, REG_SOURCE"=%#"PRIx32, ep->number), &path);
@@ -123,25 +147,45 @@ emit_calls(struct emitter *e)
     }
 }
 
-void
-emit_port_output(struct emitter *e, const struct ir_endpoint *ep)
+/* What 'match' matches goes out to 'ep', through the meters of 'path'. */
+static void
+emit_delivery(struct emitter *e, const struct ir_endpoint *ep,
+              enum of_priority priority, const char *match,
+              const struct meter_path *path)
 {
-    struct meter_path path = meter_path(e->prog, ep->network, ep, true);
-    const char *match = FORMAT(e, REG_DEST"=%#"PRIx32, ep->number);
     enum of_table table = TABLE_OUTPUT;
     const char *last = "";
 
-    if (path.n > 1) {
-        emit_flow(e, TABLE_OUTPUT, PRIORITY_ALLOW, REASON_PIPELINE, match,
-                  FORMAT(e, "meter:%"PRIu32",goto_table:%d", path.ids[0],
+    if (path->n > 1) {
+        emit_flow(e, TABLE_OUTPUT, priority, REASON_PIPELINE, match,
+                  FORMAT(e, "meter:%"PRIu32",goto_table:%d", path->ids[0],
                          TABLE_DELIVER));
         table = TABLE_DELIVER;
     }
-    if (path.n) {
-        last = FORMAT(e, "meter:%"PRIu32",", path.ids[path.n - 1]);
+    if (path->n) {
+        last = FORMAT(e, "meter:%"PRIu32",", path->ids[path->n - 1]);
     }
-    emit_flow(e, table, PRIORITY_ALLOW, REASON_PIPELINE, match,
+    emit_flow(e, table, priority, REASON_PIPELINE, match,
               FORMAT(e, "%soutput:\"%s\"", last, ep->interface));
+}
+
+void
+emit_port_output(struct emitter *e, const struct ir_endpoint *ep)
+{
+    struct meter_path path = meter_path(e->prog, ep->network, ep, NULL, true);
+    const char *match = FORMAT(e, REG_DEST"=%#"PRIx32, ep->number);
+
+    emit_delivery(e, ep, PRIORITY_ALLOW, match, &path);
+    for (size_t i = 0; i < e->prog->meters.n; i++) {
+        const struct ir_class *class = e->prog->meters.v[i]->class;
+
+        if (ir_meter_is_of(e->prog->meters.v[i], ep->network, true)
+            && class) {
+            path = meter_path(e->prog, ep->network, NULL, class, true);
+            emit_delivery(e, ep, PRIORITY_OWN, match_class(e, match, class),
+                          &path);
+        }
+    }
 }
 
 void

@@ -98,15 +98,16 @@ void emit_sides(struct emitter *);
 /* POLICY. */
 void emit_policy(struct emitter *);
 
-/* The meters that packets of the network pass, from or to 'ep' if it is not
- * NULL, first to last: at most one in METER and one in SHARE, or one in OUTPUT
- * and one in DELIVER. */
+/* The meters that packets of the network pass, in 'class' or from or to 'ep'
+ * if those are not NULL, first to last: at most one in METER and one in SHARE,
+ * or one in OUTPUT and one in DELIVER. */
 struct meter_path {
     uint32_t ids[2];
     size_t n;
 };
 struct meter_path meter_path(const struct ir_prog *, const struct ir_network *,
-                             const struct ir_endpoint *ep, bool receive);
+                             const struct ir_endpoint *ep,
+                             const struct ir_class *, bool receive);
 
 /* Do SHARE and DELIVER have flows? */
 bool has_long_paths(const struct ir_prog *);

@@ -138,6 +138,11 @@ check_meters(const struct ir_prog *prog, struct diags *diags)
                    "rate", "OVN has limits only, and guarantees or lends "
                    "nothing");
         }
+        if (meter->class) {
+            refuse(diags, place, "remove \"classes\", or choose another "
+                   "target", "OVN has one meter for a packet, the tenant's, "
+                   "and none for a class by itself");
+        }
         if (meter->endpoint) {
             refuse(diags, place, "remove it, or choose another target",
                    "OVN has one meter for a packet, the tenant's, and none "

@@ -247,6 +247,8 @@ put_meter(struct ds *ds, const struct ir_meter *meter)
     ds_put_format(ds, " by %s", meter->uplink);
     if (meter->endpoint) {
         ds_put_format(ds, ", %s alone", short_name(meter->endpoint->name));
+    } else if (meter->class) {
+        ds_put_format(ds, ", class %s", meter->class->name);
     }
     ds_put_cstr(ds, ", bursts of ");
     format_bytes(meter->burst_bytes, ds);
