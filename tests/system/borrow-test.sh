@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Real TCP between network namespaces: what one tenant leaves of an uplink
-# another uses, and gives back.
+# another uses, and gives back; and what one endpoint leaves of its tenant.
 #
 # Exit 77: skipped, with the reason.
 # Environment: BULKHEAD, OVS_PREFIX, srcdir; found by themselves if unset.
@@ -16,7 +16,9 @@ set -euo pipefail
 
 inside() {
     start_apart
-    PYTHONDONTWRITEBYTECODE=1 python3 "$here/borrow.py" "$here/borrow.json" br0
+    export PYTHONDONTWRITEBYTECODE=1
+    python3 "$here/borrow.py" tenants "$here/borrow.json" br0
+    python3 "$here/borrow.py" parts "$here/borrow-parts.json" br1
 }
 
 case ${1:-} in

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """TCP of two tenants that share an uplink, each owed 40 % of it.
 
-usage: borrow.py INTENT BRIDGE
+usage: borrow.py tenants|parts INTENT BRIDGE
 
 While one is idle the other has all of it; once both send, each has at least
-what it is owed, and both together no more than the uplink.
+what it is owed, and both together no more than the uplink.  With "parts", the
+endpoints of one share what that has, up to its limit: one of them is owed a
+part of it.
 """
 
 import contextlib
@@ -29,6 +31,7 @@ SETTLE, MEASURE = 2.0, 4.0  # Seconds.
 PATIENCE = 6                # Turns of MEASURE.
 UPLINK = 100e6 * 1514 / 1538            # What it lends, in bit/s of frames.
 GUARANTEE = 40e6
+LIMIT, PART = 60e6, 25e6                # Of red, and of an endpoint of it.
 PAYLOAD = 1448 / 1514                   # Of a full frame with timestamps.
 SLACK = 1.05                # Retransmissions count for nobody.
 
@@ -100,17 +103,21 @@ def measure(score, senders, name, enough):
     return got
 
 
+def wake(senders, awake):
+    """Lets those send that are 'awake', and no others."""
+    for sender in senders:
+        (sender.awake.set if sender in awake else sender.awake.clear)()
+
+
 def alone(score, senders, who, name):
-    for i, sender in enumerate(senders):
-        (sender.awake.set if i == who else sender.awake.clear)()
+    wake(senders, [senders[who]])
     got = measure(score, senders, name, lambda got: got[who] >= 0.8 * UPLINK)
     score.check(got[who] >= 0.8 * UPLINK,
                 f"{name}: it has what the uplink lends", mbps(got))
 
 
 def together(score, senders, name):
-    for sender in senders:
-        sender.awake.set()
+    wake(senders, senders)
     got = measure(score, senders, name,
                   lambda got: (min(got) >= 0.8 * GUARANTEE
                                and sum(got) >= 0.8 * UPLINK))
@@ -120,8 +127,46 @@ def together(score, senders, name):
                 f"{name}: together most of it", mbps(got))
 
 
+def tenants(score, start):
+    """Two levels."""
+    both = [start(f"{tenant}/*") for tenant in ("red", "blue")]
+    alone(score, both, 0, "red alone")
+    together(score, both, "blue wakes")
+    alone(score, both, 1, "red sleeps")
+    together(score, both, "red wakes again")
+
+
+def parts(score, start):
+    """Three levels."""
+    part = start("part0", "part1")
+    rest = start("rest0", "part1", port=5020)
+    blue = start("blue/*")
+    everybody = [part, rest, blue]
+    steps = [
+        # Who sends, what part, rest and blue get at least, and red together.
+        ("an endpoint alone", [part], (0.8 * LIMIT, 0, 0), 0.8 * LIMIT),
+        ("both of the tenant", [part, rest],
+         (0.8 * PART, 0.1 * LIMIT, 0), 0.8 * LIMIT),
+        ("another tenant too", everybody,
+         (0.8 * PART, 0, 0.8 * GUARANTEE), 0.8 * GUARANTEE),
+        ("who was owed a part sleeps", [rest, blue],
+         (0, 0.8 * GUARANTEE, 0.8 * GUARANTEE), 0.8 * GUARANTEE),
+    ]
+    for name, awake, least, red in steps:
+        def enough(got):
+            return (all(g >= l for g, l in zip(got, least))
+                    and got[0] + got[1] >= red)
+
+        wake(everybody, awake)
+        got = measure(score, everybody, name, enough)
+        score.check(enough(got), f"{name}: each has what it is owed",
+                    mbps(got))
+        score.check(got[0] + got[1] <= SLACK * LIMIT,
+                    f"{name}: the tenant keeps its limit", mbps(got))
+
+
 def main():
-    path, bridge = sys.argv[1:]
+    what, path, bridge = sys.argv[1:]
     score = Score()
     world = netlab.World(intents.load(path, "n1"), bridge)
     with contextlib.closing(world), contextlib.ExitStack() as senders:
@@ -131,13 +176,14 @@ def main():
         world.taps.clear()
         run(os.environ["BULKHEAD"], "apply", path, "--node", "n1",
             "--bridge", bridge)
-        both = [senders.enter_context(contextlib.closing(Sender(
-            *world.intent.find(f"{tenant}/*"), 5000)))
-            for tenant in ("red", "blue")]
-        alone(score, both, 0, "red alone")
-        together(score, both, "blue wakes")
-        alone(score, both, 1, "red sleeps")
-        together(score, both, "red wakes again")
+
+        def start(*names, port=5000):
+            """From one endpoint to another, which one name may stand for."""
+            ends = [e for name in names for e in world.intent.find(name)]
+            return senders.enter_context(contextlib.closing(
+                Sender(*ends, port)))
+
+        {"tenants": tenants, "parts": parts}[what](score, start)
     return 1 if score.bad else 0
 
 
