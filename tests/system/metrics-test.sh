@@ -131,7 +131,7 @@ start_prometheus() {
     local at
     at=127.0.0.1:$(free_port)
     prometheus_url=http://$at
-    cp "$srcdir"/examples/monitoring/*.yml "$switch_dir/"
+    cp "$srcdir"/docs/monitoring/*.yml "$switch_dir/"
     sed -i "s/127.0.0.1:9478/$(cut -d/ -f3 <<<"$url")/
             s/15s/1s/" "$switch_dir/prometheus.yml"
     spawn "$switch_dir/prometheus.log" prometheus \
@@ -146,19 +146,19 @@ values() { diff <(echo "$1") <(ask value "$prometheus_url" "$2"); }
 healthy_rules() { diff <(echo "$1") <(ask rules "$prometheus_url"); }
 
 test_prometheus() {
-    local examples=$srcdir/examples/monitoring
+    local monitoring=$srcdir/docs/monitoring
     check 'promtool likes the metrics' eval \
         'metrics --once | promtool check metrics'
     check 'promtool likes the rules' promtool check rules \
-        "$examples/bulkhead.rules.yml"
+        "$monitoring/bulkhead.rules.yml"
     check 'the rules do what they say' promtool test rules \
-        "$examples/bulkhead.rules.test.yml"
+        "$monitoring/bulkhead.rules.test.yml"
     check 'Prometheus scrapes OpenMetrics' start_prometheus
     check 'it knows the culprit' wait_until values 1 \
         'bulkhead_tenant_bursts_total{role="culprit",tenant="llm-training"}'
     check 'it evaluates the rules' wait_until healthy_rules 6
     check 'the dashboard asks for what is there' ask dashboard \
-        "$prometheus_url" "$examples/grafana.json"
+        "$prometheus_url" "$monitoring/grafana.json"
 }
 
 main() {
