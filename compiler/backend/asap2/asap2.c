@@ -48,11 +48,32 @@ check_splits(const struct ir_prog *prog, struct diags *diags)
         if (meter->split) {
             struct diag *d = diag_error(
                 diags, meter->place.span, meter->place.pointer, "the kernel's "
-                "meters do not borrow, so endpoints cannot share what their "
-                "tenant has");
+                "meters do not borrow, so endpoints or classes cannot share "
+                "what their tenant has");
 
             diag_remedy(diags, d, "remove \"guarantee\", \"weight\" and "
-                        "\"borrow\" of the tenant's endpoints, or choose "
+                        "\"borrow\" of the tenant's endpoints, or its "
+                        "\"classes\", or choose another target");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The tables judge TCP and UDP by the packets' own ports, which the flows of
+ * stateless rules do not foresee. */
+static bool
+check_stateless(const struct ir_prog *prog, struct diags *diags)
+{
+    for (size_t i = 0; i < prog->rules.n; i++) {
+        const struct ir_rule *rule = prog->rules.v[i];
+
+        if (rule->stateless) {
+            struct diag *d = diag_error(
+                diags, rule->place.span, rule->place.pointer, "the target "
+                "asap2 has no stateless rules");
+
+            diag_remedy(diags, d, "remove \"stateful\": false, or choose "
                         "another target");
             return false;
         }
@@ -67,7 +88,7 @@ asap2_check(const struct ir_prog *prog, const struct backend_caps *caps,
     bool fits = openflow_check(prog, caps, diags);
 
     warn_meters(prog, diags);
-    return check_splits(prog, diags) && fits;
+    return check_splits(prog, diags) && check_stateless(prog, diags) && fits;
 }
 
 /* Leaves of each meter a band that drops, and no uplink's meters. */
