@@ -18,8 +18,17 @@ compare() {
         failures=$((failures + 1))
 }
 
+# Who borrows is kept to its limit, who does not to its guarantee.
+meter_rates() {
+    "$BULKHEAD" compile "$srcdir/tests/golden/plan/shared-uplink/intent.json" \
+        --node=n1 --target=asap2 --dump=plan 2>/dev/null |
+        sed -n 's/^meter=.*,rate=\([0-9]*\).*/\1/p' | sort -nu | xargs
+}
+
 main() {
     start_dummy_switch
+    check 'meters drop above the limit, or the guarantee' test \
+        "$(meter_rates)" = '1000000 5000000 5500000 8000000 10000000'
     compare ai-cluster gpu-node-1
     compare internet-gateway gw-node-1
     compare shared-services hall-node-1

@@ -91,7 +91,8 @@ asap2_check(const struct ir_prog *prog, const struct backend_caps *caps,
     return check_splits(prog, diags) && check_stateless(prog, diags) && fits;
 }
 
-/* Leaves of each meter a band that drops, and no uplink's meters. */
+/* Leaves of each meter a band that drops, and no uplink's meters: who borrows
+ * is kept to its limit, who does not to its guarantee. */
 static void
 lower_meters(struct ir_prog *prog)
 {
@@ -102,7 +103,10 @@ lower_meters(struct ir_prog *prog)
 
         if (meter->tenant) {
             meter->parent = NULL;
-            meter->limit_number = meter->guarantee_kbps = meter->weight = 0;
+            meter->limit_number = meter->weight = 0;
+            if (!meter->no_borrow) {
+                meter->guarantee_kbps = 0;
+            }
             meter->microburst = meter->exceed_ecn = false;
             meter->mark_bytes = meter->depth_bytes = meter->limit_bytes = 0;
             prog->meters.v[n++] = meter;
