@@ -96,10 +96,14 @@ need_ip(const struct flow *key, struct flow *mask)
 static cap_set
 need_arp(struct flow *mask)
 {
-    bool any = TAKE(mask, nw_src) | TAKE(mask, nw_dst) | TAKE(mask, nw_proto)
-               | TAKE(mask, arp_sha) | TAKE(mask, arp_tha);
+    cap_set needs = 0;
 
-    return any ? NEED(MATCH_ARP) : 0;
+    needs |= TAKE(mask, nw_src) ? NEED(MATCH_ARP) : 0;
+    needs |= TAKE(mask, nw_dst) ? NEED(MATCH_ARP) : 0;
+    needs |= TAKE(mask, nw_proto) ? NEED(MATCH_ARP) : 0;
+    needs |= TAKE(mask, arp_sha) ? NEED(MATCH_ARP) : 0;
+    needs |= TAKE(mask, arp_tha) ? NEED(MATCH_ARP) : 0;
+    return needs;
 }
 
 static cap_set
@@ -114,12 +118,13 @@ need_conntrack(const struct flow *key, struct flow *mask)
     needs |= on & CS_INVALID ? NEED(MATCH_CT_INVALID) : 0;
     needs |= TAKE(mask, ct_zone) ? NEED(MATCH_CT_ZONE) : 0;
     needs |= TAKE(mask, ct_mark) ? NEED(MATCH_CT_MARK) : 0;
-    if (TAKE(mask, ct_nw_proto) | TAKE(mask, ct_tp_src)
-        | TAKE(mask, ct_tp_dst) | TAKE(mask, ct_nw_src)
-        | TAKE(mask, ct_nw_dst) | TAKE(mask, ct_ipv6_src)
-        | TAKE(mask, ct_ipv6_dst)) {
-        needs |= NEED(MATCH_CT_TUPLE);
-    }
+    needs |= TAKE(mask, ct_nw_proto) ? NEED(MATCH_CT_TUPLE) : 0;
+    needs |= TAKE(mask, ct_tp_src) ? NEED(MATCH_CT_TUPLE) : 0;
+    needs |= TAKE(mask, ct_tp_dst) ? NEED(MATCH_CT_TUPLE) : 0;
+    needs |= TAKE(mask, ct_nw_src) ? NEED(MATCH_CT_TUPLE) : 0;
+    needs |= TAKE(mask, ct_nw_dst) ? NEED(MATCH_CT_TUPLE) : 0;
+    needs |= TAKE(mask, ct_ipv6_src) ? NEED(MATCH_CT_TUPLE) : 0;
+    needs |= TAKE(mask, ct_ipv6_dst) ? NEED(MATCH_CT_TUPLE) : 0;
     return needs;
 }
 

@@ -423,6 +423,18 @@ execute(struct pass *pass, const struct ofpact *ofpacts, size_t ofpacts_len)
     }
 }
 
+/* The actions of the pass, in its arena; without any there is no data. */
+static const struct nlattr *
+keep_actions(const struct pass *pass)
+{
+    void *actions = arena_zalloc(pass->arena, pass->actions.size + 1);
+
+    if (pass->actions.size) {
+        memcpy(actions, pass->actions.data, pass->actions.size);
+    }
+    return actions;
+}
+
 /* One pass, from 'table' on; returns whether another follows. */
 static bool
 run_pass(struct pass *pass, const struct flow *packet, uint8_t table,
@@ -442,9 +454,7 @@ run_pass(struct pass *pass, const struct flow *packet, uint8_t table,
     megaflow->wc = pass->wc;
     megaflow->chain = chain;
     megaflow->actions_len = pass->actions.size;
-    megaflow->actions = memcpy(arena_zalloc(pass->arena,
-                                            pass->actions.size + 1),
-                               pass->actions.data, pass->actions.size);
+    megaflow->actions = keep_actions(pass);
     return pass->comes_back && !pass->walk->broken;
 }
 
