@@ -57,11 +57,7 @@ labels_to_json(struct k8s *k, const struct k8s_set *set,
         json_object_put(labels, k->namespace_label, strings_to_json(&names));
     }
     for (i = 0; i < set->terms.n; i++) {
-        const char *name = k8s_label_name(k, set->terms.v[i].key);
-
-        /* Nobody has a label of this name then. */
-        json_object_put(labels, name ? name
-                        : k8s_name(k, set->terms.v[i].key),
+        json_object_put(labels, k8s_label_name(k, set->terms.v[i].key),
                         strings_to_json(&set->terms.v[i].values));
     }
     return labels;

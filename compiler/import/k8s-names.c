@@ -63,7 +63,16 @@ compare_labels(const void *a_, const void *b_)
     return strcmp(a->key, b->key);
 }
 
-/* Labels without a slash keep their names. */
+static void
+add_label(struct k8s *k, const char *key, struct sset *keys)
+{
+    if (sset_add(keys, key)) {
+        *vec_push(k->arena, &k->labels) = (struct k8s_label) { .key = key };
+    }
+}
+
+/* Labels without a slash keep their names.  A key that no pod has needs one
+ * too that nothing else has: it may stand in an "except". */
 void
 k8s_name_all(struct k8s *k)
 {
@@ -78,14 +87,11 @@ k8s_name_all(struct k8s *k)
                                                 k->namespaces.v[pod->ns].name,
                                                 pod->name));
         for (size_t j = 0; pod->labels && j < pod->labels->n; j++) {
-            const char *key = pod->labels->elems[j].key;
-
-            if (sset_add(&keys, key)) {
-                *vec_push(k->arena, &k->labels) = (struct k8s_label) {
-                    .key = key,
-                };
-            }
+            add_label(k, pod->labels->elems[j].key, &keys);
         }
+    }
+    for (size_t i = 0; i < k->selected.n; i++) {
+        add_label(k, k->selected.v[i], &keys);
     }
     if (k->labels.n) {
         qsort(k->labels.v, k->labels.n, sizeof *k->labels.v, compare_labels);
@@ -103,16 +109,13 @@ k8s_name_all(struct k8s *k)
     sset_destroy(&keys);
 }
 
-/* NULL: no pod has such a label. */
 const char *
 k8s_label_name(struct k8s *k, const char *key)
 {
     struct k8s_label wanted = { .key = key };
-    const struct k8s_label *label = NULL;
+    const struct k8s_label *label = bsearch(&wanted, k->labels.v, k->labels.n,
+                                            sizeof wanted, compare_labels);
 
-    if (k->labels.n) {
-        label = bsearch(&wanted, k->labels.v, k->labels.n, sizeof wanted,
-                        compare_labels);
-    }
-    return label ? label->name : NULL;
+    ovs_assert(label);
+    return label->name;
 }

@@ -175,6 +175,7 @@ require(struct k8s *k, const struct requirement *r, struct k8s_set *set)
     k8s_strings values = any ? any_value(k, r) : r->values;
     struct k8s_set without = k8s_everyone(k);
 
+    *vec_push(k->arena, &k->selected) = r->key;
     if (r->operator == OPERATOR_IN || r->operator == OPERATOR_EXISTS) {
         k8s_narrow(k, set, r->key, &values);
     } else if (values.n) {

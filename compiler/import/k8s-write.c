@@ -194,12 +194,12 @@ import_k8s(const struct source *const sources[], size_t n,
     if (!check_inventory(&k)) {
         return NULL;
     }
-    k8s_name_all(&k);
     k8s_plan_networks(&k);
     k8s_read_policies(&k);
     if (diags->n_errors) {
         return NULL;
     }
+    k8s_name_all(&k);
     k.peerings = json_object_create();
     k.services = json_object_create();
     n_rules = tenant_per_namespace ? k.namespaces.n : 1;

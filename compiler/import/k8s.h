@@ -124,6 +124,7 @@ struct k8s {
     VEC(const struct value *) namespace_objects, pod_objects, policy_objects;
     VEC(struct k8s_namespace) namespaces;       /* Sorted by name. */
     VEC(struct k8s_pod) pods;   /* Sorted by namespace and name. */
+    k8s_strings selected;       /* Keys that selectors of pods name. */
     VEC(struct k8s_label) labels;
     const char *namespace_label;
     address_vec *subnets;       /* Of each namespace, or of all. */
@@ -238,8 +239,8 @@ void k8s_write_mutual(struct k8s *, const struct k8s_origin *,
 void k8s_write_rules(struct k8s *);
 
 /* k8s-names.c: 's' as a name of an intent, cut and with a hash if it is too
- * long; the names of endpoints and labels; and that of one label, NULL if no
- * pod has it. */
+ * long; the names of endpoints and of labels that pods have or policies, which
+ * have been read, select by; and that of one of these. */
 const char *k8s_name(struct k8s *, const char *s);
 void k8s_name_all(struct k8s *);
 const char *k8s_label_name(struct k8s *, const char *key);
