@@ -64,12 +64,48 @@ add_pods_in(struct k8s *k, const struct value *v, const address_vec *ranges,
     }
 }
 
+/* Leaves out ranges of IPv4 written as IPv6, which are pieces of ::/0 and
+ * nobody's. */
+static void
+add_ranges(struct k8s *k, struct address block, const address_vec *except,
+           address_vec *ranges)
+{
+    address_vec pieces = VEC_INIT;
+
+    k8s_subtract(k, block, except, &pieces);
+    for (size_t i = 0; i < pieces.n; i++) {
+        if (!IN6_IS_ADDR_V4MAPPED(&pieces.v[i].ip)
+            == !IN6_IS_ADDR_V4MAPPED(&block.ip)) {
+            *vec_push(k->arena, ranges) = pieces.v[i];
+        }
+    }
+}
+
+/* Adds what 'v' says: 'block' less 'except'. */
+static void
+add_block(struct k8s *k, const struct value *v, const struct address *block,
+          const address_vec *except, struct k8s_side *side)
+{
+    address_vec ranges = VEC_INIT;
+
+    add_ranges(k, *block, except, &ranges);
+    for (size_t i = 0; i < ranges.n; i++) {
+        address_vec rest = VEC_INIT;
+
+        add_ranges(k, ranges.v[i], &k->inside, &rest);
+        if (rest.n) {
+            *vec_push(k->arena, &side->outside) = ranges.v[i];
+        }
+    }
+    add_pods_in(k, v, &ranges, side);
+}
+
 static void
 read_block(struct k8s *k, const struct value *v, struct k8s_side *side)
 {
     static const char *const members[] = { "cidr", "except" };
     struct decoder d = { .arena = k->arena, .diags = k->diags };
-    address_vec blocks = VEC_INIT, except = VEC_INIT, ranges = VEC_INIT;
+    address_vec blocks = VEC_INIT, except = VEC_INIT;
     size_t n_errors = k->diags->n_errors;
 
     if (!k8s_has_only(k, v, members, ARRAY_SIZE(members))) {
@@ -88,18 +124,7 @@ read_block(struct k8s *k, const struct value *v, struct k8s_side *side)
         }
     }
     if (k->diags->n_errors == n_errors) {
-        k8s_subtract(k, blocks.v[0], &except, &ranges);
-        for (size_t i = 0; i < ranges.n; i++) {
-            address_vec rest = VEC_INIT;
-
-            k8s_subtract(k, ranges.v[i], &k->inside, &rest);
-            /* IPv4 written as IPv6 is a piece of ::/0, and nobody's. */
-            if (rest.n && !IN6_IS_ADDR_V4MAPPED(&ranges.v[i].ip)
-                          == !IN6_IS_ADDR_V4MAPPED(&blocks.v[0].ip)) {
-                *vec_push(k->arena, &side->outside) = ranges.v[i];
-            }
-        }
-        add_pods_in(k, v, &ranges, side);
+        add_block(k, v, &blocks.v[0], &except, side);
     }
 }
 
