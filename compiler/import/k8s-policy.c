@@ -88,6 +88,11 @@ add_block(struct k8s *k, const struct value *v, const struct address *block,
 {
     address_vec ranges = VEC_INIT;
 
+    if (IN6_IS_ADDR_V4MAPPED(&block->ip) ? !k->ip4 : !k->ip6) {
+        k8s_warn(k, v, "import again when there are such pods",
+                 "left out: no pod has an address of its family");
+        return;
+    }
     add_ranges(k, *block, except, &ranges);
     for (size_t i = 0; i < ranges.n; i++) {
         address_vec rest = VEC_INIT;
