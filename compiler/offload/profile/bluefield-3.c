@@ -11,21 +11,18 @@
 #include "util.h"
 
 /* The DPU NVIDIA BlueField-3, Open vSwitch on its own cores: what sources say
- * of ConnectX-5 and of ConnectX-6 Dx "and above", and of BlueField. */
+ * of ConnectX-5 "and above", and of BlueField; of its meters, none does. */
 
 #define DOCA                                                            \
     "NVIDIA DOCA 3.0.0, Virtual Switch on BlueField: connection tracking " \
     "offload of established connections"
-#define METERS                                                          \
-    "DPDK 26.11: doc/guides/nics/mlx5.rst, Metering: ASO meters from "  \
-    "ConnectX-6 Dx on, and BlueField-3 among the NICs of the driver"
 
 static const struct cap_fact facts[] = {
     { CAP_CT, SUPPORT_YES, DOCA },
     { CAP_CT_TCP_UDP, SUPPORT_YES, DOCA },
-    { CAP_METER, SUPPORT_YES, METERS },
-    { CAP_METER_PACKETS, SUPPORT_YES, METERS },
-    { CAP_METERS, SUPPORT_YES, METERS },
+    { CAP_METER, SUPPORT_UNKNOWN, NULL },
+    { CAP_METER_PACKETS, SUPPORT_UNKNOWN, NULL },
+    { CAP_METERS, SUPPORT_UNKNOWN, NULL },
 };
 
 static const struct layer layer_bluefield3 = {

@@ -16,11 +16,14 @@
 #define OFED54                                                          \
     "NVIDIA MLNX_OFED 5.4-2.4.1.3, Changes and New Features, "          \
     "[ConnectX-6 Dx]: CTC Metering, per flow, using OVS or TC, PPS and BPS"
+#define HIERARCHY                                                       \
+    "DPDK 26.11: doc/guides/nics/mlx5.rst, Metering, Hierarchy (both "  \
+    "meters on one flow): minimum hardware ConnectX-6 Dx"
 
 static const struct cap_fact facts[] = {
     { CAP_METER, SUPPORT_YES, OFED54 },
     { CAP_METER_PACKETS, SUPPORT_YES, OFED54 },
-    { CAP_METERS, SUPPORT_YES, OFED54 },
+    { CAP_METERS, SUPPORT_YES, HIERARCHY },
 };
 
 const struct layer layer_connectx6dx = {

@@ -13,15 +13,15 @@
 /* The NIC NVIDIA ConnectX-7: what sources say of ConnectX-5 and of ConnectX-6
  * Dx "and above". */
 
-#define OFED57                                                          \
-    "NVIDIA MLNX_OFED 5.7-1.0.2.0, [ConnectX-6 Dx and above and "       \
-    "BlueField-2]: representor metering; DPDK 26.11: "                  \
-    "doc/guides/nics/mlx5.rst, Metering: from ConnectX-6 Dx on"
+/* Not "[ConnectX-6 Dx and above]: representor metering" of MLNX_OFED 5.7: that
+ * is of ports, not of flows. */
+#define ASO                                                             \
+    "DPDK 26.11: doc/guides/nics/mlx5.rst, Metering: ASO, minimum "     \
+    "hardware ConnectX-6 Dx; bytes and packets"
 
 static const struct cap_fact facts[] = {
-    { CAP_METER, SUPPORT_YES, OFED57 },
-    { CAP_METER_PACKETS, SUPPORT_YES, OFED57 },
-    { CAP_METERS, SUPPORT_YES, OFED57 },
+    { CAP_METER, SUPPORT_YES, ASO },
+    { CAP_METER_PACKETS, SUPPORT_YES, ASO },
 };
 
 static const struct layer layer_connectx7 = {

@@ -24,7 +24,9 @@
 #define ROUNDS                                                          \
     "Linux 6.0: the commit \"net/mlx5e: TC, Support offloading police "  \
     "action\": one round of metering for each"
-#define POLICE MLX5 "en/tc/act/police.c, tc_act_parse_police()"
+#define POLICE                                                          \
+    "Linux 6.0: drivers/net/ethernet/mellanox/mlx5/core/"               \
+    "en/tc/act/police.c, tc_act_parse_police()"
 
 static const struct cap_fact facts[] = {
     { CAP_MATCH_ETH, SUPPORT_YES, FLOWER },
