@@ -102,6 +102,7 @@ struct line {
     cap_set refused;
     unsigned int roles;         /* Bit 'role' of each. */
     const char *services;
+    const char *broken;         /* See struct walk; or NULL. */
 };
 
 VEC_TYPEDEF(line_vec, struct line);
@@ -118,7 +119,8 @@ add_to_lines(const struct offload_path *path, struct arena *arena,
         struct line *line = &lines->v[i];
 
         if (line->roles == 1u << path->role && line->refused == refused
-            && line->verdict == path->verdict) {
+            && line->verdict == path->verdict
+            && line->broken == path->walk.broken) {
             if (!names_service(line->services, service)) {
                 line->services = arena_printf(arena, "%s, %s", line->services,
                                               service);
@@ -128,6 +130,7 @@ add_to_lines(const struct offload_path *path, struct arena *arena,
     }
     *vec_push(arena, lines) = (struct line) {
         path->verdict, refused, 1u << path->role, service,
+        path->walk.broken,
     };
 }
 
@@ -144,6 +147,7 @@ merge_lines(line_vec *lines)
         for (j = 0; j < n; j++) {
             if (lines->v[j].refused == line->refused
                 && lines->v[j].verdict == line->verdict
+                && lines->v[j].broken == line->broken
                 && !strcmp(lines->v[j].services, line->services)) {
                 lines->v[j].roles |= line->roles;
                 break;
@@ -176,6 +180,9 @@ print_line(const struct line *line)
     }
     ds_chomp(&ds, ' ');
     puts(ds_cstr(&ds));
+    if (line->broken) {
+        printf("      its way is not known: %s\n", line->broken);
+    }
     for (int cap = 0; cap < N_CAPS; cap++) {
         if (line->refused & (UINT64_C(1) << cap)) {
             printf("      %s\n", cap_infos[cap].flower);
@@ -308,7 +315,8 @@ passes_json(const struct offload_path *path)
 
         show_put_number(object, "chain", m->chain);
         json_object_put(object, "hardware",
-                        json_boolean_create(!path->passes[i].refused));
+                        json_boolean_create(!path->passes[i].refused
+                                            && !path->walk.broken));
         megaflow_put_match(m, &ds);
         show_put(object, "megaflow", ds_cstr(&ds));
         ds_clear(&ds);
@@ -340,6 +348,7 @@ path_json(const struct offload_report *report, const struct offload_path *path)
     show_put(object, "packet", path->packet->service);
     show_put(object, "role", offload_role_names[path->role]);
     show_put(object, "verdict", offload_verdict_names[path->verdict]);
+    show_put(object, "broken", path->walk.broken);
     put_trace(object, path);
     json_object_put(object, "passes", passes_json(path));
     json_object_put(object, "refused",

@@ -70,13 +70,14 @@ judge(const struct explainer *e, struct offload_path *path)
     }
     /* What misses in hardware goes on in software, so a pass is of use only if
      * all before it are in hardware too; the last one decides. */
-    path->verdict = (!n_refused ? OFFLOAD_HARDWARE
+    path->verdict = (path->walk.broken ? OFFLOAD_SOFTWARE
+                     : !n_refused ? OFFLOAD_HARDWARE
                      : path->passes[0].refused ? OFFLOAD_SOFTWARE
                      : OFFLOAD_PARTIAL);
 }
 
 /* Walks a packet of the rule.  Returns the path if it is the rule that
- * decides, else NULL. */
+ * decides, or nobody knows what does, else NULL. */
 static struct offload_path *
 add_path(const struct explainer *e, struct offload_rule *r,
          const struct rule_packet *packet, enum offload_role role, bool back)
@@ -91,8 +92,8 @@ add_path(const struct explainer *e, struct offload_rule *r,
 
     walker_run(e->walker, back ? &packet->back : &packet->opens,
                states[role], e->arena, &path.walk);
-    if (path.walk.broken
-        || (r->rule && path.walk.rule != (COOKIE_MARK | r->rule->id))) {
+    if (!path.walk.broken && r->rule
+        && path.walk.rule != (COOKIE_MARK | r->rule->id)) {
         return NULL;
     }
     if (!path.walk.tracked) {
@@ -142,7 +143,7 @@ count_flows(const struct offload_rule *r)
     for (size_t i = 0; i < r->paths.n; i++) {
         const struct offload_path *path = &r->paths.v[i];
 
-        for (size_t j = 0; j < path->walk.megaflows.n
+        for (size_t j = 0; j < path->walk.megaflows.n && !path->walk.broken
              && !path->passes[j].refused; j++) {
             n += path->packet->n_pairs;
         }

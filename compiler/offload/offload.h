@@ -52,7 +52,7 @@ extern const char *const offload_role_names[N_ROLES];
 struct offload_path {
     const struct rule_packet *packet;
     enum offload_role role;
-    struct walk walk;
+    struct walk walk;           /* If broken, it counts as software. */
     struct offload_pass *passes;        /* As many as 'walk' has megaflows. */
     enum offload_verdict verdict;
 };

@@ -218,6 +218,10 @@ execute_output(struct pass *pass, ofp_port_t port)
     } else if (port == pass->flow.in_port.ofp_port) {
         return;
     }
+    if (ofp_to_u16(port) >= ofp_to_u16(OFPP_MAX) && port != OFPP_LOCAL) {
+        pass->walk->broken = "it meets an action that is not known here";
+        return;
+    }
     pass->walk->n_outputs++;
     if (ofp_to_u16(port) == walker_port(pass->walker, PLAN_TUNNEL)) {
         output_to_tunnel(pass, port);

@@ -274,6 +274,40 @@ START_TEST(a_rule_that_nothing_meets)
 }
 END_TEST
 
+static void
+check_no_way(const char *actions, const char *why)
+{
+    const struct offload_rule *rdma;
+    size_t n = 0;
+
+    explain(&asap2_backend, one);
+    for (size_t i = 0; i < u.plan.flows.n; i++) {
+        if (u.plan.flows.v[i].cookie == find_rule("t/rdma")->paths.v[0]
+            .walk.rule) {
+            u.plan.flows.v[i].actions = actions;
+            n++;
+        }
+    }
+    ck_assert_uint_gt(n, 0);
+    ck_assert_ptr_null(offload_explain(u.prog, &u.plan, &profile_connectx7,
+                                       u.arena, &report));
+    rdma = find_rule("t/rdma");
+    ck_assert_int_eq(rdma->verdict, OFFLOAD_SOFTWARE);
+    ck_assert_uint_eq(rdma->n_flows, 0);
+    ck_assert_str_eq(rdma->paths.v[0].walk.broken, why);
+    unit_destroy(&u);
+}
+
+START_TEST(what_has_no_way_is_in_software)
+{
+    check_no_way("resubmit(,250)", "it matches no flow of a table");
+    check_no_way("resubmit(,0)", "it goes round in circles");
+    check_no_way("controller", "it meets an action that is not known here");
+    check_no_way("learn(table=1)",
+                 "it meets an action that is not known here");
+}
+END_TEST
+
 Suite *
 offload_suite(void)
 {
@@ -289,6 +323,7 @@ offload_suite(void)
     tcase_add_test(tcase, targets_agree);
     tcase_add_test(tcase, least_traffic_leaves_first);
     tcase_add_test(tcase, a_rule_that_nothing_meets);
+    tcase_add_test(tcase, what_has_no_way_is_in_software);
     suite_add_tcase(suite, tcase);
     return suite;
 }
