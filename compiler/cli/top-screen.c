@@ -19,7 +19,6 @@
 #include <curses.h>
 
 enum { CTRL_L = 12, KEY_ESCAPE = 27 };
-enum { TICK_MS = 100 };         /* Bursts are looked for so often. */
 
 /* What the keys change but the top itself. */
 struct screen {
@@ -134,7 +133,8 @@ press(struct screen *s, int key)
 static void
 loop(struct screen *s, unsigned int interval_ms)
 {
-    long long int next = time_wall_msec() + interval_ms;
+    long long int now = time_wall_msec();
+    long long int next = now + interval_ms, tick = now + TOP_TICK_MS;
 
     while (!s->left && !watch_is_stopped()) {
         int key;
@@ -144,11 +144,18 @@ loop(struct screen *s, unsigned int interval_ms)
         if (key != ERR) {
             press(s, key);
         }
-        if (time_wall_msec() >= next) {
+        now = time_wall_msec();
+        if (now >= next) {
             if (!s->paused && !s->top->ended) {
                 top_step(s->top);
             }
-            next = time_wall_msec() + interval_ms;
+            next = now + interval_ms;
+            tick = now + TOP_TICK_MS;
+        } else if (now >= tick) {
+            if (!s->paused) {
+                top_look(s->top);
+            }
+            tick = now + TOP_TICK_MS;
         }
     }
 }
@@ -168,7 +175,7 @@ top_screen(struct top *top, unsigned int interval_ms)
     keypad(stdscr, true);
     curs_set(0);
     set_escdelay(25);
-    timeout(TICK_MS);
+    timeout(TOP_TICK_MS);
     loop(&s, interval_ms);
     endwin();
     delscreen(terminal);

@@ -74,6 +74,32 @@ read_replay(struct top *top, struct arena *arena, struct sample *s)
     }
 }
 
+/* Takes the bursts of a sample of the switch. */
+static void
+take_bursts(struct top *top, const struct sample *s)
+{
+    watch_names_refresh(&top->names, s);
+    tally_add_sample(&top->tally, s);
+    if (s->bursts.n) {
+        note_last_burst(top, &s->bursts.v[s->bursts.n - 1]);
+    }
+}
+
+void
+top_look(struct top *top)
+{
+    struct arena *arena;
+    struct sample s;
+
+    if (top->follower) {
+        arena = arena_create();
+        if (!follower_sample(top->follower, arena, &s)) {
+            take_bursts(top, &s);
+        }
+        arena_destroy(arena);
+    }
+}
+
 void
 top_step(struct top *top)
 {
@@ -88,11 +114,7 @@ top_step(struct top *top)
         return;
     }
     if (top->follower) {
-        watch_names_refresh(&top->names, &s);
-        tally_add_sample(&top->tally, &s);
-        if (s.bursts.n) {
-            note_last_burst(top, &s.bursts.v[s.bursts.n - 1]);
-        }
+        take_bursts(top, &s);
     }
     arena_destroy(top->arenas[0]);
     top->arenas[0] = top->arenas[1];
@@ -126,6 +148,17 @@ print(const struct top *top)
     arena_destroy(arena);
 }
 
+/* Looks for bursts until 'ms' are over, or a signal comes. */
+static void
+look_for(struct top *top, unsigned int ms)
+{
+    for (; ms > TOP_TICK_MS && !watch_is_stopped(); ms -= TOP_TICK_MS) {
+        watch_sleep_ms(TOP_TICK_MS);
+        top_look(top);
+    }
+    watch_sleep_ms(ms);
+}
+
 /* Prints what is there every interval, or once: then, of a recording, what was
  * there last. */
 static int
@@ -136,7 +169,7 @@ print_all(struct top *top, unsigned int interval_ms)
     watch_catch_signals();
     do {
         if (top->follower) {
-            watch_sleep_ms(interval_ms);
+            look_for(top, interval_ms);
         }
         if (watch_is_stopped()) {
             break;

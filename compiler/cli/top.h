@@ -16,6 +16,7 @@
 #include "telemetry/view.h"
 
 enum { TOP_FILTER = 64 };
+enum { TOP_TICK_MS = 100 };     /* Bursts are looked for so often. */
 
 struct replay;
 
@@ -41,6 +42,9 @@ VEC_TYPEDEF(top_lines, const char *);
 
 /* Takes the next sample. */
 void top_step(struct top *);
+
+/* Looks for bursts only, so that none goes unseen until the next step. */
+void top_look(struct top *);
 
 /* The lines of the summary, and those of a table, the first of which is its
  * heading; in the arena. */
