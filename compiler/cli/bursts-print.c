@@ -65,8 +65,27 @@ print_row(const struct tenant_names *names, const struct burst *b)
     putchar('\n');
 }
 
-/* A line for each tenant.  Names hold no comma and no quote (see
- * docs/intents.md), but those of interfaces may hold a comma. */
+/* A field as RFC 4180 has it.  Names hold no comma and no quote (see
+ * docs/intents.md), but those of interfaces may, and all that a recording
+ * says. */
+static void
+print_field(const char *s, bool quoted)
+{
+    if (!quoted && !strpbrk(s, ",\"")) {
+        fputs(s, stdout);
+        return;
+    }
+    putchar('"');
+    for (; *s; s++) {
+        if (*s == '"') {
+            putchar('"');
+        }
+        putchar(*s);
+    }
+    putchar('"');
+}
+
+/* A line for each tenant. */
 static void
 print_csv(const struct tenant_names *names, const struct burst *b)
 {
@@ -78,9 +97,12 @@ print_csv(const struct tenant_names *names, const struct burst *b)
         const struct tq_share *share = &e->shares[i];
         const char *tenant = tenant_names_find(names, share->tag);
 
-        printf("%s,\"%s\",%"PRIu64",%"PRIu64",%"PRIu64",%s,%"PRIu64",%"PRIu64
-               ",%s\n", time, b->port, e->length_ns, e->peak_depth, e->bytes,
-               tenant ? tenant : "", share->tag, share->bytes,
+        printf("%s,", time);
+        print_field(b->port, true);
+        printf(",%"PRIu64",%"PRIu64",%"PRIu64",", e->length_ns, e->peak_depth,
+               e->bytes);
+        print_field(tenant ? tenant : "", false);
+        printf(",%"PRIu64",%"PRIu64",%s\n", share->tag, share->bytes,
                tq_is_culprit(e, share) ? "culprit" : "victim");
     }
 }
