@@ -20,7 +20,7 @@
 #include "socket-util.h"
 #include "util.h"
 
-enum { MAX_CLIENTS = 32 };
+enum { MAX_CLIENTS = 32, MAX_OF_ADDRESS = 8 };
 enum { SILENCE_S = 10 };        /* Of a client that is dropped. */
 
 struct metrics_server {
@@ -149,6 +149,7 @@ metrics_server_open(const char *listen, metrics_page *page, void *aux,
         MHD_NO_FLAG, 0, NULL, NULL, handle, s,
         MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned int) MAX_CLIENTS,
+        MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned int) MAX_OF_ADDRESS,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int) SILENCE_S,
         MHD_OPTION_END);
     if (!s->daemon) {

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What 'bulkhead metrics' serves, and what a Prometheus makes of it with the
-# rules and the dashboard of examples/.  Without prometheus (Debian), only the
-# first of it is tested.
+# rules and the dashboard of docs/monitoring.  Without prometheus (Debian),
+# only the first of it is tested.
 # Environment: BULKHEAD, OVS_PREFIX, srcdir; found by themselves if unset.
 set -euo pipefail
 
@@ -105,12 +105,15 @@ ipv6() {
     grep -x 'http://\[::1\]:[0-9]*/metrics' "$switch_dir/v6"
 }
 
+# More than are served at once, all from another address than who asks.
 silent_clients() {
     local at
     at=$(cut -d/ -f3 <<<"$url")
     python3 - "${at%:*}" "${at##*:}" "$here/metrics.py" "$url" <<'END'
 import socket, subprocess, sys
-held = [socket.create_connection(sys.argv[1:3]) for _ in range(20)]
+held = [socket.create_connection(sys.argv[1:3],
+                                 source_address=("127.0.0.2", 0))
+        for _ in range(40)]
 held[0].sendall(b"GET /metrics HTTP/1.1\r\nHost: x")
 held[1].sendall(b"\0" * 100000)
 subprocess.run([sys.executable, "-B", sys.argv[3], "get", sys.argv[4]],
