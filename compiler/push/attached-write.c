@@ -212,7 +212,9 @@ write_order(struct order *order)
         poll_timer_wait_until(deadline);
         poll_block();
     }
-    ovsdb_idl_txn_destroy(txn);
+    if (txn) {
+        ovsdb_idl_txn_destroy(txn);
+    }
     ovsdb_idl_destroy(idl);
     return order->reason;
 }
