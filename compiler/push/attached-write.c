@@ -14,6 +14,7 @@
 #include "base/nearest.h"
 #include "openvswitch/poll-loop.h"
 #include "ovsdb-idl.h"
+#include "push/ovsdb.h"
 #include "push/push.h"
 #include "timeval.h"
 #include "util.h"
@@ -74,48 +75,74 @@ set_ids(const struct ovsrec_interface *iface, const struct order *order)
         { "bulkhead-addresses", order->addresses },
     };
 
+    bool by_id;
+
+    /* What stands beside another's iface-id stays. */
+    interface_endpoint(&iface->external_ids, &by_id);
     ovsrec_interface_verify_external_ids(iface);
     for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
         if (ids[i][1]) {
             ovsrec_interface_update_external_ids_setkey(iface, ids[i][0],
                                                         ids[i][1]);
-        } else {
+        } else if (!by_id) {
             ovsrec_interface_update_external_ids_delkey(iface, ids[i][0]);
         }
     }
 }
 
-/* Whose 'iface' is, or NULL. */
+/* How to undo that 'iface' says whose it is. */
 static const char *
-endpoint_of(const struct ovsrec_interface *iface)
+undo(const struct ovsrec_interface *iface, bool by_id, struct order *order)
 {
-    return smap_get(&iface->external_ids, "bulkhead-endpoint");
+    return (!by_id ? "detach"
+            : arena_printf(order->arena, "its iface-id says so, and is "
+                           "another's to remove: ovs-vsctl remove interface "
+                           "%s external_ids iface-id", iface->name));
 }
 
-/* Looks at one interface of the bridge.  Stores the one to write to. */
+/* Looks at one interface of the bridge, to attach.  Stores the one to write
+ * to. */
 static void
 look(const struct ovsrec_interface *iface, struct order *order,
      struct nearest *nearest, const struct ovsrec_interface **found)
 {
-    const char *endpoint = endpoint_of(iface);
+    bool by_id;
+    const char *endpoint = interface_endpoint(&iface->external_ids, &by_id);
     bool same = endpoint && !strcmp(endpoint, order->endpoint);
 
-    if (!order->interface) {
-        *found = same ? iface : *found;
-        return;
-    }
     nearest_try(nearest, iface->name);
     if (!strcmp(iface->name, order->interface)) {
         *found = iface;
         if (endpoint && !same) {
-            order->reason = arena_printf(order->arena, "interface %s is "
-                                         "attached as %s; detach that first",
-                                         iface->name, endpoint);
+            order->reason = arena_printf(
+                order->arena, "interface %s is attached as %s; %s%s",
+                iface->name, endpoint, undo(iface, by_id, order),
+                by_id ? "" : " that first");
         }
     } else if (same) {
-        order->reason = arena_printf(order->arena, "%s is attached to "
-                                     "interface %s; detach it first",
-                                     endpoint, iface->name);
+        order->reason = arena_printf(
+            order->arena, "%s is attached to interface %s; %s%s", endpoint,
+            iface->name, undo(iface, by_id, order), by_id ? "" : " it first");
+    }
+}
+
+/* The same, to detach. */
+static void
+look_for(const struct ovsrec_interface *iface, struct order *order,
+         const struct ovsrec_interface **found)
+{
+    const char *iface_id = smap_get(&iface->external_ids, "iface-id");
+    bool by_id;
+    const char *endpoint = interface_endpoint(&iface->external_ids, &by_id);
+
+    if (!endpoint || strcmp(endpoint, order->endpoint)) {
+        return;
+    } else if (iface_id && !strcmp(iface_id, endpoint)) {
+        order->reason = arena_printf(
+            order->arena, "%s is attached to interface %s; %s", endpoint,
+            iface->name, undo(iface, true, order));
+    } else {
+        *found = iface;
     }
 }
 
@@ -130,7 +157,13 @@ carry_out(struct ovsdb_idl *idl, struct order *order)
 
     for (size_t i = 0; br && i < br->n_ports; i++) {
         for (size_t j = 0; j < br->ports[i]->n_interfaces; j++) {
-            look(br->ports[i]->interfaces[j], order, &nearest, &found);
+            const struct ovsrec_interface *iface = br->ports[i]->interfaces[j];
+
+            if (order->interface) {
+                look(iface, order, &nearest, &found);
+            } else {
+                look_for(iface, order, &found);
+            }
         }
     }
     if (order->reason) {

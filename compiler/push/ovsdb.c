@@ -146,17 +146,25 @@ copy(struct arena *arena, const char *s)
 }
 
 /* Others name their ports by iface-id, too, and without a slash. */
+const char *
+interface_endpoint(const struct smap *ids, bool *by_id)
+{
+    const char *endpoint = smap_get(ids, "bulkhead-endpoint");
+    const char *iface_id = smap_get(ids, "iface-id");
+
+    *by_id = !endpoint && iface_id && strchr(iface_id, '/');
+    return *by_id ? iface_id : endpoint;
+}
+
 static void
 read_attachment(const struct ovsrec_interface *iface, struct arena *arena,
                 struct bridge_info *info)
 {
     const struct smap *ids = &iface->external_ids;
-    const char *endpoint = smap_get(ids, "bulkhead-endpoint");
-    const char *iface_id = smap_get(ids, "iface-id");
     const char *mac = smap_get(ids, "bulkhead-mac");
+    bool by_id;
+    const char *endpoint = interface_endpoint(ids, &by_id);
 
-    endpoint = (endpoint ? endpoint : iface_id && strchr(iface_id, '/')
-                ? iface_id : NULL);
     if (endpoint) {
         *vec_push(arena, &info->attachments) = (struct bridge_attachment) {
             .interface = arena_strdup(arena, iface->name),

@@ -41,6 +41,10 @@ struct bridge_info {
 /* A copy of the database that follows it. */
 struct database;
 
+/* The endpoint that an interface says it is, in its external_ids; or NULL.
+ * Stores whether "iface-id" says so, which is another's to write. */
+const char *interface_endpoint(const struct smap *external_ids, bool *by_id);
+
 /* Connects to 'remote', and, if 'again', anew whenever that is lost. */
 struct database *database_open(const char *remote, bool again);
 void database_close(struct database *);         /* Accepts NULL. */

@@ -132,6 +132,20 @@ test_iface_id() {
     check 'iface-id and attached-mac do it, too' soon has_endpoint $target0
     ovs-vsctl set interface pf0vf5 external_ids:iface-id=batch/job1
     check 'all are bound' soon is_whole
+    check 'iface-id says whose an interface is: 3' \
+        says 'pf0vf5 is attached as batch/job1; its iface-id says so' 3 \
+        attach inference/model0 --interface pf0vf5
+    check "...and which is an endpoint's: 3" \
+        says 'storage/target0 is attached to interface pf0vf6; its iface-id' 3 \
+        attach storage/target0 --interface pf0vf7
+    check "...and is another's to remove: 3" \
+        says 'ovs-vsctl remove interface pf0vf6 external_ids iface-id' 3 \
+        detach storage/target0
+    check 'all are still bound' is_whole
+    check 'attach may say the same' exits 0 \
+        attach storage/target0 --interface pf0vf6
+    check '...which changes nothing' is_whole
+    ovs-vsctl remove interface pf0vf6 external_ids bulkhead-endpoint
     ovs-vsctl set interface pf0vf5 \
         external_ids:iface-id=6ba7b810-9dad-11d1-80b4-00c04fd430c8
     check "others' names are no endpoints" soon has_no_endpoint $job1
