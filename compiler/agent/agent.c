@@ -91,14 +91,15 @@ read_files(struct agent *a, const struct bridge_info *info)
     sset_destroy(&paths);
 }
 
-/* Takes interfaces that have come or gone. */
+/* Takes interfaces that have come or gone, and what waited for a file. */
 static void
 follow_bridge(struct agent *a, const struct bridge_info *info)
 {
     enum compiled_news news = COMPILED_CHANGED;
     struct resident_diff diff;
 
-    if (a->bridge_seqno == keeper_bridge_seqno(a->keeper)) {
+    if (a->bridge_seqno == keeper_bridge_seqno(a->keeper)
+        && !compiled_wants_bind(a->compiled)) {
         return;
     }
     a->bridge_seqno = keeper_bridge_seqno(a->keeper);

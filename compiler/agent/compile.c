@@ -18,6 +18,24 @@
 #include "sset.h"
 #include "util.h"
 
+void
+try_waiting(struct compiled *c, const struct tenant *changed)
+{
+    struct sset tenants = SSET_INITIALIZER(&tenants);
+    const char *name;
+
+    attached_waiting(&c->attached, &tenants);
+    SSET_FOR_EACH (name, &tenants) {
+        struct tenant *t = shash_find_data(&c->tenants, name);
+
+        if (t && t != changed) {
+            t->waits = true;
+            c->waits = true;
+        }
+    }
+    sset_destroy(&tenants);
+}
+
 /* Takes what interfaces say now. */
 static void
 take_attached(struct compiled *c)
@@ -33,6 +51,9 @@ take_attached(struct compiled *c)
         if (t) {
             t->stale = true;
         }
+    }
+    if (!sset_is_empty(&tenants)) {
+        try_waiting(c, NULL);
     }
     sset_destroy(&tenants);
 }
@@ -118,6 +139,7 @@ try_all(struct compiled *c, const struct intent *intent,
         c->intent = intent;
         c->resident = resident;
         shash_swap(&c->tenants, &tenants);
+        c->waits = false;
         bound_swap(&c->externals, &externals);
         attached_settle(&c->attached, NULL);
     }
@@ -174,18 +196,24 @@ try_tenant(struct compiled *c, struct tenant *t,
 
 bool
 compile_tenant(struct compiled *c, struct tenant *t,
-               const struct intent_tenant *intent, struct resident_diff *diff)
+               const struct intent_tenant *intent, struct resident_diff *diff,
+               bool *blamed)
 {
     struct arena *scratch = arena_create();
     const char *name = intent->name.s;
     struct diags diags;
     bool ok;
 
+    *blamed = false;
     attached_forgive(&c->attached, name);
-    do {
+    for (;;) {
         diags_init(&diags, scratch);
         ok = try_tenant(c, t, intent, &diags, diff);
-    } while (!ok && attached_blame(&c->attached, name, &diags));
+        if (ok || !attached_blame(&c->attached, name, &diags)) {
+            break;
+        }
+        *blamed = true;
+    }
     if (ok) {
         t->stale = false;
         attached_settle(&c->attached, name);
@@ -217,25 +245,68 @@ bind_anew(struct compiled *c)
     return ok ? COMPILED_ANEW : COMPILED_SAME;
 }
 
+/* Does the bridge say something else of 't' than when it was compiled? */
+static bool
+has_changed(const struct compiled *c, const struct tenant *t)
+{
+    return t->stale || bound_has_changed(&t->bound, &c->site);
+}
+
+static bool
+has_any_changed(const struct compiled *c)
+{
+    struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &c->tenants) {
+        if (has_changed(c, node->data)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Compiles one tenant anew; COMPILED_SAME if that cannot be.  What was blamed
+ * may stand against what another had before, as where an interface moves
+ * between them: then all are judged at once, as they are now. */
+static enum compiled_news
+bind_one(struct compiled *c, struct tenant *t, struct resident_diff *diff)
+{
+    bool blamed;
+
+    t->waits = false;
+    if (!compile_tenant(c, t, t->intent, diff, &blamed)) {
+        return COMPILED_SAME;
+    }
+    return (blamed && has_any_changed(c) && bind_anew(c) == COMPILED_ANEW
+            ? COMPILED_ANEW : COMPILED_CHANGED);
+}
+
 enum compiled_news
 compiled_bind(struct compiled *c, const struct bridge_info *info,
               struct resident_diff *diff)
 {
-    struct shash_node *node;
     bool refused = false;
 
     c->site.info = info;
     take_attached(c);
-    SHASH_FOR_EACH (node, &c->tenants) {
-        struct tenant *t = node->data;
+    /* Those that wait do so for the others. */
+    for (int waiting = 0; waiting < 2; waiting++) {
+        struct shash_node *node;
 
-        if (t->stale || bound_has_changed(&t->bound, &c->site)) {
-            if (compile_tenant(c, t, t->intent, diff)) {
-                return COMPILED_CHANGED;
+        SHASH_FOR_EACH (node, &c->tenants) {
+            struct tenant *t = node->data;
+
+            if (waiting ? t->waits : has_changed(c, t)) {
+                enum compiled_news news = bind_one(c, t, diff);
+
+                if (news != COMPILED_SAME) {
+                    return news;
+                }
+                refused = true;
             }
-            refused = true;
         }
     }
-    return (refused || bound_has_changed(&c->externals, &c->site)
+    c->waits = false;
+    return (refused || c->stuck || bound_has_changed(&c->externals, &c->site)
             ? bind_anew(c) : COMPILED_SAME);
 }

@@ -28,6 +28,7 @@ struct tenant {
     char *path;                 /* Of its own file, or NULL. */
     struct bound bound;
     bool stale;                 /* Does an interface say something else? */
+    bool waits;                 /* May what is left out be right now? */
 };
 
 /* All that was read at once. */
@@ -44,6 +45,7 @@ struct compiled {
     struct resident *resident;
     char *errors;
     bool stuck;                 /* Are they about what the bridge has? */
+    bool waits;                 /* Does any tenant that says so? */
 };
 
 void clear_tenants(struct shash *);
@@ -63,9 +65,13 @@ bool compile_all(struct compiled *, const struct intent *,
                  const intent_files *, struct arena *, struct diags *);
 
 /* Compiles what the bridge has of 'intent' in the place of 't'.  Returns false
- * if that cannot be. */
+ * if that cannot be.  Stores in 'blamed' whether something was left out that
+ * may stand against what others had before. */
 bool compile_tenant(struct compiled *, struct tenant *t,
                     const struct intent_tenant *intent,
-                    struct resident_diff *);
+                    struct resident_diff *, bool *blamed);
+
+/* 't' has changed: others that wait for that are tried again. */
+void try_waiting(struct compiled *, const struct tenant *t);
 
 #endif /* agent/compiled-private.h */

@@ -139,18 +139,20 @@ put_file(struct compiled *c, struct tenant *t, const char *name,
     };
     const struct intent *part;
     struct diags diags;
+    bool blamed;
 
     diags_init(&diags, arena);
     part = intent_parse_tenants(&file, c->intent, arena, &diags);
     if (!part || part->tenants.n != 1
         || strcmp(part->tenants.v[0].name.s, name)
-        || !compile_tenant(c, t, &part->tenants.v[0], diff)) {
+        || !compile_tenant(c, t, &part->tenants.v[0], diff, &blamed)) {
         return false;
     }
     arena_destroy(t->arena);
     t->arena = arena;
     t->source = source;
     t->intent = &part->tenants.v[0];
+    try_waiting(c, t);
     return true;
 }
 
@@ -212,6 +214,12 @@ parse_kept(const struct compiled *c, struct arena *arena, struct diags *diags,
             arena_strndup(arena, source->text, source->len), source->len);
     }
     return intent_parse_files(files->v, files->n, arena, diags);
+}
+
+bool
+compiled_wants_bind(const struct compiled *c)
+{
+    return c->waits;
 }
 
 bool

@@ -56,6 +56,10 @@ enum compiled_news compiled_load_file(struct compiled *, const char *path,
 enum compiled_news compiled_bind(struct compiled *, const struct bridge_info *,
                                  struct resident_diff *);
 
+/* Has a file changed that something waited for which is left out?  Then
+ * compiled_bind() is to be called, though the bridge is as it was. */
+bool compiled_wants_bind(const struct compiled *);
+
 /* Is there anything compiled? */
 bool compiled_is_ready(const struct compiled *);
 

@@ -141,13 +141,11 @@ take(struct attached *attached, const struct bridge_attachment *said, size_t n,
     return true;
 }
 
-/* Deletes what no interface says any more, and returns true if there was
- * any. */
-static bool
+/* Deletes what no interface says any more. */
+static void
 drop(struct attached *attached, struct sset *tenants)
 {
     struct shash_node *node;
-    bool changed = false;
 
     SHASH_FOR_EACH_SAFE (node, &attached->all) {
         struct attachment *a = node->data;
@@ -156,10 +154,8 @@ drop(struct attached *attached, struct sset *tenants)
             add_tenant(tenants, node->name);
             attachment_destroy(a);
             shash_delete(&attached->all, node);
-            changed = true;
         }
     }
-    return changed;
 }
 
 void
@@ -169,7 +165,6 @@ attached_update(struct attached *attached, const struct bridge_info *info,
     const struct bridge_attachment *said = info->attachments.v;
     size_t n = info->attachments.n;
     struct shash_node *shash_node;
-    bool changed = false;
 
     SHASH_FOR_EACH (shash_node, &attached->all) {
         struct attachment *a = shash_node->data;
@@ -183,15 +178,21 @@ attached_update(struct attached *attached, const struct bridge_info *info,
         }
         if (take(attached, &said[i], same, node, bridge)) {
             add_tenant(tenants, said[i].endpoint);
-            changed = true;
         }
     }
-    changed = drop(attached, tenants) || changed;
-    SHASH_FOR_EACH (shash_node, &attached->all) {
-        const struct attachment *a = shash_node->data;
+    drop(attached, tenants);
+}
 
-        if (changed && a->refused && !a->twice) {
-            add_tenant(tenants, shash_node->name);  /* It may be right now. */
+void
+attached_waiting(const struct attached *attached, struct sset *tenants)
+{
+    struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &attached->all) {
+        const struct attachment *a = node->data;
+
+        if (a->refused && !a->twice) {
+            add_tenant(tenants, node->name);
         }
     }
 }

@@ -36,8 +36,8 @@ struct attached {
 void attached_init(struct attached *);
 void attached_destroy(struct attached *);
 
-/* Takes what interfaces say now.  Adds to 'tenants' those for which that may
- * be something else than before. */
+/* Takes what interfaces say now.  Adds to 'tenants' those for which that is
+ * something else than before. */
 void attached_update(struct attached *, const struct bridge_info *,
                      const char *node, const char *bridge,
                      struct sset *tenants);

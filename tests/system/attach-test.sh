@@ -125,10 +125,51 @@ test_wrong() {
     detach batch/job1
 }
 
+# names INTERFACE ENDPOINT: by iface-id, in words for ovs-vsctl.
+names() {
+    words+=(-- clear interface "$1" external_ids
+            -- set interface "$1" external_ids:iface-id="$2")
+    if [ "$2" = storage/target0 ]; then
+        words+=(external_ids:attached-mac="\"$target0\""
+                external_ids:bulkhead-addresses='"10.4.0.10 fd00:4::10"')
+    fi
+}
+
+both_are_there() { has_endpoint $job1 && has_endpoint $target0; }
+
+# Whichever of two tenants is looked at first, both have what they say.
+test_moves() {
+    local words=() from
+    names pf0vf5 batch/job1
+    ovs-vsctl "${words[@]}" -- clear interface pf0vf6 external_ids
+    check 'one has the interface' soon has_endpoint $job1
+    words=()
+    names pf0vf5 storage/target0
+    ovs-vsctl "${words[@]}"
+    check 'then the other' soon has_endpoint $target0
+    check '...and the one no more' soon has_no_endpoint $job1
+    words=()
+    names pf0vf5 batch/job1
+    ovs-vsctl "${words[@]}"
+    check 'and back' soon has_endpoint $job1
+    check '...which takes it away' soon has_no_endpoint $target0
+    for from in 'pf0vf6 pf0vf5' 'pf0vf5 pf0vf6'; do
+        words=()
+        names "${from% *}" batch/job1
+        names "${from#* }" storage/target0
+        ovs-vsctl "${words[@]}"
+        check 'two are swapped at once' soon agent_says 'as intended'
+        check '...and both are there' \
+            soon both_are_there
+        check '...and nothing is left out' \
+            eval '! agent_says "left out: interface"'
+    done
+}
+
 test_iface_id() {
-    ovs-vsctl set interface pf0vf6 external_ids:iface-id=storage/target0 \
-        external_ids:attached-mac="\"$target0\"" \
-        external_ids:bulkhead-addresses='"10.4.0.10 fd00:4::10"'
+    local words=()
+    names pf0vf6 storage/target0
+    ovs-vsctl "${words[@]}"
     check 'iface-id and attached-mac do it, too' soon has_endpoint $target0
     ovs-vsctl set interface pf0vf5 external_ids:iface-id=batch/job1
     check 'all are bound' soon is_whole
@@ -152,6 +193,33 @@ test_iface_id() {
     check '...and nothing is said of them' agent_says 'as intended'
 }
 
+# What is left out for want of another tenant's is tried again when the file of
+# that tenant changes.
+test_files() {
+    local words=() file=$folder/tenants/llm-training.json
+    agent_end KILL
+    rm "$folder/policy.json"
+    sed "$unbind"'
+        /"pf0vf7"/{N;s/, "node": .*fd00:4::11"\]//}
+        s/"limit": "60Gbps",/& "guarantee": "60Gbps",/
+        s/"limit": "20Gbps",/& "guarantee": "20Gbps",/
+        s/"limit": "40Gbps",/& "guarantee": "40Gbps",/' \
+        "$intent" >"$switch_dir/guarantees.json"
+    python3 "$here/split.py" "$switch_dir/guarantees.json" "$folder"
+    ovs-vsctl clear interface pf0vf5 external_ids \
+        -- clear interface pf0vf6 external_ids
+    agent_start
+    check 'tenants that have guarantees' becomes_equal
+    names pf0vf6 storage/target0
+    ovs-vsctl "${words[@]}"
+    check 'one for which the uplink is too small' soon agent_says \
+        'left out: interface pf0vf6 as storage/target0: '
+    check '...is not there' has_no_endpoint $target0
+    sed -i 's/"guarantee":"60Gbps"/"guarantee":"30Gbps"/' "$file"
+    check '...until another needs less of it' soon has_endpoint $target0
+    check '...and all is well' soon agent_says 'as intended'
+}
+
 main() {
     start_dummy_switch
     make_dummy_bridge br0 "$intent" $node
@@ -162,6 +230,8 @@ main() {
     test_agent
     test_wrong
     test_iface_id
+    test_moves
+    test_files
     [ "$failures" = 0 ]
 }
 
