@@ -13,12 +13,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/diag.h"
 #include "intent/intent.h"
 #include "push/attached.h"
 #include "push/ovsdb.h"
 #include "push/push.h"
 #include "sset.h"
 #include "timeval.h"
+#include "util.h"
 
 /* Interfaces that say whose they are. */
 
@@ -115,18 +117,52 @@ await(const struct push_target *target, const char *endpoint,
     return EXIT_UNREACHABLE;
 }
 
-/* Is it "TENANT/ENDPOINT"? */
+/* Says what is wrong with 'value' of 'option', and returns false if anything
+ * is. */
 static bool
-check_endpoint(const char *endpoint)
+report(const struct diags *diags, const char *option, const char *value)
 {
-    const char *slash = strchr(endpoint, '/');
+    for (size_t i = 0; i < diags->list.n; i++) {
+        const struct diag *d = &diags->list.v[i];
 
-    if (slash && slash != endpoint && slash[1] && !strchr(slash + 1, '/')) {
-        return true;
+        if (d->severity == DIAG_ERROR) {
+            fprintf(stderr, "bulkhead: %s'%s': %s; %s\n", option, value,
+                    d->cause, d->remedy ? d->remedy : "correct it");
+            return false;
+        }
     }
-    fprintf(stderr, "bulkhead: '%s' is not the name of an endpoint; write "
-            "TENANT/ENDPOINT\n", endpoint);
-    return false;
+    return true;
+}
+
+/* Is it "TENANT/ENDPOINT", with names as the intent has them? */
+static bool
+check_endpoint(const char *endpoint, struct arena *arena)
+{
+    struct diags diags;
+
+    diags_init(&diags, arena);
+    attached_check(endpoint, NULL, NULL, NULL, arena, &diags);
+    return report(&diags, "", endpoint);
+}
+
+/* Are the options of attach what the intent takes?  What is not would stop
+ * whoever reads it. */
+static bool
+check_options(const struct cli_options *options, struct arena *arena)
+{
+    const char *endpoint = options->argument;
+    struct diags diags[3];
+
+    for (size_t i = 0; i < ARRAY_SIZE(diags); i++) {
+        diags_init(&diags[i], arena);
+    }
+    attached_check(endpoint, options->interface, NULL, NULL, arena, &diags[0]);
+    attached_check(endpoint, NULL, options->mac, NULL, arena, &diags[1]);
+    attached_check(endpoint, NULL, NULL, options->addresses, arena,
+                   &diags[2]);
+    return (report(&diags[0], "--interface ", options->interface)
+            && report(&diags[1], "--mac ", options->mac)
+            && report(&diags[2], "--addresses ", options->addresses));
 }
 
 int
@@ -137,7 +173,7 @@ cmd_attach(const struct cli_options *options)
     const char *endpoint = options->argument, *reason;
     int status = EXIT_USAGE;
 
-    if (check_endpoint(endpoint)) {
+    if (check_endpoint(endpoint, arena) && check_options(options, arena)) {
         reason = attached_put(&target, endpoint, options->interface,
                               options->mac, options->addresses, arena);
         if (reason) {
@@ -159,7 +195,7 @@ cmd_detach(const struct cli_options *options)
     const char *endpoint = options->argument, *reason;
     int status = EXIT_USAGE;
 
-    if (check_endpoint(endpoint)) {
+    if (check_endpoint(endpoint, arena)) {
         reason = attached_remove(&target, endpoint, arena);
         if (reason) {
             cli_print_error(reason);

@@ -284,6 +284,22 @@ attached_join(struct attached *attached, const char *tenant,
     return part != NULL;
 }
 
+void
+attached_check(const char *endpoint, const char *interface, const char *mac,
+               const char *addresses, struct arena *arena, struct diags *diags)
+{
+    struct bridge_attachment said = {
+        .endpoint = endpoint, .interface = interface, .mac = mac,
+        .addresses = addresses,
+    };
+    char *text = binding_text(&said, "node");
+
+    intent_parse_part(
+        source_create(arena, endpoint, arena_strdup(arena, text),
+                      strlen(text)), arena, diags);
+    free(text);
+}
+
 static bool
 is_of(const char *endpoint, const char *tenant)
 {

@@ -42,6 +42,16 @@ void attached_update(struct attached *, const struct bridge_info *,
                      const char *node, const char *bridge,
                      struct sset *tenants);
 
+/* Adds to 'tenants' those of which something is left out that may be right
+ * once others have changed. */
+void attached_waiting(const struct attached *, struct sset *tenants);
+
+/* Adds to 'diags' why an interface cannot say this, whatever the intent is.
+ * All but 'endpoint' may be NULL. */
+void attached_check(const char *endpoint, const char *interface,
+                    const char *mac, const char *addresses, struct arena *,
+                    struct diags *);
+
 /* Gives 'endpoint' of 'tenant' what its interface says, in 'arena'.  Adds an
  * error to 'diags' for what contradicts.  Returns true if there is
  * anything. */

@@ -50,6 +50,7 @@ test_apply() {
 }
 
 test_usage() {
+    local what
     check 'attach needs an interface: 2' exits 2 attach batch/job1
     check '...and an endpoint: 2' exits 2 attach --interface pf0vf5
     check '...of a tenant: 2' exits 2 attach job1 --interface pf0vf5
@@ -59,6 +60,33 @@ test_usage() {
         "$BULKHEAD" attach batch/job1 --interface pf0vf5 --bridge br9
     check 'nothing to detach: 3' says 'is attached as batch/job1' 3 \
         detach batch/job1
+    for what in zz '"}' 01:00:5e:00:00:01 00:00:00:00:00:00; do
+        check "no MAC, $what: 2" \
+            says "--mac '$what': this is not the MAC address of a station; " \
+            2 attach batch/job1 --interface pf0vf5 --mac "$what"
+    done
+    for what in 1.2.3 10.3.0.11,x '10.3.0.11 fd00:3::11/64' ::ffff:10.3.0.11
+    do
+        check "no address, $what: 2" \
+            says "--addresses '$what': this is not an address: " \
+            2 attach batch/job1 --interface pf0vf5 --addresses "$what"
+    done
+    for what in 'batch/jo b1' 'ba"tch/job1' batch/_ batch/job1/x batch/; do
+        check "no endpoint, $what: 2" \
+            says 'this is not the name of an endpoint; write TENANT/' \
+            2 attach "$what" --interface pf0vf5
+    done
+    check 'no interface: 2' says "--interface 'a b'" 2 \
+        attach batch/job1 --interface 'a b'
+    check 'all that wrote nothing' \
+        [ "$(ovs-vsctl get interface pf0vf5 external_ids)" = '{}' ]
+    for what in 'attach batch/job1 --interface pf0vf5' 'detach batch/job1' \
+            "status $intent --node $node"; do
+        # shellcheck disable=SC2086 # Words.
+        check "${what%% *} without a database: 3" \
+            says 'is ovsdb-server running there? see --db and OVS_RUNDIR' 3 \
+            env OVS_RUNDIR=/nonexistent "$BULKHEAD" $what --bridge br0
+    done
 }
 
 test_agent() {
@@ -100,8 +128,6 @@ test_wrong() {
         --addresses 10.3.0.9
     check "another's MAC: 3" says 'MAC' 3 attach storage/target0 \
         --interface pf0vf6 --mac 02:00:00:04:00:01 --addresses 10.4.0.10
-    check 'no MAC: 3' says 'not the MAC address of a station' 3 attach storage/target0 \
-        --interface pf0vf6 --mac '"}' --addresses 10.4.0.10
     check 'all that changed nothing' [ "$(flows br0)" = "$before" ]
     detach storage/target0
     ovs-vsctl set interface pf0vf6 external_ids:bulkhead-endpoint=batch/job1
