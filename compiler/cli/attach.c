@@ -97,8 +97,8 @@ await(const struct push_target *target, const char *endpoint,
     const char *socket = push_agent(target->bridge, arena, &pid);
 
     if (!socket) {
-        fprintf(stderr, "bulkhead: no bulkheadd keeps bridge %s: 'bulkhead "
-                "apply' makes it so\n", target->bridge);
+        fprintf(stderr, "bulkhead: written; no bulkheadd keeps bridge %s, so "
+                "run 'bulkhead apply' to change its flows\n", target->bridge);
         return EXIT_DONE;
     }
     do {

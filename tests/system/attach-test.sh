@@ -31,7 +31,7 @@ test_apply() {
     check 'what nobody binds is left out' \
         says 'unbound, so they match nothing: batch/job1 storage/' 0 bulkhead_on apply br0 "$folder"
     check 'attach without a bulkheadd says what to do' \
-        says "'bulkhead apply' makes it so" 0 \
+        says "written; no bulkheadd keeps bridge br0, so run 'bulkhead apply'" 0 \
         attach batch/job1 --interface pf0vf5
     check '...and status tells' exits 4 bulkhead_on status br0 "$folder"
     check '...and apply does it' exits 0 bulkhead_on apply br0 "$folder"
