@@ -162,16 +162,18 @@ dec_ttl(struct exec *ex, const struct table_flow *flow, struct state *s,
         const struct ofpact *rest, const struct ofpact *end)
 {
     term_t *ttl = &s->fields[F_NW_TTL];
-    dd_t ended;
+    dd_t ended, left = DD_NONE;
 
     if (!term_match(ex->terms, *ttl, 0, 0xfe, ex->space, &ended)
         || !term_decrement(ex->terms, ttl)) {
         return exec_refuse(ex, flow, "dec_ttl of what is no TTL");
     }
+    if (ended != DD_ALL && exec_nest(ex, flow->table)) {
+        left = run_actions(ex, flow, s, rest, end);
+        ex->nested--;
+    }
     return dd_choose(ex->space->dd, ended,
-                     effects_one(ex->effects, EFFECT_TTL, 0),
-                     ended == DD_ALL ? DD_NONE
-                     : run_actions(ex, flow, s, rest, end));
+                     effects_one(ex->effects, EFFECT_TTL, 0), left);
 }
 
 /* What is done to a copy is in brackets. */
@@ -184,12 +186,15 @@ clone(struct exec *ex, const struct table_flow *flow, const struct state *s,
     u128 tracked;
     dd_t result;
 
+    if (!exec_nest(ex, flow->table)) {
+        return DD_NONE;
+    }
     exec_is_const(ex, s->fields[F_TRACKED], &tracked);
     of_copy.fields[F_TRACKED] = exec_const(ex, F_TRACKED,
                                            tracked | TRACKED_COPY);
     result = run_actions(ex, flow, &of_copy, nest->actions,
                          ofpact_end(nest->actions, len));
-
+    ex->nested--;
     result = join(ex, effects_one(ex->effects, EFFECT_OPEN, 0), result);
     return join(ex, result, effects_one(ex->effects, EFFECT_CLOSE, 0));
 }
@@ -213,7 +218,7 @@ resubmit(struct exec *ex, const struct table_flow *flow,
         /* What follows sees what has been changed there. */
         return exec_refuse(ex, flow, "it goes on after resubmit");
     }
-    return exec_table(ex, resubmit->table_id, s);
+    return exec_resubmit(ex, flow->table, resubmit->table_id, s);
 }
 
 static dd_t
@@ -233,7 +238,8 @@ run_one(struct exec *ex, const struct table_flow *flow, struct state *s,
     case OFPACT_RESUBMIT:
         return resubmit(ex, flow, s, ofpact_get_RESUBMIT(a), end);
     case OFPACT_GOTO_TABLE:
-        return exec_table(ex, ofpact_get_GOTO_TABLE(a)->table_id, s);
+        return exec_resubmit(ex, flow->table,
+                             ofpact_get_GOTO_TABLE(a)->table_id, s);
     default:
         return exec_refuse(ex, flow, arena_printf(
             ex->tables->arena, "it has the action %s",
@@ -245,24 +251,22 @@ static dd_t
 run_actions(struct exec *ex, const struct table_flow *flow, struct state *s,
             const struct ofpact *a, const struct ofpact *end)
 {
-    for (; a < end && !ex->refused; a = ofpact_next(a)) {
-        const struct ofpact *rest = ofpact_next(a);
-        dd_t done;
+    dd_t result = effects_none(ex->effects);
 
+    for (; a < end && !ex->refused; a = ofpact_next(a)) {
         if (a->type == OFPACT_SET_FIELD || a->type == OFPACT_REG_MOVE) {
             exec_set(ex, flow, s, a);
         } else if (a->type == OFPACT_SET_QUEUE) {
             s->fields[F_QUEUE] = exec_const(
                 ex, F_QUEUE, ofpact_get_SET_QUEUE(a)->queue_id);
         } else if (a->type == OFPACT_DEC_TTL) {
-            return dec_ttl(ex, flow, s, rest, end);
+            return join(ex, result, dec_ttl(ex, flow, s, ofpact_next(a),
+                                            end));
         } else if (a->type != OFPACT_NOTE) {
-            done = run_one(ex, flow, s, a, end);
-            return rest < end ? join(ex, done, run_actions(ex, flow, s, rest,
-                                                           end)) : done;
+            result = join(ex, result, run_one(ex, flow, s, a, end));
         }
     }
-    return effects_none(ex->effects);
+    return result;
 }
 
 /* Does a packet go on from the flow, or leave? */
@@ -294,6 +298,7 @@ exec_flow(struct exec *ex, const struct table_flow *flow,
           const struct state *state, dd_t met)
 {
     struct state s = *state;
+    struct reach outer = ex->reach;
     dd_t outer_met = ex->met, result;
 
     s.fields[F_CONJ_ID] = exec_const(ex, F_CONJ_ID, 0);
@@ -303,9 +308,11 @@ exec_flow(struct exec *ex, const struct table_flow *flow,
         return exec_refuse(ex, flow, EXEC_TEMPORARY);
     }
     ex->met = met;
+    ex->reach = (struct reach) { .depth = 0 };
     result = run_actions(ex, flow, &s, flow->ofpacts,
                          ofpact_end(flow->ofpacts, flow->ofpacts_len));
     ex->met = outer_met;
+    ex->reach = reach_max(outer, ex->reach);
     if (!goes_on(flow)) {
         result = join(ex, result, effects_one(ex->effects, EFFECT_END,
                                               flow->cookie));

@@ -196,7 +196,7 @@ run_candidate(struct exec *ex, uint8_t table, const struct state *state,
         return exec_flow(ex, c->flow, state, met);
     }
     with_id.fields[F_CONJ_ID] = exec_const(ex, F_CONJ_ID, c->id);
-    return exec_table(ex, table, &with_id);
+    return exec_look_again(ex, table, &with_id);
 }
 
 /* What each candidate does to the packets that no stronger one takes. */

@@ -22,6 +22,14 @@ struct state {
     term_t fields[N_FIELDS];
 };
 
+/* What packets need of a switch, at most, from some place in the tables on. */
+struct reach {
+    int depth;                  /* Resubmits to tables that are not behind,
+                                 * one below another. */
+    int resubmits;              /* All of them. */
+    int passes;                 /* Recirculations, one below another. */
+};
+
 struct exec {
     struct table_set *tables;
     struct space *space;
@@ -37,13 +45,14 @@ struct exec {
 
     dd_t met;                   /* The packets that meet the flow whose actions
                                  * are done. */
+    struct reach reach;         /* From there on. */
+    int nested;                 /* exec_nest(). */
     const char *refused;        /* In the tables' arena. */
     bool layout;
 
     const u128 *values;         /* Of the one packet that is followed. */
     struct arena *arena;
     step_vec *steps;
-    int depth;
 };
 
 /* What is said of flows that are. */
@@ -60,8 +69,20 @@ term_t exec_field(struct exec *, enum field);
 /* Is the term known?  Stores it. */
 bool exec_is_const(const struct exec *, term_t, u128 *value);
 
-/* What becomes of packets in the state from 'table' on. */
-dd_t exec_table(struct exec *, uint8_t table, const struct state *);
+/* What becomes of packets in the state from 'table' on, to which a flow of
+ * table 'from' leads; that they come to by recirculation; that is looked up
+ * again, which is no resubmit.  Refuses what is more than a switch does. */
+dd_t exec_resubmit(struct exec *, uint8_t from, uint8_t table,
+                   const struct state *);
+dd_t exec_recirculate(struct exec *, uint8_t table, const struct state *);
+dd_t exec_look_again(struct exec *, uint8_t table, const struct state *);
+
+/* Notes that what is computed, of 'table', calls itself, which must not use up
+ * the stack.  Returns false after refusing; else 'nested' is one more. */
+bool exec_nest(struct exec *, uint8_t table);
+
+/* The more of each. */
+struct reach reach_max(struct reach, struct reach);
 
 /* The same, computed anew: what the flows of 'table' that match do. */
 dd_t exec_look_up(struct exec *, uint8_t table, const struct state *);

@@ -156,15 +156,15 @@ come_back(struct exec *ex, const struct state *state, const struct zone *z,
                            : exec_const(ex, F_CT_MARK, 0));
     if (!z->first) {
         forget_opener(ex, &s);
-        return exec_table(ex, table, &s);
+        return exec_recirculate(ex, table, &s);
     }
     if (plain != DD_NONE) {
         set_opener(ex, &s, track, true);
-        yes = exec_table(ex, table, &s);
+        yes = exec_recirculate(ex, table, &s);
     }
     if (plain != DD_ALL) {
         set_opener(ex, &s, track, false);
-        no = exec_table(ex, table, &s);
+        no = exec_recirculate(ex, table, &s);
     }
     return dd_choose(ex->space->dd, plain, yes, no);
 }

@@ -18,13 +18,24 @@
 #include "util.h"
 #include "verify/exec-private.h"
 
-enum { OP_JOIN = DD_OP_USER, OP_MERGE, MAX_DEPTH = 200 };
+enum { OP_JOIN = DD_OP_USER, OP_MERGE };
+
+/* A switch drops what needs more: MAX_DEPTH and MAX_RESUBMITS in
+ * ofproto/ofproto-dpif-xlate.c, MAX_RECIRC_DEPTH in lib/dpif-netdev.c less the
+ * one that takes the outer header off.  MAX_NESTED is for our own stack. */
+enum {
+    MAX_DEPTH = 64,
+    MAX_RESUBMITS = MAX_DEPTH * MAX_DEPTH,
+    MAX_PASSES = 5,
+    MAX_NESTED = 400,
+};
 
 struct known_state {
     struct hmap_node node;
     uint8_t table;
     bool done;                  /* Else it is being computed. */
     dd_t result;
+    struct reach reach;
     struct state state;
 };
 
@@ -197,24 +208,67 @@ is_late(struct exec *ex)
     return ex->refused != NULL;
 }
 
-dd_t
-exec_table(struct exec *ex, uint8_t table, const struct state *state)
+static void
+refuse_depth(struct exec *ex, uint8_t table)
+{
+    if (!ex->refused) {
+        ex->refused = arena_printf(ex->tables->arena, "%s: what table %u "
+                                   "leads to goes deeper than a switch does",
+                                   ex->tables->file, table);
+    }
+}
+
+bool
+exec_nest(struct exec *ex, uint8_t table)
+{
+    if (ex->nested >= MAX_NESTED) {
+        refuse_depth(ex, table);
+        return false;
+    }
+    ex->nested++;
+    return true;
+}
+
+struct reach
+reach_max(struct reach a, struct reach b)
+{
+    return (struct reach) { MAX(a.depth, b.depth),
+                            MAX(a.resubmits, b.resubmits),
+                            MAX(a.passes, b.passes) };
+}
+
+/* Looks up, and stores how far that reaches. */
+static dd_t
+look_up(struct exec *ex, uint8_t table, const struct state *s,
+        struct reach *reach)
+{
+    struct reach outer = ex->reach;
+    dd_t result = DD_NONE;
+
+    ex->reach = (struct reach) { .depth = 0 };
+    if (exec_nest(ex, table)) {
+        result = exec_look_up(ex, table, s);
+        ex->nested--;
+    }
+    *reach = ex->reach;
+    ex->reach = outer;
+    return result;
+}
+
+/* What becomes of packets from 'table' on, and how far that reaches. */
+static dd_t
+run_table(struct exec *ex, uint8_t table, const struct state *state,
+          struct reach *reach)
 {
     struct state s = forget_dead(ex, table, state);
     uint32_t hash = hash_bytes(&s, sizeof s, table);
     struct known_state *known;
-    dd_t result;
 
+    *reach = (struct reach) { .depth = 0 };
     if (ex->refused) {
         return DD_NONE;
     } else if (ex->values) {
-        if (ex->depth > MAX_DEPTH) {
-            return effects_one(ex->effects, EFFECT_MISS, table);
-        }
-        ex->depth++;
-        result = exec_look_up(ex, table, &s);
-        ex->depth--;
-        return result;
+        return look_up(ex, table, &s, reach);
     }
     known = find_state(ex, table, &s, hash);
     if (!known && is_late(ex)) {
@@ -224,19 +278,62 @@ exec_table(struct exec *ex, uint8_t table, const struct state *state)
         known->table = table;
         known->state = s;
         hmap_insert(&ex->states, &known->node, hash);
-        known->result = exec_look_up(ex, table, &s);
+        known->result = look_up(ex, table, &s, &known->reach);
         known->done = true;
     } else if (!known->done && !ex->refused) {
         ex->refused = arena_printf(ex->tables->arena, "%s: packets go round "
                                    "in circles through table %u, which is "
                                    "not modelled", ex->tables->file, table);
     }
+    *reach = known->reach;
     return known->result;
+}
+
+dd_t
+exec_resubmit(struct exec *ex, uint8_t from, uint8_t table,
+              const struct state *state)
+{
+    struct reach below;
+    dd_t result = run_table(ex, table, state, &below);
+
+    below.depth += table <= from;
+    below.resubmits += ex->reach.resubmits + 1;
+    ex->reach = reach_max(ex->reach, below);
+    if (ex->reach.depth >= MAX_DEPTH
+        || ex->reach.resubmits >= MAX_RESUBMITS) {
+        refuse_depth(ex, from);
+    }
+    return result;
+}
+
+/* Each pass of a packet is a translation of its own. */
+dd_t
+exec_recirculate(struct exec *ex, uint8_t table, const struct state *state)
+{
+    struct reach below;
+    dd_t result = run_table(ex, table, state, &below);
+
+    ex->reach.passes = MAX(ex->reach.passes, below.passes + 1);
+    if (ex->reach.passes > MAX_PASSES) {
+        refuse_depth(ex, table);
+    }
+    return result;
+}
+
+dd_t
+exec_look_again(struct exec *ex, uint8_t table, const struct state *state)
+{
+    struct reach below;
+    dd_t result = run_table(ex, table, state, &below);
+
+    ex->reach = reach_max(ex->reach, below);
+    return result;
 }
 
 static dd_t
 run_from(struct exec *ex, const struct ingress *in)
 {
+    struct reach reach;
     struct state s;
 
     for (int f = 0; f < N_FIELDS; f++) {
@@ -247,7 +344,7 @@ run_from(struct exec *ex, const struct ingress *in)
                        ? exec_field(ex, f) : exec_const(ex, f, 0));
     }
     s.fields[F_IN_PORT] = exec_const(ex, F_IN_PORT, ofp_to_u16(in->port));
-    return exec_table(ex, 0, &s);
+    return run_table(ex, 0, &s, &reach);
 }
 
 dd_t
