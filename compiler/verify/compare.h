@@ -48,11 +48,11 @@ void usage_vote(struct comparison *, const struct usage *);
 /* Is it what most use?  Or, while voting, from now on. */
 bool usage_is_usual(struct comparison *, struct usage);
 
-/* The value that most usage for the same; false if there is none. */
+/* The value that most use for the same; false if there is none. */
 bool usage_winner(const struct comparison *, const struct usage *,
                   uint64_t *value);
 
-/* The first two that usage the same value where they must not, or NULL. */
+/* The first two that use the same value where they must not, or NULL. */
 const char *usages_shared(const struct comparison *);
 
 /* Returns NULL if the effects are those that were expected, else how not, and

@@ -18,7 +18,7 @@ enum effect_kind {
     EFFECT_TRACK,               /* It entered a zone, ... */
     EFFECT_COMMIT,              /* ... its connection was noted there: zone,
                                  * and mark << 16. */
-    EFFECT_OUT,                 /* It left: see effect_out(). */
+    EFFECT_OUT,                 /* It left: see effects_out(). */
     EFFECT_OPEN, EFFECT_CLOSE,  /* What is between is of a copy. */
     EFFECT_END,                 /* It ended at the flow of this cookie. */
     EFFECT_MISS,                /* It ended in this table, at no flow. */
