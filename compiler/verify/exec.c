@@ -276,6 +276,7 @@ run_table(struct exec *ex, uint8_t table, const struct state *state,
     } else if (!known) {
         known = xzalloc(sizeof *known);
         known->table = table;
+        known->result = DD_NONE;
         known->state = s;
         hmap_insert(&ex->states, &known->node, hash);
         known->result = look_up(ex, table, &s, &known->reach);
