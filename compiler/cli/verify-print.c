@@ -18,13 +18,31 @@
 #include "sema/policy.h"
 #include "util.h"
 
-static const char *const assumed[] = {
-    "connection tracking gives the states that lib/conntrack.c gives without "
-    "ALG helpers, and keeps its zones apart",
-    "the ports have the names that the flows say; fragments are handled as "
-    "'normal'; there are no mirrors",
-    "the rates and bursts of meters, which 'bulkhead status' compares",
-};
+enum { MAX_ASSUMED = 5 };
+
+/* Fills 'assumed' with what is taken for granted.  Returns how much that
+ * is. */
+static size_t
+list_assumed(const struct verify_task *task, const char *assumed[MAX_ASSUMED])
+{
+    size_t n = 0;
+
+    assumed[n++] = "connection tracking gives the states that lib/conntrack.c "
+                   "gives without ALG helpers, and keeps its zones apart";
+    assumed[n++] = "there are no mirrors";
+    if (!task->tables->ports_known) {
+        assumed[n++] = "the bridge is fit, of which --bridge asks: its ports "
+                       "have the names that the flows say, it fails secure, "
+                       "has no in-band controller, and handles fragments as "
+                       "'normal'";
+    }
+    if (!task->meters) {
+        assumed[n++] = "the meters that the flows name are there";
+    }
+    assumed[n++] = "the rates and bursts of meters, which 'bulkhead status' "
+                   "compares";
+    return n;
+}
 
 /* The same for a shell: names of ports may be anything. */
 static const char *
@@ -112,6 +130,9 @@ void
 verify_print_table(const struct verify_task *task,
                    const struct verify_result *r, const char *bridge)
 {
+    const char *assumed[MAX_ASSUMED];
+    size_t n;
+
     print_wrong(task, r, bridge);
     if (r->unproved) {
         printf("UNPROVED: %s\n", r->unproved);
@@ -127,7 +148,8 @@ verify_print_table(const struct verify_task *task,
            " endpoints, %"PRIuSIZE" externals, tunnels, all other ports\n",
            task->node, task->tables->flows.n, r->n_tenants, r->n_endpoints,
            r->n_externals);
-    for (size_t i = 0; i < ARRAY_SIZE(assumed); i++) {
+    n = list_assumed(task, assumed);
+    for (size_t i = 0; i < n; i++) {
         printf("assumed: %s\n", assumed[i]);
     }
 }
@@ -184,15 +206,24 @@ questions_json(const struct verify_result *r)
 }
 
 static struct json *
-lists_json(const struct verify_task *task, const struct verify_result *r,
-           bool of_assumed)
+assumed_json(const struct verify_task *task)
+{
+    struct json *array = json_array_create_empty();
+    const char *assumed[MAX_ASSUMED];
+    size_t n = list_assumed(task, assumed);
+
+    for (size_t i = 0; i < n; i++) {
+        json_array_add(array, json_string_create(assumed[i]));
+    }
+    return array;
+}
+
+static struct json *
+shadowed_json(const struct verify_task *task, const struct verify_result *r)
 {
     struct json *array = json_array_create_empty();
 
-    for (size_t i = 0; of_assumed && i < ARRAY_SIZE(assumed); i++) {
-        json_array_add(array, json_string_create(assumed[i]));
-    }
-    for (size_t i = 0; !of_assumed && i < r->shadowed.n; i++) {
+    for (size_t i = 0; i < r->shadowed.n; i++) {
         json_array_add(array, json_string_create(
             flow_place(task->tables, r->shadowed.v[i].flow)));
     }
@@ -215,8 +246,8 @@ verify_print_json(const struct verify_task *task,
              : verify_is_proved(r) ? "proved" : "different");
     show_put(object, "unproved", r->unproved);
     json_object_put(object, "questions", questions_json(r));
-    json_object_put(object, "assumed", lists_json(task, r, true));
-    json_object_put(object, "shadowed", lists_json(task, r, false));
+    json_object_put(object, "assumed", assumed_json(task));
+    json_object_put(object, "shadowed", shadowed_json(task, r));
     json_object_put(object, "differences", differences);
     show_put_number(object, "n_differences", r->n_differences);
     show_put_number(object, "flows", task->tables->flows.n);

@@ -8,10 +8,9 @@
 
 #include "cli/verify.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/source.h"
 #include "cli/cli.h"
 #include "openvswitch/dynamic-string.h"
 #include "plan/plan.h"
@@ -26,6 +25,7 @@ struct job {
     struct verify_task task;
     struct table_set tables;
     struct ofputil_port_map ports;
+    const char *unfit;          /* Why the bridge is, or NULL. */
 };
 
 /* Returns EXIT_*, after printing what is wrong. */
@@ -35,7 +35,7 @@ read_flows(struct job *job, const char *file, const char *text, size_t size)
     const char *wrong;
 
     table_set_init(&job->tables, file, job->arena, &job->ports);
-    job->tables.ports_known = job->options->bridge && !job->options->flows;
+    job->tables.ports_known = job->options->bridge;
     wrong = table_set_parse(&job->tables, text, size);
     wrong = wrong ? wrong : table_set_finish(&job->tables);
     if (wrong) {
@@ -47,40 +47,38 @@ read_flows(struct job *job, const char *file, const char *text, size_t size)
 static int
 load_file(struct job *job, const char *path)
 {
-    struct ds ds = DS_EMPTY_INITIALIZER;
-    FILE *stream = fopen(path, "r");
-    char buffer[4096];
-    int status;
-    size_t n;
+    const struct source *source;
+    const char *reason = source_read(job->arena, path, &source);
 
-    while (stream && (n = fread(buffer, 1, sizeof buffer, stream)) > 0) {
-        ds_put_buffer(&ds, buffer, n);
+    if (reason) {
+        cli_print_error(arena_printf(job->arena, "%s: %s", path, reason));
+        return EXIT_USAGE;
     }
-    if (!stream || ferror(stream)) {
-        cli_print_error(arena_printf(job->arena, "%s: %s", path,
-                                     ovs_strerror(errno)));
-        status = EXIT_USAGE;
-    } else {
-        status = read_flows(job, path, ds_cstr(&ds), ds.length);
+    return read_flows(job, path, source->text, source->len);
+}
+
+/* What lets packets past the tables of the bridge: nothing is proved then. */
+static void
+note_unfit(struct job *job, const plan_names *unfit)
+{
+    for (size_t i = 0; i < unfit->n; i++) {
+        job->unfit = (i ? arena_printf(job->arena, "%s\n  %s", job->unfit,
+                                       unfit->v[i]) : unfit->v[i]);
     }
-    if (stream) {
-        fclose(stream);
-    }
-    ds_destroy(&ds);
-    return status;
 }
 
 static int
-load_bridge(struct job *job)
+load_bridge(struct job *job, const struct plan *plan)
 {
     struct push_target target = cli_target(job->options, job->arena);
     struct push_held held;
-    const char *reason = push_read(&target, job->arena, &held);
+    const char *reason = push_read(&target, plan, &held);
 
     if (reason) {
         cli_print_error(reason);
         return EXIT_UNREACHABLE;
     }
+    note_unfit(job, &held.unfit);
     /* Not NULL, even if there are none. */
     vec_push(job->arena, &held.meters);
     job->task.meters = held.meters.v;
@@ -95,16 +93,12 @@ load_bridge(struct job *job)
 
 /* What compile would write. */
 static int
-load_plan(struct job *job)
+load_plan(struct job *job, const struct plan *plan)
 {
-    struct plan *plan = arena_zalloc(job->arena, sizeof *plan);
     struct ds ds = DS_EMPTY_INITIALIZER;
     uint32_t *meters;
     int status;
 
-    if (!cli_compile(job->options, job->task.policy, job->arena, plan)) {
-        return EXIT_WRONG;
-    }
     for (size_t i = 0; i < plan->flows.n; i++) {
         ds_put_format(&ds, "%s\n", plan_flow_string(plan,
                                                     &plan->flows.v[i]));
@@ -121,6 +115,21 @@ load_plan(struct job *job)
 }
 
 static int
+load(struct job *job)
+{
+    struct plan *plan = arena_zalloc(job->arena, sizeof *plan);
+
+    if (job->options->flows) {
+        return load_file(job, job->options->flows);
+    } else if (!cli_compile(job->options, job->task.policy, job->arena,
+                            plan)) {
+        return EXIT_WRONG;
+    }
+    return (job->options->bridge ? load_bridge(job, plan)
+            : load_plan(job, plan));
+}
+
+static int
 prove(struct job *job)
 {
     const struct cli_options *options = job->options;
@@ -134,14 +143,14 @@ prove(struct job *job)
     if (!job->task.policy) {
         return EXIT_WRONG;
     }
-    status = (options->flows ? load_file(job, options->flows)
-              : options->bridge ? load_bridge(job) : load_plan(job));
+    status = load(job);
     if (status) {
         return status;
     }
     job->task.deadline = (options->timeout
                           ? time_msec() + 1000LL * options->timeout : 0);
     verify(&job->task, job->arena, &result);
+    result.unproved = result.unproved ? result.unproved : job->unfit;
     (options->format == FORMAT_JSON ? verify_print_json : verify_print_table)(
         &job->task, &result, bridge);
     return verify_is_proved(&result) ? EXIT_DONE : EXIT_WRONG;

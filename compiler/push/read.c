@@ -85,7 +85,12 @@ read_held(struct push *push, struct push_held *held)
                                           &push->info);
     int error;
 
-    reason = reason ? reason : push_connect(push);
+    if (reason) {
+        return reason;
+    }
+    push_check_bridge(push);
+    reason = push_connect(push);
+    reason = reason ? reason : push_check_switch(push);
     if (reason) {
         return reason;
     }
@@ -98,21 +103,19 @@ read_held(struct push *push, struct push_held *held)
 }
 
 const char *
-push_read(const struct push_target *target, struct arena *arena,
+push_read(const struct push_target *target, const struct plan *plan,
           struct push_held *held)
 {
-    struct push push = {
-        .target = target, .arena = arena,
-        .deadline = time_msec() + target->timeout_ms,
-    };
+    struct push_diff diff;
     const char *reason;
+    struct push push;
 
     *held = (struct push_held) { .meters = VEC_INIT, .ports = VEC_INIT };
-    switch_state_init(&push.live);
-    bridge_info_init(&push.info);
+    push_init(&push, target, ACTION_STATUS);
+    push_set_plan(&push, plan);
+    push_begin(&push, plan->arena, &diff);
     reason = read_held(&push, held);
-    session_close(push.session);
-    switch_state_destroy(&push.live);
-    bridge_info_destroy(&push.info);
+    held->unfit = diff.unfit;
+    push_destroy(&push);
     return reason;
 }
