@@ -320,6 +320,9 @@ check_options(const struct cli_command *command, unsigned int given,
     if (command->options & OPTION_PROFILE && !options->profile) {
         usage_error("'%s' needs --profile=PROFILE", command->name);
     }
+    if (options->flows && options->bridge) {
+        usage_error("--flows and --bridge exclude each other");
+    }
     if (options->write && options->check) {
         usage_error("--write and --check exclude each other");
     }
