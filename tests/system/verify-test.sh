@@ -98,6 +98,29 @@ test_bridge() {
         verify --bridge br0
 }
 
+# Settings that let packets past all tables.
+test_fit() {
+    check 'apply: 0, once again' exits 0 bulkhead_on apply br0
+    ovs-ofctl -O OpenFlow14 del-flows br0 table=200
+    ovs-ofctl -O OpenFlow14 --strict del-flows br0 table=0,priority=1
+    check 'the bridge is proved again' exits 0 verify --bridge br0
+    ovs-ofctl -O OpenFlow14 set-frags br0 nx-match
+    check 'ports of later fragments: unproved' says \
+        'UNPROVED: bridge br0 handles fragments' 1 verify --bridge br0
+    ovs-ofctl -O OpenFlow14 set-frags br0 normal
+    ovs-vsctl --no-wait set bridge br0 other_config:disable-in-band=false -- \
+        set-controller br0 tcp:127.0.0.1:1
+    check 'in-band: unproved' says \
+        'UNPROVED: bridge br0 has a controller or manager' 1 \
+        verify --bridge br0
+    ovs-vsctl del-controller br0 -- \
+        set bridge br0 other_config:disable-in-band=true
+    ovs-vsctl --no-wait set-fail-mode br0 standalone
+    check 'not secure: unproved' says \
+        'UNPROVED: bridge br0 forwards by itself' 1 verify --bridge br0
+    ovs-vsctl set-fail-mode br0 secure
+}
+
 dump_is_proved() {
     ovs-ofctl -O OpenFlow14 --names dump-flows br0 >"$switch_dir/dump"
     verify --flows "$switch_dir/dump" >"$switch_dir/verified"
@@ -151,6 +174,34 @@ test_corners() {
     check 'copies that are tracked' planted 'or one as a copy' \
         "table=0,priority=900,tcp,tp_dst=9 actions=$(
         )clone(ct(table=7,zone=5)),ct(table=7,zone=6)"
+    check 'in circles' planted 'packets go round in circles' \
+        "table=0,priority=900,tcp,tp_dst=9 actions=resubmit(,0)"
+    check 'as deep as a switch goes: proved' exits 0 verify_deep 63
+    check 'deeper' says 'goes deeper than a switch does' 1 verify_deep 64
+    check 'past the time' says 'UNPROVED: time is up' 1 verify_slowly
+}
+
+# verify_deep N: what compile writes, by N resubmits to tables that are not
+# behind.
+verify_deep() {
+    sed '0,/table=0,.*in_port="pf0vf0"/s/\(in_port="pf0vf0".*\)goto_table:2/'$(
+        )'\1resubmit(,200)/' "$switch_dir/compiled/flows.txt"\
+        >"$switch_dir/deep"
+    for ((i = 1; i < $1; i++)); do
+        echo "table=200,priority=1,reg15=$((i - 1)) actions=$(
+            )set_field:$i->reg15,resubmit(,200)"
+    done >>"$switch_dir/deep"
+    echo "table=200,priority=1,reg15=$(($1 - 1)) actions=$(
+        )set_field:0->reg15,resubmit(,2)" >>"$switch_dir/deep"
+    verify --flows "$switch_dir/deep"
+}
+
+# A proof that takes many times as long.
+verify_slowly() {
+    python3 "$srcdir/tests/bench/make-intent.py" 20 20 40 \
+        >"$switch_dir/slow.json"
+    "$BULKHEAD" verify "$switch_dir/slow.json" --timeout 1 \
+        --node "$(nodes "$switch_dir/slow.json" | cut -d ' ' -f 1)"
 }
 
 test_usage() {
@@ -158,6 +209,12 @@ test_usage() {
     check 'a bad flow: its line' says "$switch_dir/bad:1: unknown action" 1 \
         verify --flows "$switch_dir/bad"
     check 'no such file: 2' exits 2 verify --flows "$switch_dir/none"
+    check 'no regular file: 2' says 'Not a regular file' 2 \
+        verify --flows /dev/zero
+    mkfifo "$switch_dir/fifo"
+    check 'nor a FIFO: 2' exits 2 verify --flows "$switch_dir/fifo"
+    check 'a file and a bridge: 2' says 'exclude each other' 2 \
+        verify --flows "$switch_dir/bad" --bridge br0
     check 'no such bridge: 3' exits 3 verify --bridge none
     check 'no such node: 2' exits 2 "$BULKHEAD" verify "$intent" --node x
 }
@@ -167,6 +224,7 @@ main() {
     make_dummy_bridge br0 "$intent" "$node"
     test_examples
     test_bridge
+    test_fit
     test_corners
     test_usage
     [ "$failures" = 0 ]
