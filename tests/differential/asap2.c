@@ -57,8 +57,9 @@ is_asked(const struct question *q)
 }
 
 const char *
-asap2_compare(const struct asap2 *a, const struct question *q,
-              const struct outcome *o, struct arena *arena)
+asap2_compare(const struct asap2 *a, const struct compiled *c,
+              const struct question *q, const struct outcome *o,
+              struct arena *arena)
 {
     struct outcome got;
 
@@ -66,9 +67,10 @@ asap2_compare(const struct asap2 *a, const struct question *q,
         return NULL;
     }
     tables_run(a->tables, q, &got);
-    if (got.broken || got.n_out != o->n_out || got.rule != o->rule
-        || got.n_dropped != o->n_dropped || (!o->n_out
-                                             && got.cookie != o->cookie)
+    if (got.broken || got.n_out != o->n_out
+        || cookies_differ(c, got.rule, o->rule)
+        || got.n_dropped != o->n_dropped
+        || (!o->n_out && cookies_differ(c, got.cookie, o->cookie))
         || zones_differ(&got.tracked, &o->tracked)
         || zones_differ(&got.committed, &o->committed)) {
         return arena_printf(arena, "the target asap2 has %s",

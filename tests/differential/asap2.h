@@ -28,7 +28,8 @@ void asap2_destroy(struct asap2 *);
 
 /* Asks the question again.  Returns NULL, or how the outcome is not 'o', in
  * 'arena'. */
-const char *asap2_compare(const struct asap2 *, const struct question *,
-                          const struct outcome *o, struct arena *arena);
+const char *asap2_compare(const struct asap2 *, const struct compiled *,
+                          const struct question *, const struct outcome *o,
+                          struct arena *arena);
 
 #endif /* asap2.h */

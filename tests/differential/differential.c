@@ -92,7 +92,7 @@ differ(struct compiled *c, const struct judges *judges, struct live *live,
     }
     difference = outcome_compare(c, q, o, c->arena);
     if (!difference && !live) {
-        difference = asap2_compare(&judges->asap2, q, o, c->arena);
+        difference = asap2_compare(&judges->asap2, c, q, o, c->arena);
     }
     return difference || live ? difference : relay_compare(relay, c, q, o);
 }

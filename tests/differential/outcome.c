@@ -97,6 +97,14 @@ find_rule(const struct compiled *c, uint64_t cookie)
     return NULL;
 }
 
+bool
+cookies_differ(const struct compiled *c, uint64_t a, uint64_t b)
+{
+    const struct policy_rule *one = find_rule(c, a), *other = find_rule(c, b);
+
+    return a != b && (!one || !other || one->kind != other->kind);
+}
+
 static bool
 rule_speaks(const struct comparison *c, const struct policy_rule *rule,
             const struct policy_endpoint *to)

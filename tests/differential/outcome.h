@@ -116,6 +116,10 @@ const char *outcome_compare_relayed(const struct compiled *,
 bool question_is_tracked(const struct compiled *, const struct question *);
 
 /* "allow 0xb17d... to port 3", in 'arena'. */
+/* Are the cookies neither the same nor those of rules that are as strong as
+ * each other?  Which of those decides, the tables leave open. */
+bool cookies_differ(const struct compiled *, uint64_t a, uint64_t b);
+
 const char *outcome_text(const struct outcome *, struct arena *);
 const char *meaning_text(const struct compiled *, const struct question *,
                          struct arena *);
