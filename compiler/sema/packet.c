@@ -9,6 +9,7 @@
 #include "sema/packet.h"
 
 #include <arpa/inet.h>
+#include <inttypes.h>
 #include <netinet/icmp6.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -216,6 +217,21 @@ packet_format(const struct flow *packet)
     }
     free(text);
     return ds_steal_cstr(&ds);
+}
+
+void
+packet_put_outer(struct ds *ds, const struct flow_tnl *outer)
+{
+    if (outer->ip_dst || outer->ip_src) {
+        ds_put_format(ds, "tun_src="IP_FMT",tun_dst="IP_FMT,
+                      IP_ARGS(outer->ip_src), IP_ARGS(outer->ip_dst));
+    } else {
+        ds_put_cstr(ds, "tun_ipv6_src=");
+        ipv6_format_addr(&outer->ipv6_src, ds);
+        ds_put_cstr(ds, ",tun_ipv6_dst=");
+        ipv6_format_addr(&outer->ipv6_dst, ds);
+    }
+    ds_put_format(ds, ",tun_id=%"PRIu64, ntohll(outer->tun_id));
 }
 
 /* Does network 'n' have 'ip' in a subnet of its own? */

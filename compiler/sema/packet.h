@@ -13,7 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct ds;
 struct flow;
+struct flow_tnl;
 struct flow_wildcards;
 struct in6_addr;
 struct policy;
@@ -29,6 +31,9 @@ char *packet_parse(const char *text, struct flow *packet,
  * its outer header, and without what no packet has.  The caller must free
  * it. */
 char *packet_format(const struct flow *);
+
+/* Appends the text of an outer header, in the same syntax. */
+void packet_put_outer(struct ds *, const struct flow_tnl *);
 
 /* Fills in what was not given as 'from' would: its own addresses, a TTL, and
  * as destination MAC the receiver's in its own subnets, else the gateway's.

@@ -21,17 +21,6 @@ expect_field(struct comparison *c, struct out *out, enum field f, u128 value)
     out->fields[f] = term_const(c->terms, fields[f].width, value);
 }
 
-static u128
-ip_bits(const struct in6_addr *ip)
-{
-    u128 bits = 0;
-
-    for (int i = 0; i < 16; i++) {
-        bits = bits << 8 | ip->s6_addr[i];
-    }
-    return bits;
-}
-
 /* A packet as it came. */
 static struct out
 unchanged(struct comparison *c, ofp_port_t port)
@@ -68,11 +57,11 @@ compare_answer(struct comparison *c, const struct expect *e)
         out->fields[F_ARP_THA] = term_field(c->terms, F_ARP_SHA);
         out->fields[F_NW_DST] = term_field(c->terms, F_NW_SRC);
         expect_field(c, out, F_ARP_SHA, mac);
-        expect_field(c, out, F_NW_SRC, (uint32_t) ip_bits(&e->target));
+        expect_field(c, out, F_NW_SRC, (uint32_t) field_from_ip(&e->target));
         return answer;
     }
     out->fields[F_IPV6_DST] = term_field(c->terms, F_IPV6_SRC);
-    expect_field(c, out, F_IPV6_SRC, ip_bits(&e->target));
+    expect_field(c, out, F_IPV6_SRC, field_from_ip(&e->target));
     expect_field(c, out, F_NW_TTL, 255);
     expect_field(c, out, F_TP_SRC, 136);
     expect_field(c, out, F_ARP_THA, mac);
@@ -92,7 +81,7 @@ expect_tunnel(struct comparison *c, const struct expect *e, struct out *out)
         expect_field(c, out, f, 0);
     }
     expect_field(c, out, F_TUN_ID, e->to->network->intent->vni);
-    expect_field(c, out, ip4 ? F_TUN_DST : F_TUN_IPV6_DST, ip_bits(ip));
+    expect_field(c, out, ip4 ? F_TUN_DST : F_TUN_IPV6_DST, field_from_ip(ip));
 }
 
 struct out

@@ -50,13 +50,9 @@ expect_answer(struct judge *j, const struct origin *s, struct eth_addr mac,
     expect.from = s->q.from;
     expect.counted = s->counted;
     if (ip6) {
-        u128 bits = 0;
-
-        for (int i = 0; i < 16; i++) {
-            bits = bits << 8 | target->s6_addr[i];
-        }
         about = dd_and(dd, is_icmp_type(j, true, ND_NEIGHBOR_SOLICIT),
-                       space_is(j->space, F_ND_TARGET, bits));
+                       space_is(j->space, F_ND_TARGET,
+                                field_from_ip(target)));
     } else {
         about = dd_and(dd, space_is(j->space, F_ETH_TYPE, ETH_TYPE_ARP),
                        space_is(j->space, F_NW_DST,

@@ -17,16 +17,12 @@
 static dd_t
 is_outer(struct judge *j, bool source, const struct in6_addr *ip)
 {
-    u128 bits = 0;
-
     if (IN6_IS_ADDR_V4MAPPED(ip)) {
         return space_is(j->space, source ? F_TUN_SRC : F_TUN_DST,
                         ntohl(in6_addr_get_mapped_ipv4(ip)));
     }
-    for (int i = 0; i < 16; i++) {
-        bits = bits << 8 | ip->s6_addr[i];
-    }
-    return space_is(j->space, source ? F_TUN_IPV6_SRC : F_TUN_IPV6_DST, bits);
+    return space_is(j->space, source ? F_TUN_IPV6_SRC : F_TUN_IPV6_DST,
+                    field_from_ip(ip));
 }
 
 static const struct intent_node *

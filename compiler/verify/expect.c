@@ -84,17 +84,6 @@ is_fragment(struct judge *j)
     return space_bits(j->space, F_NW_FRAG, 1, 1);
 }
 
-static u128
-ip_bits(const struct in6_addr *ip)
-{
-    u128 bits = 0;
-
-    for (int i = 0; i < 16; i++) {
-        bits = bits << 8 | ip->s6_addr[i];
-    }
-    return bits;
-}
-
 dd_t
 is_in_range(struct judge *j, enum field field4, enum field field6,
             const struct in6_addr *ip, int plen)
@@ -103,7 +92,8 @@ is_in_range(struct judge *j, enum field field4, enum field field6,
     u128 mask = plen ? ~(u128) 0 << (128 - plen) : 0;
 
     return dd_and(j->space->dd, is_family(j, !ip4),
-                  space_bits(j->space, ip4 ? field4 : field6, ip_bits(ip),
+                  space_bits(j->space, ip4 ? field4 : field6,
+                             field_from_ip(ip),
                              ip4 ? (uint32_t) mask : mask));
 }
 

@@ -70,6 +70,14 @@ field_from_value(const union mf_value *value, size_t n_bytes)
     return n;
 }
 
+u128
+field_from_ip(const struct in6_addr *ip)
+{
+    union mf_value value = { .ipv6 = *ip };
+
+    return field_from_value(&value, sizeof value.ipv6);
+}
+
 void
 field_to_value(u128 n, size_t n_bytes, union mf_value *value)
 {

@@ -52,6 +52,7 @@ field_is_packets(enum field f)
 enum field field_find(const struct mf_field *mf);
 
 u128 field_ones(int width);
+u128 field_from_ip(const struct in6_addr *);
 u128 field_from_value(const union mf_value *, size_t n_bytes);
 void field_to_value(u128, size_t n_bytes, union mf_value *);
 

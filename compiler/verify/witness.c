@@ -66,21 +66,6 @@ has_opener(const u128 values[])
             || (values[F_CONN1] == TRACK_REPLY && icmp));
 }
 
-static void
-put_outer(struct ds *ds, const struct flow_tnl *outer)
-{
-    if (outer->ip_dst || outer->ip_src) {
-        ds_put_format(ds, ",tun_src="IP_FMT",tun_dst="IP_FMT,
-                      IP_ARGS(outer->ip_src), IP_ARGS(outer->ip_dst));
-    } else {
-        ds_put_cstr(ds, ",tun_ipv6_src=");
-        ipv6_format_addr(&outer->ipv6_src, ds);
-        ds_put_cstr(ds, ",tun_ipv6_dst=");
-        ipv6_format_addr(&outer->ipv6_dst, ds);
-    }
-    ds_put_format(ds, ",tun_id=%"PRIu64, ntohll(outer->tun_id));
-}
-
 /* --ct-next gives a state only: what is noted stands in the packet, as if it
  * had been tracked before. */
 static void
@@ -128,7 +113,8 @@ witness_packet(const struct witness *w, struct arena *arena)
     ds_put_cstr(&ds, "in_port=");
     ofputil_format_port(w->entry->ingress.port, w->ports, &ds);
     if (w->entry->ingress.outer) {
-        put_outer(&ds, &packet.tunnel);
+        ds_put_char(&ds, ',');
+        packet_put_outer(&ds, &packet.tunnel);
     }
     inner = packet_format(&packet);
     ds_put_format(&ds, ",%s", inner);

@@ -13,6 +13,7 @@
 
 #include "openvswitch/dynamic-string.h"
 #include "packets.h"
+#include "sema/packet.h"
 #include "util.h"
 
 /* Packets in the syntax of ofproto/trace, whose fields have one name for each
@@ -86,22 +87,6 @@ put_ip(struct ds *ds, const struct flow *packet)
     put_transport(ds, packet);
 }
 
-/* The outer header. */
-static void
-put_tunnel(struct ds *ds, const struct flow_tnl *outer)
-{
-    if (outer->ip_dst) {
-        ds_put_format(ds, ",tun_src="IP_FMT",tun_dst="IP_FMT,
-                      IP_ARGS(outer->ip_src), IP_ARGS(outer->ip_dst));
-    } else {
-        ds_put_cstr(ds, ",tun_ipv6_src=");
-        ipv6_format_addr(&outer->ipv6_src, ds);
-        ds_put_cstr(ds, ",tun_ipv6_dst=");
-        ipv6_format_addr(&outer->ipv6_dst, ds);
-    }
-    ds_put_format(ds, ",tun_id=%"PRIu64, ntohll(outer->tun_id));
-}
-
 static void
 put_packet(struct ds *ds, const struct question *q)
 {
@@ -111,7 +96,8 @@ put_packet(struct ds *ds, const struct question *q)
                   packet->in_port.ofp_port, ETH_ADDR_ARGS(packet->dl_src),
                   ETH_ADDR_ARGS(packet->dl_dst));
     if (q->tunnel) {
-        put_tunnel(ds, &packet->tunnel);
+        ds_put_char(ds, ',');
+        packet_put_outer(ds, &packet->tunnel);
     }
     if (packet->vlans[0].tci) {
         ds_put_format(ds, ",dl_vlan=%d",

@@ -40,17 +40,6 @@ struct test {
     struct rng rng;
 };
 
-static u128
-ip_bits(const struct in6_addr *ip)
-{
-    u128 bits = 0;
-
-    for (int i = 0; i < 16; i++) {
-        bits = bits << 8 | ip->s6_addr[i];
-    }
-    return bits;
-}
-
 static enum track
 to_track(enum connection connection)
 {
@@ -148,6 +137,7 @@ to_values(const struct test *t, const struct question *question,
           u128 values[])
 {
     bool ip6 = q->packet->dl_type == htons(ETH_TYPE_IPV6);
+    u128 outside;
 
     memset(values, 0, N_FIELDS * sizeof *values);
     for (int f = F_FIRST_OF_PACKET; f < N_FIELDS; f++) {
@@ -170,10 +160,11 @@ to_values(const struct test *t, const struct question *question,
     values[F_OPEN_PROTO] = question->opener.protocol;
     values[F_OPEN_SRC] = ntohs(question->opener.source);
     values[F_OPEN_DST] = ntohs(question->opener.destination);
+    outside = field_from_ip(&question->opener.outside);
     if (ip6) {
-        values[F_OUTSIDE6] = ip_bits(&question->opener.outside);
+        values[F_OUTSIDE6] = outside;
     } else {
-        values[F_OUTSIDE] = (uint32_t) ip_bits(&question->opener.outside);
+        values[F_OUTSIDE] = (uint32_t) outside;
     }
 }
 
