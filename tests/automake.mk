@@ -123,6 +123,7 @@ AM_TESTS_ENVIRONMENT = \
 	srcdir='$(abs_srcdir)'; export srcdir;
 
 EXTRA_DIST += \
+	tests/check-long \
 	$(test_scripts) \
 	$(filter-out %.new,$(wildcard $(srcdir)/tests/golden/*/*/*)) \
 	$(wildcard $(srcdir)/tests/import/*.json $(srcdir)/tests/import/*/*) \
