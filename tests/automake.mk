@@ -56,6 +56,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-resident.c \
 	tests/unit/test-sema.c \
 	tests/unit/test-source.c \
+	tests/unit/test-telemetry-race.c \
 	tests/unit/test-telemetry.c \
 	tests/unit/test-tunnels.c \
 	tests/unit/test-units.c \

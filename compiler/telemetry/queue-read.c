@@ -17,6 +17,7 @@
 #include "util.h"
 
 enum { TRIES = 1000 };          /* To find a record that nobody writes. */
+enum { PORT_TRIES = 10 };       /* To read a port that remains the same. */
 #define NS_PER_S UINT64_C(1000000000)
 
 /* A port of the file and what was read of it. */
@@ -194,9 +195,8 @@ read_burst(struct sample *s, struct arena *arena, const struct view *view,
 
 static void
 read_bursts(struct sample *s, struct arena *arena, const struct view *view,
-            struct queue_cursors *cursors)
+            struct queue_cursor *cursor)
 {
-    struct queue_cursor *cursor = find_cursor(cursors, view->port->generation);
     uint64_t end = tq_get(&view->shm->n_events);
     uint64_t n_missed = 0;
 
@@ -219,6 +219,43 @@ read_bursts(struct sample *s, struct arena *arena, const struct view *view,
 
 /* All of it. */
 
+/* Reads 'port', if it is one, and sets '*generation' to its.  Returns false,
+ * and has read nothing, if it became another one meanwhile. */
+static bool
+read_port_once(const struct tq_port *port, struct arena *arena,
+               struct queue_cursors *cursors, struct sample *s,
+               uint64_t *generation)
+{
+    uint64_t sequence = tq_get(&port->sequence);
+    struct queue_cursor *cursor, cursor_before;
+    const struct sample before = *s;
+    struct tq_port_id id;
+    struct view view;
+
+    if (!copy_record(&port->sequence, &port->id, &id, sizeof id)) {
+        s->n_unread++;
+        return true;
+    } else if (!id.generation || sample_port(s, id.generation)) {
+        return true;
+    }
+    view = (struct view) { port, vec_push(arena, &s->ports) };
+    cursor = find_cursor(cursors, id.generation);
+    cursor_before = *cursor;
+    read_port(port, &id, s->clock_ns, arena, view.port);
+    read_bursts(s, arena, &view, cursor);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (tq_get(&port->sequence) == sequence) {
+        *generation = id.generation;
+        return true;
+    }
+    *cursor = cursor_before;
+    s->ports.n = before.ports.n;
+    s->bursts.n = before.bursts.n;
+    s->missed.n = before.missed.n;
+    s->n_unread = before.n_unread;
+    return false;
+}
+
 /* Sets 'generations[i]' to that of the port whose record is number i. */
 static void
 read_ports(const struct queue_file *f, struct arena *arena,
@@ -232,16 +269,13 @@ read_ports(const struct queue_file *f, struct arena *arena,
     for (uint64_t i = 0; i < n; i++) {
         const struct tq_port *port = (const void *) (f->map + h->port_offset
                                                      + i * h->port_size);
-        struct tq_port_id id;
+        int tries = 0;
 
-        if (!copy_record(&port->sequence, &port->id, &id, sizeof id)) {
-            s->n_unread++;
-        } else if (id.generation && !sample_port(s, id.generation)) {
-            struct view view = { port, vec_push(arena, &s->ports) };
-
-            generations[i] = id.generation;
-            read_port(port, &id, s->clock_ns, arena, view.port);
-            read_bursts(s, arena, &view, cursors);
+        while (!read_port_once(port, arena, cursors, s, &generations[i])) {
+            if (++tries >= PORT_TRIES) {
+                s->n_unread++;
+                break;
+            }
         }
     }
 }

@@ -9,11 +9,9 @@
 #include "telemetry/queue-file.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "dp-packet.h"
@@ -354,60 +352,6 @@ START_TEST(test_truncated)
 }
 END_TEST
 
-/* A record that is written all the time is never torn. */
-
-static volatile bool stop;
-
-static void *
-write_queue(void *q_)
-{
-    struct tq_queue *q = q_;
-
-    while (!stop) {
-        struct tq_queue_data data = q->data;
-
-        data.counts.sent.packets++;
-        data.counts.sent.bytes += 100;
-        tq_begin(&q->sequence);
-        tq_put(&q->data, &data, sizeof data);
-        tq_end(&q->sequence);
-    }
-    return NULL;
-}
-
-START_TEST(test_race)
-{
-    struct queue_file *f;
-    struct image *shared;
-    pthread_t writer;
-    FILE *stream;
-    uint64_t last = 0;
-
-    open_image();
-    f = file;
-    stream = fopen(path, "r+");
-    shared = mmap(NULL, sizeof image, PROT_READ | PROT_WRITE, MAP_SHARED,
-                  fileno(stream), 0);
-    fclose(stream);
-    stop = false;
-    pthread_create(&writer, NULL, write_queue, &shared->queues[0]);
-    for (int i = 0; i < 20000; i++) {
-        struct arena *temporary = arena_create();
-        const struct tq_counter *sent;
-
-        ck_assert_ptr_null(queue_file_read(f, temporary, &cursors, &sample));
-        sent = &sample.totals.v[0].counts.sent;
-        ck_assert_uint_eq(sent->bytes, 100 * sent->packets);
-        ck_assert(sample.n_unread || sent->packets >= last);
-        last = sample.n_unread ? last : sent->packets;
-        arena_destroy(temporary);
-    }
-    stop = true;
-    pthread_join(writer, NULL);
-    munmap(shared, sizeof image);
-}
-END_TEST
-
 START_TEST(test_follow)
 {
     struct follower *f = follower_create(folder, NULL);
@@ -454,7 +398,6 @@ telemetry_suite(void)
     tcase_add_loop_test(tc, test_damage, 0, ARRAY_SIZE(damages));
     tcase_add_test(tc, test_cut);
     tcase_add_test(tc, test_truncated);
-    tcase_add_test(tc, test_race);
     tcase_add_test(tc, test_follow);
     return suite;
 }

@@ -249,6 +249,7 @@ main(void)
     srunner_add_suite(runner, resident_suite());
     srunner_add_suite(runner, record_suite());
     srunner_add_suite(runner, telemetry_suite());
+    srunner_add_suite(runner, telemetry_race_suite());
     srunner_add_suite(runner, recording_suite());
     srunner_add_suite(runner, ports_suite());
     srunner_add_suite(runner, flows_suite());

@@ -49,6 +49,7 @@ Suite *plan_suite(void);
 Suite *resident_suite(void);
 Suite *record_suite(void);
 Suite *recording_suite(void);
+Suite *telemetry_race_suite(void);
 Suite *telemetry_suite(void);
 Suite *ports_suite(void);
 Suite *files_suite(void);
