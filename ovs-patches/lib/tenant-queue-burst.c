@@ -144,8 +144,8 @@ keep_shares(struct tenant_burst_queue *q)
     }
 }
 
-/* Writes '*event' over the oldest one.  If that is still being written, then
- * this one is not kept. */
+/* Writes '*event' over the oldest one.  If that is still being written, or a
+ * later one is there already, then this one is not kept. */
 static void
 record_event(struct tq_port *shm, const struct tq_event *event)
 {
@@ -153,7 +153,8 @@ record_event(struct tq_port *shm, const struct tq_event *event)
     struct tq_event_slot *slot = &shm->events[n % TQ_EVENTS];
     uint64_t sequence = tq_get(&slot->sequence);
 
-    if (sequence & 1 || !replace(&slot->sequence, &sequence, 2 * n + 1)) {
+    if (sequence & 1 || sequence > 2 * n
+        || !replace(&slot->sequence, &sequence, 2 * n + 1)) {
         return;
     }
     __atomic_thread_fence(__ATOMIC_RELEASE);

@@ -139,6 +139,7 @@ struct tenant_queues {
     uint64_t n_generations;
     uint32_t *free_queues;      /* Indexes of free records, a stack. */
     uint32_t n_free_queues;
+    atomic_uint64_t n_freed;    /* Records that were freed, ever. */
 };
 
 void tenant_queues_ref(struct tenant_queues *);

@@ -33,7 +33,8 @@ struct entry {
     struct hmap_node node;      /* In struct tenant_writer's 'entries'. */
     uint32_t tag, queue;
     struct tq_queue *shm;       /* Of 'record'. */
-    struct tenant_record *record; /* NULL if there was no room. */
+    struct tenant_record *record; /* NULL if there was no room... */
+    uint64_t n_freed;           /* ...when so many had been freed. */
 };
 
 enum { RECENT = 64 };           /* A power of 2. */
@@ -96,6 +97,30 @@ tenant_writer_is_of(const struct tenant_writer *w,
     return w && w->tqs == tqs;
 }
 
+static void
+take_record(struct tenant_writer *w, struct entry *e)
+{
+    ovs_mutex_lock(&w->tqs->mutex);
+    atomic_read_relaxed(&w->tqs->n_freed, &e->n_freed);
+    e->record = tenant_port_take_record(w->port, e->tag, e->queue, w->core);
+    ovs_mutex_unlock(&w->tqs->mutex);
+    if (e->record) {
+        e->shm = &w->tqs->file.queues[e->record->index];
+    }
+}
+
+/* Takes a record for 'e', which has none, if any was freed meanwhile. */
+static void
+retake_record(struct tenant_writer *w, struct entry *e)
+{
+    uint64_t n_freed;
+
+    atomic_read_relaxed(&w->tqs->n_freed, &n_freed);
+    if (n_freed != e->n_freed) {
+        take_record(w, e);
+    }
+}
+
 static struct entry *
 add_entry(struct tenant_writer *w, uint32_t tag, uint32_t queue, uint32_t hash)
 {
@@ -103,12 +128,7 @@ add_entry(struct tenant_writer *w, uint32_t tag, uint32_t queue, uint32_t hash)
 
     e->tag = tag;
     e->queue = queue;
-    ovs_mutex_lock(&w->tqs->mutex);
-    e->record = tenant_port_take_record(w->port, tag, queue, w->core);
-    ovs_mutex_unlock(&w->tqs->mutex);
-    if (e->record) {
-        e->shm = &w->tqs->file.queues[e->record->index];
-    }
+    take_record(w, e);
     hmap_insert(&w->entries, &e->node, hash);
     return e;
 }
@@ -152,6 +172,9 @@ publish(struct tenant_writer *w, uint32_t tag, uint32_t queue,
 
     if (OVS_UNLIKELY(!e || e->tag != tag || e->queue != queue)) {
         e = *slot = find_entry(w, tag, queue);
+    }
+    if (OVS_UNLIKELY(!e->shm)) {
+        retake_record(w, e);
     }
     if (OVS_LIKELY(e->shm)) {
         struct tq_counts *counts = &e->shm->data.counts;

@@ -164,6 +164,7 @@ tenant_port_unref(struct tenant_port *port)
     struct tenant_queues *tqs = port->tqs;
     struct tq_port *shm = &tqs->file.ports[port->index];
     struct tenant_record *r;
+    uint64_t n_freed;
 
     if (--port->n_refs) {
         return;
@@ -171,6 +172,7 @@ tenant_port_unref(struct tenant_port *port)
     HMAP_FOR_EACH_POP (r, node, &port->records) {
         write_queue(tqs, r->index, &no_queue);
         tqs->free_queues[tqs->n_free_queues++] = r->index;
+        atomic_add_relaxed(&tqs->n_freed, UINT64_C(1), &n_freed);
         free(r);
     }
     hmap_destroy(&port->records);

@@ -170,6 +170,8 @@ tests_proof_tenants_SOURCES = \
 	tests/proof/proof.h \
 	tests/proof/reader.c \
 	tests/proof/reader.h \
+	tests/proof/tenant-edges.c \
+	tests/proof/tenant-edges.h \
 	tests/proof/tenants.c
 tests_proof_tenants_CPPFLAGS = $(gcra_CPPFLAGS)
 tests_proof_tenants_LDADD = $(OVS_LIBS)

@@ -72,6 +72,14 @@ proof_fail(const char *format, ...)
 }
 
 void
+proof_equal(const char *what, uint64_t is, uint64_t should)
+{
+    if (is != should) {
+        proof_fail("%s: %"PRIu64" instead of %"PRIu64, what, is, should);
+    }
+}
+
+void
 proof_random_init(struct proof_random *r, uint64_t seed)
 {
     r->state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;

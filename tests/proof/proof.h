@@ -32,6 +32,9 @@ void proof_ok(const char *format, ...)
 void proof_fail(const char *format, ...)
     __attribute__((format(printf, 1, 2), noreturn));
 
+/* Fails if 'is', the number of 'what', is not 'should'. */
+void proof_equal(const char *what, uint64_t is, uint64_t should);
+
 /* Chance (xorshift64*, Vigna 2016), the same for the same seed. */
 struct proof_random {
     uint64_t state;

@@ -25,9 +25,9 @@
 #include "line.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
-#include "packets.h"
 #include "proof.h"
 #include "reader.h"
+#include "tenant-edges.h"
 #include "tenant-queue.h"
 #include "timeval.h"
 
@@ -125,14 +125,6 @@ port_send(struct world *w, struct port *p, uint32_t n, uint32_t stay)
     return p->line.bytes - before;
 }
 
-static void
-check(const char *what, uint64_t is, uint64_t should)
-{
-    if (is != should) {
-        proof_fail("%s: %"PRIu64" instead of %"PRIu64, what, is, should);
-    }
-}
-
 /* Compares the shares of a burst with what was in the line. */
 static void
 check_shares(struct world *w, const struct tq_event *e,
@@ -144,21 +136,21 @@ check_shares(struct world *w, const struct tq_event *e,
         n += burst->bytes_of[i] != 0;
         others += burst->bytes_of[i];
     }
-    check("tenants in the queue", e->n_tenants, n);
-    check("bytes too long ago", e->unknown_bytes, 0);
+    proof_equal("tenants in the queue", e->n_tenants, n);
+    proof_equal("bytes too long ago", e->unknown_bytes, 0);
     for (uint64_t i = 0; i < n && i < TQ_SHARES; i++) {
         const struct tq_share *share = &e->shares[i];
 
-        check("share of a culprit or victim", share->bytes,
-              burst->bytes_of[share->tag]);
+        proof_equal("share of a culprit or victim", share->bytes,
+                    burst->bytes_of[share->tag]);
         if (i && share->bytes > e->shares[i - 1].bytes) {
             proof_fail("shares are not in order");
         }
         sum += share->bytes;
         others -= share->bytes;
     }
-    check("bytes of others", e->other_bytes, others);
-    check("sum of all shares", sum, e->peak_depth);
+    proof_equal("bytes of others", e->other_bytes, others);
+    proof_equal("sum of all shares", sum, e->peak_depth);
     w->n_many += n > TQ_SHARES;
     w->n_kept += burst->n_after > TENANT_LOG;
 }
@@ -166,7 +158,7 @@ check_shares(struct world *w, const struct tq_event *e,
 static void
 check_events(struct world *w, struct port *p, const struct tq_port *shm)
 {
-    check("bursts", tq_get(&shm->n_events), p->line.n_bursts);
+    proof_equal("bursts", tq_get(&shm->n_events), p->line.n_bursts);
     if (p->line.n_bursts > TQ_EVENTS) {
         p->n_events = MAX(p->n_events, p->line.n_bursts - TQ_EVENTS);
     }
@@ -181,11 +173,11 @@ check_events(struct world *w, struct port *p, const struct tq_port *shm)
             || tq_get(&slot->sequence) != 2 * ++p->n_events) {
             proof_fail("burst %"PRIu64" was not recorded", p->n_events);
         }
-        check("start of a burst", e.start_ns, burst->start);
-        check("length of a burst", e.length_ns, burst->length);
-        check("rise of a burst", e.rise_ns, burst->rise);
-        check("peak of a burst", e.peak_depth, burst->peak);
-        check("bytes of a burst", e.bytes, burst->bytes);
+        proof_equal("start of a burst", e.start_ns, burst->start);
+        proof_equal("length of a burst", e.length_ns, burst->length);
+        proof_equal("rise of a burst", e.rise_ns, burst->rise);
+        proof_equal("peak of a burst", e.peak_depth, burst->peak);
+        proof_equal("bytes of a burst", e.bytes, burst->bytes);
         check_shares(w, &e, burst);
         w->n_events++;
     }
@@ -202,14 +194,14 @@ check_port(struct world *w, struct port *p)
     }
     tenant_queues_run(w->tqs, w->now);
     line_advance(&p->line, w->now);
-    check("watermark", tq_get(&shm->watermark), p->line.watermark);
+    proof_equal("watermark", tq_get(&shm->watermark), p->line.watermark);
     for (uint32_t i = 0; i < LINE_TAGS; i++) {
         for (uint32_t j = 0; j < N_QUEUES; j++) {
             struct tq_counter sum = reader_sum(&w->reader, id.generation,
                                                i, j);
 
-            check("packets", sum.packets, p->sent[i][j].packets);
-            check("bytes", sum.bytes, p->sent[i][j].bytes);
+            proof_equal("packets", sum.packets, p->sent[i][j].packets);
+            proof_equal("bytes", sum.bytes, p->sent[i][j].bytes);
         }
     }
     check_events(w, p, shm);
@@ -281,8 +273,8 @@ test_exact(uint64_t n_batches, struct proof_random *random)
         }
     }
     tenant_queues_close(w->tqs);
-    check("closed", tq_get(&w->reader.header->closed), 1);
-    check("the file is gone", access(path, F_OK) != 0, 1);
+    proof_equal("closed", tq_get(&w->reader.header->closed), 1);
+    proof_equal("the file is gone", access(path, F_OK) != 0, 1);
     reader_close(&w->reader);
     proof_ok("%"PRIu64" packets of %d tenants on %d ports, writers and ports "
              "that come and go: counts, bytes, watermarks and %"PRIu64
@@ -401,40 +393,14 @@ test_threads(uint64_t n_batches, struct proof_random *random)
         for (uint32_t j = 0; j < N_THREADS; j++) {
             sent += senders[j].sent[i];
         }
-        check("packets of all threads",
-              reader_sum(&reader, id.generation, i, 0).packets, sent);
+        proof_equal("packets of all threads",
+                    reader_sum(&reader, id.generation, i, 0).packets, sent);
     }
     tenant_queues_close(tqs);
     reader_close(&reader);
     free(path);
     proof_ok("%d threads that send, come and go while another reads: all is "
              "counted, and never torn", N_THREADS);
-}
-
-/* A buffer that was somebody's has nothing of it, and a header that is added
- * or taken off changes nothing. */
-static void
-test_metadata(void)
-{
-    struct dp_packet *packet = dp_packet_new(64), *clone;
-
-    memset(&packet->md, 0xff, sizeof packet->md);
-    pkt_metadata_init(&packet->md, 1);
-    check("tag of a new packet", packet->md.tenant_tag, 0);
-    check("flags of a new packet", packet->md.tenant_flags, 0);
-
-    packet->md.tenant_tag = 17;
-    packet->md.tenant_flags = PKT_TENANT_MARKED;
-    packet->md.skb_priority = 5;
-    pkt_metadata_init_encap(&packet->md, 2);
-    check("queue in a tunnel", packet->md.skb_priority, 5);
-    pkt_metadata_init_tnl(&packet->md);
-    clone = dp_packet_clone(packet);
-    check("tag after a tunnel", clone->md.tenant_tag, 17);
-    check("flags after a tunnel", clone->md.tenant_flags, PKT_TENANT_MARKED);
-    dp_packet_delete(clone);
-    dp_packet_delete(packet);
-    proof_ok("the tag of a packet stays with it, and with it only");
 }
 
 int
@@ -444,7 +410,7 @@ main(int argc, char *argv[])
     struct proof_random random;
 
     proof_random_init(&random, options.seed);
-    test_metadata();
+    tenant_edges();
     test_exact(options.longer ? 1000000 : 30000, &random);
     test_threads(options.longer ? 200000 : 5000, &random);
     return 0;
