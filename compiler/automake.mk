@@ -15,6 +15,7 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/openflow/conjunction.h \
 	compiler/backend/openflow/emit-conntrack.c \
 	compiler/backend/openflow/emit-dhcp.c \
+	compiler/backend/openflow/emit-dscp-in.c \
 	compiler/backend/openflow/emit-externals.c \
 	compiler/backend/openflow/emit-limits.c \
 	compiler/backend/openflow/emit-multicast.c \
@@ -93,6 +94,7 @@ libbulkhead_a_SOURCES = \
 	compiler/intent/value.h \
 	compiler/ir/build.c \
 	compiler/ir/build.h \
+	compiler/ir/cap.c \
 	compiler/ir/concern.c \
 	compiler/ir/external.c \
 	compiler/ir/fabric.c \
@@ -202,6 +204,7 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/check-copies.c \
 	compiler/sema/check-delay.c \
 	compiler/sema/check-doubts.c \
+	compiler/sema/check-dscp-in.c \
 	compiler/sema/check-externals.c \
 	compiler/sema/check-host.c \
 	compiler/sema/check-lossless.c \
@@ -301,6 +304,7 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/exec.c \
 	compiler/verify/exec.h \
 	compiler/verify/expect-external.c \
+	compiler/verify/expect-multicast.c \
 	compiler/verify/expect-port.c \
 	compiler/verify/expect-private.h \
 	compiler/verify/expect-route.c \

@@ -32,6 +32,10 @@ TENANTS = "it takes both tenants to see"
 
 # Refused by the compiler though their shape is right, each with the reason.
 NEEDS_RESOLVING = {
+    "dscp-in-alike": ONCE,
+    "dscp-in-of-class": ONCE,
+    "dscp-in-rate": UNIT,
+    "dscp-in-under-frame": UNIT,
     "address-link-local": ADDRESS,
     "address-loopback": ADDRESS,
     "address-multicast": ADDRESS,

@@ -113,9 +113,9 @@ print_copies(const struct meaning *m)
     for (size_t i = 0; i < m->n_copies; i++) {
         const struct meaning_copy *copy = &m->copies[i];
 
-        printf("copy         to %s, class %s: DSCP %u, queue %u; decided by ",
-               copy->to->name, copy_class_name(copy), copy->dscp,
-               copy->queue);
+        printf("copy         to %s, class %s: DSCP %u%s, queue %u; decided "
+               "by ", copy->to->name, copy_class_name(copy), copy->dscp,
+               copy->kept ? " as it came" : "", copy->queue);
         print_rule(copy->rule);
         putchar('\n');
     }
@@ -129,8 +129,9 @@ print_decision(const struct meaning *m)
     print_rule(m->rule);
     putchar('\n');
     if (m->allow) {
-        printf("class        %s: DSCP %u, queue %u\n", class_name(m->class),
-               m->dscp, m->queue);
+        printf("class        %s: DSCP %u%s, queue %u\n",
+               class_name(m->class), m->dscp, m->kept ? " as it came" : "",
+               m->queue);
         print_charged(m, m->to, "");
     }
     printf("destination  %s%s%s", m->allow ? "" : "none; it would have "

@@ -21,13 +21,33 @@ enum {
     MAX_QUEUE = 7,
 };
 
+/* What tenants mark themselves is trusted so far, and no further. */
+static void
+decode_dscp_in(struct decoder *d, const struct value *v,
+               struct intent_class *class)
+{
+    static const struct member members[] = {
+        { "dscp", true }, { "queue", false }, { "limit", true },
+        { "burst", true }, { NULL, false },
+    };
+    struct intent_dscp_in *in = &class->dscp_in;
+
+    if (v && decode_object(d, v, "dscp_in", members)) {
+        in->at = v;
+        in->dscp = decode_integer(d, v, "dscp", 1, MAX_DSCP);
+        in->queue = decode_integer(d, v, "queue", 0, MAX_QUEUE);
+        in->limit = decode_rate(d, v, "limit");
+        in->burst = decode_bytes(d, v, "burst");
+    }
+}
+
 static void
 decode_class(struct decoder *d, const struct value *v,
              struct intent_class *class)
 {
     static const struct member members[] = {
         { "dscp", true }, { "queue", false }, { "lossless", false },
-        { "delay_bound", false }, { NULL, false },
+        { "delay_bound", false }, { "dscp_in", false }, { NULL, false },
     };
 
     class->name = decode_key(v);
@@ -36,6 +56,7 @@ decode_class(struct decoder *d, const struct value *v,
         class->queue = decode_integer(d, v, "queue", 0, MAX_QUEUE);
         class->lossless = decode_flag(d, v, "lossless", true);
         class->delay_bound = decode_duration(d, v, "delay_bound");
+        decode_dscp_in(d, value_member(v, "dscp_in"), class);
     }
 }
 

@@ -81,10 +81,19 @@ struct intent_node {
     VEC(struct intent_uplink) uplinks;
 };
 
+/* What packets of a class may keep that come with this DSCP. */
+struct intent_dscp_in {
+    const struct value *at;     /* NULL if there is nothing. */
+    uint8_t dscp;               /* 1..63; not the class's. */
+    uint16_t queue;
+    struct quantity limit, burst;       /* Of a tenant on a node. */
+};
+
 struct intent_class {
     struct text name;
     uint8_t dscp;               /* 0..63. */
     uint16_t queue;
+    struct intent_dscp_in dscp_in;
     const struct value *lossless;       /* NULL if it is not. */
     struct quantity delay_bound;
 };

@@ -59,20 +59,6 @@ decode_stateful(struct decoder *d, const struct value *v,
     }
 }
 
-/* What tenants write is never trusted. */
-static void
-check_dscp_in(struct decoder *d, const struct value *v)
-{
-    const struct value *dscp = value_member(v, "dscp_in");
-
-    if (dscp) {
-        decode_error(d, dscp, "what a tenant marks itself cannot be told "
-                     "apart yet: nothing limits it, so all would be marked",
-                     "remove it; \"class\" says what all packets of the rule "
-                     "are marked with");
-    }
-}
-
 void
 decode_rule(struct decoder *d, const struct value *v,
             struct intent_rule *rule)
@@ -81,7 +67,7 @@ decode_rule(struct decoder *d, const struct value *v,
         { "name", true }, { "action", false }, { "from", true },
         { "to", true }, { "service", false }, { "require", false },
         { "class", false }, { "reply_class", false }, { "stateful", false },
-        { "dscp_in", false }, { NULL, false },
+        { NULL, false },
     };
 
     if (decode_object(d, v, "a rule", members)) {
@@ -90,7 +76,6 @@ decode_rule(struct decoder *d, const struct value *v,
         decode_sides(d, v, false, rule);
         decode_require(d, v, rule);
         decode_stateful(d, v, rule);
-        check_dscp_in(d, v);
         rule->class = decode_text(d, v, "class");
         rule->reply_class = decode_text(d, v, "reply_class");
     }
@@ -103,8 +88,8 @@ decode_peering(struct decoder *d, const struct value *v,
     static const struct member members[] = {
         { "from", true }, { "to", true }, { "service", false },
         { "require", false }, { "class", false }, { "reply_class", false },
-        { "stateful", false }, { "dscp_in", false }, { "imposed", false },
-        { "charge", false }, { NULL, false },
+        { "stateful", false }, { "imposed", false }, { "charge", false },
+        { NULL, false },
     };
     const struct value *charge;
 
@@ -115,7 +100,6 @@ decode_peering(struct decoder *d, const struct value *v,
     decode_sides(d, v, true, peering);
     decode_require(d, v, peering);
     decode_stateful(d, v, peering);
-    check_dscp_in(d, v);
     if (!value_member(v, "service") && !value_member(v, "require")) {
         decode_error(d, v, "a peering needs a member 'service' or 'require'",
                      "add \"service\": ...");

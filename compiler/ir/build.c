@@ -44,6 +44,12 @@ add_class(struct builder *b, const struct policy_class *policy)
     class->dscp = policy->dscp;
     class->queue = policy->queue;
     class->delay_bound_ns = policy->delay_bound.n;
+    if (policy->dscp_in) {
+        class->dscp_in = policy->dscp_in->dscp;
+        class->queue_in = policy->dscp_in->queue;
+        class->in_kbps = policy->dscp_in->limit.n / 1000;
+        class->in_burst_bytes = policy->dscp_in->burst.n;
+    }
     *vec_push(b->arena, &b->prog->classes) = class;
 }
 
@@ -359,6 +365,7 @@ add_records(struct builder *b)
         add_rule(b, policy->rules.v[i]);
     }
     ir_name_sides(b->prog, b->arena);
+    ir_add_caps(b->prog, &b->meter_numbers);
 }
 
 struct ir_prog *

@@ -62,6 +62,9 @@ struct ir_class {
     uint8_t dscp;
     uint16_t queue;
     uint64_t delay_bound_ns;    /* Of one queue; 0: none. */
+    uint8_t dscp_in;            /* What comes with it keeps it; 0: none. */
+    uint16_t queue_in;          /* Of that, and how much of it may pass of */
+    uint64_t in_kbps, in_burst_bytes;   /* each tenant; see struct ir_cap. */
 };
 
 /* A protocol and a range of destination ports; 0..0 is "any". */
@@ -152,6 +155,15 @@ struct ir_meter {
     bool microburst;            /* Has it a phantom queue?  If so: */
     uint32_t mark_bytes, depth_bytes, limit_bytes; /* 0: none. */
     bool exceed_ecn;            /* Mark what exceeds the rate, not drop? */
+};
+
+/* What may pass of a tenant's packets, of all of its endpoints here together,
+ * that keep the DSCP which their class lets in. */
+struct ir_cap {
+    const char *name;           /* "TENANT/dscp_in/CLASS". */
+    const struct ir_tenant *tenant;     /* Here. */
+    const struct ir_class *class;       /* A rule of the tenant's has it. */
+    uint32_t number;            /* As a meter's. */
 };
 
 /* Another node, behind a tunnel; in a program of the fabric, any node. */
@@ -261,6 +273,7 @@ struct ir_prog {
     VEC(struct ir_endpoint *) endpoints;    /* Sorted by tenant and name. */
     VEC(struct ir_meter *) meters;          /* The uplinks', then in the
                                              * tenants' order. */
+    VEC(struct ir_cap *) caps;              /* By class. */
     VEC(struct ir_rule *) rules;            /* Sorted by name. */
     ir_names unbound;           /* Endpoints whose binding is incomplete. */
     ir_names elsewhere;         /* Endpoints that would be in it if a tunnel

@@ -79,6 +79,29 @@ check_peer(struct ir_validator *v, const struct ir_node *peer)
 }
 
 static void
+check_class(struct ir_validator *v, const struct ir_class *c)
+{
+    if (!c->dscp_in != !c->in_kbps || !c->dscp_in != !c->in_burst_bytes
+        || (!c->dscp_in && c->queue_in)) {
+        ir_invalid(v, "it lets no DSCP in, or as much as there is of it");
+    }
+}
+
+/* No packet passes two. */
+static void
+check_cap(struct ir_validator *v, const struct ir_cap *cap)
+{
+    if (!cap->tenant->here || !cap->class->dscp_in) {
+        ir_invalid(v, "it is of a tenant that is not here, or of a class "
+                   "that lets no DSCP in");
+    }
+    ir_check_prefix(v, cap->tenant, cap->name);
+    ir_once(v, "meter's number %#"PRIx32, cap->number);
+    ir_once(v, "class %"PRIu8" in queue %"PRIu16" of tenant '%s'",
+            cap->class->dscp, cap->class->queue, cap->tenant->name);
+}
+
+static void
 check_service(struct ir_validator *v, const struct ir_service *s)
 {
     for (size_t i = 0; s->symmetric && i < s->matches.n; i++) {
@@ -337,8 +360,9 @@ check_whole(struct ir_validator *v, enum ir_op op, const void *record)
     case IR_OP_network: check_network(v, record); return;
     case IR_OP_endpoint: check_endpoint(v, record); return;
     case IR_OP_meter: ir_validate_meter(v, record); return;
+    case IR_OP_cap: check_cap(v, record); return;
     case IR_OP_rule: check_rule(v, record); return;
-    case IR_OP_class:
+    case IR_OP_class: check_class(v, record); return;
     case N_IR_OPS:
         return;
     }

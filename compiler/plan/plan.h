@@ -45,6 +45,7 @@ struct plan_meter {
                                  * where that is not the uplink's. */
     const char *endpoint;       /* Its own; NULL: all of the tenant's... */
     const char *class;          /* ...in this class; NULL: in any. */
+    bool dscp_in;               /* Of that only what keeps its DSCP. */
     const char *uplink;         /* If the tenant takes several, else NULL. */
     bool receive;               /* Of what its endpoints get, not send. */
     bool packets;

@@ -57,7 +57,7 @@ static const struct shape flow_shape = {
 };
 
 static const struct shape meter_shape = {
-    sizeof(struct plan_meter), 23, {
+    sizeof(struct plan_meter), 24, {
         MEMBER(plan_meter, id, NUMBER_32),
         MEMBER(plan_meter, name, TEXT),
         MEMBER(plan_meter, lends, FLAG),
@@ -66,6 +66,7 @@ static const struct shape meter_shape = {
         MEMBER(plan_meter, limits, FLAG),
         MEMBER(plan_meter, endpoint, TEXT_OR_NULL),
         MEMBER(plan_meter, class, TEXT_OR_NULL),
+        MEMBER(plan_meter, dscp_in, FLAG),
         MEMBER(plan_meter, uplink, TEXT_OR_NULL),
         MEMBER(plan_meter, receive, FLAG),
         MEMBER(plan_meter, packets, FLAG),

@@ -28,7 +28,7 @@ enum {
     MAX_PACKETS = 1000 * 1000,
 };
 
-static void
+void
 check_rate(struct diags *diags, const struct quantity *rate)
 {
     if (rate->at && (rate->n < MIN_RATE || rate->n > MAX_RATE
@@ -40,7 +40,7 @@ check_rate(struct diags *diags, const struct quantity *rate)
     }
 }
 
-static void
+void
 check_burst(struct diags *diags, const struct quantity *burst)
 {
     if (burst->at && (burst->n < MIN_BURST || burst->n > MAX_BURST)) {

@@ -205,6 +205,7 @@ policy_check(const struct policy *policy, struct arena *arena,
     check_bandwidth(policy, diags);
     check_sums(policy, diags);
     check_splits(policy, diags);
+    check_dscp_in(policy, diags);
     check_classes(policy, arena, diags);
     check_ids(policy, arena, diags);
     if (diags->n_errors == n_errors) {

@@ -38,6 +38,13 @@ bool tenant_takes(const struct policy_tenant *, const struct intent_node *node,
 /* Rates, bursts, and what meters can hold. */
 void check_bandwidth(const struct policy *, struct diags *);
 
+/* A rate and a burst that a meter can hold; absent is right. */
+void check_rate(struct diags *, const struct quantity *rate);
+void check_burst(struct diags *, const struct quantity *burst);
+
+/* Packets that may keep the DSCP they come with. */
+void check_dscp_in(const struct policy *, struct diags *);
+
 /* What the tenants of each uplink may send together, against the uplink. */
 void check_sums(const struct policy *, struct diags *);
 

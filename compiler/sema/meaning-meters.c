@@ -27,22 +27,29 @@ has_share(const struct policy_endpoint *e, bool receive)
                                network_uplink(e->network, e->node), receive));
 }
 
+/* How the packet, or the copy that is for 'to', is marked. */
+static struct meaning_copy
+mark_of(const struct meaning *m, const struct policy_endpoint *to)
+{
+    for (size_t i = 0; m->many && i < m->n_copies; i++) {
+        if (m->copies[i].to == to) {
+            return m->copies[i];
+        }
+    }
+    return (struct meaning_copy) { to, m->rule, m->kept, m->dscp, m->queue };
+}
+
 /* The class whose part of what 'tenant' has pays, or NULL. */
 static const struct policy_class *
 paying_class(const struct meaning *m, const struct policy_endpoint *to,
              const struct policy_tenant *tenant, bool receive)
 {
-    const struct policy_part *part;
-    uint8_t dscp = m->dscp;
-    uint16_t queue = m->queue;
+    const struct meaning_copy mark = mark_of(m, to);
+    const struct policy_part *part
+        = (mark.kept
+           ? tenant_part(tenant, receive, mark.kept->dscp, mark.kept->queue)
+           : tenant_part(tenant, receive, mark.dscp, mark.queue));
 
-    for (size_t i = 0; m->many && i < m->n_copies; i++) {
-        if (m->copies[i].to == to) {
-            dscp = m->copies[i].dscp;
-            queue = m->copies[i].queue;
-        }
-    }
-    part = tenant_part(tenant, receive, dscp, queue);
     return part ? part->class : NULL;
 }
 
@@ -51,28 +58,34 @@ meaning_meters(const struct meaning *m, const struct policy_endpoint *to,
                struct meaning_meter meters[MAX_MEANING_METERS])
 {
     const struct policy_endpoint *from = m->charged ? m->from : NULL;
+    const struct policy_class *kept = mark_of(m, to).kept;
     size_t n = 0;
 
+    if (from && kept) {
+        meters[n++] = (struct meaning_meter) {
+            .tenant = from->tenant, .class = kept, .dscp_in = true,
+        };
+    }
     if (from && from->intent->send.limit.at) {
         meters[n++] = (struct meaning_meter) {
-            from->tenant, from, NULL, m->uplink, false,
+            from->tenant, from, NULL, m->uplink, false, false,
         };
     }
     if (m->charged && !(from && has_share(from, false))) {
         meters[n++] = (struct meaning_meter) {
             m->charged, NULL, paying_class(m, to, m->charged, false),
-            m->uplink, false,
+            m->uplink, false, false,
         };
     }
     if (to && !m->node && to->intent->receive.limit.at) {
         meters[n++] = (struct meaning_meter) {
-            to->tenant, to, NULL, NULL, true,
+            to->tenant, to, NULL, NULL, true, false,
         };
     }
     if (to && !m->node && pays_for_getting(to) && !has_share(to, true)) {
         meters[n++] = (struct meaning_meter) {
             to->tenant, NULL, paying_class(m, to, to->tenant, true),
-            network_uplink(to->network, to->node), true,
+            network_uplink(to->network, to->node), true, false,
         };
     }
     return n;

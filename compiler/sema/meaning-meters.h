@@ -15,8 +15,9 @@
  * what comes from outside, that of what it sends.  Those of an endpoint
  * itself, if it has some, come before its tenant's; or take their place, where
  * endpoints of the tenant share what it has.  Where classes share it, that of
- * the packet's class is meant, if it has a part.  What is for many passes
- * all once for each copy. */
+ * the packet's class is meant, if it has a part.  Before all of these, what
+ * keeps its DSCP passes the one of its tenant for that, on the node that it
+ * comes from.  What is for many passes all once for each copy. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,11 +30,12 @@ struct meaning_meter {
     const struct policy_tenant *tenant;
     const struct policy_endpoint *endpoint;     /* NULL: all of the tenant, */
     const struct policy_class *class;           /* in this class, or any. */
-    const struct intent_uplink *uplink;
+    const struct intent_uplink *uplink; /* NULL: by whichever. */
     bool receive;
+    bool dscp_in;               /* Of what keeps the DSCP it came with. */
 };
 
-enum { MAX_MEANING_METERS = 4 };
+enum { MAX_MEANING_METERS = 5 };
 
 /* Stores them in the order in which the packet passes them, which is for 'to'
  * or the copy of it that is; NULL: for outside.  Returns how many. */

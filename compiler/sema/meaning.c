@@ -196,6 +196,27 @@ is_agreed(const struct policy *policy, const struct meaning_question *q,
                 : goes_forward(beyond)));
 }
 
+/* 'class', if by it the packet keeps the DSCP with which its sender, which is
+ * no external, sent it; else NULL. */
+static const struct policy_class *
+find_kept(const struct policy_class *class, const struct meaning_question *q)
+{
+    return (class && class->dscp_in && q->from
+            && q->packet->nw_tos >> 2 == class->dscp_in->dscp ? class : NULL);
+}
+
+static uint8_t
+dscp_of(const struct policy_class *class, const struct policy_class *kept)
+{
+    return kept ? kept->dscp_in->dscp : class ? class->dscp : 0;
+}
+
+static uint16_t
+queue_of(const struct policy_class *class, const struct policy_class *kept)
+{
+    return kept ? kept->dscp_in->queue : class ? class->queue : 0;
+}
+
 /* Questions 7 to 9. */
 static struct meaning
 judge_route_and_policy(const struct policy *policy,
@@ -231,8 +252,9 @@ judge_route_and_policy(const struct policy *policy,
         m.allow = true;
         m.class = (is_backward(q) && !m.untracked ? m.rule->reply_class
                    : m.rule->class);
-        m.dscp = m.class ? m.class->dscp : 0;
-        m.queue = m.class ? m.class->queue : 0;
+        m.kept = find_kept(m.class, q);
+        m.dscp = dscp_of(m.class, m.kept);
+        m.queue = queue_of(m.class, m.kept);
         m.charged = (q->tunnel ? NULL : q->from ? q->from->tenant
                      : pays_for_getting(m.to) ? NULL : m.to->tenant);
     }
@@ -261,9 +283,11 @@ add_copy(const struct policy *policy, const struct meaning_question *q,
     const struct policy_rule *rule = find_rule(policy, q, to);
 
     if (rule && !rule_kind_denies(rule->kind)) {
+        const struct policy_class *kept = find_kept(rule->class, q);
+
         m->copies[m->n_copies++] = (struct meaning_copy) {
-            to, rule, rule->class ? rule->class->dscp : 0,
-            rule->class ? rule->class->queue : 0,
+            to, rule, kept, dscp_of(rule->class, kept),
+            queue_of(rule->class, kept),
         };
     }
 }

@@ -61,7 +61,8 @@
  *     guardrail; else a deny rule, of either tenant; else an allow rule or a
  *     peering; else the tenant's "default": "allow"; else "default".  Between
  *     an endpoint and an external rules that name it speak, and of nothing
- *     that is not tracked.
+ *     that is not tracked.  A packet of an endpoint that comes with the DSCP
+ *     which its class lets in keeps it.
  *
  *  9. Is it allowed from one tenant to another, both here?  Each has a zone of
  *     its own, and the receiver's must agree about the direction: from the
@@ -134,6 +135,7 @@ struct meaning_question {
 struct meaning_copy {
     const struct policy_endpoint *to;
     const struct policy_rule *rule;     /* That allows it, or NULL. */
+    const struct policy_class *kept;    /* As in struct meaning. */
     uint8_t dscp;               /* Written into it; ECN is kept. */
     uint16_t queue;
 };
@@ -161,6 +163,8 @@ struct meaning {
 
     /* If it is allowed and not answered by the node. */
     const struct policy_class *class;   /* NULL: best-effort. */
+    const struct policy_class *kept;    /* The class, if by its "dscp_in" the
+                                         * packet keeps its DSCP; else NULL. */
     uint8_t dscp;               /* Written into it; ECN is kept. */
     uint16_t queue;
     const struct policy_tenant *charged;    /* Whose meter of what is sent

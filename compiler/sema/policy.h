@@ -33,6 +33,7 @@ struct policy_class {
     uint16_t queue;
     const struct value *lossless;       /* NULL if it is not. */
     struct quantity delay_bound;        /* Of one queue; 'at' may be NULL. */
+    const struct intent_dscp_in *dscp_in;       /* NULL: nothing is kept. */
 };
 
 /* What a service matches; a port range of 0..0 is "any". */

@@ -48,7 +48,7 @@ is_twice(const struct comparison *c, const struct meaning_meter *meant)
     const struct intent_uplink *uplink
         = own ? network_uplink(own->network, c->node) : meant->uplink;
 
-    return (all->limit.at && !all->no_borrow
+    return (!meant->dscp_in && all->limit.at && !all->no_borrow
             && !(own && endpoint_bandwidth(own, meant->receive)->no_borrow)
             && !(meant->class && class_is_apart(meant))
             && tenant_is_split(meant->tenant, c->node, uplink, meant->receive)
@@ -61,7 +61,8 @@ compare_meter(struct comparison *c, const struct meaning_meter *meant,
               bool limit, uint64_t id)
 {
     struct usage usage = {
-        .kind = meant->receive ? USE_RECEIVE : USE_SEND,
+        .kind = (meant->dscp_in ? USE_DSCP_IN : meant->receive ? USE_RECEIVE
+                 : USE_SEND),
         .tenant = meant->tenant, .endpoint = meant->endpoint,
         .uplink = meant->uplink, .class = meant->class, .limit = limit,
         .value = id,
@@ -83,7 +84,8 @@ compare_meters(struct comparison *c, const uint64_t meters[], size_t n_meters,
 {
     struct meaning m = {
         .from = e->from, .charged = e->charged, .uplink = e->uplink,
-        .node = e->node, .dscp = copy->dscp, .queue = copy->queue,
+        .node = e->node, .kept = copy->kept, .dscp = copy->dscp,
+        .queue = copy->queue,
     };
     struct meaning_meter meant[MAX_MEANING_METERS];
     size_t n_meant = meaning_meters(&m, copy->to, meant), n = 0;

@@ -250,7 +250,8 @@ compare_allowed(struct comparison *c, const struct passage *p,
                 const struct expect *e, enum verify_kind *kind)
 {
     struct expect_copy only = {
-        .to = e->to, .rules = e->rules, .dscp = e->dscp, .queue = e->queue,
+        .to = e->to, .kept = e->kept, .rules = e->rules, .dscp = e->dscp,
+        .queue = e->queue,
     };
     const char *wrong;
 

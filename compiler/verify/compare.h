@@ -18,6 +18,8 @@ enum use_kind {
     USE_COUNTER,              /* The meter of a tenant's packets. */
     USE_SEND, USE_RECEIVE,    /* The meter of a tenant by an uplink, or of an
                                * endpoint. */
+    USE_DSCP_IN,              /* That of a tenant's packets of a class that
+                               * keep their DSCP. */
 };
 
 struct usage {

@@ -79,6 +79,19 @@ bool is_here(const struct judge *, const struct policy_endpoint *);
 /* Questions 5 to 9. */
 dd_t expect_connection(struct judge *, const struct origin *);
 
+/* A side of a packet: an endpoint, or an address of an external in the fields
+ * of one of the families. */
+struct end {
+    const struct policy_endpoint *endpoint;
+    const struct policy_external *external;
+    enum field field4, field6;
+};
+
+/* Question 8, of packets for one. */
+dd_t expect_strongest(struct judge *, const struct seen *,
+                      const struct expect *base, const struct end *sender,
+                      const struct end *receiver);
+
 /* Questions 8 and 9, of packets for 'to', or if that is NULL, for what is
  * outside by 'out'. */
 dd_t expect_rule(struct judge *, const struct origin *, const struct seen *,

@@ -144,8 +144,9 @@ leaf_add_copy(void *judge, dd_t a, dd_t b)
     memset(copies, 0, sizeof copies);
     memcpy(copies, old ? old : copies, n * sizeof *copies);
     copies[n++] = (struct expect_copy) {
-        .to = one->to, .rules = one->rules, .allow = one->allow,
-        .dscp = one->dscp, .queue = one->queue, .reason = one->reason,
+        .to = one->to, .kept = one->kept, .rules = one->rules,
+        .allow = one->allow, .dscp = one->dscp, .queue = one->queue,
+        .reason = one->reason,
     };
     many.copies = expect_add_copies(j, copies, n);
     if (one->allow) {
@@ -217,14 +218,6 @@ judge_destroy(struct judge *j)
     pool_destroy(&j->copies);
 }
 
-/* A side of a packet: an endpoint, or an address of an external in the fields
- * of one of the families. */
-struct end {
-    const struct policy_endpoint *endpoint;
-    const struct policy_external *external;
-    enum field field4, field6;
-};
-
 static dd_t
 is_on_side(struct judge *j, const struct end *end,
            const endpoint_vec *endpoints, const range_vec *ranges)
@@ -283,6 +276,20 @@ rule_speaks(struct judge *j, const struct policy_rule *rule,
                                             seen->port)) : set);
 }
 
+/* What is to become of packets that may keep their DSCP by 'class'. */
+static dd_t
+expect_kept(struct judge *j, const struct expect *base,
+            const struct policy_class *class)
+{
+    struct expect kept = *base;
+
+    kept.kept = class;
+    kept.dscp = class->dscp_in->dscp;
+    kept.queue = class->dscp_in->queue;
+    return dd_choose(j->space->dd, space_is(j->space, F_IP_DSCP, kept.dscp),
+                     expect_leaf(j, &kept), expect_leaf(j, base));
+}
+
 /* What is to become of packets about which 'rule' speaks, or if that is NULL,
  * none. */
 static dd_t
@@ -290,16 +297,15 @@ expect_by(struct judge *j, const struct expect *base,
           const struct policy_rule *rule, const struct seen *seen)
 {
     struct expect expect = *base;
+    const struct policy_class *class = NULL;
 
     if (!rule) {
         expect.kind = UINT8_MAX;
         expect.reason = REASON_DEFAULT;
         expect.conditional = false;
     } else {
-        const struct policy_class *class
-            = (seen_is_backward(seen) && !seen->stateless ? rule->reply_class
-               : rule->class);
-
+        class = (seen_is_backward(seen) && !seen->stateless
+                 ? rule->reply_class : rule->class);
         expect.kind = rule->kind;
         expect.rules = pool_add(&j->rules, &rule, sizeof rule) + 1;
         expect.allow = !rule_kind_denies(rule->kind);
@@ -309,6 +315,8 @@ expect_by(struct judge *j, const struct expect *base,
     }
     if (!expect.allow) {
         expect.dscp = expect.queue = 0;
+    } else if (expect.from && class && class->dscp_in) {
+        return expect_kept(j, &expect, class);
     }
     return expect_leaf(j, &expect);
 }
@@ -368,8 +376,7 @@ base_of(const struct judge *j, const struct origin *s,
     return e;
 }
 
-/* Questions 8 of packets for one. */
-static dd_t
+dd_t
 expect_strongest(struct judge *j, const struct seen *seen,
                  const struct expect *base, const struct end *sender,
                  const struct end *receiver)
@@ -409,82 +416,4 @@ expect_rule(struct judge *j, const struct origin *s, const struct seen *seen,
     return (base.conditional
             ? dd_apply(j->space->dd, &j->agree, result, is_agreed(
                 j, to->tenant, seen_is_backward(seen))) : result);
-}
-
-/* Is the MAC that of the group (RFC 1112 section 6.4, RFC 2464 section 7)? */
-static dd_t
-has_group_mac(struct judge *j, bool ip6)
-{
-    struct space *space = j->space;
-    struct dd *dd = space->dd;
-    int n_bits = ip6 ? 32 : 23;
-    uint64_t prefix = ip6 ? UINT64_C(0x333300000000)
-                      : UINT64_C(0x01005e000000);
-    dd_t set = dd_and(dd, is_family(j, ip6), space_bits(
-        space, F_ETH_DST, prefix, field_ones(48) & ~field_ones(n_bits)));
-
-    for (int i = 0; i < n_bits; i++) {
-        enum field field = ip6 ? F_IPV6_DST : F_NW_DST;
-        u128 bit = (u128) 1 << i;
-        dd_t ones = dd_and(dd, space_bits(space, F_ETH_DST, bit, bit),
-                           space_bits(space, field, bit, bit));
-        dd_t zeros = dd_and(dd, space_bits(space, F_ETH_DST, 0, bit),
-                            space_bits(space, field, 0, bit));
-
-        set = dd_and(dd, set, dd_or(dd, ones, zeros));
-    }
-    return set;
-}
-
-/* What one of the network gets of a packet for many. */
-static dd_t
-expect_copy(struct judge *j, const struct origin *s,
-            const struct policy_endpoint *to)
-{
-    struct seen stateless = { TRACK_NONE, true, F_NW_PROTO, F_TP_DST };
-    struct seen first = { TRACK_NEW, false, F_NW_PROTO, F_TP_DST };
-    struct expect base = { .from = s->q.from, .to = to };
-    struct end sender = { s->q.from, NULL, F_NW_SRC, F_IPV6_SRC };
-    struct end receiver = { to, NULL, F_NW_DST, F_IPV6_DST };
-    struct dd *dd = j->space->dd;
-
-    if (to == s->q.from) {
-        base.reason = REASON_PIPELINE;
-        return expect_leaf(j, &base);
-    }
-    return dd_choose(dd, is_for_symmetric(j, F_NW_PROTO, F_TP_DST),
-                     expect_strongest(j, &stateless, &base, &sender,
-                                      &receiver),
-                     expect_strongest(j, &first, &base, &sender, &receiver));
-}
-
-dd_t
-expect_multicast(struct judge *j, const struct origin *s)
-{
-    const struct policy_tenant *tenant = s->network->tenant;
-    struct dd *dd = j->space->dd;
-    struct expect many;
-    dd_t result;
-
-    memset(&many, 0, sizeof many);
-    many.many = true;
-    many.counted = s->counted;
-    many.from = s->q.from;
-    many.charged = tenant;
-    many.uplink = network_uplink(s->network, s->q.from->node);
-    many.reason = REASON_DEFAULT;
-    result = expect_leaf(j, &many);
-    for (size_t i = 0; i < tenant->endpoints.n; i++) {
-        const struct policy_endpoint *to = tenant->endpoints.v[i];
-
-        if (to->network == s->network && is_here(j, to)) {
-            result = dd_apply(dd, &j->add_copy, result,
-                              expect_copy(j, s, to));
-        }
-    }
-    result = dd_choose(dd, is_fragment(j),
-                       expect_deny(j, s, REASON_FRAGMENT), result);
-    return dd_choose(dd, dd_or(dd, has_group_mac(j, false),
-                               has_group_mac(j, true)),
-                     result, expect_deny(j, s, REASON_UNREACHABLE));
 }

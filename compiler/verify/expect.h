@@ -19,6 +19,7 @@
 /* A copy of a packet for many. */
 struct expect_copy {
     const struct policy_endpoint *to;
+    const struct policy_class *kept;    /* As in struct meaning. */
     uint32_t rules;             /* See expect_rules(); 0: none decides. */
     uint8_t allow, dscp;
     uint16_t queue;
@@ -33,6 +34,7 @@ struct expect {
     const struct policy_attachment *external;   /* It is for an external. */
     const struct intent_node *node;     /* It leaves by tunnel. */
     const struct policy_tenant *charged;
+    const struct policy_class *kept;    /* As in struct meaning. */
     const struct intent_uplink *uplink;
     const struct policy_tenant *zones[2];       /* In which it is tracked; if
                                                  * it is dropped, may be; */

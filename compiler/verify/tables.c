@@ -62,7 +62,9 @@ add_condition(struct table_set *t, struct table_flow *flow,
     c->value = field_from_value(&value, mf->n_bytes);
     c->mask = (field_from_value(&mask, mf->n_bytes)
                & field_ones(fields[f].width));
-    mf_set(mf, &value, &mask, said, NULL);
+    /* Bytes of a DSCP are never all ones. */
+    mf_set(mf, &value, c->mask == field_ones(fields[f].width) ? NULL : &mask,
+           said, NULL);
 }
 
 /* The name of a field of 'match' that no condition says. */

@@ -81,7 +81,7 @@ usage_name(const struct usage *usage)
         [USE_ZONE] = "conntrack zone",
         [USE_MARK] = "mark of connections",
         [USE_COUNTER] = "meter", [USE_SEND] = "meter",
-        [USE_RECEIVE] = "meter",
+        [USE_RECEIVE] = "meter", [USE_DSCP_IN] = "meter",
     };
 
     return names[usage->kind];

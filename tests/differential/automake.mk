@@ -3,6 +3,7 @@ random_worlds = \
 	tests/differential/random.h \
 	tests/differential/world-check.c \
 	tests/differential/world-meters.c \
+	tests/differential/world-dscp-in.c \
 	tests/differential/world-external.c \
 	tests/differential/world-late.c \
 	tests/differential/world-parts.h \

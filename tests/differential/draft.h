@@ -53,6 +53,9 @@ struct in6_addr draft_address(struct rng *, const struct policy_endpoint *e,
 void draft_set_source(struct flow *, struct in6_addr);
 void draft_set_destination(struct flow *, struct in6_addr);
 
+/* The DSCP and ECN of a packet: in some, a DSCP that a class lets in. */
+uint8_t draft_tos(struct draft *);
+
 /* An IP packet becomes one for a multicast group of the sender's network. */
 void draft_group(struct draft *);
 

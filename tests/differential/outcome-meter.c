@@ -62,6 +62,7 @@ is_meant(const struct plan_meter *meter, const struct meaning_meter *meant)
     return (meter && !meter->lends && !meter->split
             && !strcmp(meter->name, meant->tenant->name)
             && meter->receive == meant->receive
+            && meter->dscp_in == meant->dscp_in
             && !meter->endpoint == !meant->endpoint
             && (!meter->endpoint
                 || !strcmp(meter->endpoint, meant->endpoint->name))
@@ -80,6 +81,7 @@ is_twice(const struct compiled *c, const struct plan_meter *meter)
 
         if (other->limits != meter->limits && !other->split
             && other->rest == meter->rest && other->receive == meter->receive
+            && !other->dscp_in && !meter->dscp_in
             && !strcmp(other->name, meter->name)
             && !other->endpoint == !meter->endpoint
             && (!meter->endpoint

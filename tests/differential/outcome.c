@@ -362,7 +362,9 @@ compare_allowed(const struct comparison *c)
                : compare_packets(c, out, m->dscp);
     }
 
-    struct meaning_copy only = { m->to, m->rule, m->dscp, m->queue };
+    struct meaning_copy only = {
+        m->to, m->rule, m->kept, m->dscp, m->queue,
+    };
     const char *difference = compare_zones(c);
     return difference ? difference : compare_delivery(c, out, &only);
 }

@@ -67,6 +67,19 @@ neighbor(struct draft *d)
     return d->to;
 }
 
+uint8_t
+draft_tos(struct draft *d)
+{
+    uint8_t tos = rng_below(d->rng, 256);
+    size_t i = (tos >> 2) % (d->policy->classes.n + 1);
+
+    if (i < d->policy->classes.n && d->policy->classes.v[i]->dscp_in) {
+        tos = (d->policy->classes.v[i]->dscp_in->dscp << 2
+               | (tos & IP_ECN_MASK));
+    }
+    return tos;
+}
+
 void
 draft_dhcp(struct draft *d)
 {
@@ -80,7 +93,7 @@ draft_dhcp(struct draft *d)
     packet->dl_type = htons(ip6 ? ETH_TYPE_IPV6 : ETH_TYPE_IP);
     packet->nw_proto = IPPROTO_UDP;
     packet->nw_ttl = 64;
-    packet->nw_tos = rng_below(d->rng, 256);
+    packet->nw_tos = draft_tos(d);
     packet->tp_src = htons(request ? client_port : server_port);
     packet->tp_dst = htons(request ? server_port : client_port);
     if (rng_chance(d->rng, 5)) {        /* Beside it. */

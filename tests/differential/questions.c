@@ -210,7 +210,7 @@ draft_ip(struct draft *d)
                       ? d->to->intent->mac : network->gateway_mac);
     packet->nw_ttl = (rng_chance(d->rng, 92) ? 64
                       : (int[]) { 0, 1, 2, 255 }[rng_below(d->rng, 4)]);
-    packet->nw_tos = rng_below(d->rng, 256);
+    packet->nw_tos = draft_tos(d);
     draft_transport(d);
 }
 

@@ -59,7 +59,8 @@ tally_init(struct tally *tally)
         "from-external", "reply-external", "error-from-external",
         "counted-from-external", "counted", "part-of-tenant", "rest-of-tenant",
         "part-of-class", "part-of-class-got", "class", "best-effort",
-        "reply-class",
+        "reply-class", "dscp-kept", "dscp-kept-from-tunnel",
+        "dscp-not-kept-from-external",
     };
     static const char *const untracked[] = {
         "multicast-ipv4", "multicast-ipv6", "multicast-to-one",
@@ -157,7 +158,9 @@ count_allowed(struct tally *tally, const struct question *q,
     bool split = (m->from && m->charged
                   && tenant_is_split(m->charged, m->from->node, m->uplink,
                                      false));
-    bool part = split && tenant_part(m->charged, false, m->dscp, m->queue);
+    const struct policy_class *class = m->class;
+    bool part = split && class && tenant_part(m->charged, false, class->dscp,
+                                              class->queue);
     const struct {
         bool holds;
         const char *name;
@@ -181,11 +184,17 @@ count_allowed(struct tally *tally, const struct question *q,
         { split && !m->from->intent->send.limit.at && !part,
           "rest-of-tenant" },
         { part, "part-of-class" },
-        { m->to && !m->node && tenant_part(m->to->tenant, true, m->dscp,
-                                           m->queue), "part-of-class-got" },
+        { m->to && !m->node && class
+          && tenant_part(m->to->tenant, true, class->dscp, class->queue),
+          "part-of-class-got" },
         { m->rule->class, "class" },
         { !m->rule->class, "best-effort" },
         { m->class != m->rule->class, "reply-class" },
+        { m->kept && !q->tunnel, "dscp-kept" },
+        { m->kept && q->tunnel, "dscp-kept-from-tunnel" },
+        { m->external && m->to && class && class->dscp_in
+          && q->packet.nw_tos >> 2 == class->dscp_in->dscp,
+          "dscp-not-kept-from-external" },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {

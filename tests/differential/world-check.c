@@ -264,5 +264,6 @@ world_check(const struct world *w, const struct compiled *c)
     wrong = wrong ? wrong : check_rules(&check);
     wrong = wrong ? wrong : world_check_externals(w, c);
     wrong = wrong ? wrong : world_check_refusals(w, c->arena);
+    wrong = wrong ? wrong : world_check_dscp_in(w, c);
     return wrong ? wrong : world_check_meters(w, c);
 }

@@ -80,7 +80,7 @@ has_meter(const struct plan *plan, const struct wanted *w)
         const struct plan_meter *m = &plan->meters.v[i];
         bool counts_packets = plan_meter_counts_packets(m->id);
 
-        if (m->lends || number_of(m->name) != w->tenant
+        if (m->lends || m->dscp_in || number_of(m->name) != w->tenant
             || counts_packets != w->packets || m->receive != w->receive
             || m->split != w->split || m->rest != w->rest
             || m->limits != w->limits
@@ -110,7 +110,8 @@ has_microburst(const struct plan *plan, int tenant,
         const struct plan_meter *m = &plan->meters.v[i];
         bool bursts = t->bursts && !m->receive && !m->endpoint;
 
-        if (!m->lends && number_of(m->name) == tenant && !m->packets
+        if (!m->lends && !m->dscp_in && number_of(m->name) == tenant
+            && !m->packets
             && (m->microburst != (bursts || m->parent || m->split)
                 || m->ecn != (bursts && t->ecn)
                 || m->mark != (bursts ? t->mark_kib * 1024 : 0)

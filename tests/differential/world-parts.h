@@ -102,6 +102,17 @@ void world_put_parts(struct ds *, const struct world_tenant *, bool receive);
 /* Appends it to a "limit". */
 void world_put_share(struct ds *, const struct world_share *);
 
+/* Draws for itself which classes let a DSCP in. */
+void world_init_dscp_in(struct world *, struct rng);
+
+/* Appends ", "dscp_in": {...}", if it does. */
+void world_put_dscp_in(struct ds *, const struct world_class *);
+
+/* Returns NULL, or how the plan has other meters for that.  Whether one is
+ * there shows in packets. */
+const char *world_check_dscp_in(const struct world *,
+                                const struct compiled *);
+
 /* Returns NULL, or which meter the plan has otherwise. */
 const char *world_check_meters(const struct world *, const struct compiled *);
 

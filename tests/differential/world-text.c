@@ -415,8 +415,10 @@ world_text_of(const struct world *w, const char *const tenants[],
     ds_put_cstr(&ds, ",\n \"classes\": {");
     for (int i = 0; i < MAX_CLASSES; i++) {
         world_put_comma(&ds);
-        ds_put_format(&ds, "\"c%d\": {\"dscp\": %d, \"queue\": %d}", i,
+        ds_put_format(&ds, "\"c%d\": {\"dscp\": %d, \"queue\": %d", i,
                       w->classes[i].dscp, w->classes[i].queue);
+        world_put_dscp_in(&ds, &w->classes[i]);
+        ds_put_char(&ds, '}');
     }
     ds_put_cstr(&ds, "},\n \"services\": {");
     for (int i = 0; i < MAX_SERVICES; i++) {

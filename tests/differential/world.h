@@ -147,6 +147,12 @@ struct world_rule {
     struct world_selector from, to;
 };
 
+struct world_class {
+    int dscp, queue;
+    int in, in_queue;           /* "dscp_in"; 0: none. */
+    int in_mbps, in_kib;
+};
+
 struct world {
     uint64_t seed;
     const char *encapsulation;  /* NULL: no tunnels. */
@@ -165,9 +171,7 @@ struct world {
         bool udp;
         int first[2], last[2];
     } services[MAX_SERVICES];
-    struct {
-        int dscp, queue;
-    } classes[MAX_CLASSES];
+    struct world_class classes[MAX_CLASSES];
 };
 
 /* A compilation, as far as it got: 'policy' is NULL if the world contradicts

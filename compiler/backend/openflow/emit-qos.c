@@ -192,6 +192,7 @@ void
 emit_qos(struct emitter *e)
 {
     emit_classes(e);
+    emit_dscp_in(e);
     add_meters(e);
     emit_calls(e);
 }

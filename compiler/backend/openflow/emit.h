@@ -115,6 +115,9 @@ bool has_long_paths(const struct ir_prog *);
 /* Adds all meters of bits to the plan. */
 void add_meters(struct emitter *);
 
+/* What of CLASS is for packets that keep their DSCP, and its meters. */
+void emit_dscp_in(struct emitter *);
+
 /* CLASS and METER, and all meters of bits. */
 void emit_qos(struct emitter *);
 

@@ -167,6 +167,11 @@ check_classes(const struct ir_prog *prog, struct diags *diags)
             refuse(diags, &class->place, "remove it", "OVN does not keep the "
                    "\"delay_bound\" of this class");
         }
+        if (class->dscp_in && ir_uses_class(prog, class)) {
+            refuse(diags, &class->place, "remove it, or choose another "
+                   "target", "OVN has no meter for what of this class keeps "
+                   "its DSCP (\"dscp_in\")");
+        }
         if (class->queue) {
             diag_warning(diags, class->place.span, class->place.pointer,
                          "OVN writes the DSCP of a class, and has no queues "

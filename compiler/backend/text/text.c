@@ -141,6 +141,18 @@ put_service(struct ds *ds, const struct ir_service *service)
 }
 
 static void
+put_kept(struct ds *ds, const struct ir_class *class)
+{
+    if (class->dscp_in) {
+        ds_put_format(ds, "; DSCP %"PRIu8" stays, queue %"PRIu16", up to ",
+                      class->dscp_in, class->queue_in);
+        format_rate(class->in_kbps * 1000, ds);
+        ds_put_cstr(ds, ", bursts of ");
+        format_bytes(class->in_burst_bytes, ds);
+    }
+}
+
+static void
 put_rule(struct ds *ds, const struct ir_rule *rule,
          const struct ir_tenant *tenant)
 {
@@ -158,9 +170,11 @@ put_rule(struct ds *ds, const struct ir_rule *rule,
     ds_put_cstr(ds, ", ");
     put_service(ds, rule->service);
     if (rule->class) {
-        ds_put_format(ds, ", class %s (DSCP %"PRIu8", queue %"PRIu16")",
+        ds_put_format(ds, ", class %s (DSCP %"PRIu8", queue %"PRIu16,
                       rule->class->name, rule->class->dscp,
                       rule->class->queue);
+        put_kept(ds, rule->class);
+        ds_put_char(ds, ')');
     } else if (!rule_kind_denies(rule->kind)) {
         ds_put_cstr(ds, ", best effort");
     }

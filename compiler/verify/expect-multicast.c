@@ -1,0 +1,89 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include <string.h>
+
+#include "verify/expect-private.h"
+
+/* Is the MAC that of the group (RFC 1112 section 6.4, RFC 2464 section 7)? */
+static dd_t
+has_group_mac(struct judge *j, bool ip6)
+{
+    struct space *space = j->space;
+    struct dd *dd = space->dd;
+    int n_bits = ip6 ? 32 : 23;
+    uint64_t prefix = ip6 ? UINT64_C(0x333300000000)
+                      : UINT64_C(0x01005e000000);
+    dd_t set = dd_and(dd, is_family(j, ip6), space_bits(
+        space, F_ETH_DST, prefix, field_ones(48) & ~field_ones(n_bits)));
+
+    for (int i = 0; i < n_bits; i++) {
+        enum field field = ip6 ? F_IPV6_DST : F_NW_DST;
+        u128 bit = (u128) 1 << i;
+        dd_t ones = dd_and(dd, space_bits(space, F_ETH_DST, bit, bit),
+                           space_bits(space, field, bit, bit));
+        dd_t zeros = dd_and(dd, space_bits(space, F_ETH_DST, 0, bit),
+                            space_bits(space, field, 0, bit));
+
+        set = dd_and(dd, set, dd_or(dd, ones, zeros));
+    }
+    return set;
+}
+
+/* What one of the network gets of a packet for many. */
+static dd_t
+expect_copy(struct judge *j, const struct origin *s,
+            const struct policy_endpoint *to)
+{
+    struct seen stateless = { TRACK_NONE, true, F_NW_PROTO, F_TP_DST };
+    struct seen first = { TRACK_NEW, false, F_NW_PROTO, F_TP_DST };
+    struct expect base = { .from = s->q.from, .to = to };
+    struct end sender = { s->q.from, NULL, F_NW_SRC, F_IPV6_SRC };
+    struct end receiver = { to, NULL, F_NW_DST, F_IPV6_DST };
+    struct dd *dd = j->space->dd;
+
+    if (to == s->q.from) {
+        base.reason = REASON_PIPELINE;
+        return expect_leaf(j, &base);
+    }
+    return dd_choose(dd, is_for_symmetric(j, F_NW_PROTO, F_TP_DST),
+                     expect_strongest(j, &stateless, &base, &sender,
+                                      &receiver),
+                     expect_strongest(j, &first, &base, &sender, &receiver));
+}
+
+dd_t
+expect_multicast(struct judge *j, const struct origin *s)
+{
+    const struct policy_tenant *tenant = s->network->tenant;
+    struct dd *dd = j->space->dd;
+    struct expect many;
+    dd_t result;
+
+    memset(&many, 0, sizeof many);
+    many.many = true;
+    many.counted = s->counted;
+    many.from = s->q.from;
+    many.charged = tenant;
+    many.uplink = network_uplink(s->network, s->q.from->node);
+    many.reason = REASON_DEFAULT;
+    result = expect_leaf(j, &many);
+    for (size_t i = 0; i < tenant->endpoints.n; i++) {
+        const struct policy_endpoint *to = tenant->endpoints.v[i];
+
+        if (to->network == s->network && is_here(j, to)) {
+            result = dd_apply(dd, &j->add_copy, result,
+                              expect_copy(j, s, to));
+        }
+    }
+    result = dd_choose(dd, is_fragment(j),
+                       expect_deny(j, s, REASON_FRAGMENT), result);
+    return dd_choose(dd, dd_or(dd, has_group_mac(j, false),
+                               has_group_mac(j, true)),
+                     result, expect_deny(j, s, REASON_UNREACHABLE));
+}
