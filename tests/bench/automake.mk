@@ -90,8 +90,10 @@ bench-compile: tests/bench/compile
 	tests/bench/compile $(srcdir)/tests/bench/make-intent.py
 .PHONY: bench-compile
 bench-bursts-dpdk: tests/bench/burst-sender
-	$(srcdir)/tests/bench/bursts-dpdk --patched '$(OVS_PREFIX)' \
-	    tests/bench/burst-sender
+	for source in '' --telemetry; do \
+	    $(srcdir)/tests/bench/bursts-dpdk --patched '$(OVS_PREFIX)' \
+		$$source tests/bench/burst-sender || exit; \
+	done
 .PHONY: bench-bursts-dpdk
 bench-frontend: tests/bench/frontend
 	tests/bench/frontend $(srcdir)/tests/bench/make-intent.py

@@ -4,12 +4,12 @@
  *
  * Sends frames through a DPDK port at known moments, and says when.
  *
- * usage: burst-sender EAL-ARGUMENT... -- FRAME SIZE LINE PEAK DEPTH
+ * usage: burst-sender EAL-ARGUMENT... -- FRAME OTHER SIZE LINE PEAK DEPTH
  *
- * FRAME is how each frame begins, in hex; SIZE is its length in bytes.  LINE
- * is how fast a burst is and PEAK the rate of the queue that it would fill, in
- * kbps; DEPTH is above how many bytes that is a burst.  Commands come on
- * standard input, a line each:
+ * FRAME is how frames begin, in hex, and OTHER how each eighth of them does;
+ * SIZE is their length in bytes.  LINE is how fast a burst is and PEAK the
+ * rate of the queue that it would fill, in kbps; DEPTH is above how many bytes
+ * that is a burst.  Commands come on standard input, a line each:
  *
  *     bursts SEED N GAP US...      N bursts of each of these lengths, in a
  *                                  random order, GAP us apart on average
@@ -38,11 +38,14 @@
 
 enum { N_MBUFS = 8191, N_DESC = 1024, MAX_LENGTHS = 16 };
 
+/* One in so many frames is of the other kind. */
+enum { OTHER_EACH = 8 };
+
 /* Before a burst, the program does not sleep for so long. */
 #define SPIN_NS 200000
 
 static struct sender {
-    struct rte_mempool *pool;
+    struct rte_mempool *pool, *other;
     uint16_t size;
     double line, peak;          /* In bytes a ns. */
     double depth;
@@ -112,7 +115,9 @@ send_frames(double interval, uint64_t start, uint64_t end, struct trail *t)
 {
     memset(t, 0, sizeof *t);
     for (double due = 0; start + due < end; due += interval) {
-        struct rte_mbuf *frame = rte_pktmbuf_alloc(sender.pool);
+        bool other = t->frames % OTHER_EACH == OTHER_EACH - 1;
+        struct rte_mbuf *frame = rte_pktmbuf_alloc(other ? sender.other
+                                                   : sender.pool);
         uint64_t now;
 
         if (!frame) {
@@ -215,7 +220,7 @@ obey(char *line)
     fflush(stdout);
 }
 
-/* All frames are the same, so they are written once. */
+/* All frames of a pool are the same, so they are written once. */
 static void
 fill_frame(struct rte_mempool *pool, void *hex_, void *mbuf,
            unsigned int index)
@@ -233,22 +238,31 @@ fill_frame(struct rte_mempool *pool, void *hex_, void *mbuf,
     }
 }
 
+static struct rte_mempool *
+create_pool(const char *name, char *hex)
+{
+    struct rte_mempool *pool = rte_pktmbuf_pool_create(
+        name, N_MBUFS, 0, 0, RTE_PKTMBUF_HEADROOM + 2048, SOCKET_ID_ANY);
+
+    if (!pool) {
+        die("no memory for frames");
+    }
+    rte_mempool_obj_iter(pool, fill_frame, hex);
+    return pool;
+}
+
 static void
-open_port(char *hex)
+open_port(void)
 {
     struct rte_eth_conf conf = { 0 };
 
-    sender.pool = rte_pktmbuf_pool_create("frames", N_MBUFS, 0, 0,
-                                          RTE_PKTMBUF_HEADROOM + 2048,
-                                          SOCKET_ID_ANY);
-    if (!sender.pool || rte_eth_dev_configure(0, 1, 1, &conf)
+    if (rte_eth_dev_configure(0, 1, 1, &conf)
         || rte_eth_rx_queue_setup(0, 0, N_DESC, SOCKET_ID_ANY, NULL,
                                   sender.pool)
         || rte_eth_tx_queue_setup(0, 0, N_DESC, SOCKET_ID_ANY, NULL)
         || rte_eth_dev_start(0)) {
         die("no port");
     }
-    rte_mempool_obj_iter(sender.pool, fill_frame, hex);
 }
 
 int
@@ -258,15 +272,17 @@ main(int argc, char *argv[])
     char line[256];
     int n = rte_eal_init(argc, argv);
 
-    if (n < 0 || argc - n != 6) {
+    if (n < 0 || argc - n != 7) {
         die("wrong usage");
     }
     argv += n;
-    sender.size = atoi(argv[2]);
-    sender.line = atof(argv[3]) / 8e6;
-    sender.peak = atof(argv[4]) / 8e6;
-    sender.depth = atof(argv[5]);
-    open_port(argv[1]);
+    sender.size = atoi(argv[3]);
+    sender.line = atof(argv[4]) / 8e6;
+    sender.peak = atof(argv[5]) / 8e6;
+    sender.depth = atof(argv[6]);
+    sender.pool = create_pool("frames", argv[1]);
+    sender.other = create_pool("others", argv[2]);
+    open_port();
 
     /* Without the right to it, bursts are disturbed more often. */
     sched_setscheduler(0, SCHED_FIFO, &priority);
