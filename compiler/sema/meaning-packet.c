@@ -16,9 +16,12 @@
 #include "packets.h"
 #include "util.h"
 
-/* UDP ports that DHCP servers send from (RFC 2131 section 4.1, RFC 8415
- * section 7.2). */
-enum { DHCP_SERVER = 67, DHCPV6_SERVER = 547 };
+/* UDP ports that DHCP servers send from and clients hear at (RFC 2131 section
+ * 4.1, RFC 8415 section 7.2). */
+enum {
+    DHCP_SERVER = 67, DHCP_CLIENT = 68,
+    DHCPV6_SERVER = 547, DHCPV6_CLIENT = 546,
+};
 
 /* RFC 3810 section 5.2; <netinet/icmp6.h> has the types of MLDv1. */
 enum { MLD2_LISTENER_REPORT = 143 };
@@ -77,6 +80,21 @@ icmp_type(const struct flow *packet)
             && !packet_is_fragment(packet) ? ntohs(packet->tp_src) : -1);
 }
 
+/* Clients hear at their port, whatever port it comes from. */
+static bool
+could_be_dhcp_answer(const struct flow *packet)
+{
+    if (packet->nw_proto != IPPROTO_UDP || packet_is_fragment(packet)) {
+        return false;
+    }
+    return ((packet_is_ip4(packet)
+             && (packet->tp_src == htons(DHCP_SERVER)
+                 || packet->tp_dst == htons(DHCP_CLIENT)))
+            || (packet_is_ip6(packet)
+                && (packet->tp_src == htons(DHCPV6_SERVER)
+                    || packet->tp_dst == htons(DHCPV6_CLIENT))));
+}
+
 bool
 packet_is_forbidden(const struct flow *packet)
 {
@@ -103,10 +121,7 @@ packet_is_forbidden(const struct flow *packet)
         && !packet->nw_proto) {
         return true;
     }
-    return (packet->nw_proto == IPPROTO_UDP && !packet_is_fragment(packet)
-            && ((packet_is_ip4(packet) && packet->tp_src == htons(DHCP_SERVER))
-                || (packet_is_ip6(packet)
-                    && packet->tp_src == htons(DHCPV6_SERVER))));
+    return could_be_dhcp_answer(packet);
 }
 
 bool

@@ -54,6 +54,10 @@ dd_t is_in_range(struct judge *, enum field field4, enum field field6,
 /* Of ICMP, of this type and not a fragment. */
 dd_t is_icmp_type(struct judge *, bool ip6, uint8_t type);
 dd_t is_forbidden(struct judge *);
+
+/* Of UDP, from a DHCP server's port or to a client's, by the fields that say
+ * which. */
+dd_t is_dhcp_answer(struct judge *, enum field source, enum field destination);
 dd_t is_neighbor_message(struct judge *);
 
 /* To the port of a symmetric service, by the fields that say protocol and

@@ -14,8 +14,6 @@
 #include "util.h"
 #include "verify/expect-private.h"
 
-enum { DHCP_SERVER = 67, DHCPV6_SERVER = 547 };
-
 /* Question 7, by the gateway's MAC. */
 static dd_t
 route(struct judge *j, const struct origin *s, const struct seen *seen)
@@ -134,20 +132,6 @@ find_receiver(struct judge *j, const struct origin *s,
                      route(j, s, seen), direct);
 }
 
-/* Fragments of which the opener says that they are from a DHCP server. */
-static dd_t
-is_whole_forbidden(struct judge *j, bool backward)
-{
-    struct dd *dd = j->space->dd;
-    enum field port = backward ? F_OPEN_DST : F_OPEN_SRC;
-    dd_t set = dd_or(dd, dd_and(dd, is_family(j, false),
-                                space_is(j->space, port, DHCP_SERVER)),
-                     dd_and(dd, is_family(j, true),
-                            space_is(j->space, port, DHCPV6_SERVER)));
-
-    return dd_and(dd, set, space_is(j->space, F_NW_PROTO, IPPROTO_UDP));
-}
-
 /* Question 6, of packets that do not say what opened their connection. */
 static dd_t
 judge_opened(struct judge *j, const struct origin *s, enum track track)
@@ -157,6 +141,8 @@ judge_opened(struct judge *j, const struct origin *s, enum track track)
     struct seen seen = {
         track, false, error ? F_OPEN_PROTO : F_NW_PROTO, F_OPEN_DST,
     };
+    enum field source = backward ? F_OPEN_DST : F_OPEN_SRC;
+    enum field destination = backward ? F_OPEN_SRC : F_OPEN_DST;
     struct dd *dd = j->space->dd;
     dd_t result = find_receiver(j, s, &seen);
     dd_t fragment;
@@ -164,10 +150,9 @@ judge_opened(struct judge *j, const struct origin *s, enum track track)
     if (error) {
         fragment = expect_deny(j, s, REASON_FRAGMENT);
     } else {
-        fragment = dd_choose(dd, is_for_symmetric(j, F_NW_PROTO, backward
-                                              ? F_OPEN_SRC : F_OPEN_DST),
+        fragment = dd_choose(dd, is_for_symmetric(j, F_NW_PROTO, destination),
                              expect_deny(j, s, REASON_FRAGMENT), result);
-        fragment = dd_choose(dd, is_whole_forbidden(j, backward),
+        fragment = dd_choose(dd, is_dhcp_answer(j, source, destination),
                              expect_deny(j, s, REASON_FORBIDDEN_REPLY),
                              fragment);
     }

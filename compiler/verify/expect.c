@@ -16,8 +16,8 @@
 #include "util.h"
 #include "verify/expect-private.h"
 
-/* UDP ports that DHCP servers send from, and RFC 3810 section 5.2. */
-enum { DHCP_SERVER = 67, DHCPV6_SERVER = 547, MLD2_LISTENER = 143 };
+/* RFC 3810 section 5.2. */
+enum { MLD2_LISTENER = 143 };
 
 dd_t
 expect_leaf(struct judge *j, const struct expect *expect)
@@ -144,16 +144,20 @@ is_icmp_type(struct judge *j, bool ip6, uint8_t type)
     return dd_and(dd, set, space_is(j->space, F_TP_SRC, type));
 }
 
-static dd_t
-is_from_dhcp_port(struct judge *j, bool ip6)
+dd_t
+is_dhcp_answer(struct judge *j, enum field source, enum field destination)
 {
+    static const uint16_t servers[] = { 67, 547 }, clients[] = { 68, 546 };
     struct dd *dd = j->space->dd;
-    dd_t set = dd_and(dd, is_family(j, ip6),
-                      space_is(j->space, F_NW_PROTO, IPPROTO_UDP));
+    dd_t set = DD_NONE;
 
-    set = dd_and(dd, set, dd_not(dd, is_fragment(j)));
-    return dd_and(dd, set, space_is(j->space, F_TP_SRC, ip6 ? DHCPV6_SERVER
-                                    : DHCP_SERVER));
+    for (int ip6 = 0; ip6 < 2; ip6++) {
+        dd_t ports = dd_or(dd, space_is(j->space, source, servers[ip6]),
+                           space_is(j->space, destination, clients[ip6]));
+
+        set = dd_or(dd, set, dd_and(dd, is_family(j, ip6), ports));
+    }
+    return dd_and(dd, set, space_is(j->space, F_NW_PROTO, IPPROTO_UDP));
 }
 
 dd_t
@@ -167,8 +171,8 @@ is_forbidden(struct judge *j)
         ICMP_REDIRECT, ICMP_ROUTERADVERT, ICMP_ROUTERSOLICIT,
     };
     struct dd *dd = j->space->dd;
-    dd_t set = dd_or(dd, is_from_dhcp_port(j, false),
-                     is_from_dhcp_port(j, true));
+    dd_t set = dd_and(dd, is_dhcp_answer(j, F_TP_SRC, F_TP_DST),
+                      dd_not(dd, is_fragment(j)));
 
     for (size_t i = 0; i < ARRAY_SIZE(types6); i++) {
         set = dd_or(dd, set, is_icmp_type(j, true, types6[i]));

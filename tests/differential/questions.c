@@ -107,7 +107,7 @@ static void
 set_icmp(struct rng *rng, struct flow *packet)
 {
     static const uint8_t types[] = {
-        0, 1, 3, 5, 8, 9, 10, 11, 128, 129, 130, 133, 134, 137, 143,
+        0, 1, 3, 5, 8, 9, 10, 11, 128, 129, 130, 131, 132, 133, 134, 137, 143,
     };
 
     if ((packet->nw_proto == IPPROTO_ICMPV6

@@ -78,7 +78,9 @@ def forged_servers(trial, sender, mate, v6, family):
     src, dst = sender.address(v6), mate.address(v6)
     ethertype = frames.IPV6 if v6 else frames.IPV4
     kinds = [("redirect", lambda token: frames.redirect(
-        src, dst, sender.gateway(v6), token))]
+        src, dst, sender.gateway(v6), token)),
+             ("DHCP offer, any port", lambda token: (frames.UDP, frames.udp(
+                 src, dst, 1000, 546 if v6 else 68, token)))]
     if sender.full_name not in DHCP_SERVERS:
         kinds.append(("DHCP offer", lambda token: (frames.UDP, frames.udp(
             src, dst, *((547, 546) if v6 else (67, 68)), token))))

@@ -118,6 +118,8 @@ static const struct forbidden {
     { "ipv6,nw_proto", 0, REASON_FORBIDDEN_REPLY },
     { "udp,tp_src", DHCP_SERVER, REASON_FORBIDDEN_REPLY },
     { "udp6,tp_src", DHCPV6_SERVER, REASON_FORBIDDEN_REPLY },
+    { "udp,tp_dst", DHCP_CLIENT, REASON_FORBIDDEN_REPLY },
+    { "udp6,tp_dst", DHCPV6_CLIENT, REASON_FORBIDDEN_REPLY },
 };
 
 static void

@@ -86,26 +86,32 @@ static void
 emit_forbidden_fragments(struct emitter *e)
 {
     static const struct {
-        const char *udp;
+        const char *udp, *field, *other;
         int port;
-    } servers[] = { { "udp", DHCP_SERVER }, { "udp6", DHCPV6_SERVER } };
+    } ports[] = {
+        { "udp", "src", "dst", DHCP_SERVER },
+        { "udp6", "src", "dst", DHCPV6_SERVER },
+        { "udp", "dst", "src", DHCP_CLIENT },
+        { "udp6", "dst", "src", DHCPV6_CLIENT },
+    };
 
-    for (size_t i = 0; i < ARRAY_SIZE(servers); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(ports); i++) {
         if (e->caps->whole_packets) {
             emit_flow(e, TABLE_STATE, PRIORITY_FORBIDDEN,
                       REASON_FORBIDDEN_REPLY,
-                      FORMAT(e, "%s,ct_state=+trk-rel-inv,tp_src=%d",
-                             servers[i].udp, servers[i].port), "drop");
+                      FORMAT(e, "%s,ct_state=+trk-rel-inv,tp_%s=%d",
+                             ports[i].udp, ports[i].field, ports[i].port),
+                      "drop");
             continue;
         }
         emit_flow(e, TABLE_STATE, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
                   FORMAT(e, "%s,ct_state=+trk-rel-rpl-inv,ct_nw_proto=%d,"
-                         "ct_tp_src=%d", families[i], IPPROTO_UDP,
-                         servers[i].port), "drop");
+                         "ct_tp_%s=%d", families[i % 2], IPPROTO_UDP,
+                         ports[i].field, ports[i].port), "drop");
         emit_flow(e, TABLE_STATE, PRIORITY_FORBIDDEN, REASON_FORBIDDEN_REPLY,
                   FORMAT(e, "%s,ct_state=+trk-rel+rpl-inv,ct_nw_proto=%d,"
-                         "ct_tp_dst=%d", families[i], IPPROTO_UDP,
-                         servers[i].port), "drop");
+                         "ct_tp_%s=%d", families[i % 2], IPPROTO_UDP,
+                         ports[i].other, ports[i].port), "drop");
     }
 }
 
