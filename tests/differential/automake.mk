@@ -30,6 +30,7 @@ tests_differential_differential_SOURCES = \
 	tests/differential/outcome.h \
 	tests/differential/questions-external.c \
 	tests/differential/questions-services.c \
+	tests/differential/questions-shrink.c \
 	tests/differential/questions-text.c \
 	tests/differential/questions-tunnel.c \
 	tests/differential/questions.c \

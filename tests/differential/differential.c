@@ -119,9 +119,23 @@ still_differs(const struct world *w, struct live *live,
     return differs;
 }
 
+/* Makes the question as plain as it can be and still make a difference. */
+static void
+shrink_question(struct world *w, struct live *live, struct question *q)
+{
+    struct question plainer;
+
+    for (size_t i = 0; question_simplify(q, i, &plainer); i++) {
+        if (memcmp(&plainer, q, sizeof plainer)
+            && still_differs(w, live, &plainer)) {
+            *q = plainer;
+        }
+    }
+}
+
 /* Leaves out what 'w' does not need to make a difference. */
 static void
-shrink(struct world *w, struct live *live, const struct question *q)
+shrink_world(struct world *w, struct live *live, const struct question *q)
 {
     bool again = true;
 
@@ -143,7 +157,7 @@ shrink(struct world *w, struct live *live, const struct question *q)
 }
 
 static void
-report(struct world *w, struct live *live, const struct question *q)
+report(struct world *w, struct live *live, struct question *q)
 {
     struct compiled c;
     struct judges judges;
@@ -151,7 +165,8 @@ report(struct world *w, struct live *live, const struct question *q)
     const char *difference;
     struct relay relay;
 
-    shrink(w, live, q);
+    shrink_world(w, live, q);
+    shrink_question(w, live, q);
     relay_init(&relay, w);
     difference = load(w, live, &c, &judges);
     printf("not ok - seed %"PRIu64", %s\nintent:\n%s", w->seed,

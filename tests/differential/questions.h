@@ -60,6 +60,12 @@ uint32_t question_mark(const struct question *, const struct ir_prog *prog,
  * of the second. */
 void question_restrict(struct question *);
 
+/* Makes '*plainer' the question with its 'i'th thing, from 0 on, as plain as
+ * it can be, without regard to what is asked.  Returns false if there are not
+ * so many. */
+bool question_simplify(const struct question *, size_t i,
+                       struct question *plainer);
+
 /* The packet for a reader, in 'arena'. */
 const char *question_text(const struct question *, struct arena *);
 
