@@ -158,6 +158,27 @@ START_TEST(test_flows_of_node)
 }
 END_TEST
 
+/* GATEWAY has 8 without the peerings, and 2 more for each. */
+START_TEST(test_flows_of_peerings)
+{
+    unit_destroy(&u);
+    unit_init(&u);
+    unit_resolve(&u, INTENT(
+        "\n" TENANT("a", 1, ", 'peers': ['b']") ",\n"
+        TENANT("b", 2, ", 'peers': ['a']"), ",\n'peerings': {"
+        "'p': {'from': {'tenant': 'a', 'endpoint': 'x'}, "
+        "'to': {'tenant': 'b', 'endpoint': 'x'}, 'service': 'ssh'},\n"
+        "'q': {'from': {'tenant': 'a', 'endpoint': 'y'}, "
+        "'to': {'tenant': 'b', 'endpoint': 'y'}, 'service': 'ssh'}}"));
+    ck_assert_msg(u.policy != NULL, "%s", unit_diags(&u));
+    u.prog = ir_build(u.policy, "n1", u.arena);
+    caps.n_flows = 11;
+    assert_refused("flows in a table", 11, "intent.json:5:1", "/peerings/q",
+                   "\"q\"");
+    unit_complains(&u, "let fewer endpoints peer");
+}
+END_TEST
+
 START_TEST(test_numbers_run_out)
 {
     struct ident_set set;
@@ -234,6 +255,7 @@ backend_suite(void)
     tcase_add_test(tc, test_conjunctions);
     tcase_add_test(tc, test_flows);
     tcase_add_test(tc, test_flows_of_node);
+    tcase_add_test(tc, test_flows_of_peerings);
     tcase_add_test(tc, test_numbers_run_out);
     tcase_add_test(tc, test_registry);
     tcase_add_test(tc, test_text_file);

@@ -190,6 +190,21 @@ has_room_for_conjunction(struct emitter *e, const struct ir_rule *rule)
 }
 
 void
+check_routes(struct emitter *e, const struct ir_rule *peering)
+{
+    for (; e->n_checked < e->plan->flows.n; e->n_checked++) {
+        e->n_routes += (e->plan->flows.v[e->n_checked].table
+                        == TABLE_GATEWAY);
+    }
+    if (e->n_routes > e->caps->n_flows) {
+        too_many(e->diags, &peering->place, "flows in a table",
+                 e->caps->n_flows, "let fewer endpoints peer, or bind "
+                 "endpoints of fewer tenants to this node");
+        e->full = true;
+    }
+}
+
+void
 check_tables(struct emitter *e)
 {
     size_t n[N_TABLES] = { 0 };

@@ -139,7 +139,7 @@ emit_routes(struct emitter *e)
             emit_port_output(e, ep);
         }
     }
-    for (size_t i = 0; i < e->prog->rules.n; i++) {
+    for (size_t i = 0; i < e->prog->rules.n && !e->full; i++) {
         const struct ir_rule *rule = e->prog->rules.v[i];
 
         if (rule->kind == RULE_PEERING) {
@@ -147,6 +147,7 @@ emit_routes(struct emitter *e)
                                 &rule->to.endpoints);
             emit_peering_routes(e, &rule->to.endpoints,
                                 &rule->from.endpoints);
+            check_routes(e, rule);
         }
     }
 }

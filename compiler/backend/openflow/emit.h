@@ -34,6 +34,7 @@ struct emitter {
     const struct backend_caps *caps;
     struct diags *diags;
     size_t n_policy_flows, n_conjunctions;      /* So far. */
+    size_t n_routes, n_checked; /* GATEWAY flows among so many of the plan. */
     bool full;                  /* Some limit is passed, and reported. */
 };
 
@@ -41,6 +42,10 @@ struct emitter {
  * Adds an error if not, the first time. */
 bool has_room_for_flows(struct emitter *, const struct ir_rule *, size_t n);
 bool has_room_for_conjunction(struct emitter *, const struct ir_rule *);
+
+/* Adds an error if the GATEWAY table has too many flows with those of this
+ * peering. */
+void check_routes(struct emitter *, const struct ir_rule *peering);
 
 /* Adds an error if a table of the finished plan has too many flows. */
 void check_tables(struct emitter *);
