@@ -42,6 +42,7 @@ enum cli_dump {
     DUMP_NONE,
     DUMP_INTENT,
     DUMP_IR,
+    DUMP_LOWERED,
     DUMP_PLAN,
 };
 

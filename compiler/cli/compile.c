@@ -81,7 +81,7 @@ dump_ir(const struct cli_options *options, struct arena *arena,
     struct ir_prog *prog = cli_load_prog(options, arena);
 
     if (prog) {
-        if (target->lower) {
+        if (options->dump == DUMP_LOWERED && target->lower) {
             target->lower(prog, arena);
         }
         ir_print(prog, ds);
@@ -107,7 +107,8 @@ dump(const struct cli_options *options, struct arena *arena, struct ds *ds)
 {
     switch (options->dump) {
     case DUMP_INTENT: return dump_intent(options, arena, ds);
-    case DUMP_IR: return dump_ir(options, arena, ds);
+    case DUMP_IR:
+    case DUMP_LOWERED: return dump_ir(options, arena, ds);
     case DUMP_PLAN: return dump_plan(options, arena, ds);
     case DUMP_NONE: break;
     }

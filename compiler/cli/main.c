@@ -209,7 +209,8 @@ static enum cli_dump
 parse_dump(const char *s)
 {
     static const char *const stages[] = {
-        [DUMP_INTENT] = "intent", [DUMP_IR] = "ir", [DUMP_PLAN] = "plan",
+        [DUMP_INTENT] = "intent", [DUMP_IR] = "ir",
+        [DUMP_LOWERED] = "lowered", [DUMP_PLAN] = "plan",
     };
 
     for (size_t i = DUMP_INTENT; i < ARRAY_SIZE(stages); i++) {
@@ -217,7 +218,7 @@ parse_dump(const char *s)
             return i;
         }
     }
-    usage_error("--dump takes intent, ir or plan, not '%s'", s);
+    usage_error("--dump takes intent, ir, lowered or plan, not '%s'", s);
 }
 
 /* Returns the options that were given, as OPTION_*. */
