@@ -63,25 +63,58 @@ set(uint32_t id, uint32_t burst, int parent)
     return set_meter(id, OFPMBT13_EXPERIMENTER, burst, parent);
 }
 
-/* Of 'n' packets, those that pass meter 'id'. */
+/* A packet of IPv4 with this DS field. */
+static struct dp_packet *
+make_packet(uint8_t tos)
+{
+    struct dp_packet *packet = dp_packet_new(SIZE);
+    struct eth_header *eth = dp_packet_put_zeros(packet, SIZE);
+    struct ip_header *ip = (void *) (eth + 1);
+
+    eth->eth_type = htons(ETH_TYPE_IP);
+    ip->ip_ihl_ver = IP_IHL_VER(5, 4);
+    ip->ip_tos = tos;
+    dp_packet_set_l3(packet, ip);
+    pkt_metadata_init(&packet->md, 1);
+    return packet;
+}
+
+/* What of 'n' packets with DS field 'tos' passes meter 'id'; sets '*marked',
+ * if it is not null, to how many of these have CE, and a note of it. */
 static size_t
-pass(uint32_t id, size_t n)
+pass_marked(uint32_t id, size_t n, uint8_t tos, size_t *marked)
 {
     struct dp_meter_clock clock = { .now_ns = NOW, .reread = true };
     struct dp_packet_batch batch;
-    size_t passed;
+    struct dp_packet *packet;
+    size_t passed, n_ce = 0;
 
     dp_packet_batch_init(&batch);
     for (size_t i = 0; i < n; i++) {
-        struct dp_packet *packet = dp_packet_new(SIZE);
-
-        dp_packet_put_zeros(packet, SIZE);
-        dp_packet_batch_add(&batch, packet);
+        dp_packet_batch_add(&batch, make_packet(tos));
     }
     dp_meters_run(&meters, id, &batch, &clock);
     passed = dp_packet_batch_size(&batch);
+    DP_PACKET_BATCH_FOR_EACH (i, packet, &batch) {
+        const struct ip_header *ip = dp_packet_l3(packet);
+        bool ce = (ip->ip_tos & IP_ECN_MASK) == IP_ECN_CE;
+
+        ck_assert_uint_eq(packet->md.tenant_flags & PKT_TENANT_MARKED,
+                          ce ? PKT_TENANT_MARKED : 0);
+        n_ce += ce;
+    }
+    if (marked) {
+        *marked = n_ce;
+    }
     dp_packet_delete_batch(&batch, true);
     return passed;
+}
+
+/* The same of packets that are not ECN-capable. */
+static size_t
+pass(uint32_t id, size_t n)
+{
+    return pass_marked(id, n, IP_ECN_NOT_ECT, NULL);
 }
 
 static struct ofputil_microburst_stats
@@ -176,6 +209,39 @@ START_TEST(test_passed)
     ck_assert_uint_eq(pass(1, 2), 1);
     ck_assert_uint_eq(stats_of(1).borrowed.packets, 4);
     ck_assert_uint_eq(stats_of(1).green.packets, 2);
+    tear_down();
+}
+END_TEST
+
+/* Below a parent, what may not be borrowed is marked, and passes beside it:
+ * what others may borrow is not less for it. */
+START_TEST(test_exceed_ecn)
+{
+    struct ofputil_meter_band band = band_conf(OFPMBT13_EXPERIMENTER, SIZE, 3);
+    struct ofputil_microburst_stats stats;
+    size_t marked;
+
+    band.microburst.exceed = OFPUTIL_MICROBURST_ECN;
+    set_up();
+    ck_assert_int_eq(set(3, 4 * SIZE, NONE), 0);
+    ck_assert_int_eq(set_bands(1, &band, 1), 0);
+    ck_assert_int_eq(set(2, SIZE, 3), 0);
+
+    /* One that it is owed, and two that it borrows. */
+    ck_assert_uint_eq(pass_marked(1, 3, IP_ECN_ECT_0, &marked), 3);
+    ck_assert_uint_eq(marked, 0);
+    ck_assert_uint_eq(pass(2, 9), 1);
+    ck_assert_uint_eq(pass_marked(1, 9, IP_ECN_ECT_1, &marked), 9);
+    ck_assert_uint_eq(marked, 9);
+    ck_assert_uint_eq(pass(1, 9), 0);
+    ck_assert_int_eq(set(3, 5 * SIZE, NONE), 0);
+    ck_assert_uint_eq(pass(2, 9), 1);
+
+    stats = stats_of(1);
+    ck_assert_uint_eq(stats.green.packets, 1);
+    ck_assert_uint_eq(stats.borrowed.packets, 2);
+    ck_assert_uint_eq(stats.marked.packets, 9);
+    ck_assert_uint_eq(stats.dropped.packets, 9);
     tear_down();
 }
 END_TEST
@@ -313,6 +379,7 @@ dp_meter_pool_suite(void)
     tcase_add_test(tc, test_refused);
     tcase_add_test(tc, test_full);
     tcase_add_test(tc, test_passed);
+    tcase_add_test(tc, test_exceed_ecn);
     tcase_add_test(tc, test_reach);
     tcase_add_test(tc, test_parent_passes);
     tcase_add_test(tc, test_levels);
