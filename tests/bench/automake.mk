@@ -27,7 +27,9 @@ tests_bench_borrowing_CPPFLAGS = $(tests_bench_meters_CPPFLAGS)
 tests_bench_borrowing_LDADD = $(OVS_LIBS) -lm
 tests_bench_borrowing_cost_SOURCES = \
 	$(dp_meter_sources) \
-	tests/bench/borrowing-cost.c
+	tests/bench/borrowing-cost.c \
+	tests/bench/timing.c \
+	tests/bench/timing.h
 tests_bench_borrowing_cost_CPPFLAGS = $(tests_bench_meters_CPPFLAGS)
 tests_bench_borrowing_cost_LDADD = $(OVS_LIBS)
 tests_bench_burst_sender_SOURCES = tests/bench/burst-sender.c
@@ -49,6 +51,8 @@ tests_bench_bursts_SOURCES = \
 	tests/bench/meter-models.h \
 	tests/proof/bursts.c \
 	tests/proof/bursts.h \
+	tests/proof/dctcp-sender.c \
+	tests/proof/dctcp-sender.h \
 	tests/proof/dctcp.c \
 	tests/proof/dctcp.h \
 	tests/proof/events.c \
@@ -75,6 +79,8 @@ tests_bench_meters_SOURCES = \
 	tests/bench/meter-models.c \
 	tests/bench/meter-models.h \
 	tests/bench/meters.c \
+	tests/bench/timing.c \
+	tests/bench/timing.h \
 	tests/proof/oracle.c \
 	tests/proof/oracle.h \
 	tests/proof/proof.c \

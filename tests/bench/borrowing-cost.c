@@ -9,9 +9,7 @@
 
 #include <config.h>
 
-#include <getopt.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +18,9 @@
 #include "dp-meter.h"
 #include "dp-packet.h"
 #include "openvswitch/ofp-meter.h"
-#include "ovs-thread.h"
 #include "proof/proof.h"
 #include "timeval.h"
+#include "timing.h"
 #include "util.h"
 
 enum {
@@ -32,9 +30,11 @@ enum {
     N_ORDER = 1 << 14,
     N_WARM = 1 << 11,           /* Batches that are not timed, */
     N_BATCHES = 1 << 13,        /* and that are. */
+    PLOT_COLUMNS = 50,
 };
 
-/* What a child is, and what becomes of its packets. */
+/* What a child is, and what becomes of its packets.  Each is compared with the
+ * last one before it that has no parent. */
 static const struct kind {
     const char *name;
     bool has_parent;
@@ -48,15 +48,18 @@ static const struct kind {
     { "refused", true, 1, 1, 1000000, 65536 },
 };
 
-enum { N_KINDS = ARRAY_SIZE(kinds) };
+enum { FLAT, OWED, BORROWED, FLAT_REFUSED, REFUSED, N_KINDS };
 
-struct runner {
-    struct dp_meters *meters;
-    const uint32_t *order;
-    uint32_t first;             /* In 'order'. */
-    uint32_t batch;
-    pthread_barrier_t *barrier;
-    double ns;                  /* A packet. */
+BUILD_ASSERT_DECL(N_KINDS == ARRAY_SIZE(kinds));
+
+/* A line of the table. */
+struct line {
+    unsigned int n_threads;
+    uint32_t n, batch;          /* Children, packets. */
+    uint32_t order[N_ORDER];    /* Of the children. */
+    struct dp_meters meters;
+    double borrowed[N_KINDS];   /* What part of the packets did. */
+    double medians[N_KINDS];    /* ns a packet. */
 };
 
 static void
@@ -80,145 +83,151 @@ set_meter(struct dp_meters *meters, uint32_t id, uint32_t rate,
     }
 }
 
-static void *
-runner_main(void *r_)
+/* Returns ns a packet. */
+static double
+run_packets(void *line_, unsigned int thread, pthread_barrier_t *barrier)
 {
-    struct runner *r = r_;
+    struct line *line = line_;
+    uint32_t first = thread * N_ORDER / 2;
     struct dp_packet_batch batch;
     uint64_t start = 0;
+    double ns;
 
     dp_packet_batch_init(&batch);
-    for (uint32_t i = 0; i < r->batch; i++) {
+    for (uint32_t i = 0; i < line->batch; i++) {
         struct dp_packet *packet = dp_packet_new(SIZE);
 
         dp_packet_put_zeros(packet, SIZE);
         dp_packet_batch_add(&batch, packet);
     }
-    if (r->barrier) {
-        pthread_barrier_wait(r->barrier);
-    }
+    pthread_barrier_wait(barrier);
     for (uint32_t i = 0; i < N_WARM + N_BATCHES; i++) {
         struct dp_meter_clock clock = { .now_ns = time_nsec() };
 
         if (i == N_WARM) {
-            start = clock.now_ns;
+            start = timing_cpu_ns();
         }
-        dp_meters_run(r->meters, r->order[(r->first + i) % N_ORDER], &batch,
-                      &clock);
+        dp_meters_run(&line->meters, line->order[(first + i) % N_ORDER],
+                      &batch, &clock);
     }
-    r->ns = (double) (time_nsec() - start) / N_BATCHES / r->batch;
+    ns = (double) (timing_cpu_ns() - start) / N_BATCHES / line->batch;
     dp_packet_delete_batch(&batch, true);
-    return NULL;
+    return ns;
 }
 
-/* ns a packet, with 'n' children; '*borrowed' becomes the part of the packets
- * that did. */
 static double
-measure(const struct kind *kind, uint32_t n, unsigned int n_threads,
-        uint32_t batch, const uint32_t *order, double *borrowed)
+measure(void *line_, unsigned int k)
 {
-    struct runner runners[2];
-    struct dp_meters meters;
-    pthread_barrier_t barrier;
+    const struct kind *kind = &kinds[k];
+    struct line *line = line_;
     uint64_t in = 0, taken = 0;
-    pthread_t thread;
+    double ns;
 
-    dp_meters_init(&meters, DP_METER_MICROBURST | DP_METER_PARENT);
-    set_meter(&meters, PARENT, kind->parent_rate, kind->parent_burst, false);
-    for (uint32_t i = 0; i < n; i++) {
-        set_meter(&meters, i, kind->rate, kind->burst, kind->has_parent);
+    dp_meters_init(&line->meters, DP_METER_MICROBURST | DP_METER_PARENT);
+    set_meter(&line->meters, PARENT, kind->parent_rate, kind->parent_burst,
+              false);
+    for (uint32_t i = 0; i < line->n; i++) {
+        set_meter(&line->meters, i, kind->rate, kind->burst,
+                  kind->has_parent);
     }
-    pthread_barrier_init(&barrier, NULL, 2);
-    for (unsigned int i = 0; i < n_threads; i++) {
-        runners[i] = (struct runner) {
-            .meters = &meters, .order = order, .first = i * N_ORDER / 2,
-            .batch = batch, .barrier = n_threads > 1 ? &barrier : NULL,
-        };
-    }
-    if (n_threads > 1) {
-        thread = ovs_thread_create("runner", runner_main, &runners[1]);
-    }
-    runner_main(&runners[0]);
-    if (n_threads > 1) {
-        xpthread_join(thread, NULL);
-    }
-    for (uint32_t i = 0; i < n; i++) {
+    ns = timing_threads(line->n_threads, run_packets, line);
+    for (uint32_t i = 0; i < line->n; i++) {
         struct ofputil_meter_band_stats band;
         struct ofputil_meter_stats stats = { .bands = &band };
 
-        dp_meters_get(&meters, i, &stats, 1);
+        dp_meters_get(&line->meters, i, &stats, 1);
         in += stats.packet_in_count;
         taken += band.microburst.borrowed.packets;
     }
-    *borrowed = (double) taken / in;
-    pthread_barrier_destroy(&barrier);
-    dp_meters_destroy(&meters);
-    return (n_threads > 1 ? (runners[0].ns + runners[1].ns) / 2
-            : runners[0].ns);
-}
-
-static int
-compare_doubles(const void *a_, const void *b_)
-{
-    const double *a = a_, *b = b_;
-
-    return *a < *b ? -1 : *a > *b;
-}
-
-static double
-median(double *values, unsigned int n)
-{
-    qsort(values, n, sizeof *values, compare_doubles);
-    return values[n / 2];
+    line->borrowed[k] = (double) taken / in;
+    dp_meters_destroy(&line->meters);
+    return ns;
 }
 
 static void
-print_packets_line(uint32_t n, unsigned int n_threads, uint32_t batch,
-                   unsigned int n_rounds)
+measure_line(struct line *line, unsigned int n_threads, uint32_t n,
+             uint32_t batch, unsigned int n_rounds)
 {
-    static uint32_t order[N_ORDER];
-    double *ns = xcalloc(N_KINDS * n_rounds, sizeof *ns);
-    double borrowed[N_KINDS], medians[N_KINDS];
+    const double *ns = line->medians;
     struct proof_random random;
 
+    line->n_threads = n_threads;
+    line->n = n;
+    line->batch = batch;
     proof_random_init(&random, n);
     for (uint32_t i = 0; i < N_ORDER; i++) {
-        order[i] = proof_below(&random, n);
+        line->order[i] = proof_below(&random, n);
     }
-    for (unsigned int i = 0; i < n_rounds * N_KINDS; i++) {
-        unsigned int kind = i % N_KINDS;
-
-        ns[kind * n_rounds + i / N_KINDS] = measure(
-            &kinds[kind], n, n_threads, batch, order, &borrowed[kind]);
-    }
-    for (unsigned int i = 0; i < N_KINDS; i++) {
-        medians[i] = median(&ns[i * n_rounds], n_rounds);
-    }
-    printf("%8u %8"PRIu32" %6"PRIu32" %7.2f %7.2f %9.2f %5.0f %% | %7.2f "
-           "%8.2f %5.0f %%\n", n_threads, n, batch, medians[0], medians[1],
-           medians[2], 100 * borrowed[2], medians[3], medians[4],
-           100 * borrowed[4]);
+    timing_take_turns(N_KINDS, n_rounds, measure, line, line->medians);
+    printf("%8u %8"PRIu32" %6"PRIu32" %7.2f %+7.2f %+9.2f %5.0f %% | %7.2f "
+           "%+8.2f %5.0f %%\n", n_threads, n, batch, ns[FLAT],
+           ns[OWED] - ns[FLAT], ns[BORROWED] - ns[FLAT],
+           100 * line->borrowed[BORROWED], ns[FLAT_REFUSED],
+           ns[REFUSED] - ns[FLAT_REFUSED], 100 * line->borrowed[REFUSED]);
     fflush(stdout);
-    free(ns);
+}
+
+static void
+plot_bar(const char *what, double ns, double most)
+{
+    int n = ns > 0 ? ns / most * PLOT_COLUMNS + 0.5 : 0;
+
+    printf("  %-9s|", what);
+    for (int i = 0; i < n; i++) {
+        putchar('#');
+    }
+    printf(" %+.2f\n", ns);
+}
+
+/* What borrowing costs over the flat meter, of the lines of full batches. */
+static void
+plot_lines(const struct line lines[], unsigned int n)
+{
+    double most = 0;
+
+    for (unsigned int i = 0; i < n; i++) {
+        const double *ns = lines[i].medians;
+
+        if (lines[i].batch > 1) {
+            most = MAX(most, MAX(ns[OWED], ns[BORROWED]) - ns[FLAT]);
+        }
+    }
+    printf("\nns over the flat meter, in batches of 32\n");
+    for (unsigned int i = 0; most && i < n; i++) {
+        const double *ns = lines[i].medians;
+
+        if (lines[i].batch > 1) {
+            printf("%u thread%s, %"PRIu32" children\n", lines[i].n_threads,
+                   lines[i].n_threads > 1 ? "s" : "", lines[i].n);
+            plot_bar("owed", ns[OWED] - ns[FLAT], most);
+            plot_bar("borrowed", ns[BORROWED] - ns[FLAT], most);
+        }
+    }
 }
 
 static void
 print_packets(unsigned int n_rounds)
 {
-    printf("ns a packet of %d bytes, one reading of the clock a batch "
-           "included; medians of %u rounds,\nin which the columns take turns."
-           "  All conform: to a meter without a parent, to what a\nchild is "
-           "owed, or by borrowing; or hardly any does, and all pass "
-           "('exceed=pass').  Behind\neach column of borrowing, how many "
-           "borrowed.\n\n%8s %8s %6s %7s %7s %9s %7s | %7s %8s\n", SIZE,
-           n_rounds, "threads", "children", "batch", "flat", "owed",
-           "borrowed", "", "flat", "refused");
+    static struct line lines[10];
+    unsigned int i = 0;
+
+    printf("ns of CPU a packet of %d bytes, one reading of the clock a batch "
+           "included; medians of\n%u rounds, in which the columns take "
+           "turns.  'flat' is a meter without a parent, and\nwhat follows is "
+           "what others cost over it.  All conform: to that meter, to what a\n"
+           "child is owed, or by borrowing; or hardly any does, and all pass "
+           "('exceed=pass').\nBehind each column of borrowing, how many "
+           "borrowed.\n\n"
+           "%8s %8s %6s %7s %7s %9s %7s | %7s %8s\n", SIZE, n_rounds,
+           "threads", "children", "batch", "flat", "owed", "borrowed", "",
+           "flat", "refused");
     for (unsigned int n_threads = 1; n_threads <= 2; n_threads++) {
         for (uint32_t n = 1; n <= MAX_CHILDREN; n *= 10) {
-            print_packets_line(n, n_threads, 32, n_rounds);
+            measure_line(&lines[i++], n_threads, n, 32, n_rounds);
         }
-        print_packets_line(MAX_CHILDREN, n_threads, 1, n_rounds);
+        measure_line(&lines[i++], n_threads, MAX_CHILDREN, 1, n_rounds);
     }
+    plot_lines(lines, i);
 }
 
 /* Rounds. */
@@ -260,20 +269,21 @@ start_cluster(uint32_t n, bool tree)
     }
 }
 
-/* ns a round, in each of which the uplink is used. */
+/* ns a round, in each of which the uplink is used, of two levels or three. */
 static double
-measure_rounds(uint32_t n, bool tree)
+measure_rounds(void *n_, unsigned int tree)
 {
+    const uint32_t *n = n_;
     uint64_t round_ns, start, before;
 
-    start_cluster(n, tree);
+    start_cluster(*n, tree);
     round_ns = borrow_get(&cluster.uplink.round_ns);
-    start = proof_clock_ns();
+    start = timing_cpu_ns();
     for (uint64_t i = 1; i <= N_ROUNDS; i++) {
         atomic_add(&cluster.uplink.other, round_ns * 25 / 2, &before);
         borrow_close_round(&cluster.uplink, i * round_ns);
     }
-    return (double) (proof_clock_ns() - start) / N_ROUNDS;
+    return (double) (timing_cpu_ns() - start) / N_ROUNDS;
 }
 
 /* Rounds that are closed while members send only what they are owed, for a
@@ -296,15 +306,9 @@ print_rounds(unsigned int n_rounds)
            "with %d tenants\n\n%8s %9s %7s %9s %7s\n", N_TENANTS,
            "borrow", "two", "", "three", "");
     for (uint32_t n = 1; n <= MAX_CHILDREN; n *= 10) {
-        double ns[2][101], medians[2];
+        double medians[2];
 
-        for (unsigned int i = 0; i < n_rounds; i++) {
-            ns[0][i] = measure_rounds(n, false);
-            ns[1][i] = measure_rounds(n, true);
-        }
-        for (unsigned int i = 0; i < 2; i++) {
-            medians[i] = median(ns[i], n_rounds);
-        }
+        timing_take_turns(2, n_rounds, measure_rounds, &n, medians);
         printf("%8"PRIu32" %9.0f %5.2f %% %9.0f %5.2f %%\n", n, medians[0],
                medians[0] / 100, medians[1], medians[1] / 100);
     }
@@ -315,20 +319,8 @@ print_rounds(unsigned int n_rounds)
 int
 main(int argc, char *argv[])
 {
-    static const struct option options[] = {
-        { "rounds", required_argument, NULL, 'r' },
-        { NULL, 0, NULL, 0 },
-    };
-    unsigned int n_rounds = 11;
-    int c;
+    unsigned int n_rounds = timing_rounds(argc, argv);
 
-    while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        if (c != 'r' || !(n_rounds = strtoul(optarg, NULL, 10))
-            || n_rounds > 101) {
-            fprintf(stderr, "usage: %s [--rounds N]\n", argv[0]);
-            return 2;
-        }
-    }
     print_packets(n_rounds);
     print_rounds(n_rounds);
     return 0;

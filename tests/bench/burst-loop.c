@@ -18,8 +18,7 @@
 
 #include "meter-models.h"
 #include "phantom.h"
-#include "proof/dctcp.h"
-#include "proof/events.h"
+#include "proof/dctcp-sender.h"
 #include "proof/proof.h"
 #include "util.h"
 
@@ -54,9 +53,8 @@ enum meters {
     N_METERS
 };
 
-struct sender {
-    struct dctcp dctcp;
-    uint64_t in_flight, line_free;
+static const struct dctcp_path path = {
+    .kbps = ACCESS_KBPS, .rtt_ns = RTT_NS, .frame = FRAME,
 };
 
 struct loop {
@@ -65,7 +63,7 @@ struct loop {
     struct proof_random random;
     union meter ovs31;
     struct phantom phantom;
-    struct sender senders[N_SENDERS];
+    struct dctcp_sender senders[N_SENDERS];
 
     struct events events;
 
@@ -75,12 +73,6 @@ struct loop {
     uint32_t *delays;           /* Of the bystander's packets, in ns. */
     size_t n_delays, allocated_delays;
 };
-
-static uint64_t
-serialization_ns(uint32_t size, uint64_t kbps)
-{
-    return size * UINT64_C(8000000) / kbps;
-}
 
 /* Sends a packet of 'size' into the FIFO.  Returns when it leaves, 0 if the
  * buffer is full. */
@@ -118,22 +110,6 @@ run_meter(struct loop *l, uint64_t now, bool *marked)
     case N_METERS:
     default:
         return true;
-    }
-}
-
-/* Sends what the window allows, at the rate of the access line. */
-static void
-send_window(struct loop *l, uint8_t i, uint64_t now)
-{
-    struct sender *s = &l->senders[i];
-
-    while (s->in_flight + FRAME <= s->dctcp.window) {
-        s->line_free = MAX(now, s->line_free)
-                       + serialization_ns(FRAME, ACCESS_KBPS);
-        s->in_flight += FRAME;
-        events_push(&l->events, (struct event) {
-            .when = s->line_free, .type = EV_ARRIVE, .sender = i,
-        });
     }
 }
 
@@ -182,16 +158,6 @@ arrive(struct loop *l, const struct event *e)
 }
 
 static void
-acknowledge(struct loop *l, const struct event *e)
-{
-    struct sender *s = &l->senders[e->sender];
-
-    s->in_flight -= FRAME;
-    dctcp_acknowledge(&s->dctcp, e->when, RTT_NS, FRAME, e->marked, e->lost);
-    send_window(l, e->sender, e->when);
-}
-
-static void
 bystander(struct loop *l, uint64_t now)
 {
     double mean = serialization_ns(SMALL_FRAME, BYSTANDER_KBPS);
@@ -223,7 +189,8 @@ loop_init(struct loop *l, uint64_t seed)
     for (uint8_t i = 0; i < N_SENDERS; i++) {
         dctcp_init(&l->senders[i].dctcp, FRAME);
         if (l->kind == SENDERS_DCTCP) {
-            send_window(l, i, START + proof_below(&l->random, RTT_NS));
+            dctcp_sender_send(&l->senders[i], &path, &l->events, i,
+                              START + proof_below(&l->random, RTT_NS));
         } else {
             events_push(&l->events, (struct event) {
                 .when = START + proof_below(&l->random, 1000),
@@ -261,7 +228,8 @@ measure(enum senders kind, enum meters meter, uint64_t ns, uint64_t seed)
         if (e.type == EV_ARRIVE) {
             arrive(l, &e);
         } else if (e.type == EV_ACK) {
-            acknowledge(l, &e);
+            dctcp_sender_acknowledge(&l->senders[e.sender], &path,
+                                     &l->events, &e);
         } else {
             bystander(l, e.when);
         }

@@ -9,7 +9,6 @@
 
 #include <config.h>
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -19,6 +18,7 @@
 #include "meter-models.h"
 #include "proof/oracle.h"
 #include "proof/proof.h"
+#include "timing.h"
 
 #define FRAME 1518u
 
@@ -129,7 +129,7 @@ print_accuracy(void)
 /* Cost: a table of meters, touched in an order of chance. */
 #define MAX_METERS 100000
 #define N_ORDER 65536
-#define N_OPERATIONS 400000
+#define N_OPERATIONS 400000     /* Batches. */
 
 struct locked_meter {
     union meter meter;          /* A cache line, or less. */
@@ -143,21 +143,20 @@ struct bench {
     struct locked_meter *meters;
     const uint32_t *order;
     uint32_t batch;
-    uint64_t n;                 /* Batches. */
-    pthread_barrier_t *barrier;
 };
 
-/* The clock moves by what makes all conform, and by 1 ns at least. */
-static void *
-bench_main(void *bench_)
+/* Returns ns a packet.  The clock of the meters moves by what makes all
+ * conform, and by 1 ns at least. */
+static double
+run_bench(void *bench_, unsigned int thread, pthread_barrier_t *barrier)
 {
     const struct bench *b = bench_;
-    uint64_t now = 8000000000;
+    uint64_t now = 8000000000, start;
 
-    if (b->barrier) {
-        pthread_barrier_wait(b->barrier);
-    }
-    for (uint64_t i = 0; i < b->n; i++) {
+    (void) thread;
+    pthread_barrier_wait(barrier);
+    start = proof_clock_ns();
+    for (uint64_t i = 0; i < N_OPERATIONS; i++) {
         struct locked_meter *l = &b->meters[b->order[i % N_ORDER]];
 
         now += 2 * b->batch;
@@ -169,7 +168,7 @@ bench_main(void *bench_)
             pthread_mutex_unlock(&l->mutex);
         }
     }
-    return NULL;
+    return (double) (proof_clock_ns() - start) / N_OPERATIONS / b->batch;
 }
 
 static void
@@ -187,77 +186,52 @@ init_meters(struct bench *b, uint32_t n_meters)
     pthread_mutexattr_destroy(&attr);
 }
 
-/* ns a packet of each thread. */
-static double
-measure_cost(struct bench *b, uint32_t n_meters, unsigned int n_threads)
-{
-    pthread_barrier_t barrier;
-    uint64_t start, ns;
-    pthread_t thread;
-
-    init_meters(b, n_meters);
-    b->barrier = NULL;
-    if (n_threads == 1) {
-        start = proof_clock_ns();
-        bench_main(b);
-        ns = proof_clock_ns() - start;
-    } else {
-        b->barrier = &barrier;
-        pthread_barrier_init(&barrier, NULL, 2);
-        pthread_create(&thread, NULL, bench_main, b);
-        start = proof_clock_ns();
-        bench_main(b);
-        pthread_join(thread, NULL);
-        ns = proof_clock_ns() - start;
-        pthread_barrier_destroy(&barrier);
-    }
-    return (double) ns / (b->n * b->batch);
-}
-
-static int
-compare_doubles(const void *a_, const void *b_)
-{
-    const double *a = a_, *b = b_;
-
-    return *a < *b ? -1 : *a > *b;
-}
-
 struct place {
     const char *name;
     uint32_t n_meters;
     unsigned int n_threads;
 };
 
-/* A line of the table: medians over 'n_rounds', in which the schemes take
- * turns. */
-static void
-print_cost_line(struct bench benches[], unsigned int n_benches,
-                const struct place *p, uint32_t batch, unsigned int n_rounds,
-                uint32_t *order)
+enum { N_BENCHES = 3 };
+
+/* A line of the table. */
+struct line {
+    struct bench *benches;
+    const struct place *place;
+};
+
+static double
+measure_cost(void *line_, unsigned int i)
 {
-    double *ns = calloc(n_benches * n_rounds, sizeof *ns);
+    const struct line *line = line_;
+
+    init_meters(&line->benches[i], line->place->n_meters);
+    return timing_threads(line->place->n_threads, run_bench,
+                          &line->benches[i]);
+}
+
+static void
+print_cost_line(struct bench benches[], const struct place *p, uint32_t batch,
+                unsigned int n_rounds, uint32_t *order)
+{
+    struct line line = { benches, p };
+    double medians[N_BENCHES];
     struct proof_random r;
 
     proof_random_init(&r, p->n_meters);
     for (unsigned int i = 0; i < N_ORDER; i++) {
         order[i] = proof_below(&r, p->n_meters);
     }
-    for (unsigned int i = 0; i < n_rounds * n_benches; i++) {
-        struct bench *b = &benches[i % n_benches];
-
-        b->batch = batch;
-        b->n = N_OPERATIONS;
-        ns[i % n_benches * n_rounds + i / n_benches]
-            = measure_cost(b, p->n_meters, p->n_threads);
+    for (unsigned int i = 0; i < N_BENCHES; i++) {
+        benches[i].batch = batch;
     }
+    timing_take_turns(N_BENCHES, n_rounds, measure_cost, &line, medians);
     printf("%-24s %5"PRIu32, p->name, batch);
-    for (unsigned int i = 0; i < n_benches; i++) {
-        qsort(&ns[i * n_rounds], n_rounds, sizeof *ns, compare_doubles);
-        printf(" %18.2f", ns[i * n_rounds + n_rounds / 2]);
+    for (unsigned int i = 0; i < N_BENCHES; i++) {
+        printf(" %18.2f", medians[i]);
     }
     putchar('\n');
     fflush(stdout);
-    free(ns);
 }
 
 static void
@@ -268,7 +242,7 @@ print_cost(unsigned int n_rounds)
         { "10,000 meters", 10000, 1 }, { "100,000 meters", 100000, 1 },
         { "1 meter, 2 threads", 1, 2 },
     };
-    struct bench benches[] = {
+    struct bench benches[N_BENCHES] = {
         { .name = "GCRA", .model = &meter_gcra },
         { .name = "OVS 3.1, mutex", .model = &meter_ovs31, .locked = true },
         { .name = "OVS 3.2, lock-free", .model = &meter_ovs32 },
@@ -279,7 +253,7 @@ print_cost(unsigned int n_rounds)
 
     printf("ns a packet, all of which conform, without reading the clock; "
            "medians of %u rounds.\n\n%-24s %5s", n_rounds, "", "batch");
-    for (unsigned int i = 0; i < 3; i++) {
+    for (unsigned int i = 0; i < N_BENCHES; i++) {
         benches[i].meters = meters;
         benches[i].order = order;
         printf(" %18s", benches[i].name);
@@ -287,7 +261,7 @@ print_cost(unsigned int n_rounds)
     putchar('\n');
     for (unsigned int i = 0; i < 5; i++) {
         for (uint32_t batch = 1; batch <= 32; batch += batch == 1 ? 7 : 24) {
-            print_cost_line(benches, 3, &places[i], batch, n_rounds, order);
+            print_cost_line(benches, &places[i], batch, n_rounds, order);
         }
     }
     free(order);
@@ -297,19 +271,8 @@ print_cost(unsigned int n_rounds)
 int
 main(int argc, char *argv[])
 {
-    static const struct option options[] = {
-        { "rounds", required_argument, NULL, 'r' },
-        { NULL, 0, NULL, 0 },
-    };
-    unsigned int n_rounds = 11;
-    int c;
+    unsigned int n_rounds = timing_rounds(argc, argv);
 
-    while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        if (c != 'r' || !(n_rounds = strtoul(optarg, NULL, 10))) {
-            fprintf(stderr, "usage: %s [--rounds N]\n", argv[0]);
-            return 2;
-        }
-    }
     print_accuracy();
     print_cost(n_rounds);
     return 0;

@@ -100,6 +100,8 @@ borrow_sources = \
 	ovs-patches/lib/borrow.h
 
 reacting_sources = \
+	tests/proof/dctcp-sender.c \
+	tests/proof/dctcp-sender.h \
 	tests/proof/dctcp.c \
 	tests/proof/dctcp.h \
 	tests/proof/events.c \

@@ -12,8 +12,7 @@
 #include <string.h>
 
 #include "borrow.h"
-#include "dctcp.h"
-#include "events.h"
+#include "dctcp-sender.h"
 #include "oracle.h"
 #include "proof.h"
 #include "util.h"
@@ -32,12 +31,15 @@ enum {
 #define OWED_KBPS UINT64_C(2000000)
 #define START (UINT64_C(3600) * 1000 * 1000 * 1000)
 
+static const struct dctcp_path path = {
+    .kbps = ACCESS_KBPS, .rtt_ns = RTT_NS, .frame = FRAME,
+};
+
 struct sender {
     struct gcra owed;
     struct oracle oracle;
     struct borrow_member member;
-    struct dctcp dctcp;
-    uint64_t in_flight, line_free;
+    struct dctcp_sender dctcp;
     uint64_t got;               /* Bytes. */
 };
 
@@ -52,12 +54,6 @@ struct loop {
     struct reacting_result result;
 };
 
-static uint64_t
-serialization_ns(uint32_t size, uint64_t kbps)
-{
-    return size * UINT64_C(8000000) / kbps;
-}
-
 static bool
 is_deaf(const struct loop *l, unsigned int i)
 {
@@ -68,21 +64,6 @@ static unsigned int
 weight_of(unsigned int i)
 {
     return 1 + i % 4;
-}
-
-static void
-send_window(struct loop *l, uint8_t i, uint64_t now)
-{
-    struct sender *s = &l->senders[i];
-
-    while (s->in_flight + FRAME <= s->dctcp.window) {
-        s->line_free = (MAX(now, s->line_free)
-                        + serialization_ns(FRAME, ACCESS_KBPS));
-        s->in_flight += FRAME;
-        events_push(&l->events, (struct event) {
-            .when = s->line_free, .type = EV_ARRIVE, .sender = i,
-        });
-    }
 }
 
 /* Does a frame of 's' conform, thanks to what it is owed or what it may
@@ -153,16 +134,6 @@ arrive(struct loop *l, const struct event *e)
 }
 
 static void
-acknowledge(struct loop *l, const struct event *e)
-{
-    struct sender *s = &l->senders[e->sender];
-
-    s->in_flight -= FRAME;
-    dctcp_acknowledge(&s->dctcp, e->when, RTT_NS, FRAME, e->marked, e->lost);
-    send_window(l, e->sender, e->when);
-}
-
-static void
 start(struct loop *l)
 {
     struct gcra_conf uplink, owed;
@@ -183,8 +154,9 @@ start(struct loop *l)
                 .type = EV_ARRIVE, .sender = i,
             });
         } else {
-            dctcp_init(&s->dctcp, FRAME);
-            send_window(l, i, START + proof_below(&l->random, RTT_NS));
+            dctcp_init(&s->dctcp.dctcp, FRAME);
+            dctcp_sender_send(&s->dctcp, &path, &l->events, i,
+                              START + proof_below(&l->random, RTT_NS));
         }
     }
 }
@@ -233,7 +205,8 @@ reacting_run(const struct reacting_conf *conf)
         if (e.type == EV_ARRIVE) {
             arrive(l, &e);
         } else {
-            acknowledge(l, &e);
+            dctcp_sender_acknowledge(&l->senders[e.sender].dctcp, &path,
+                                     &l->events, &e);
         }
     }
     judge(l);
