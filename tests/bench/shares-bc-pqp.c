@@ -16,7 +16,9 @@
  * that is empty lets a burst of its length through.  So there is burst
  * control: over windows, a queue that fills 1.5 times as fast as it drains is
  * filled up with bytes of nobody, and then admits no more than it drains;
- * they are taken out when it fills at half the speed or less. */
+ * they are taken out when it fills at half the speed or less.  (These are the
+ * thresholds of the authors' program: github.com/PhantomQueuePolicer/BCPQP,
+ * emulation/mahimahi/src/packet/bcpqp.cc.) */
 
 #include <config.h>
 #include "shares.h"

@@ -56,15 +56,27 @@ struct hcsfq {
     struct average leaves[CLUSTER_MAX_LEAVES];
 };
 
+/* How long 'n' frames of a leaf take at the mean rate. */
+static double
+frames_ns(const struct cluster *c, double n)
+{
+    return n * 1500 / (c->conf.kbps / 8e6 / c->n);
+}
+
+double
+shares_hcsfq_average_ns(const struct cluster *c)
+{
+    return frames_ns(c, AVERAGE_FRAMES);
+}
+
 static void *
 hcsfq_create(const struct cluster *c)
 {
     struct hcsfq *h = xzalloc(sizeof *h);
-    double each = 1500 / (c->conf.kbps / 8e6 / c->n);
 
     h->cluster = c;
-    h->average_ns = AVERAGE_FRAMES * each;
-    h->window_ns = WINDOW_FRAMES * each;
+    h->average_ns = shares_hcsfq_average_ns(c);
+    h->window_ns = frames_ns(c, WINDOW_FRAMES);
     h->root_window_ns = h->window_ns * (c->conf.tree ? ROOT_WINDOWS : 1);
     h->root.fair = c->conf.kbps / 8e6;
     for (unsigned int t = 0; t < c->conf.n_tenants; t++) {

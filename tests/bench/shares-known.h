@@ -7,7 +7,7 @@
 #ifndef SHARES_KNOWN_H
 #define SHARES_KNOWN_H 1
 
-/* Each scheme of shares.h does what is known of it. */
+/* Prints each scheme of shares.h beside what was published of it. */
 
 void shares_print_known(void);
 

@@ -57,6 +57,9 @@ extern const struct shares shares_bc_pqp, shares_pqp;
  * Queueing", NSDI 2021). */
 extern const struct shares shares_hcsfq;
 
+/* The time constant of its averages in front of a cluster, K in the paper. */
+double shares_hcsfq_average_ns(const struct cluster *);
+
 /* trTCM (RFC 2698) at each leaf, and an uplink that drops yellow first. */
 extern const struct shares shares_trtcm;
 
