@@ -181,6 +181,8 @@ libbulkhead_a_SOURCES = \
 	compiler/push/read.h \
 	compiler/push/run.h \
 	compiler/push/session.c \
+	compiler/push/session-private.h \
+	compiler/push/session-send.c \
 	compiler/push/session.h \
 	compiler/push/state.c \
 	compiler/push/state.h \

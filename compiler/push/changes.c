@@ -29,8 +29,8 @@ refusal(struct push *push, const char *what, int error,
     return push_errno(push, what, error);
 }
 
-/* Deletes the meters of the switch whose 'used' is 'used' and that the plan
- * does not keep, children before their parents. */
+/* Deletes the meters of the switch whose 'used' is 'used' and that neither the
+ * plan keeps nor others call, children before their parents. */
 static void
 delete_meters(struct push *push, bool used)
 {
@@ -40,7 +40,7 @@ delete_meters(struct push *push, bool used)
 
     for (unsigned int level = METER_MAX_LEVELS; level-- > 0; ) {
         HMAP_FOR_EACH_SAFE (meter, node, &push->live.meters) {
-            if (meter->used == used && !meter->kept
+            if (meter->used == used && !meter->kept && !meter->used_by_others
                 && meter_level(&push->live, meter) == level) {
                 struct ofpbuf *msg = meter_delete_message(meter->id);
 
@@ -51,10 +51,15 @@ delete_meters(struct push *push, bool used)
         }
     }
     /* A meter that stays is found and deleted by the next run. */
-    session_send_all(push->session, &requests, push->deadline, &serror, NULL);
+    if (push->resident) {
+        session_tell(push->session, &requests, push->deadline);
+    } else {
+        session_send_all(push->session, &requests, push->deadline, &serror,
+                         NULL);
+    }
 }
 
-/* Takes back what add_meters() did, last first: deletes the meters that are
+/* Takes back what send_changes() did, last first: deletes the meters that are
  * not in 'failed', which is in the order of those that the plan adds.  A meter
  * that the switch would not add may be there for somebody else. */
 static void
@@ -79,7 +84,7 @@ undo_meters(struct push *push, const bool *failed)
                      MAX(push->deadline, time_msec() + 1000), &serror, NULL);
 }
 
-/* What add_meters() added, and undo_meters() did not take back, is live. */
+/* What send_changes() added, and undo_meters() did not take back, is live. */
 static void
 settle_meters(struct push *push)
 {
@@ -93,52 +98,32 @@ settle_meters(struct push *push)
     }
 }
 
-static const char *
-add_meters(struct push *push)
+/* Makes the messages that add meters; 'about' are those of the plan. */
+static void
+make_meters(struct push *push, struct ovs_list *requests,
+            const struct plan_meter **about)
 {
-    struct ovs_list requests = OVS_LIST_INITIALIZER(&requests);
     const struct plan *plan = push->plan;
-    struct session_error serror;
-    const struct plan_meter **about = xcalloc(MAX(1, plan->meters.n),
-                                              sizeof *about);
-    bool *failed = xcalloc(MAX(1, plan->meters.n), sizeof *failed);
-    const char *reason = NULL;
-    size_t n = 0;
-    int error;
 
     for (size_t i = 0; i < plan->meters.n; i++) {
         if (!push->present[i]) {
             struct plan_meter m = push_placed_meter(push, i);
             struct ofpbuf *msg = meter_add_message(m.id, &m);
 
-            about[n++] = &plan->meters.v[i];
-            ovs_list_push_back(&requests, &msg->list_node);
+            *about++ = &plan->meters.v[i];
+            ovs_list_push_back(requests, &msg->list_node);
         }
     }
-    error = session_send_all(push->session, &requests, push->deadline, &serror,
-                             failed);
-    if (error) {
-        reason = refusal(push, "a meter", error, &serror, serror.index < n
-                         ? plan_meter_string(plan, about[serror.index])
-                         : NULL);
-        undo_meters(push, failed);
-    }
-    free(about);
-    free(failed);
-    return reason;
 }
 
+/* Takes back what may be there, and says why. */
 static const char *
-change_flows(struct push *push)
+take_back(struct push *push, int error, const struct session_error *serror,
+          const struct plan_meter **about, size_t n, const bool *failed)
 {
-    struct session_error serror;
-    int error = session_bundle(push->session, &push->changes, push->deadline,
-                               &serror);
-    const char *reason;
+    size_t flow = serror->index - n;
 
-    if (!error) {
-        return NULL;
-    } else if (serror.unknown) {
+    if (serror->unknown) {
         /* Meters stay: the flows may be there and need them. */
         push->diff->doubt = true;
         return arena_printf(push->arena, "bridge %s: %s while it "
@@ -147,10 +132,40 @@ change_flows(struct push *push)
                             push->target->bridge,
                             ovs_retval_to_string(error));
     }
-    reason = refusal(push, "the flows", error, &serror,
-                     serror.index < push->n_about
-                     ? push->about[serror.index]->text : NULL);
-    undo_meters(push, NULL);
+    undo_meters(push, failed);
+    return (serror->index < n || !push->n_about
+            ? refusal(push, "a meter", error, serror, serror->index < n
+                      ? plan_meter_string(push->plan, about[serror->index])
+                      : NULL)
+            : refusal(push, "the flows", error, serror, flow < push->n_about
+                      ? push->about[flow]->text : NULL));
+}
+
+/* Adds the meters, and changes the flows. */
+static const char *
+send_changes(struct push *push)
+{
+    struct ovs_list meters = OVS_LIST_INITIALIZER(&meters);
+    size_t n_meters = MAX(1, push->plan->meters.n);
+    const struct plan_meter **about = xcalloc(n_meters, sizeof *about);
+    bool *failed = xcalloc(n_meters, sizeof *failed);
+    struct session_error serror;
+    const char *reason = NULL;
+    size_t n;
+    int error;
+
+    make_meters(push, &meters, about);
+    n = ovs_list_size(&meters);
+    error = (push->n_about
+             ? session_bundle(push->session, &meters, &push->changes,
+                              push->deadline, &serror, failed)
+             : session_send_all(push->session, &meters, push->deadline,
+                                &serror, failed));
+    if (error) {
+        reason = take_back(push, error, &serror, about, n, failed);
+    }
+    free(about);
+    free(failed);
     return reason;
 }
 
@@ -160,10 +175,7 @@ push_changes(struct push *push)
     const char *reason;
 
     delete_meters(push, false);
-    reason = add_meters(push);
-    if (!reason && push->n_about) {
-        reason = change_flows(push);
-    }
+    reason = send_changes(push);
     if (!reason) {
         settle_meters(push);
         push_flush_zones(push);

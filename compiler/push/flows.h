@@ -81,6 +81,11 @@ int switch_to_flows(struct session *, long long int deadline,
 int switch_to_meters(struct session *, long long int deadline,
                      struct switch_state *);
 
+/* The request of the latter, and what adds the meters of a reply.  Returns 0 or
+ * EPROTO. */
+struct ofpbuf *meters_request(void);
+int meters_decode(struct ofpbuf *reply, struct switch_state *);
+
 /* Puts a flow, which becomes the state's, in the place of any of its key. */
 void switch_state_put(struct switch_state *, struct flow_entry *);
 

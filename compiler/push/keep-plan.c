@@ -64,6 +64,8 @@ read_live(struct keeper *k)
     if (k->live_known) {
         return NULL;
     }
+    session_forget(k->push.session);    /* They would be about the old ones. */
+    k->asked = false;
     switch_state_destroy(&k->push.live);
     switch_state_init(&k->push.live);
     error = switch_to_flows(k->push.session, k->push.deadline, &k->push.live);
@@ -72,6 +74,7 @@ read_live(struct keeper *k)
     }
     k->live_known = true;
     k->hidden = -1;
+    k->miscounted = false;
     return (watch_hear(&k->watch) ? NULL
             : push_errno(&k->push, "reading flows", ENOBUFS));
 }

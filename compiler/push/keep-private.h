@@ -38,7 +38,9 @@ struct keeper {
     struct ofputil_port_map ports;      /* All that wanted flows may name. */
 
     bool live_known;            /* Has 'live' been read? */
-    long long int hidden;       /* See watch_count(); -1: not known yet. */
+    long long int hidden;       /* See watch_answer(); -1: not known yet. */
+    bool miscounted;            /* Was it another number the last time? */
+    bool asked;                 /* Does a watch_ask() wait for its answer? */
     bool wants_plan;            /* Are 'wanted' and 'live' not compared? */
     struct watch watch;         /* What is to be compared. */
     long long int next_check, next_try;

@@ -41,6 +41,7 @@ keeper_create(const struct push_target *target)
     reconnect_set_probe_interval(k->fsm, 0);
     reconnect_enable(k->fsm, time_msec());
     push_init(&k->push, &k->target, ACTION_APPLY);
+    k->push.resident = true;
     k->arena = arena_create();
     k->plan_arena = arena_create();
     k->info_arena = arena_create();
@@ -102,6 +103,7 @@ keeper_disconnect(struct keeper *k, int error)
         reconnect_disconnected(k->fsm, time_msec(), error);
     }
     k->live_known = false;
+    k->asked = false;
     k->wants_plan = true;
 }
 
@@ -126,11 +128,15 @@ settle(struct keeper *k)
         const struct flow_entry *flow = push->about[i];
 
         if (flow->text) {
+            k->watch.own_flows += !flow_find(&push->live, flow);
             switch_state_put(&push->live, flow_clone(flow));
         } else {
+            k->watch.own_flows--;
             switch_state_remove(&push->live, flow_find(&push->live, flow));
         }
     }
+    k->watch.own_meters |= (push->diff->meters_added
+                            || push->diff->meters_deleted);
     push->n_about = 0;
     watch_forget(&k->watch);
 }
@@ -204,43 +210,64 @@ hear(struct keeper *k)
     return !error;
 }
 
-/* Are the live flows as many as the switch has?  If not, they are to be read
- * again. */
-static int
-count_flows(struct keeper *k)
+/* Are the live flows as many as the switch has?  If not, twice in a row, they
+ * are to be read again: what it tells and what it is asked may cross.  Returns
+ * true if that is to be asked again at once. */
+static bool
+count_flows(struct keeper *k, long long int more)
 {
-    long long int more;
-    int error = watch_count(&k->watch, &more);
-
-    if (error) {
-        return error;
-    } else if (k->hidden < 0 && more >= 0) {
+    if (k->hidden < 0 && more >= 0) {
         k->hidden = more;
-    } else if (more != k->hidden) {     /* Fewer than live, or others. */
+    } else if (more == k->hidden) {
+        k->miscounted = false;
+    } else if (!k->miscounted) {        /* Fewer than live, or others. */
+        k->miscounted = true;
+    } else {
         VLOG_WARN("bridge %s: its flows have changed, and it has not told",
                   k->target.bridge);
         k->live_known = false;
         k->wants_plan = true;
         k->next_try = 0;
     }
-    return 0;
+    return k->miscounted;
 }
 
-/* What no switch tells of itself. */
+/* Takes what the switch says when it is asked, by 'deadline'; or, if that is 0,
+ * if it has said it. */
 static void
-check(struct keeper *k)
+take_answer(struct keeper *k, long long int deadline)
 {
+    bool meters = !k->watch.own_meters, again;
+    long long int more;
     int error;
 
     keeper_begin(k);
-    error = watch_meters(&k->watch);
-    error = error ? error : count_flows(k);
-    if (error) {
-        set_trouble(k, push_errno(&k->push, "looking for changes",
-                                  error));
-        keeper_disconnect(k, error);
+    error = watch_answer(&k->watch, deadline, &more);
+    if (error == EAGAIN) {
+        return;
     }
-    k->next_check = time_msec() + KEEPER_CHECK_MS;
+    k->asked = false;
+    if (error) {
+        set_trouble(k, push_errno(&k->push, "looking for changes", error));
+        keeper_disconnect(k, error);
+        return;
+    }
+    again = count_flows(k, more) || !meters;
+    k->next_check = time_msec() + (again ? 0 : KEEPER_CHECK_MS);
+}
+
+/* Asks for what no switch tells of itself.  The answer is not waited for, as
+ * changes of the plan would have to wait, too. */
+static void
+check(struct keeper *k)
+{
+    if (k->asked) {
+        take_answer(k, 0);
+    } else if (time_msec() >= k->next_check) {
+        keeper_begin(k);
+        watch_ask(&k->watch);
+        k->asked = true;
+    }
 }
 
 /* Undoes what others have changed. */
@@ -250,7 +277,10 @@ repair(struct keeper *k)
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(10, 20);
     struct push_diff *diff = &k->diff;
 
-    check(k);                   /* With a meter go the flows that call it. */
+    keeper_begin(k);            /* With a meter go the flows that call it. */
+    watch_ask(&k->watch);
+    k->asked = true;
+    take_answer(k, k->push.deadline);
     if (k->wants_plan) {
         return;
     }
@@ -327,9 +357,7 @@ keeper_run(struct keeper *k)
     if (!k->push.session || !hear(k) || k->wants_plan) {
         return;
     }
-    if (time_msec() >= k->next_check) {
-        check(k);
-    }
+    check(k);
     if (!k->wants_plan && watch_is_due(&k->watch)
         && (watch_has_news(&k->watch) || time_msec() >= k->next_try)
         && token_bucket_withdraw(&k->repairs, KEEPER_REPAIR_COST)) {
@@ -350,7 +378,7 @@ keeper_wait(struct keeper *k)
         poll_timer_wait_until(k->next_try);
         token_bucket_wait(&k->repairs, KEEPER_REPAIR_COST);
     }
-    if (!k->wants_plan) {
+    if (!k->wants_plan && !k->asked) {
         poll_timer_wait_until(k->next_check);
     }
 }

@@ -78,32 +78,45 @@ add_switch_meter(struct switch_state *state,
     hmap_insert(&state->meters, &meter->node, hash_int(meter->id, 0));
 }
 
+struct ofpbuf *
+meters_request(void)
+{
+    return ofputil_encode_meter_request(SESSION_VERSION, OFPUTIL_METER_CONFIG,
+                                        OFPM13_ALL);
+}
+
+int
+meters_decode(struct ofpbuf *reply, struct switch_state *state)
+{
+    struct ofputil_meter_config mc;
+    struct ofpbuf bands;
+    int retval;
+
+    ofpbuf_init(&bands, 0);
+    do {
+        retval = ofputil_decode_meter_config(reply, &mc, &bands);
+        if (!retval && plan_meter_is_ours(mc.meter_id)) {
+            add_switch_meter(state, &mc);
+        }
+    } while (!retval);
+    ofpbuf_uninit(&bands);
+    return retval == EOF ? 0 : EPROTO;
+}
+
 int
 switch_to_meters(struct session *session, long long int deadline,
                  struct switch_state *state)
 {
     struct ovs_list replies;
-    struct ofpbuf bands, *msg;
-    int error = session_multipart(
-        session, ofputil_encode_meter_request(SESSION_VERSION,
-                                            OFPUTIL_METER_CONFIG, OFPM13_ALL),
-        OFPTYPE_METER_CONFIG_STATS_REPLY, deadline, &replies);
+    struct ofpbuf *reply;
+    int error = session_multipart(session, meters_request(),
+                                  OFPTYPE_METER_CONFIG_STATS_REPLY, deadline,
+                                  &replies);
 
-    ofpbuf_init(&bands, 0);
-    LIST_FOR_EACH_POP (msg, list_node, &replies) {
-        struct ofputil_meter_config mc;
-        int retval = 0;
-
-        while (!error && !retval) {
-            retval = ofputil_decode_meter_config(msg, &mc, &bands);
-            if (!retval && plan_meter_is_ours(mc.meter_id)) {
-                add_switch_meter(state, &mc);
-            }
-        }
-        error = error ? error : retval == EOF ? 0 : EPROTO;
-        ofpbuf_delete(msg);
+    LIST_FOR_EACH_POP (reply, list_node, &replies) {
+        error = error ? error : meters_decode(reply, state);
+        ofpbuf_delete(reply);
     }
-    ofpbuf_uninit(&bands);
     return error;
 }
 

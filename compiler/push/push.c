@@ -15,11 +15,14 @@
 
 #include "dirs.h"
 #include "openvswitch/ofpbuf.h"
+#include "openvswitch/vlog.h"
 #include "push/run.h"
 #include "push/session.h"
 #include "push/state.h"
 #include "timeval.h"
 #include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(compare);
 
 enum { MAX_FOREIGN_SHOWN = 3 };
 
@@ -81,6 +84,13 @@ has_parent(const struct push *push, size_t i)
     return parent == SIZE_MAX || push->present[parent];
 }
 
+/* May it not be deleted before all else? */
+static bool
+is_called(const struct meter_entry *meter)
+{
+    return meter && (meter->used || meter->used_by_others);
+}
+
 /* Decides under which id the meter 'i' of the plan is, or will be, on the
  * switch: where it is already, else in the half of the range that is free.  If
  * its parent gets another id, so does it. */
@@ -108,11 +118,11 @@ place_meter(struct push *push, size_t i)
     }
     if (chosen < 0) {
         /* An unused one there is a leftover that goes first. */
-        chosen = held[0] && held[0]->used ? 1 : 0;
-        if (held[chosen] && held[chosen]->used) {
-            push_unfit(push, "bridge %s has flows with Bulkhead's mark "
-                       "that call both meters of tenant %s, %"PRIu32
-                       " and %"PRIu32"; ovs-ofctl del-meter one of them",
+        chosen = is_called(held[0]) ? 1 : 0;
+        if (is_called(held[chosen])) {
+            push_unfit(push, "bridge %s has flows that call both meters of "
+                       "tenant %s, %"PRIu32" and %"PRIu32"; ovs-ofctl "
+                       "del-meter one of them",
                        push->target->bridge, plan_meter_title(push->plan, m),
                        candidates[0], candidates[1]);
         }
@@ -216,7 +226,15 @@ push_compare_wanted(struct push *push, const struct flow_entry *flow)
     struct push_diff *diff = push->diff;
     struct flow_entry *live = flow_find(&push->live, flow);
 
-    if (live && !flow_is_ours(live)) {
+    if (live && !flow_is_ours(live) && push->resident) {
+        static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(10, 20);
+
+        VLOG_WARN_RL(&rl, "bridge %s: a flow of somebody else (cookie "
+                     "%#"PRIx64") is replaced, in whose place this goes: %s",
+                     push->target->bridge, live->cookie, flow->text);
+        diff->flows_changed++;
+        add_change(push, flow, flow_add_message(flow));
+    } else if (live && !flow_is_ours(live)) {
         push_unfit(push, "bridge %s has a flow of somebody else "
                    "(cookie %#"PRIx64") where this must go: %s; "
                    "ovs-ofctl del-flows it, or change its match",
@@ -254,9 +272,12 @@ push_compare_meters(struct push *push)
         if (meter->kept) {
             continue;
         }
-        push->diff->meters_deleted++;
         meter_mark(&push->live, meter);
         /* Deleting a meter deletes the flows that call it. */
+        if (meter->used_by_others && push->resident) {
+            continue;
+        }
+        push->diff->meters_deleted++;
         if (meter->used_by_others) {
             push_unfit(push, "bridge %s has a flow of somebody else "
                        "that calls meter %"PRIu32", which is Bulkhead's and "

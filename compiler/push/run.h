@@ -38,6 +38,11 @@ struct push {
     struct session *session;
     struct switch_state wanted, live;
     bool comparable;            /* Has the bridge what flows refer to? */
+    bool resident;              /* It stays.  So it waits for nothing that it
+                                 * will see, and nobody is there to be asked:
+                                 * others' flows in the place of wanted ones
+                                 * go, and others' that call a meter keep it.
+                                 * Else both make the bridge unfit. */
 
     /* For each meter of the plan: the id on the switch, and whether it is
      * there already. */

@@ -6,13 +6,12 @@
 
 #include <config.h>
 
-#include "push/session.h"
+#include "push/session-private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "openvswitch/list.h"
-#include "openvswitch/ofp-bundle.h"
 #include "openvswitch/ofp-monitor.h"
 #include "openvswitch/ofp-msgs.h"
 #include "openvswitch/ofp-util.h"
@@ -22,12 +21,6 @@
 #include "socket-util.h"
 #include "timeval.h"
 #include "util.h"
-
-struct session {
-    struct vconn *vconn;
-    bool monitors;              /* Has it a flow monitor? */
-    struct ovs_list updates;    /* "struct ofpbuf"s, for session_pop(). */
-};
 
 enum {
     MONITOR_ID = 1,
@@ -48,6 +41,7 @@ session_open(const char *name, long long int deadline,
 
         session->vconn = vconn;
         ovs_list_init(&session->updates);
+        ovs_list_init(&session->answers);
         *sessionp = session;
     }
     return error;
@@ -59,12 +53,13 @@ session_close(struct session *session)
     if (session) {
         vconn_close(session->vconn);
         ofpbuf_list_delete(&session->updates);
+        ofpbuf_list_delete(&session->answers);
         free(session);
     }
 }
 
-static ovs_be32
-message_xid(const struct ofpbuf *msg)
+ovs_be32
+session_xid(const struct ofpbuf *msg)
 {
     const struct ofp_header *oh = msg->data;
 
@@ -85,8 +80,7 @@ wait_until(struct session *session, enum vconn_wait_type type,
     return 0;
 }
 
-/* Takes ownership of 'msg'. */
-static int
+int
 session_send(struct session *session, struct ofpbuf *msg,
              long long int deadline)
 {
@@ -116,7 +110,45 @@ is_update(const struct session *session, const struct ofpbuf *msg,
           enum ofptype type)
 {
     return (session->monitors && type == OFPTYPE_FLOW_MONITOR_STATS_REPLY
-            && !message_xid(msg));
+            && !session_xid(msg));
+}
+
+enum ofperr
+session_ofperr(const struct ofpbuf *msg)
+{
+    struct ofpbuf payload;
+    enum ofperr ofperr = ofperr_decode_msg(msg->data, &payload);
+
+    if (!ofperr) {
+        return OFPERR_OFPBRC_BAD_TYPE;  /* An error that we don't know. */
+    }
+    ofpbuf_uninit(&payload);
+    return ofperr;
+}
+
+/* Takes ownership of 'msg' and returns true if it is for session_answer().
+ * Answers come in the order of what was asked. */
+static bool
+take_answer(struct session *session, struct ofpbuf *msg, enum ofptype type)
+{
+    for (size_t i = 0; i < session->n_asked; i++) {
+        if (session->asked[i] != session_xid(msg)) {
+            continue;
+        }
+        bool last = i == session->n_asked - 1;
+        if (type == OFPTYPE_ERROR) {
+            session->refused = (session->refused ? session->refused
+                                : session_ofperr(msg));
+            session->answered = last;
+            ofpbuf_delete(msg);
+        } else {
+            session->answered = last && !(ofpmsg_is_stat(msg->data)
+                                          && ofpmp_more(msg->data));
+            ovs_list_push_back(&session->answers, &msg->list_node);
+        }
+        return true;
+    }
+    return false;
 }
 
 /* Receives a message, or if there is none, returns EAGAIN.  '*msgp' becomes
@@ -142,14 +174,13 @@ receive(struct session *session, long long int deadline,
         ofpbuf_delete(msg);
     } else if (is_update(session, msg, *type)) {
         ovs_list_push_back(&session->updates, &msg->list_node);
-    } else {
+    } else if (!take_answer(session, msg, *type)) {
         *msgp = msg;
     }
     return error;
 }
 
-/* Receives the next message that is not the switch's own idea. */
-static int
+int
 session_recv(struct session *session, long long int deadline,
              struct ofpbuf **msgp, enum ofptype *type)
 {
@@ -169,88 +200,12 @@ session_recv(struct session *session, long long int deadline,
     }
 }
 
-/* Messages that were sent and may still be refused. */
-struct sent {
-    ovs_be32 *xids;
-    bool *failed;               /* In parallel, or NULL. */
-    size_t n;
-    struct session_error *error;
-};
-
-/* Notes an error message, if it is about one of 'sent'. */
-static void
-note_error(const struct ofpbuf *msg, enum ofperr ofperr,
-           const struct sent *sent)
-{
-    for (size_t i = 0; i < sent->n; i++) {
-        if (sent->xids[i] == message_xid(msg)) {
-            if (sent->failed) {
-                sent->failed[i] = true;
-            }
-            if (!sent->error->ofperr) {
-                sent->error->ofperr = ofperr;
-                sent->error->index = i;
-            }
-            return;
-        }
-    }
-}
-
-static enum ofperr
-decode_error(const struct ofpbuf *msg)
-{
-    struct ofpbuf payload;
-    enum ofperr ofperr = ofperr_decode_msg(msg->data, &payload);
-
-    if (!ofperr) {
-        return OFPERR_OFPBRC_BAD_TYPE;  /* An error that we don't know. */
-    }
-    ofpbuf_uninit(&payload);
-    return ofperr;
-}
-
-/* Sends 'request' and waits for its reply of type 'wanted'.  Errors about it
- * or about 'sent' go to 'sent->error', those about 'sent' first. */
-static int
-transact(struct session *session, struct ofpbuf *request, enum ofptype wanted,
-         long long int deadline, const struct sent *sent)
-{
-    ovs_be32 xid = message_xid(request);
-    int error = session_send(session, request, deadline);
-
-    while (!error) {
-        struct ofpbuf *msg;
-        enum ofptype type;
-
-        error = session_recv(session, deadline, &msg, &type);
-        if (error) {
-            break;
-        }
-
-        bool about_this = message_xid(msg) == xid;
-        if (about_this && type == wanted) {
-            ofpbuf_delete(msg);
-            return 0;
-        } else if (type == OFPTYPE_ERROR && about_this) {
-            if (!sent->error->ofperr) {
-                sent->error->ofperr = decode_error(msg);
-                sent->error->index = SIZE_MAX;
-            }
-            error = EPROTO;
-        } else if (type == OFPTYPE_ERROR) {
-            note_error(msg, decode_error(msg), sent);
-        }
-        ofpbuf_delete(msg);
-    }
-    return error;
-}
-
 int
 session_multipart(struct session *session, struct ofpbuf *request,
                   enum ofptype expected, long long int deadline,
                   struct ovs_list *replies)
 {
-    ovs_be32 xid = message_xid(request);
+    ovs_be32 xid = session_xid(request);
     int error = session_send(session, request, deadline);
     bool more = true;
 
@@ -262,10 +217,10 @@ session_multipart(struct session *session, struct ofpbuf *request,
         error = session_recv(session, deadline, &msg, &type);
         if (error) {
             break;
-        } else if (message_xid(msg) != xid) {
+        } else if (session_xid(msg) != xid) {
             ofpbuf_delete(msg);
         } else if (type == OFPTYPE_ERROR) {
-            error = decode_error(msg);
+            error = session_ofperr(msg);
             ofpbuf_delete(msg);
         } else if (type != expected) {
             /* The decoders of one type take nothing else for granted. */
@@ -283,130 +238,55 @@ session_multipart(struct session *session, struct ofpbuf *request,
     return error;
 }
 
-/* Sends all of 'requests', then a barrier, and waits for its reply. */
-static int
-send_all(struct session *session, struct ovs_list *requests,
-         long long int deadline, struct sent *sent)
+void
+session_forget(struct session *session)
 {
-    struct ofpbuf *msg;
-    int error = 0;
+    ofpbuf_list_delete(&session->answers);
+    ovs_list_init(&session->answers);
+    session->n_asked = 0;
+    session->answered = false;
+    session->refused = 0;
+}
 
-    *sent->error = (struct session_error) { .ofperr = 0 };
-    if (ovs_list_is_empty(requests)) {
-        return 0;
+void
+session_ask(struct session *session, struct ovs_list *requests,
+            long long int deadline)
+{
+    const struct ofpbuf *request;
+
+    session_forget(session);
+    LIST_FOR_EACH (request, list_node, requests) {
+        ovs_assert(session->n_asked < SESSION_MAX_ASKED);
+        session->asked[session->n_asked++] = session_xid(request);
     }
-    LIST_FOR_EACH_POP (msg, list_node, requests) {
-        if (error) {
+    session_tell(session, requests, deadline);
+}
+
+int
+session_answer(struct session *session, long long int deadline,
+               struct ovs_list *replies)
+{
+    int error = session->n_asked ? 0 : ENOENT;
+
+    ovs_list_init(replies);
+    while (!error && !session->answered) {
+        struct ofpbuf *msg;
+        enum ofptype type;
+
+        error = (!deadline ? EAGAIN
+                 : time_msec() >= deadline ? ETIMEDOUT
+                 : receive(session, deadline, &msg, &type));
+        if (!error) {
             ofpbuf_delete(msg);
-            continue;
+        } else if (error == EAGAIN && deadline) {
+            error = wait_until(session, WAIT_RECV, deadline);
         }
-        sent->xids[sent->n++] = message_xid(msg);
-        error = session_send(session, msg, deadline);
     }
     if (!error) {
-        error = transact(session,
-                         ofputil_encode_barrier_request(SESSION_VERSION),
-                         OFPTYPE_BARRIER_REPLY, deadline, sent);
+        error = session->refused;
+        ovs_list_push_back_all(replies, &session->answers);
+        session_forget(session);
     }
-    return error ? error : sent->error->ofperr ? EPROTO : 0;
-}
-
-static void
-sent_init(struct sent *sent, const struct ovs_list *requests,
-          struct session_error *error, bool *failed)
-{
-    sent->xids = xmalloc(MAX(1, ovs_list_size(requests))
-                         * sizeof *sent->xids);
-    sent->failed = failed;
-    sent->n = 0;
-    sent->error = error;
-}
-
-int
-session_send_all(struct session *session, struct ovs_list *requests,
-                 long long int deadline, struct session_error *serror,
-                 bool *failed)
-{
-    struct sent sent;
-    int error;
-
-    sent_init(&sent, requests, serror, failed);
-    error = send_all(session, requests, deadline, &sent);
-    free(sent.xids);
-    return error;
-}
-
-static struct ofpbuf *
-bundle_request(uint16_t type)
-{
-    struct ofputil_bundle_ctrl_msg bc = {
-        .bundle_id = 1, .type = type, .flags = OFPBF_ATOMIC | OFPBF_ORDERED,
-    };
-    struct ofpbuf *request = ofputil_encode_bundle_ctrl_request(
-        SESSION_VERSION, &bc);
-
-    ofpmsg_update_length(request);
-    return request;
-}
-
-static int
-bundle_control(struct session *session, uint16_t type, long long int deadline,
-               const struct sent *sent)
-{
-    return transact(session, bundle_request(type), OFPTYPE_BUNDLE_CONTROL,
-                    deadline, sent);
-}
-
-/* Wraps 'requests' for a bundle, keeping their xids, after what opens it. */
-static void
-wrap_for_bundle(struct ovs_list *requests, struct ovs_list *wrapped)
-{
-    struct ofpbuf *msg;
-
-    ovs_list_init(wrapped);
-    ovs_list_push_back(wrapped,
-                       &bundle_request(OFPBCT_OPEN_REQUEST)->list_node);
-    LIST_FOR_EACH_POP (msg, list_node, requests) {
-        ofpmsg_update_length(msg);
-
-        struct ofputil_bundle_add_msg add = {
-            .bundle_id = 1, .flags = OFPBF_ATOMIC | OFPBF_ORDERED,
-            .msg = msg->data,
-        };
-        struct ofpbuf *request = ofputil_encode_bundle_add(SESSION_VERSION,
-                                                           &add);
-        ofpmsg_update_length(request);
-        ovs_list_push_back(wrapped, &request->list_node);
-        ofpbuf_delete(msg);
-    }
-}
-
-int
-session_bundle(struct session *session, struct ovs_list *requests,
-               long long int deadline, struct session_error *serror)
-{
-    struct session_error ignored = { .ofperr = 0 };
-    struct sent nothing = { .error = &ignored };
-    struct ovs_list wrapped;
-    struct sent sent;
-    int error;
-
-    wrap_for_bundle(requests, &wrapped);
-    sent_init(&sent, &wrapped, serror, NULL);
-    /* A message that the switch refuses is left out of the bundle, and the
-     * rest could be committed: the barrier tells before it is too late. */
-    error = send_all(session, &wrapped, deadline, &sent);
-    if (error) {
-        bundle_control(session, OFPBCT_DISCARD_REQUEST, deadline, &nothing);
-    } else {
-        error = bundle_control(session, OFPBCT_COMMIT_REQUEST, deadline,
-                               &sent);
-        serror->unknown = error && !serror->ofperr;
-    }
-    /* What opened the bundle is none of the caller's requests. */
-    serror->index = (serror->index && serror->index != SIZE_MAX
-                     ? serror->index - 1 : SIZE_MAX);
-    free(sent.xids);
     return error;
 }
 
@@ -452,7 +332,7 @@ session_wait(struct session *session)
 {
     vconn_run_wait(session->vconn);
     vconn_recv_wait(session->vconn);
-    if (!ovs_list_is_empty(&session->updates)) {
+    if (!ovs_list_is_empty(&session->updates) || session->answered) {
         poll_immediate_wake();
     }
 }

@@ -54,10 +54,35 @@ int session_send_all(struct session *, struct ovs_list *requests,
                      long long int deadline, struct session_error *,
                      bool *failed);
 
-/* The same in one bundle (ordered, atomic): all of 'requests' take effect at
- * once, or none. */
-int session_bundle(struct session *, struct ovs_list *requests,
-                   long long int deadline, struct session_error *);
+/* The same of 'before', and of 'requests' in one bundle (ordered, atomic), of
+ * which all take effect at once, or none: none if the switch refused one of
+ * 'before'.  The error's index counts both, 'before' first; 'failed' is for
+ * 'before' only.  Both are sent at once, so that there are two answers to wait
+ * for, whatever is sent. */
+int session_bundle(struct session *, struct ovs_list *before,
+                   struct ovs_list *requests, long long int deadline,
+                   struct session_error *, bool *failed);
+
+/* Sends 'requests', takes ownership of them, and does not ask what becomes of
+ * them. */
+void session_tell(struct session *, struct ovs_list *requests,
+                  long long int deadline);
+
+/* Sends 'requests', for multipart replies, and takes ownership of them.  All
+ * answers are kept until session_answer(), while other things are sent and
+ * received.  What was asked before is forgotten. */
+enum { SESSION_MAX_ASKED = 2 };
+void session_ask(struct session *, struct ovs_list *requests,
+                 long long int deadline);
+
+/* Stores in 'replies' the answers to all that session_ask() has sent, in their
+ * order; the caller frees them.  Until they are there, waits for them if
+ * 'deadline' is not 0, else returns EAGAIN.  ENOENT: nothing was asked. */
+int session_answer(struct session *, long long int deadline,
+                   struct ovs_list *replies);
+
+/* Nobody wants the answers any more. */
+void session_forget(struct session *);
 
 /* Asks the switch to tell of every change of a flow that is not made in this
  * session. */

@@ -26,7 +26,8 @@ watch_init(struct watch *w, struct push *push)
     w->push = push;
     ovs_list_init(&w->wanted);
     ovs_list_init(&w->live);
-    w->meters = w->news = false;
+    w->meters = w->news = w->own_meters = false;
+    w->own_flows = 0;
 }
 
 static void
@@ -77,6 +78,8 @@ take_update(struct watch *w, const struct ofputil_flow_update *update)
         struct flow_entry *live = flow_find(&w->push->live, flow);
 
         if (live) {
+            /* It may have kept a meter that must go. */
+            w->meters = w->meters || (live->meter && !flow_is_ours(live));
             switch_state_remove(&w->push->live, live);
         }
         mark(w, flow);
@@ -154,62 +157,89 @@ same_meters(const struct switch_state *a, const struct switch_state *b)
     return true;
 }
 
-int
-watch_meters(struct watch *w)
+/* Takes the live meters as the switch has told them. */
+static void
+take_meters(struct watch *w, struct switch_state *now)
 {
     struct push *push = w->push;
-    struct switch_state now;
-    int error;
 
-    switch_state_init(&now);
-    error = switch_to_meters(push->session, push->deadline, &now);
-    if (!error && !same_meters(&push->live, &now)) {
-        hmap_swap(&push->live.meters, &now.meters);
-        w->meters = w->news = true;
-        for (size_t i = 0; i < push->plan->meters.n; i++) {
-            struct meter_entry *m = meter_find(&push->live, push->ids[i]);
+    if (same_meters(&push->live, now)) {
+        return;
+    }
+    hmap_swap(&push->live.meters, &now->meters);
+    w->meters = w->news = true;
+    for (size_t i = 0; i < push->plan->meters.n; i++) {
+        struct meter_entry *m = meter_find(&push->live, push->ids[i]);
 
-            struct plan_meter placed = push_placed_meter(push, i);
+        struct plan_meter placed = push_placed_meter(push, i);
 
-            push->present[i] = (m && m->simple
-                                && plan_meter_same(&m->limit, &placed));
-            if (push->present[i]) {
-                m->kept = true;
-            }
+        push->present[i] = (m && m->simple
+                            && plan_meter_same(&m->limit, &placed));
+        if (push->present[i]) {
+            m->kept = true;
         }
     }
-    switch_state_destroy(&now);
-    return error;
+}
+
+/* Adds the flows of the tables to '*n'. */
+static int
+count_flows(struct ofpbuf *reply, long long int *n)
+{
+    struct ofputil_table_features features;
+    struct ofputil_table_stats stats;
+    int retval;
+
+    do {
+        retval = ofputil_decode_table_stats_reply(reply, &stats, &features);
+        *n += retval ? 0 : stats.active_count;
+    } while (!retval);
+    return retval == EOF ? 0 : EPROTO;
+}
+
+void
+watch_ask(struct watch *w)
+{
+    struct ovs_list requests = OVS_LIST_INITIALIZER(&requests);
+
+    ovs_list_push_back(&requests, &meters_request()->list_node);
+    ovs_list_push_back(&requests,
+                       &ofpraw_alloc(OFPRAW_OFPST_TABLE_REQUEST,
+                                     SESSION_VERSION, 0)->list_node);
+    session_ask(w->push->session, &requests, w->push->deadline);
+    w->own_flows = 0;
+    w->own_meters = false;
 }
 
 int
-watch_count(struct watch *w, long long int *more)
+watch_answer(struct watch *w, long long int deadline, long long int *more)
 {
-    struct session *session = w->push->session;
+    struct switch_state now;
     struct ovs_list replies;
-    struct ofpbuf *msg;
-    int error = session_multipart(
-        session, ofpraw_alloc(OFPRAW_OFPST_TABLE_REQUEST, SESSION_VERSION, 0),
-        OFPTYPE_TABLE_STATS_REPLY, w->push->deadline, &replies);
+    struct ofpbuf *reply;
+    int error = session_answer(w->push->session, deadline, &replies);
 
     *more = 0;
-    LIST_FOR_EACH_POP (msg, list_node, &replies) {
-        struct ofputil_table_features features;
-        struct ofputil_table_stats stats;
-        int retval = 0;
+    switch_state_init(&now);
+    LIST_FOR_EACH_POP (reply, list_node, &replies) {
+        enum ofptype type;
 
-        while (!error && !retval) {
-            retval = ofputil_decode_table_stats_reply(msg, &stats, &features);
-            *more += retval ? 0 : stats.active_count;
-        }
-        error = error ? error : retval == EOF ? 0 : EPROTO;
-        ofpbuf_delete(msg);
+        error = (error ? error
+                 : ofptype_decode(&type, reply->data) ? EPROTO
+                 : type == OFPTYPE_METER_CONFIG_STATS_REPLY
+                 ? meters_decode(reply, &now)
+                 : type == OFPTYPE_TABLE_STATS_REPLY
+                 ? count_flows(reply, more) : EPROTO);
+        ofpbuf_delete(reply);
     }
     /* What had been told before the answer is in it. */
     if (!error && !watch_hear(w)) {
         error = ENOBUFS;
     }
-    *more -= (long long int) hmap_count(&w->push->live.flows);
+    if (!error && !w->own_meters) {
+        take_meters(w, &now);
+    }
+    *more -= (long long int) hmap_count(&w->push->live.flows) - w->own_flows;
+    switch_state_destroy(&now);
     return error;
 }
 

@@ -23,6 +23,11 @@ struct watch {
     struct ovs_list live;       /* The same; no wanted flow has their key. */
     bool meters;                /* Do meters differ? */
     bool news;                  /* Since watch_compare(). */
+
+    /* What has been sent since watch_ask(), so that the answer is without it.
+     */
+    long long int own_flows;    /* Added, less those deleted. */
+    bool own_meters;            /* Were meters added or deleted? */
 };
 
 void watch_init(struct watch *, struct push *);
@@ -31,14 +36,17 @@ void watch_init(struct watch *, struct push *);
  * not told all, or not to be understood. */
 bool watch_hear(struct watch *);
 
-/* Reads the live meters.  Returns 0 or a positive errno or OFPERR_*. */
-int watch_meters(struct watch *);
+/* Asks for what no switch tells of itself: meters, and how many flows there
+ * are. */
+void watch_ask(struct watch *);
 
-/* Stores how many flows the switch has more than are live: always the same
- * number, of those that OpenFlow does not show.  When a switch empties itself,
- * as it does when its fail mode changes, its flow monitor is silent.  Returns
- * 0 or a positive errno or OFPERR_*. */
-int watch_count(struct watch *, long long int *more);
+/* Takes the live meters as the switch has answered, and stores how many flows
+ * it has more than are live: always the same number, of those that OpenFlow
+ * does not show.  When a switch empties itself, as it does when its fail mode
+ * changes, its flow monitor is silent.  If meters were added since the
+ * question, the live ones stay.  Returns 0, a positive errno or OFPERR_*; see
+ * session_answer(). */
+int watch_answer(struct watch *, long long int deadline, long long int *more);
 
 /* Makes 'flow', whose ownership it takes, a wanted one; or no flow of its
  * key. */
