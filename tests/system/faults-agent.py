@@ -28,6 +28,7 @@ BRIDGE = "br-int"
 DAEMON = ("--no-chdir", "--pidfile", "--log-file", "-vconsole:off",
           "-vsyslog:off")
 CONVERGE = 15.0
+REPAIR = 1.0                    # What README says of changes by others.
 
 
 def nobody(_):
@@ -138,6 +139,10 @@ def running(pid):
         return False
 
 
+def has_flow(cookie):
+    return any(c == cookie for c, _ in dump_flows(BRIDGE).values())
+
+
 class Test:
     """Events: each returns after doing something, having said first whom it
     may concern, by self.expect()."""
@@ -149,6 +154,7 @@ class Test:
         self.before = self.policy       # What the switch had last.
         self.failures = 0
         self.tally, self.outages = {}, {}
+        self.window = 0.0               # The longest of an intruder's flow.
 
     def expect(self, concerned):
         self.traffic.expect(self.before, self.policy, concerned)
@@ -168,6 +174,31 @@ class Test:
         self.choose()
         self.expect(nobody)
         self.node.write(self.policy)
+
+    def withdrawn(self):
+        """A rule goes, and with it a connection that is in use."""
+        name, one, other = self.lot.choice((
+            ("serve", "frontend0", "model0"), ("dataset", "gpu0", "target0"),
+            ("batch", "job0", "job1")))
+        connection = next(c for c in self.traffic.connections
+                          if (c.one.name, c.other.name) == (one, other))
+        if not self.policy[name]:
+            self.policy = dict(self.policy, **{name: True})
+            self.expect(nobody)
+            self.node.write(self.policy)
+            self.node.converge()
+            self.before = self.policy
+            self.expect(nobody)
+        self.traffic.reopen()
+        if not self.traffic.passes(connection):
+            self.fail("withdrawn", f"{connection.name} is not in use")
+        self.policy = dict(self.policy, **{name: False})
+        self.expect(nobody)
+        self.node.write(self.policy)
+        self.node.converge()
+        time.sleep(0.05)
+        if self.traffic.passes(connection):
+            self.fail("withdrawn", f"{connection.name} goes on")
 
     def numbers(self):
         self.policy = dict(self.policy, limits={
@@ -235,6 +266,51 @@ class Test:
         run("ovs-ofctl", "-O", "OpenFlow14", "add-flow", BRIDGE,
             "cookie=0x77,table=200,priority=7,actions=drop")
 
+    def intrude(self, cookie):
+        """All that one endpoint sends goes to one of another tenant.  What
+        arrives until close() is the intruder's doing."""
+        one, other = self.lot.sample(self.node.intent.endpoints, 2)
+        while one.tenant == other.tenant:
+            one, other = self.lot.sample(self.node.intent.endpoints, 2)
+        self.expect(lambda what: one in (what.one, what.other))
+        self.traffic.intruder = one
+        run("ovs-ofctl", "-O", "OpenFlow14", "add-flow", BRIDGE,
+            f"cookie={cookie:#x},table=0,priority=60000,"
+            f"in_port={one.interface},actions=output:{other.interface}")
+
+    def close(self):
+        with contextlib.suppress(SwitchError):
+            Unixctl(RUNDIR)("revalidator/wait")
+        time.sleep(0.05)
+        self.traffic.intruder = None
+
+    def intruder(self):
+        """In Bulkhead's name: it is undone."""
+        cookie, begin = 0xb17d000000000bad, time.monotonic()
+        self.intrude(cookie)
+        await_true(lambda: not has_flow(cookie), CONVERGE, "a repair")
+        took = time.monotonic() - begin
+        self.window = max(self.window, took)
+        if took > REPAIR:
+            self.fail("intruder", f"repaired after {took:.2f} s")
+        self.close()
+
+    def stranger(self):
+        """In another's name: it stays, and passes what it passes; status says
+        so until it is deleted."""
+        cookie, passed = 0x78, self.traffic.intruded
+        self.intrude(cookie)
+        await_true(lambda: self.traffic.intruded > passed, CONVERGE,
+                   "a stranger's flow to open something")
+        time.sleep(REPAIR)
+        if (self.node.is_equal() or not has_flow(cookie)
+                or "flows of others in Bulkhead's tables, 1 in all"
+                not in self.node.words):
+            self.fail("stranger", "status does not tell: " + self.node.words)
+        run("ovs-ofctl", "-O", "OpenFlow14", "del-flows", BRIDGE,
+            f"cookie={cookie:#x}/-1")
+        self.close()
+
     def meters(self):
         self.expect(everybody)
         run("ovs-ofctl", "-O", "OpenFlow13", "del-meters", BRIDGE)
@@ -255,9 +331,9 @@ class Test:
         self.node.converge()
         os.unlink(filler)
 
-    EVENTS = (change, change, numbers, spoiled, agent, agent_changing,
-              database, switch, slow, deleted, inserted, foreign, meters,
-              interface, full)
+    EVENTS = (change, change, withdrawn, numbers, spoiled, agent,
+              agent_changing, database, switch, slow, deleted, inserted,
+              foreign, intruder, stranger, meters, interface, full)
 
     def fail(self, name, why):
         self.failures += 1
@@ -290,6 +366,8 @@ class Test:
         for name, seconds in self.outages.items():
             print(f"# {name} killed: nothing passed for {seconds:.2f} s at "
                   "most")
+        print(f"# intruders' flows: there for {self.window:.2f} s at most; "
+              f"with strangers', {self.traffic.intruded} packets passed")
         sent, forbidden = self.traffic.sent()
         print(f"# {sent} packets, {forbidden} of them forbidden")
         if not self.failures:

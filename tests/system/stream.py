@@ -116,6 +116,8 @@ class Traffic:
     def __init__(self, world):
         self.world = world
         self.leaks = []
+        self.intruder = None            # The endpoint whose packets go where
+        self.intruded = 0               # somebody lets them, and how many.
         self.last = self.gap = 0.0      # When a datagram last arrived, and
                                         # the longest without any.
         self.lock = threading.Lock()
@@ -201,7 +203,10 @@ class Traffic:
     def _take(self, where, number, n):
         d = self.datagrams[number]
         if d.wants[n] == NEVER or where != d.other.interface:
-            self.leaks.append(f"{d.name} at {where}")
+            if d.one is self.intruder:
+                self.intruded += 1
+            else:
+                self.leaks.append(f"{d.name} at {where}")
         d.got[n] = 1
         now = time.monotonic()
         self.gap = max(self.gap, now - self.last)
@@ -237,6 +242,19 @@ class Traffic:
                     connection.link = link
                     connection.sent = connection.arrived = 0
         return failed
+
+    def passes(self, connection):
+        """Does a byte get through, either way, within a moment?"""
+        with self.lock:
+            before, link = connection.arrived, connection.link
+            with contextlib.suppress(OSError, AttributeError):
+                link.server.send(b"!")
+        time.sleep(0.3)
+        with self.lock:
+            with contextlib.suppress(OSError, AttributeError):
+                return bool(link.client.recv(1 << 16)
+                            or connection.arrived > before)
+            return connection.arrived > before
 
     def forget(self):
         """Closes connections of which nobody knows what became of them."""
