@@ -26,6 +26,19 @@ enum {
     SAVE_AGAIN_MS = 30000,      /* ...and if that fails, after this again. */
 };
 
+char *
+agent_try(const struct agent_options *options)
+{
+    struct compiled *c = compiled_create(options->names, options->n_names,
+                                         options->node,
+                                         options->target.bridge);
+    char *errors = (compiled_try(c) ? NULL
+                    : nullable_xstrdup(compiled_errors(c)));
+
+    compiled_destroy(c);
+    return errors;
+}
+
 struct agent *
 agent_create(const struct agent_options *options)
 {
@@ -193,4 +206,14 @@ agent_save(struct agent *a)
     a->trouble = nullable_xstrdup(reason);
     arena_destroy(arena);
     return a->trouble;
+}
+
+const char *
+agent_unsaved(const struct agent *a)
+{
+    return (!a->options->target.state
+            ? "BULKHEAD_STATEDIR is empty, so nothing is kept"
+            : !keeper_is_equal(a->keeper)
+            ? "the bridge does not hold the intent yet; see status"
+            : a->saved != a->pushes ? a->trouble : NULL);
 }

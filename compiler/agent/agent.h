@@ -27,6 +27,10 @@ struct agent_options {
     struct push_target target;
 };
 
+/* Why the intent in the files cannot be what a bridge holds, as text for
+ * people, which the caller must free; or NULL.  Asks no bridge. */
+char *agent_try(const struct agent_options *);
+
 /* What 'options' says must outlive it. */
 struct agent *agent_create(const struct agent_options *);
 void agent_destroy(struct agent *);     /* Keeps what is not kept yet. */
@@ -43,6 +47,9 @@ void agent_reload(struct agent *);
 /* Keeps what the bridge holds, as apply does, if it is not kept yet.  Returns
  * NULL, or why it cannot: good until the next call. */
 const char *agent_save(struct agent *);
+
+/* Why what was kept last is not what the intent says; or NULL. */
+const char *agent_unsaved(const struct agent *);
 
 /* Has the bridge what an interface says of the endpoint?  "yes", "no", or "not
  * yet"; if it never will, stores why. */

@@ -11,11 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/backend.h"
 #include "base/diag.h"
 #include "intent/intent.h"
+#include "ir/ir.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/vlog.h"
 #include "plan/record.h"
+#include "sema/policy.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(intent);
@@ -99,22 +102,55 @@ has_node(const struct compiled *c, const struct intent *intent,
     return false;
 }
 
+/* Reads all files.  Returns NULL, after adding at least one error to 'diags',
+ * if they are wrong. */
+static const struct intent *
+read_all(const struct compiled *c, struct arena *arena, struct diags *diags,
+         intent_files *files)
+{
+    const struct intent *intent = NULL;
+
+    if (intent_read(c->names, c->n_names, arena, diags, files)) {
+        intent = intent_parse_files(files->v, files->n, arena, diags);
+    }
+    return intent && has_node(c, intent, diags) ? intent : NULL;
+}
+
+bool
+compiled_try(struct compiled *c)
+{
+    struct arena *arena = arena_create();
+    intent_files files = VEC_INIT;
+    const struct policy *policy = NULL;
+    const struct intent *intent;
+    struct diags diags;
+    struct plan plan;
+    bool ok;
+
+    diags_init(&diags, arena);
+    intent = read_all(c, arena, &diags, &files);
+    policy = intent ? policy_resolve(intent, arena, &diags) : NULL;
+    ok = policy && backend_compile(backends[0],
+                                   ir_build(policy, c->site.node, arena),
+                                   arena, &diags, &plan);
+    compiled_set_errors(c, &diags);
+    arena_destroy(arena);
+    return ok;
+}
+
 enum compiled_news
 compiled_load(struct compiled *c, const struct bridge_info *info)
 {
     struct arena *arena = arena_create();
-    const struct intent *intent = NULL;
     intent_files files = VEC_INIT;
+    const struct intent *intent;
     struct diags diags;
     bool ok;
 
     c->site.info = info;
     diags_init(&diags, arena);
-    if (intent_read(c->names, c->n_names, arena, &diags, &files)) {
-        intent = intent_parse_files(files.v, files.n, arena, &diags);
-    }
-    ok = (intent && has_node(c, intent, &diags)
-          && compile_all(c, intent, &files, arena, &diags));
+    intent = read_all(c, arena, &diags, &files);
+    ok = intent && compile_all(c, intent, &files, arena, &diags);
     compiled_set_errors(c, &diags);
     c->stuck = false;
     if (!ok) {

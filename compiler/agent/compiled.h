@@ -41,6 +41,10 @@ struct compiled *compiled_create(const char *const names[], size_t n,
                                  const char *node, const char *bridge);
 void compiled_destroy(struct compiled *);       /* Accepts NULL. */
 
+/* Is the intent in the files right, were all interfaces there?  If not,
+ * compiled_errors() says why.  Nothing of it is kept. */
+bool compiled_try(struct compiled *);
+
 /* Reads all files. */
 enum compiled_news compiled_load(struct compiled *,
                                  const struct bridge_info *);

@@ -62,7 +62,7 @@ static const struct option long_options[] = {
 };
 
 /* Exit statuses, as those of bulkhead. */
-enum { EXIT_USAGE = 2, EXIT_REFUSED = 3 };
+enum { EXIT_WRONG = 1, EXIT_USAGE = 2, EXIT_REFUSED = 3 };
 
 static void OVS_NO_RETURN
 usage(void)
@@ -232,6 +232,7 @@ unixctl_save(struct unixctl_conn *conn, int argc OVS_UNUSED,
 {
     const char *reason = agent_save(agent);
 
+    reason = reason ? reason : agent_unsaved(agent);
     if (reason) {
         unixctl_command_reply_error(conn, reason);
     } else {
@@ -293,6 +294,27 @@ loop(struct agent *agent, struct unixctl_server *unixctl)
     }
 }
 
+/* Whoever detaches it has nobody who looks at status: what is wrong from the
+ * beginning is said now.  What may come later is waited for. */
+static void
+check_start(const struct agent_options *options)
+{
+    struct arena *arena = arena_create();
+    const char *reason;
+    char *errors = agent_try(options);
+
+    if (errors) {
+        fprintf(stderr, "bulkheadd: the intent is wrong:\n%s", errors);
+        exit(EXIT_WRONG);
+    }
+    reason = push_lacks_bridge(&options->target, arena);
+    if (reason) {
+        fprintf(stderr, "bulkheadd: %s\n", reason);
+        exit(EXIT_REFUSED);
+    }
+    arena_destroy(arena);
+}
+
 /* Two that keep one bridge would undo each other's work. */
 static void
 hold_bridge(const struct push_target *target)
@@ -333,6 +355,9 @@ main(int argc, char *argv[])
     take_names(argc, argv, &options);
 
     daemonize_start(false);
+    if (get_detach()) {
+        check_start(&options);
+    }
     hold_bridge(&options.target);
     error = unixctl_server_create(unixctl_path, &unixctl);
     if (error) {

@@ -17,7 +17,7 @@
 #include "flow.h"
 #include "openvswitch/poll-loop.h"
 #include "ovsdb-idl.h"
-#include "plan/plan.h"
+#include "push/push.h"
 #include "socket-util.h"
 #include "timeval.h"
 #include "util.h"
@@ -285,28 +285,50 @@ database_bridge(const struct database *db, const char *bridge,
             : unreachable(db, error ? error : EAGAIN, arena));
 }
 
+/* Waits until all of the database is there.  Returns 0 or a positive errno. */
+static int
+await_database(struct database *db, long long int deadline)
+{
+    for (;;) {
+        int error;
+
+        database_run(db);
+        error = (time_msec() >= deadline ? ETIMEDOUT : database_error(db));
+        if (error || database_is_known(db)) {
+            return database_is_known(db) ? 0 : error;
+        }
+        database_wait(db);
+        poll_timer_wait_until(deadline);
+        poll_block();
+    }
+}
+
 const char *
 bridge_info_read(const char *remote, const char *bridge,
                  long long int deadline, struct arena *arena,
                  struct bridge_info *info)
 {
     struct database *db = database_open(remote, false);
-    const char *reason;
-    int error = 0;
+    int error = await_database(db, deadline);
+    const char *reason = (error ? unreachable(db, error, arena)
+                          : database_bridge(db, bridge, arena, info));
 
-    for (;;) {
-        database_run(db);
-        error = (time_msec() >= deadline ? ETIMEDOUT : database_error(db));
-        if (error || database_is_known(db)) {
-            break;
-        }
-        database_wait(db);
-        poll_timer_wait_until(deadline);
-        poll_block();
+    database_close(db);
+    return reason;
+}
+
+const char *
+push_lacks_bridge(const struct push_target *target, struct arena *arena)
+{
+    struct database *db = database_open(target->db, false);
+    const char *reason = NULL;
+    struct bridge_info info;
+
+    bridge_info_init(&info);
+    if (!await_database(db, time_msec() + target->timeout_ms)) {
+        reason = database_bridge(db, target->bridge, arena, &info);
     }
-    reason = (database_is_known(db)
-              ? database_bridge(db, bridge, arena, info)
-              : unreachable(db, error, arena));
+    bridge_info_destroy(&info);
     database_close(db);
     return reason;
 }

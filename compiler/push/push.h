@@ -146,6 +146,9 @@ const char *push_hold(const struct push_target *, struct arena *,
                       struct lockfile **);
 const char *push_note(const struct push_target *, const struct plan_record *);
 
+/* Why the database, if it answers, has no such bridge; or NULL. */
+const char *push_lacks_bridge(const struct push_target *, struct arena *);
+
 /* The control socket of the bulkheadd that has the lock, or NULL.  Stores who
  * has the lock, or 0. */
 const char *push_agent(const char *bridge, struct arena *, pid_t *);

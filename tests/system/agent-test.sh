@@ -19,6 +19,25 @@ has_rate() { meters br0 | grep -E "rate=$1 " >/dev/null; }
 lacks_rate() { ! has_rate "$1"; }
 repaired() { agent status | sed -n 's/^repaired: \([0-9]*\) times.*/\1/p'; }
 
+# detach ARGUMENT...: as an operator starts it.
+detach() {
+    "$BULKHEAD"d "$@" --pidfile --detach --log-file -vconsole:off \
+        -vsyslog:off
+}
+
+test_wrong_start() {
+    check 'a node that there is not: 1' says "the intent has no node 'nobody'" \
+        1 detach "$folder" --node nobody --bridge br0
+    check 'an intent that cannot be read: 1' says 'No such file' 1 \
+        detach "$folder/none.json" --node $node --bridge br0
+    echo '{' >"$switch_dir/half.json"
+    check 'one that is wrong: 1' says 'half.json:' 1 \
+        detach "$switch_dir/half.json" --node $node --bridge br0
+    check 'a bridge that there is not: 3' says 'there is no bridge br1' 3 \
+        detach "$folder" --node $node --bridge br1
+    check '...and nothing runs' [ ! -e "$switch_dir/bulkheadd.pid" ]
+}
+
 test_start() {
     "$BULKHEAD"d "$folder" --node $node --bridge br0 --pidfile --detach \
         --log-file -vconsole:off >"$switch_dir/start" 2>&1
@@ -127,6 +146,31 @@ test_drift() {
     ovs-ofctl del-flows br0 cookie=0x77/-1
 }
 
+# Others' flows where Bulkhead's must be, and others' use of its meters, stop
+# nothing.
+test_foreign() {
+    local meter key
+    key=$(flows br0 | sed -n 's/.*\(table=15,.*\) actions=.*/\1/p' |
+        sed -n 1p)
+    ovs-ofctl -O OpenFlow14 add-flow br0 "cookie=0x77,$key actions=drop"
+    check 'a flow of others in the place of one is replaced' becomes_equal
+    check '...and the log says which' \
+        grep -F '(cookie 0x77) is replaced' "$switch_dir/bulkheadd.log"
+    policy 's/"limit": "20Gbps"/"limit": "21Gbps"/'
+    check 'and changes reach the switch' soon has_rate 21000000
+    meter=$(meters br0 | sed -n 's/^meter=\([0-9]*\) .*rate=21000000 .*/\1/p' |
+        sed -n 1p)
+    ovs-ofctl -O OpenFlow14 add-flow br0 \
+        "cookie=0x77,table=200,actions=meter:$meter"
+    policy
+    check 'a meter that others call stops no change' soon has_rate 20000000
+    check '...and stays, with their flow' flow_of_others
+    check '...until that goes' has_rate 21000000
+    ovs-ofctl del-flows br0 cookie=0x77/-1
+    check '...and then it goes' soon lacks_rate 21000000
+    check 'all is as it was' becomes_equal
+}
+
 first_meter() { meters br0 | sed -n '1s/^meter=\([0-9]*\) .*/\1/p'; }
 flow_of_others() { flows br0 | grep 'cookie=0x77' >/dev/null; }
 
@@ -183,8 +227,13 @@ test_full_disk() {
     policy 's/"limit": "20Gbps"/"limit": "35Gbps"/'
     rm -f "$folder"/tenants/*.json "$folder"/bindings/*.json
     check 'a full disk: the policy is there' becomes_equal
-    agent save >"$switch_dir/said" 2>&1 || true
+    check '...and save fails' says 'No space left on device' 2 agent save
     check '...and status says what is missing' soon agent_says 'not kept: '
+    agent_end TERM
+    BULKHEAD_STATEDIR='' agent_start
+    becomes_equal >/dev/null
+    check 'where nothing is to be kept, save says so' \
+        says 'BULKHEAD_STATEDIR is empty' 2 agent save
     agent_end TERM
     umount "$switch_dir/full"
 }
@@ -226,9 +275,11 @@ main() {
     folder=$switch_dir/intent
     mkdir "$folder"
     policy
+    test_wrong_start
     test_start
     test_files
     test_drift
+    test_foreign
     test_others
     test_interfaces
     test_tenant
