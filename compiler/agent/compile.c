@@ -14,6 +14,7 @@
 #include "backend/backend.h"
 #include "base/diag.h"
 #include "intent/intent.h"
+#include "push/ovsdb.h"
 #include "sema/policy.h"
 #include "sset.h"
 #include "util.h"
@@ -249,7 +250,8 @@ bind_anew(struct compiled *c)
 static bool
 has_changed(const struct compiled *c, const struct tenant *t)
 {
-    return t->stale || bound_has_changed(&t->bound, &c->site);
+    return t->stale || (c->ports_seqno != c->site.info->ports_seqno
+                        && bound_has_changed(&t->bound, &c->site));
 }
 
 static bool
@@ -307,6 +309,9 @@ compiled_bind(struct compiled *c, const struct bridge_info *info,
         }
     }
     c->waits = false;
-    return (refused || c->stuck || bound_has_changed(&c->externals, &c->site)
-            ? bind_anew(c) : COMPILED_SAME);
+    if (refused || c->stuck || bound_has_changed(&c->externals, &c->site)) {
+        return bind_anew(c);
+    }
+    c->ports_seqno = info->ports_seqno;
+    return COMPILED_SAME;
 }

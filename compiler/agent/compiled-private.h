@@ -44,6 +44,7 @@ struct compiled {
     struct bound externals;
     struct resident *resident;
     char *errors;
+    unsigned int ports_seqno;   /* Of the interfaces that all are bound to. */
     bool stuck;                 /* Are they about what the bridge has? */
     bool waits;                 /* Does any tenant that says so? */
 };

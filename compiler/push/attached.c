@@ -25,6 +25,7 @@
 /* What one interface says. */
 struct attachment {
     char *interface;
+    char *mac, *addresses;      /* Or NULL. */
     char *name;                 /* Of the text, in messages. */
     char *text;                 /* As a file of an intent would. */
     char *refused;              /* Why it is left out, or NULL. */
@@ -44,6 +45,8 @@ static void
 attachment_destroy(struct attachment *a)
 {
     free(a->interface);
+    free(a->mac);
+    free(a->addresses);
     free(a->name);
     free(a->text);
     free(a->refused);
@@ -116,10 +119,17 @@ take(struct attached *attached, const struct bridge_attachment *said, size_t n,
      const char *node, const char *bridge)
 {
     struct attachment *a = shash_find_data(&attached->all, said->endpoint);
-    char *text = (n == 1 ? binding_text(said, node)
-                  : xasprintf("interface %s says so too", said[1].interface));
+    char *text;
 
-    if (a && !strcmp(a->interface, said->interface)
+    if (a && n == 1 && !a->twice && !strcmp(a->interface, said->interface)
+        && nullable_string_is_equal(a->mac, said->mac)
+        && nullable_string_is_equal(a->addresses, said->addresses)) {
+        a->here = true;
+        return false;
+    }
+    text = (n == 1 ? binding_text(said, node)
+            : xasprintf("interface %s says so too", said[1].interface));
+    if (a && n > 1 && !strcmp(a->interface, said->interface)
         && !strcmp(a->text, text)) {
         a->here = true;
         free(text);
@@ -131,6 +141,8 @@ take(struct attached *attached, const struct bridge_attachment *said, size_t n,
     }
     a = xzalloc(sizeof *a);
     a->interface = xstrdup(said->interface);
+    a->mac = nullable_xstrdup(said->mac);
+    a->addresses = nullable_xstrdup(said->addresses);
     a->name = xasprintf("external_ids of interface %s of bridge %s",
                         said->interface, bridge);
     a->text = text;

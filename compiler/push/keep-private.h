@@ -18,6 +18,8 @@
 enum {
     KEEPER_CHECK_MS = 500,      /* Between two looks at the meters. */
     KEEPER_RETRY_MS = 1000,     /* After a refusal, if nothing is new. */
+    KEEPER_MAX_ATTACHED = 1000, /* Changes of attachments between two readings
+                                 * of all interfaces. */
     KEEPER_REPAIR_COST = 200,   /* In tokens, of which a millisecond has one:
                                  * five repairs a second... */
     KEEPER_REPAIR_BURST = 4000, /* ...after twenty at once. */
@@ -35,6 +37,7 @@ struct keeper {
     struct arena *plan_arena;
     struct arena *info_arena;   /* Holds 'push.info'. */
     unsigned int info_seqno;    /* 0: nothing is known. */
+    unsigned int n_attached;    /* Changes in that arena. */
     struct ofputil_port_map ports;      /* All that wanted flows may name. */
 
     bool live_known;            /* Has 'live' been read? */

@@ -321,14 +321,30 @@ note_ports(struct keeper *k)
     }
 }
 
+/* Takes what interfaces say of endpoints.  Returns false if all is to be read,
+ * so that the arena does not grow without end. */
+static bool
+read_attached(struct keeper *k)
+{
+    if (!k->info_seqno || ++k->n_attached > KEEPER_MAX_ATTACHED) {
+        return false;
+    }
+    database_attached(k->db, k->info_arena, &k->push.info);
+    k->info_seqno++;
+    return true;
+}
+
 static void
 read_bridge(struct keeper *k)
 {
+    unsigned int ports_seqno = k->push.info.ports_seqno + 1;
     const char *reason;
 
+    k->n_attached = 0;
     bridge_info_destroy(&k->push.info);
     arena_destroy(k->info_arena);
     bridge_info_init(&k->push.info);
+    k->push.info.ports_seqno = ports_seqno;
     k->info_arena = arena_create();
     reason = database_bridge(k->db, k->target.bridge, k->info_arena,
                              &k->push.info);
@@ -348,7 +364,10 @@ read_bridge(struct keeper *k)
 void
 keeper_run(struct keeper *k)
 {
-    if (database_run(k->db)) {
+    enum database_news news = database_run(k->db);
+
+    if (news == DATABASE_CHANGED
+        || (news == DATABASE_ATTACHED && !read_attached(k))) {
         read_bridge(k);
     }
     if (reconnect_run(k->fsm, time_msec()) == RECONNECT_CONNECT) {

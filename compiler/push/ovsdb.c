@@ -16,6 +16,7 @@
 #include "base/nearest.h"
 #include "flow.h"
 #include "openvswitch/poll-loop.h"
+#include "ovsdb-idl-provider.h"
 #include "ovsdb-idl.h"
 #include "push/push.h"
 #include "socket-util.h"
@@ -67,6 +68,7 @@ database_open(const char *remote, bool again)
     /* Their rows count, if none of their columns. */
     ovsdb_idl_add_table(db->idl, &ovsrec_table_controller);
     ovsdb_idl_add_table(db->idl, &ovsrec_table_manager);
+    ovsdb_idl_track_add_all(db->idl);
     return db;
 }
 
@@ -80,17 +82,65 @@ database_close(struct database *db)
     }
 }
 
-bool
+/* Is it new or gone, or is any column but 'except', which may be -1, another?
+ * Rows are tracked, too, for what they refer to. */
+static bool
+is_changed(const struct ovsdb_idl_row *row, int except)
+{
+    const struct ovsdb_idl_table_class *class = row->table->class_;
+
+    if (ovsdb_idl_row_get_seqno(row, OVSDB_IDL_CHANGE_INSERT)
+        || ovsdb_idl_row_get_seqno(row, OVSDB_IDL_CHANGE_DELETE)) {
+        return true;
+    }
+    for (int i = 0; i < class->n_columns; i++) {
+        if (i != except
+            && ovsdb_idl_track_is_updated(row, &class->columns[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Has anything changed but external_ids of interfaces that were there? */
+static bool
+has_changed_more(const struct database *db)
+{
+    static const struct ovsdb_idl_table_class *const tables[] = {
+        &ovsrec_table_open_vswitch, &ovsrec_table_bridge, &ovsrec_table_port,
+        &ovsrec_table_interface, &ovsrec_table_mirror,
+        &ovsrec_table_controller, &ovsrec_table_manager,
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+        int except = (tables[i] == &ovsrec_table_interface
+                      ? OVSREC_INTERFACE_COL_EXTERNAL_IDS : -1);
+        const struct ovsdb_idl_row *row;
+
+        for (row = ovsdb_idl_track_get_first(db->idl, tables[i]); row;
+             row = ovsdb_idl_track_get_next(row)) {
+            if (is_changed(row, except)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+enum database_news
 database_run(struct database *db)
 {
     unsigned int seqno;
     bool changed;
 
+    ovsdb_idl_track_clear(db->idl);
     ovsdb_idl_run(db->idl);
     seqno = ovsdb_idl_get_seqno(db->idl);
     changed = seqno != db->seqno;
     db->seqno = seqno;
-    return changed;
+    return (!changed ? DATABASE_SAME
+            : !ovsrec_interface_track_get_first(db->idl)
+            || has_changed_more(db) ? DATABASE_CHANGED : DATABASE_ATTACHED);
 }
 
 void
@@ -182,6 +232,56 @@ compare_attachments(const void *a_, const void *b_)
     int order = strcmp(a->endpoint, b->endpoint);
 
     return order ? order : strcmp(a->interface, b->interface);
+}
+
+/* Puts the attachments in order, of which all but the last few are.  (Sorting
+ * by insertion, whose cost is by how many are not.) */
+static void
+sort_attachments(struct bridge_info *info, size_t n_sorted)
+{
+    for (size_t i = n_sorted; i < info->attachments.n; i++) {
+        struct bridge_attachment moved = info->attachments.v[i];
+        size_t j = i;
+
+        while (j > 0 && compare_attachments(&info->attachments.v[j - 1],
+                                            &moved) > 0) {
+            info->attachments.v[j] = info->attachments.v[j - 1];
+            j--;
+        }
+        info->attachments.v[j] = moved;
+    }
+}
+
+/* Takes away what 'interface' said. */
+static void
+remove_attachment(struct bridge_info *info, const char *interface)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < info->attachments.n; i++) {
+        if (strcmp(info->attachments.v[i].interface, interface)) {
+            info->attachments.v[n++] = info->attachments.v[i];
+        }
+    }
+    info->attachments.n = n;
+}
+
+void
+database_attached(const struct database *db, struct arena *arena,
+                  struct bridge_info *info)
+{
+    const struct ovsrec_interface *iface;
+
+    OVSREC_INTERFACE_FOR_EACH_TRACKED (iface, db->idl) {
+        if (smap_get(&info->types, iface->name)) {
+            size_t n;
+
+            remove_attachment(info, iface->name);
+            n = info->attachments.n;
+            read_attachment(iface, arena, info);
+            sort_attachments(info, n);
+        }
+    }
 }
 
 static void

@@ -28,7 +28,9 @@ struct bridge_info {
     const char *fail_mode;      /* "" if not set. */
     bool has_openflow14;
     bool may_be_in_band;        /* Of a controller or manager. */
-    struct ofputil_port_map ports;  /* Interface name <-> OpenFlow port. */
+    struct ofputil_port_map ports;  /* Interface name <-> OpenFlow port... */
+    unsigned int ports_seqno;   /* ...which grows when it may have changed, in
+                                 * a "struct keeper"'s. */
 
     const char *mirrors;        /* "NAME to PORT, ...": those that copy
                                  * packets somewhere; NULL if none does. */
@@ -49,8 +51,13 @@ const char *interface_endpoint(const struct smap *external_ids, bool *by_id);
 struct database *database_open(const char *remote, bool again);
 void database_close(struct database *);         /* Accepts NULL. */
 
-/* Returns true if what it says may have changed. */
-bool database_run(struct database *);
+/* What may have changed of what it says. */
+enum database_news {
+    DATABASE_SAME,
+    DATABASE_ATTACHED,          /* Only what interfaces say of endpoints... */
+    DATABASE_CHANGED,           /* ...or more. */
+};
+enum database_news database_run(struct database *);
 void database_wait(struct database *);
 
 /* Has it ever been read?  Else returns 0 or why not, as a positive errno. */
@@ -65,7 +72,13 @@ void bridge_info_destroy(struct bridge_info *);
 const char *database_bridge(const struct database *, const char *bridge,
                             struct arena *, struct bridge_info *info);
 
-/* The same, of the database at 'remote' as it is now. */
+/* After DATABASE_ATTACHED: brings the attachments of 'info', as that of
+ * database_bridge(), up to date; its strings go to 'arena'.  Costs what has
+ * changed. */
+void database_attached(const struct database *, struct arena *,
+                       struct bridge_info *info);
+
+/* As database_bridge(), of the database at 'remote' as it is now. */
 const char *bridge_info_read(const char *remote, const char *bridge,
                              long long int deadline, struct arena *,
                              struct bridge_info *info);
