@@ -111,6 +111,7 @@ libbulkhead_a_SOURCES = \
 	compiler/ir/print.c \
 	compiler/ir/side.c \
 	compiler/ir/split.c \
+	compiler/ir/uplink.c \
 	compiler/ir/validate-meter.c \
 	compiler/ir/validate-value.c \
 	compiler/ir/validate.c \

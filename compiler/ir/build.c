@@ -43,6 +43,7 @@ add_class(struct builder *b, const struct policy_class *policy)
     class->place = ir_place_of(b->arena, policy->at, true);
     class->dscp = policy->dscp;
     class->queue = policy->queue;
+    class->lossless = policy->lossless != NULL;
     class->delay_bound_ns = policy->delay_bound.n;
     if (policy->dscp_in) {
         class->dscp_in = policy->dscp_in->dscp;
@@ -355,6 +356,7 @@ add_records(struct builder *b)
         add_endpoints(b, policy->tenants.v[i]);
     }
     if (b->node) {
+        ir_add_uplinks(b->prog, b->node, b->arena);
         ir_add_externals(b->prog, policy, b->node, b->arena,
                          &b->tenant_numbers, &b->endpoint_numbers);
     } else {

@@ -36,6 +36,10 @@ void ir_add_fabric_meters(struct ir_prog *, const struct policy *,
                           const struct policy_tenant *,
                           const struct ir_tenant *, struct arena *);
 
+/* Adds the uplinks of 'node' that the networks of the program take. */
+void ir_add_uplinks(struct ir_prog *, const struct intent_node *node,
+                    struct arena *);
+
 /* Adds the parts of the program that 'ranges' hold to 'side'. */
 void ir_add_ranges(const struct ir_prog *, const range_vec *ranges,
                    struct ir_side *side, struct arena *);

@@ -61,10 +61,18 @@ struct ir_class {
     struct ir_place place;
     uint8_t dscp;
     uint16_t queue;
+    bool lossless;
     uint64_t delay_bound_ns;    /* Of one queue; 0: none. */
     uint8_t dscp_in;            /* What comes with it keeps it; 0: none. */
     uint16_t queue_in;          /* Of that, and how much of it may pass of */
     uint64_t in_kbps, in_burst_bytes;   /* each tenant; see struct ir_cap. */
+};
+
+/* An uplink of this node that networks take. */
+struct ir_uplink {
+    const char *name;
+    struct ir_place place;
+    const char *interface;
 };
 
 /* A protocol and a range of destination ports; 0..0 is "any". */
@@ -262,6 +270,7 @@ struct ir_prog {
     const char *encapsulation;  /* "geneve", "vxlan", or NULL: no tunnels. */
     struct in6_addr tunnel_address;     /* This node's. */
     VEC(struct ir_node *) peers;        /* As endpoints first use them. */
+    VEC(struct ir_uplink *) uplinks;        /* In the intent's order. */
     VEC(struct ir_class *) classes;         /* Used here or not. */
     VEC(struct ir_service *) services;      /* Used here or not. */
     VEC(struct ir_tenant *) tenants;        /* Sorted by name. */
@@ -312,6 +321,10 @@ bool ir_validate(const struct ir_prog *, struct diags *);
  * ir_validate() sees to it that it has one to send. */
 const struct ir_meter *ir_find_meter(const struct ir_prog *,
                                      const struct ir_network *, bool receive);
+
+/* The uplink of this name, or NULL: a program that was parsed may lack it. */
+const struct ir_uplink *ir_find_uplink(const struct ir_prog *,
+                                       const char *name);
 
 /* Has a rule the class? */
 bool ir_uses_class(const struct ir_prog *, const struct ir_class *);

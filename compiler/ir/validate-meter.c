@@ -37,8 +37,8 @@ check_parent(struct ir_validator *v, const struct ir_meter *meter)
     const struct ir_meter *parent = meter->parent;
 
     if (!parent) {
-        if ((meter->guarantee_kbps || meter->weight) && !meter->no_borrow
-            && !ir_is_fabric(v->prog)) {
+        /* A guarantee may be left for a NIC to keep. */
+        if (meter->weight && !meter->no_borrow && !ir_is_fabric(v->prog)) {
             ir_invalid(v, "it has nobody to borrow from");
         }
     } else if (parent->receive != meter->receive

@@ -363,6 +363,7 @@ check_whole(struct ir_validator *v, enum ir_op op, const void *record)
     case IR_OP_cap: check_cap(v, record); return;
     case IR_OP_rule: check_rule(v, record); return;
     case IR_OP_class: check_class(v, record); return;
+    case IR_OP_uplink:
     case N_IR_OPS:
         return;
     }

@@ -24,7 +24,8 @@ static const char *const good[] = {
     "node n1 encapsulation geneve tunnel-address 192.0.2.1 unbound a/u "
         "elsewhere a/v,b/v",
     "# A comment.",
-    "class gold dscp 46 queue 5 at 7:/classes/gold",
+    "uplink u interface p0 at 6:/fabric/nodes/n1/uplinks/u/interface",
+    "class gold dscp 46 queue 5 lossless at 7:/classes/gold",
     "service rocev2 symmetric matches udp:4791",
     "service web matches tcp:80,tcp:8000-8100,icmp",
     "peer n2 number 0x4001 address 192.0.2.2",
@@ -137,7 +138,7 @@ START_TEST(test_symmetric_ports)
     unit_init(&u);
     text = arena_printf(
         u.arena, "%s%s",
-        variant(u.arena, 3, "service rocev2 symmetric matches udp:4791,"
+        variant(u.arena, 4, "service rocev2 symmetric matches udp:4791,"
                 "udp:4444,udp:9000\nservice wide matches udp:4000-4800"),
         "rule z/r kind peering id 0x3fff from a/x,a/y to b/x service wide "
         "at 99:/peerings/z\n");
@@ -303,6 +304,7 @@ START_TEST(test_lines_missing_or_twice)
     for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
         struct unit u;
         bool needed = good[i][0] != '#' && strncmp(good[i], "rule", 4)
+                      && strncmp(good[i], "uplink", 6)
                       && strncmp(good[i], "service rocev2", 14);
         const char *twice;
 
