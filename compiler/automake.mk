@@ -8,6 +8,9 @@ libbulkhead_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(MICROHTTPD_CFLAGS)
 libbulkhead_a_SOURCES = \
 	compiler/backend/asap2/asap2.c \
 	compiler/backend/asap2/asap2.h \
+	compiler/backend/asap2/classes.c \
+	compiler/backend/asap2/nic.c \
+	compiler/backend/asap2/nic.h \
 	compiler/backend/backend.c \
 	compiler/backend/backend.h \
 	compiler/backend/openflow/capacity.c \
@@ -143,7 +146,11 @@ libbulkhead_a_SOURCES = \
 	compiler/pass/group.c \
 	compiler/pass/pass.h \
 	compiler/plan/count.c \
+	compiler/plan/dcb.c \
+	compiler/plan/devlink.c \
 	compiler/plan/diff.c \
+	compiler/plan/nic.c \
+	compiler/plan/nic.h \
 	compiler/plan/northbound.c \
 	compiler/plan/notes.c \
 	compiler/plan/plan.c \

@@ -44,6 +44,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-meaning.c \
 	tests/unit/test-ofp-microburst.c \
 	tests/unit/test-openflow.c \
+	tests/unit/test-nic.c \
 	tests/unit/test-offload.c \
 	tests/unit/test-ovn.c \
 	tests/unit/test-pass.c \
@@ -106,6 +107,7 @@ test_scripts = \
 	tests/system/externals-test.sh \
 	tests/system/drops-test.sh \
 	tests/system/ovn-test.sh \
+	tests/system/nic-test.sh \
 	tests/system/offload-test.sh \
 	tests/system/series-test.sh \
 	tests/system/sandbox-test.sh \

@@ -11,6 +11,7 @@
 
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "plan/nic.h"
 #include "plan/plan.h"
 #include "plan/row.h"
 #include "util.h"
@@ -193,9 +194,7 @@ put_value(struct ds *ds, enum plan_kind kind, const struct plan_atom *atom)
     }
 }
 
-/* "column=value", in single quotes, in which a shell takes all as it stands;
- * one of the text's own ends them, stands behind a backslash, and begins them
- * anew. */
+/* "column=value", quoted. */
 static void
 put_argument(struct ds *ds, const struct plan_column *column)
 {
@@ -212,15 +211,7 @@ put_argument(struct ds *ds, const struct plan_column *column)
         }
         put_value(&text, column->kind, atom);
     }
-    ds_put_char(ds, '\'');
-    for (const char *p = ds_cstr(&text); *p; p++) {
-        if (*p == '\'') {
-            ds_put_cstr(ds, "'\\''");
-        } else {
-            ds_put_char(ds, *p);
-        }
-    }
-    ds_put_char(ds, '\'');
+    plan_put_quoted(ds, ds_cstr(&text));
     ds_destroy(&text);
 }
 

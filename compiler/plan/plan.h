@@ -149,6 +149,7 @@ struct plan {
     VEC(struct plan_cookie) cookies;
     plan_names ports;           /* Interfaces that must be on the bridge. */
     struct plan_tunnel tunnel;
+    struct plan_nic *nic;       /* See plan/nic.h; NULL: none is set. */
     VEC(struct plan_number) tenants, endpoints;
     VEC(struct plan_network) networks;
     VEC(struct plan_external) externals;
@@ -177,8 +178,9 @@ void plan_add_flow(struct plan *, uint8_t table, uint16_t priority,
  * plan must not be used. */
 void plan_finish(struct plan *);
 
-/* Adds copies of all of 'from' but its flows and meters.  Once that of all
- * parts of a plan is there, plan_finish_notes() drops repeated cookies. */
+/* Adds copies of all of 'from' but its flows and meters, and what a NIC is set
+ * to, for which all must be known.  Once that of all parts of a plan is there,
+ * plan_finish_notes() drops repeated cookies. */
 void plan_copy_notes(struct plan *, const struct plan *from);
 void plan_finish_notes(struct plan *);
 
@@ -244,10 +246,11 @@ void plan_tunnel_options(const struct plan *,
  * "# NAME". */
 void plan_print(const struct plan *, struct ds *);
 
-/* Writes flows.txt, meters.txt, ovs-vsctl.sh and manifest.json, or policy.txt,
- * or ovn-nbctl.sh and ovn-nb.json, to the folder 'dir', which is made if it is
- * not there.  Each file is replaced as a whole or not at all.  Returns NULL,
- * or a reason in 'plan->arena'. */
+/* Writes flows.txt, meters.txt, ovs-vsctl.sh and manifest.json, and devlink.sh
+ * and dcb.sh if a NIC is to be set; or policy.txt, or ovn-nbctl.sh and
+ * ovn-nb.json, to the folder 'dir', which is made if it is not there.  Each
+ * file is replaced as a whole or not at all.  Returns NULL, or a reason in
+ * 'plan->arena'. */
 const char *plan_write(const struct plan *, const char *dir);
 
 #endif /* plan/plan.h */

@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "plan/nic.h"
 #include "plan/row.h"
 #include "util.h"
 
@@ -53,6 +54,13 @@ format_script(const struct plan *plan, struct ds *ds)
                   "set -eu\n", plan->node);
     if (plan->tunnel.type) {
         ds_put_format(ds, "%s\n", plan_tunnel_command(plan, "\"$1\""));
+    }
+    if (plan->nic) {
+        ds_put_cstr(ds, "# ovs-vswitchd reads this when it starts: restart it "
+                    "if it was another.\n"
+                    "ovs-vsctl set Open_vSwitch . "
+                    "other_config:hw-offload=true "
+                    "other_config:tc-policy=none\n");
     }
 }
 
@@ -248,6 +256,9 @@ format_manifest(const struct plan *plan, struct ds *ds)
     if (plan->externals.n) {
         json_object_put(manifest, "externals", externals_to_json(plan));
     }
+    if (plan->nic) {
+        json_object_put(manifest, "nic", plan_nic_to_json(plan->nic));
+    }
     if (plan->cut_off.n) {
         json_object_put(manifest, "cut_off", names_to_json(&plan->cut_off));
     }
@@ -287,22 +298,32 @@ plan_shape(const struct plan *plan)
 static const struct {
     const char *name;
     void (*format)(const struct plan *, struct ds *);
-    enum shape shape;           /* Of plans that have it. */
+    enum shape shape;           /* Of plans that have it, ... */
+    bool nic;                   /* ...if they set a NIC. */
 } files[] = {
-    { "meters.txt", format_meters, SHAPE_FLOWS },
-    { "flows.txt", format_flows, SHAPE_FLOWS },
-    { "ovs-vsctl.sh", format_script, SHAPE_FLOWS },
-    { "manifest.json", format_manifest, SHAPE_FLOWS },
-    { "policy.txt", format_policy, SHAPE_POLICY },
-    { "ovn-nbctl.sh", plan_format_nbctl, SHAPE_NORTHBOUND },
-    { "ovn-nb.json", plan_format_transaction, SHAPE_NORTHBOUND },
+    { "meters.txt", format_meters, SHAPE_FLOWS, false },
+    { "flows.txt", format_flows, SHAPE_FLOWS, false },
+    { "ovs-vsctl.sh", format_script, SHAPE_FLOWS, false },
+    { "devlink.sh", plan_format_devlink, SHAPE_FLOWS, true },
+    { "dcb.sh", plan_format_dcb, SHAPE_FLOWS, true },
+    { "manifest.json", format_manifest, SHAPE_FLOWS, false },
+    { "policy.txt", format_policy, SHAPE_POLICY, false },
+    { "ovn-nbctl.sh", plan_format_nbctl, SHAPE_NORTHBOUND, false },
+    { "ovn-nb.json", plan_format_transaction, SHAPE_NORTHBOUND, false },
 };
+
+static bool
+has_file(const struct plan *plan, size_t i)
+{
+    return (files[i].shape == plan_shape(plan)
+            && (!files[i].nic || plan->nic));
+}
 
 void
 plan_print(const struct plan *plan, struct ds *ds)
 {
     for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-        if (files[i].shape == plan_shape(plan)) {
+        if (has_file(plan, i)) {
             ds_put_format(ds, "# %s\n", files[i].name);
             files[i].format(plan, ds);
         }
@@ -321,7 +342,7 @@ plan_write(const struct plan *plan, const char *dir)
         struct ds ds = DS_EMPTY_INITIALIZER;
         const char *error;
 
-        if (files[i].shape != plan_shape(plan)) {
+        if (!has_file(plan, i)) {
             continue;
         }
         files[i].format(plan, &ds);

@@ -8,6 +8,7 @@
 
 #include "backend/asap2/asap2.h"
 
+#include "backend/asap2/nic.h"
 #include "backend/openflow/openflow.h"
 #include "base/diag.h"
 #include "ir/ir.h"
@@ -15,45 +16,74 @@
 #include "sema/ident.h"
 #include "util.h"
 
-/* Adds a warning for what a meter of the kernel does not do. */
+/* What is not kept of what a meter says; NULL: all is. */
+static const char *
+meter_loss(const struct ir_meter *meter)
+{
+    return (meter->receive && (meter->guarantee_kbps || meter->weight)
+            && !meter->no_borrow
+            ? "the NIC's rates are of what is sent: of what is received, "
+              "nothing keeps a guarantee or a weight"
+            : !meter->receive && meter->weight
+            ? "the NIC has no weights: what is left over goes to who asks, in "
+              "proportion to the guarantees"
+            : meter->microburst
+            ? "the kernel's meters only drop what is above the limit: bursts "
+              "are neither marked nor recorded" : NULL);
+}
+
+/* Adds a warning for each place that asks for what is not kept. */
 static void
 warn_meters(const struct ir_prog *prog, struct diags *diags)
 {
-    size_t last = SIZE_MAX;     /* One place may be for both directions. */
+    const char *last = NULL;
+    size_t start = SIZE_MAX;
 
     for (size_t i = 0; i < prog->meters.n; i++) {
         const struct ir_meter *meter = prog->meters.v[i];
+        const char *loss = meter_loss(meter);
 
-        if ((!meter->microburst && !meter->parent)
-            || meter->place.span.start == last) {
-            continue;
+        /* One place may be for several meters. */
+        if (loss && (loss != last || meter->place.span.start != start)) {
+            diag_warning(diags, meter->place.span, meter->place.pointer,
+                         "%s", loss);
+            last = loss;
+            start = meter->place.span.start;
         }
-        last = meter->place.span.start;
-        diag_warning(diags, meter->place.span, meter->place.pointer,
-                     "the kernel's meters only drop what is above the limit: "
-                     "%s", meter->parent
-                     ? "nothing is lent, and no guarantee is kept by them"
-                     : "bursts are neither marked nor recorded");
     }
 }
 
-/* Packets pass no meter of a tenant that is split, so without parents nothing
- * would keep its limit. */
+/* The NIC's rates are of VFs, and the kernel's meters do not borrow. */
 static bool
-check_splits(const struct ir_prog *prog, struct diags *diags)
+check_parts(const struct ir_prog *prog, struct diags *diags)
 {
     for (size_t i = 0; i < prog->meters.n; i++) {
         const struct ir_meter *meter = prog->meters.v[i];
 
-        if (meter->split) {
+        if (meter->class) {
             struct diag *d = diag_error(
-                diags, meter->place.span, meter->place.pointer, "the kernel's "
-                "meters do not borrow, so endpoints or classes cannot share "
-                "what their tenant has");
+                diags, meter->place.span, meter->place.pointer, "neither the "
+                "NIC nor the kernel's meters can share out among classes what "
+                "a tenant has");
 
-            diag_remedy(diags, d, "remove \"guarantee\", \"weight\" and "
-                        "\"borrow\" of the tenant's endpoints, or its "
-                        "\"classes\", or choose another target");
+            diag_remedy(diags, d, "remove the tenant's \"classes\", or choose "
+                        "another target");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Only a program that was parsed may lack it. */
+static bool
+check_uplinks(const struct ir_prog *prog, struct diags *diags)
+{
+    for (size_t i = 0; i < prog->networks.n; i++) {
+        const struct ir_network *network = prog->networks.v[i];
+
+        if (network->here && !ir_find_uplink(prog, network->uplink)) {
+            diag_error(diags, network->place.span, network->place.pointer,
+                       "the program has no uplink '%s'", network->uplink);
             return false;
         }
     }
@@ -87,32 +117,55 @@ asap2_check(const struct ir_prog *prog, const struct backend_caps *caps,
 {
     bool fits = openflow_check(prog, caps, diags);
 
+    fits &= check_parts(prog, diags);
+    fits &= check_stateless(prog, diags);
+    fits &= asap2_check_classes(prog, diags);
+    fits &= check_uplinks(prog, diags);
     warn_meters(prog, diags);
-    return check_splits(prog, diags) && check_stateless(prog, diags) && fits;
+    return fits;
 }
 
-/* Leaves of each meter a band that drops, and no uplink's meters: who borrows
- * is kept to its limit, who does not to its guarantee. */
+/* Makes 'meter' one that drops.  What endpoints that do not borrow have is not
+ * their tenant's to share. */
+static void
+lower_meter(struct ir_meter *meter)
+{
+    uint64_t apart = meter->apart_kbps;
+
+    meter->rate_kbps = MAX(meter->rate_kbps, apart + 1) - apart;
+    if (meter->guarantee_kbps) {
+        meter->guarantee_kbps = MAX(meter->guarantee_kbps, apart + 1) - apart;
+    }
+    if (meter->receive && !meter->no_borrow) {
+        meter->guarantee_kbps = 0;
+    }
+    meter->parent = NULL;
+    meter->split = false;
+    meter->limit_number = meter->weight = meter->apart_kbps = 0;
+    meter->microburst = meter->exceed_ecn = false;
+    meter->mark_bytes = meter->depth_bytes = meter->limit_bytes = 0;
+}
+
+/* Leaves the meters of tenants and of endpoints, which come before those of
+ * their tenants: who borrows is kept to its limit, who does not to its
+ * guarantee.  The guarantees are the NIC's to keep. */
 static void
 lower_meters(struct ir_prog *prog)
 {
     size_t n = 0;
 
+    /* What is the rest is known by its parent. */
     for (size_t i = 0; i < prog->meters.n; i++) {
         struct ir_meter *meter = prog->meters.v[i];
 
-        if (meter->tenant) {
-            meter->parent = NULL;
-            meter->limit_number = meter->weight = 0;
-            if (!meter->no_borrow) {
-                meter->guarantee_kbps = 0;
-            }
-            meter->microburst = meter->exceed_ecn = false;
-            meter->mark_bytes = meter->depth_bytes = meter->limit_bytes = 0;
+        if (meter->tenant && !ir_meter_is_rest(meter)) {
             prog->meters.v[n++] = meter;
         }
     }
     prog->meters.n = n;
+    for (size_t i = 0; i < n; i++) {
+        lower_meter(prog->meters.v[i]);
+    }
 }
 
 static void
@@ -120,6 +173,14 @@ asap2_lower(struct ir_prog *prog, struct arena *arena)
 {
     pass_group(prog, arena);
     lower_meters(prog);
+}
+
+static void
+asap2_emit(const struct ir_prog *prog, const struct backend_caps *caps,
+           struct plan *plan, struct diags *diags)
+{
+    openflow_emit(prog, caps, plan, diags);
+    asap2_set_nic(prog, plan);
 }
 
 /* As for the target userspace; the kernel's meters have no parents. */
@@ -140,5 +201,5 @@ const struct backend asap2_backend = {
     .caps = &asap2_caps,
     .check = asap2_check,
     .lower = asap2_lower,
-    .emit = openflow_emit,
+    .emit = asap2_emit,
 };

@@ -1,0 +1,226 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "backend/asap2/nic.h"
+
+#include <string.h>
+
+#include "base/diag.h"
+#include "ir/ir.h"
+#include "plan/nic.h"
+#include "sema/policy.h"
+#include "sema/rule-kind.h"
+#include "util.h"
+
+/* Classes as a NIC has them.
+ *
+ * A class's queue is a priority of IEEE 802.1Q, and that is a traffic class by
+ * itself.  The flows write the DSCP, or let it in, inside and outside of a
+ * tunnel, and the NIC knows the priority by it, here and on the receiver's
+ * node. */
+
+/* What the NIC knows a packet by, and what it does with it. */
+struct mark {
+    const char *name;           /* Of the class. */
+    const char *part;           /* Of it. */
+    const struct ir_place *place;
+    uint8_t dscp;
+    uint16_t queue;
+    bool lossless;
+};
+
+static const struct mark best_effort = {
+    .name = POLICY_BEST_EFFORT, .part = "",
+};
+
+enum { MAX_MARKS = 2 };
+
+/* Those of a class: its packets, and those of them that keep their DSCP. */
+static size_t
+class_marks(const struct ir_class *class, struct mark marks[MAX_MARKS])
+{
+    marks[0] = (struct mark) {
+        class->name, "", &class->place, class->dscp, class->queue,
+        class->lossless,
+    };
+    marks[1] = (struct mark) {
+        class->name, " (dscp_in)", &class->place, class->dscp_in,
+        class->queue_in, class->lossless && class->queue_in == class->queue,
+    };
+    return class->dscp_in ? 2 : 1;
+}
+
+/* 'b' is not built in. */
+static bool
+check_pair(const struct mark *a, const struct mark *b, struct diags *diags)
+{
+    if (a->dscp == b->dscp && a->queue != b->queue) {
+        struct diag *d = diag_error(
+            diags, b->place->span, b->place->pointer, "the NIC knows a class "
+            "by its DSCP, and '%s'%s has DSCP %u too, and queue %u", a->name,
+            a->part, a->dscp, a->queue);
+
+        diag_remedy(diags, d, "give it another \"dscp\", or the same "
+                    "\"queue\"");
+        return false;
+    } else if (a->queue == b->queue && a->lossless != b->lossless) {
+        const struct mark *yes = a->lossless ? a : b, *no = yes == a ? b : a;
+        struct diag *d = diag_error(
+            diags, b->place->span, b->place->pointer, "pause frames stop all "
+            "of queue %u, in which '%s'%s is lossless and '%s'%s is not",
+            a->queue, yes->name, yes->part, no->name, no->part);
+
+        diag_remedy(diags, d, "give it a \"queue\" of its own");
+        return false;
+    }
+    return true;
+}
+
+/* 'mark' against those of classes before 'end', and what is built in. */
+static bool
+check_mark(const struct ir_prog *prog, size_t end, const struct mark *mark,
+           struct diags *diags)
+{
+    bool fits = check_pair(&best_effort, mark, diags);
+
+    for (size_t i = 0; fits && i < end; i++) {
+        struct mark marks[MAX_MARKS];
+        size_t n = class_marks(prog->classes.v[i], marks);
+
+        for (size_t j = 0; fits && j < n
+             && ir_uses_class(prog, prog->classes.v[i]); j++) {
+            fits = check_pair(&marks[j], mark, diags);
+        }
+    }
+    return fits;
+}
+
+bool
+asap2_check_classes(const struct ir_prog *prog, struct diags *diags)
+{
+    bool fits = true;
+
+    for (size_t i = 0; i < prog->classes.n; i++) {
+        struct mark marks[MAX_MARKS];
+        size_t n = class_marks(prog->classes.v[i], marks);
+
+        for (size_t j = 0; j < n && ir_uses_class(prog, prog->classes.v[i]);
+             j++) {
+            fits &= (check_mark(prog, i, &marks[j], diags)
+                     && (!j || check_pair(&marks[0], &marks[1], diags)));
+        }
+    }
+    return fits;
+}
+
+/* Little comes in by "dscp_in", so it takes no part of the uplink. */
+static bool
+has_queue(const struct ir_class *class, uint16_t queue)
+{
+    return (class ? class->queue : 0) == queue;
+}
+
+static bool
+holds_tenant(const struct ir_side *side, const struct ir_tenant *tenant)
+{
+    for (size_t i = 0; i < side->endpoints.n; i++) {
+        if (side->endpoints.v[i]->tenant == tenant) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* May the tenant send in a class of this queue? */
+static bool
+uses_queue(const struct ir_prog *prog, const struct ir_tenant *tenant,
+           uint16_t queue)
+{
+    for (size_t i = 0; i < prog->rules.n; i++) {
+        const struct ir_rule *rule = prog->rules.v[i];
+
+        if (!rule_kind_denies(rule->kind)
+            && (has_queue(rule->class, queue)
+                || (rule->replies && has_queue(rule->reply_class, queue)))
+            && (holds_tenant(&rule->from, tenant)
+                || holds_tenant(&rule->to, tenant))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What tenants that may use the queue are owed by the uplink. */
+static uint64_t
+owed_kbps(const struct ir_prog *prog, const struct ir_uplink *uplink,
+          uint16_t queue)
+{
+    uint64_t kbps = 0;
+
+    for (size_t i = 0; i < prog->meters.n; i++) {
+        const struct ir_meter *meter = prog->meters.v[i];
+
+        if (!meter->receive && !meter->endpoint
+            && !strcmp(meter->uplink, uplink->name)
+            && uses_queue(prog, meter->tenant, queue)) {
+            kbps += meter->guarantee_kbps;
+        }
+    }
+    return kbps;
+}
+
+/* Splits 100 in proportion to 'weights' among those that are used, each of
+ * which has one at least.  What rounding leaves is the first's. */
+static void
+set_percents(const uint64_t weights[NIC_PRIORITIES],
+             const bool used[NIC_PRIORITIES], struct plan_nic_port *port)
+{
+    uint64_t n = 0, sum = 0;
+    int left = 100, first = -1;
+
+    for (int i = 0; i < NIC_PRIORITIES; i++) {
+        n += used[i];
+        sum += weights[i];
+    }
+    for (int i = 0; i < NIC_PRIORITIES; i++) {
+        if (used[i]) {
+            uint64_t more = (sum ? weights[i] * (100 - n) / sum
+                             : (100 - n) / n);
+
+            port->priorities[i].percent = 1 + more;
+            left -= 1 + more;
+            first = first < 0 ? i : first;
+        }
+    }
+    port->priorities[first].percent += left;
+}
+
+void
+asap2_set_priorities(const struct ir_prog *prog,
+                     const struct ir_uplink *uplink, struct plan_nic *nic,
+                     struct plan_nic_port *port)
+{
+    uint64_t weights[NIC_PRIORITIES] = { 0 };
+    bool used[NIC_PRIORITIES] = { true };
+
+    for (size_t i = 0; i < prog->classes.n; i++) {
+        struct mark marks[MAX_MARKS];
+        size_t n = class_marks(prog->classes.v[i], marks);
+
+        for (size_t j = 0; j < n && ir_uses_class(prog, prog->classes.v[i]);
+             j++) {
+            used[marks[j].queue] = true;
+            port->priorities[marks[j].queue].lossless |= marks[j].lossless;
+            nic->priority_of[marks[j].dscp] = marks[j].queue;
+        }
+    }
+    for (int i = 0; i < NIC_PRIORITIES; i++) {
+        weights[i] = used[i] ? owed_kbps(prog, uplink, i) : 0;
+    }
+    set_percents(weights, used, port);
+}

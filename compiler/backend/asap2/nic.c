@@ -1,0 +1,129 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "backend/asap2/nic.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "ir/ir.h"
+#include "plan/nic.h"
+#include "plan/plan.h"
+#include "sema/rule-kind.h"
+#include "util.h"
+
+static const char *
+place_string(struct arena *arena, const struct ir_place *place)
+{
+    return arena_printf(arena, "line %"PRIu32", %s", place->line,
+                        place->pointer ? place->pointer : "");
+}
+
+/* The driver mlx5 takes whole Mbps.  Rounded up: who is owed gets it, and what
+ * is above a limit is the meter's to drop. */
+static uint64_t
+mbps(uint64_t kbps)
+{
+    return DIV_ROUND_UP(kbps, 1000);
+}
+
+static bool
+is_of(const struct ir_meter *meter, const struct ir_uplink *uplink)
+{
+    return !meter->receive && !strcmp(meter->uplink, uplink->name);
+}
+
+/* What passes meters of endpoints only, and is not in that of all. */
+static uint64_t
+apart_kbps(const struct ir_prog *prog, const struct ir_meter *all,
+           const struct ir_uplink *uplink)
+{
+    uint64_t kbps = 0;
+
+    for (size_t i = 0; i < prog->meters.n; i++) {
+        const struct ir_meter *meter = prog->meters.v[i];
+
+        if (meter->tenant == all->tenant && is_of(meter, uplink)
+            && meter->endpoint && ir_meter_is_alone(meter)) {
+            kbps += meter->guarantee_kbps;
+        }
+    }
+    return kbps;
+}
+
+static void
+add_member(const struct ir_prog *prog, const struct ir_endpoint *e,
+           struct plan_nic_port *port, struct arena *arena)
+{
+    const struct ir_meter *own = ir_own_meter(prog, e, false);
+    const struct ir_place *place = own ? &own->place : &e->place;
+
+    *vec_push(arena, &port->rates) = (struct plan_rate) {
+        .tenant = e->tenant->name,
+        .endpoint = e->name,
+        .interface = e->interface,
+        .share_mbps = own ? mbps(own->guarantee_kbps) : 0,
+        .max_mbps = (!own ? 0 : mbps(own->no_borrow ? own->guarantee_kbps
+                                     : own->rate_kbps)),
+        .place = place_string(arena, place),
+    };
+}
+
+/* The group of a tenant, and its VFs. */
+static void
+add_group(const struct ir_prog *prog, const struct ir_meter *all,
+          const struct ir_uplink *uplink, struct plan_nic_port *port,
+          struct arena *arena)
+{
+    uint64_t apart = apart_kbps(prog, all, uplink);
+    uint64_t owed = all->guarantee_kbps ? all->guarantee_kbps + apart : 0;
+
+    *vec_push(arena, &port->rates) = (struct plan_rate) {
+        .tenant = all->tenant->name,
+        .share_mbps = mbps(owed),
+        .max_mbps = (all->unlimited ? 0
+                     : mbps(all->no_borrow ? owed : all->rate_kbps + apart)),
+        .place = place_string(arena, &all->place),
+    };
+    for (size_t i = 0; i < prog->endpoints.n; i++) {
+        const struct ir_endpoint *e = prog->endpoints.v[i];
+
+        if (!e->node && e->tenant == all->tenant
+            && !strcmp(e->network->uplink, uplink->name)) {
+            add_member(prog, e, port, arena);
+        }
+    }
+}
+
+static void
+add_port(const struct ir_prog *prog, const struct ir_uplink *uplink,
+         struct plan *plan)
+{
+    struct plan_nic_port *port = vec_push(plan->arena, &plan->nic->ports);
+
+    port->name = uplink->name;
+    port->interface = uplink->interface;
+    port->place = place_string(plan->arena, &uplink->place);
+    asap2_set_priorities(prog, uplink, plan->nic, port);
+    for (size_t i = 0; i < prog->meters.n; i++) {
+        const struct ir_meter *meter = prog->meters.v[i];
+
+        if (is_of(meter, uplink) && !meter->endpoint) {
+            add_group(prog, meter, uplink, port, plan->arena);
+        }
+    }
+}
+
+void
+asap2_set_nic(const struct ir_prog *prog, struct plan *plan)
+{
+    plan->nic = arena_zalloc(plan->arena, sizeof *plan->nic);
+    for (size_t i = 0; i < prog->uplinks.n; i++) {
+        add_port(prog, prog->uplinks.v[i], plan);
+    }
+}

@@ -1,0 +1,97 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "openvswitch/dynamic-string.h"
+#include "plan/nic.h"
+#include "plan/plan.h"
+
+/* "try PLACE dcb OBJECT VERB dev INTERFACE". */
+static void
+put_dcb(const struct plan_nic_port *port, const char *what, struct ds *ds)
+{
+    ds_put_cstr(ds, "try ");
+    plan_put_quoted(ds, port->place);
+    ds_put_format(ds, " dcb %s dev ", what);
+    plan_put_quoted(ds, port->interface);
+}
+
+/* Appends " NUMBER:WORD" for each priority that is used. */
+static void
+put_priorities(const struct plan_nic_port *port, const char *word,
+               struct ds *ds)
+{
+    for (int i = 0; i < NIC_PRIORITIES; i++) {
+        if (port->priorities[i].percent) {
+            ds_put_format(ds, " %d:%s", i, word);
+        }
+    }
+}
+
+static void
+put_ets(const struct plan_nic_port *port, struct ds *ds)
+{
+    put_dcb(port, "ets set", ds);
+    ds_put_cstr(ds, " willing off prio-tc all:0");
+    for (int i = 1; i < NIC_PRIORITIES; i++) {
+        if (port->priorities[i].percent) {
+            ds_put_format(ds, " %d:%d", i, i);
+        }
+    }
+    ds_put_cstr(ds, " tc-tsa all:strict");
+    put_priorities(port, "ets", ds);
+    ds_put_cstr(ds, " tc-bw all:0");
+    for (int i = 0; i < NIC_PRIORITIES; i++) {
+        if (port->priorities[i].percent) {
+            ds_put_format(ds, " %d:%d", i, port->priorities[i].percent);
+        }
+    }
+    ds_put_char(ds, '\n');
+}
+
+static void
+put_pfc(const struct plan_nic_port *port, struct ds *ds)
+{
+    put_dcb(port, "pfc set", ds);
+    ds_put_cstr(ds, " prio-pfc all:off");
+    for (int i = 0; i < NIC_PRIORITIES; i++) {
+        if (port->priorities[i].lossless) {
+            ds_put_format(ds, " %d:on", i);
+        }
+    }
+    ds_put_char(ds, '\n');
+}
+
+/* Every DSCP, so that none keeps what it was before. */
+static void
+put_app(const struct plan_nic *nic, const struct plan_nic_port *port,
+        struct ds *ds)
+{
+    put_dcb(port, "app replace", ds);
+    ds_put_cstr(ds, " dscp-prio");
+    for (int dscp = 0; dscp < NIC_DSCPS; dscp++) {
+        ds_put_format(ds, " %d:%d", dscp, nic->priority_of[dscp]);
+    }
+    ds_put_char(ds, '\n');
+}
+
+void
+plan_format_dcb(const struct plan *plan, struct ds *ds)
+{
+    const struct plan_nic *nic = plan->nic;
+
+    plan_put_script_head(plan, "dcb.sh", "Priorities of the uplinks", ds);
+    for (size_t i = 0; i < nic->ports.n; i++) {
+        const struct plan_nic_port *port = &nic->ports.v[i];
+
+        put_dcb(port, "dcbx set", ds);
+        ds_put_cstr(ds, " host ieee\n");
+        put_ets(port, ds);
+        put_pfc(port, ds);
+        put_app(nic, port, ds);
+    }
+}

@@ -1,0 +1,128 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include <inttypes.h>
+
+#include "openvswitch/dynamic-string.h"
+#include "plan/nic.h"
+#include "plan/plan.h"
+
+/* The script finds the devlink port of an interface itself: its number is the
+ * driver's, and another one on the next machine.  Groups are called
+ * "bulkhead:UPLINK:TENANT", so what is Bulkhead's is known, and no name is
+ * digits only, which the kernel would not take. */
+#define GROUP_MARK "bulkhead:"
+#define RATE "devlink port function rate"
+
+static const char functions[] =
+    "# look_up INTERFACE PLACE: $port becomes its devlink port.\n"
+    "look_up() {\n"
+    "    port=$(devlink port show \"$1\") ||\n"
+    "        fail \"$2\" \"$1 has no devlink port\"\n"
+    "    port=${port%%: *}\n"
+    "}\n"
+    "# uplink INTERFACE PLACE: what follows is of its device.\n"
+    "uplink() {\n"
+    "    look_up \"$1\" \"$2\"\n"
+    "    device=${port%/*}\n"
+    "    case $(devlink dev eswitch show \"$device\" || :) in\n"
+    "    *\" mode switchdev\"*) ;;\n"
+    "    *) fail \"$2\" \"$device is not in switchdev mode\" ;;\n"
+    "    esac\n"
+    "}\n"
+    "# group NAME PLACE RATE...\n"
+    "group() {\n"
+    "    group=$1\n"
+    "    place=$2\n"
+    "    shift 2\n"
+    "    "RATE" show \"$device/$group\" >/dev/null 2>&1 ||\n"
+    "        try \"$place\" "RATE" add \"$device/$group\"\n"
+    "    try \"$place\" "RATE" set \"$device/$group\" \"$@\"\n"
+    "    kept=\"$kept $device/$group\"\n"
+    "}\n"
+    "# member INTERFACE PLACE RATE...: it is of the last group.\n"
+    "member() {\n"
+    "    look_up \"$1\" \"$2\"\n"
+    "    [ \"${port%/*}\" = \"$device\" ] ||\n"
+    "        fail \"$2\" \"$1 is of ${port%/*}, and its uplink of $device\"\n"
+    "    place=$2\n"
+    "    shift 2\n"
+    "    try \"$place\" "RATE" set \"$port\" \"$@\" parent \"$group\"\n"
+    "    kept=\"$kept $port\"\n"
+    "}\n"
+    "stale() {\n"
+    "    case \" $kept \" in *\" $1 \"*) return 1 ;; esac\n"
+    "}\n"
+    "# sweep PLACE: takes back what an earlier run has set and this one has "
+    "not.\n"
+    "sweep() {\n"
+    "    rates=$("RATE" show) || fail \"$1\" 'no rates are listed'\n"
+    "    while read -r what is; do\n"
+    "        case $is in *\" parent "GROUP_MARK"\"*)\n"
+    "            if stale \"${what%:}\"; then\n"
+    "                try \"$1\" "RATE" set \"${what%:}\" tx_share 0 "
+    "tx_max 0 noparent\n"
+    "            fi\n"
+    "        esac\n"
+    "    done <<end\n"
+    "$rates\n"
+    "end\n"
+    "    while read -r what is; do\n"
+    "        case $what in */"GROUP_MARK"*)\n"
+    "            if stale \"${what%:}\"; then\n"
+    "                try \"$1\" "RATE" del \"${what%:}\"\n"
+    "            fi\n"
+    "        esac\n"
+    "    done <<end\n"
+    "$rates\n"
+    "end\n"
+    "}\n"
+    "kept=\n";
+
+static void
+put_rate(const struct plan_nic_port *port, const struct plan_rate *rate,
+         struct ds *ds)
+{
+    if (rate->endpoint) {
+        ds_put_cstr(ds, "member ");
+        plan_put_quoted(ds, rate->interface);
+    } else {
+        struct ds group = DS_EMPTY_INITIALIZER;
+
+        ds_put_format(&group, GROUP_MARK"%s:%s", port->name, rate->tenant);
+        ds_put_cstr(ds, "group ");
+        plan_put_quoted(ds, ds_cstr(&group));
+        ds_destroy(&group);
+    }
+    ds_put_char(ds, ' ');
+    plan_put_quoted(ds, rate->place);
+    ds_put_format(ds, " tx_share %"PRIu64"mbit tx_max %"PRIu64"mbit\n",
+                  rate->share_mbps, rate->max_mbps);
+}
+
+void
+plan_format_devlink(const struct plan *plan, struct ds *ds)
+{
+    const struct plan_nic *nic = plan->nic;
+
+    plan_put_script_head(plan, "devlink.sh", "Rates of the VFs", ds);
+    ds_put_cstr(ds, functions);
+    for (size_t i = 0; i < nic->ports.n; i++) {
+        const struct plan_nic_port *port = &nic->ports.v[i];
+
+        ds_put_cstr(ds, "uplink ");
+        plan_put_quoted(ds, port->interface);
+        ds_put_char(ds, ' ');
+        plan_put_quoted(ds, port->place);
+        ds_put_char(ds, '\n');
+        for (size_t j = 0; j < port->rates.n; j++) {
+            put_rate(port, &port->rates.v[j], ds);
+        }
+    }
+    ds_put_cstr(ds, "sweep 'what an earlier run has set'\n");
+}

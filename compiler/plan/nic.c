@@ -1,0 +1,121 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "plan/nic.h"
+
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "plan/plan.h"
+
+void
+plan_put_quoted(struct ds *ds, const char *s)
+{
+    ds_put_char(ds, '\'');
+    for (; *s; s++) {
+        if (*s == '\'') {
+            ds_put_cstr(ds, "'\\''");
+        } else {
+            ds_put_char(ds, *s);
+        }
+    }
+    ds_put_char(ds, '\'');
+}
+
+void
+plan_put_script_head(const struct plan *plan, const char *script,
+                     const char *about, struct ds *ds)
+{
+    ds_put_format(ds, "#!/bin/sh\n"
+                  "# %s of node %s: sh %s\n"
+                  "# Exit status 3: it was refused, by whom and at whose "
+                  "wish is said; what came\n"
+                  "# before stays, and the script can be run again.\n"
+                  "set -eu\n"
+                  "fail() {\n"
+                  "    echo \"%s: $2; asked for at $1\" >&2\n"
+                  "    exit 3\n"
+                  "}\n"
+                  "try() {\n"
+                  "    asked=$1\n"
+                  "    shift\n"
+                  "    \"$@\" || fail \"$asked\" \"refused: $*\"\n"
+                  "}\n", about, plan->node, script, script);
+}
+
+static struct json *
+rate_to_json(const struct plan_rate *rate)
+{
+    struct json *object = json_object_create();
+
+    json_object_put_string(object, "tenant", rate->tenant);
+    if (rate->endpoint) {
+        json_object_put_string(object, "endpoint", rate->endpoint);
+        json_object_put_string(object, "interface", rate->interface);
+    }
+    json_object_put(object, "share_mbps",
+                    json_integer_create(rate->share_mbps));
+    json_object_put(object, "max_mbps", rate->max_mbps
+                    ? json_integer_create(rate->max_mbps)
+                    : json_null_create());
+    return object;
+}
+
+/* 'number' is that of the priority. */
+static struct json *
+priority_to_json(const struct plan_nic *nic, int number,
+                 const struct plan_priority *priority)
+{
+    struct json *object = json_object_create();
+    struct json *dscps = json_array_create_empty();
+
+    for (int dscp = 0; dscp < NIC_DSCPS; dscp++) {
+        if (number && nic->priority_of[dscp] == number) {
+            json_array_add(dscps, json_integer_create(dscp));
+        }
+    }
+    json_object_put(object, "priority", json_integer_create(number));
+    json_object_put(object, "percent", json_integer_create(priority->percent));
+    json_object_put(object, "lossless",
+                    json_boolean_create(priority->lossless));
+    json_object_put(object, "dscps", dscps);
+    return object;
+}
+
+static struct json *
+port_to_json(const struct plan_nic *nic, const struct plan_nic_port *port)
+{
+    struct json *object = json_object_create();
+    struct json *rates = json_array_create_empty();
+    struct json *priorities = json_array_create_empty();
+
+    for (size_t i = 0; i < port->rates.n; i++) {
+        json_array_add(rates, rate_to_json(&port->rates.v[i]));
+    }
+    for (int i = 0; i < NIC_PRIORITIES; i++) {
+        if (port->priorities[i].percent) {
+            json_array_add(priorities,
+                           priority_to_json(nic, i, &port->priorities[i]));
+        }
+    }
+    json_object_put_string(object, "uplink", port->name);
+    json_object_put_string(object, "interface", port->interface);
+    json_object_put(object, "rates", rates);
+    json_object_put(object, "priorities", priorities);
+    return object;
+}
+
+struct json *
+plan_nic_to_json(const struct plan_nic *nic)
+{
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; i < nic->ports.n; i++) {
+        json_array_add(array, port_to_json(nic, &nic->ports.v[i]));
+    }
+    return array;
+}

@@ -1,0 +1,74 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef PLAN_NIC_H
+#define PLAN_NIC_H 1
+
+/* What the NIC of a node must be set to, for a target that leaves traffic to
+ * it: the rates of VFs (devlink-rate(8)), and what its ports do with
+ * priorities (dcb(8)). */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+struct arena;
+struct ds;
+struct json;
+struct plan;
+
+enum { NIC_PRIORITIES = 8, NIC_DSCPS = 64 };
+
+/* What is sent: of a tenant by one uplink, which is a group of VFs, or of one
+ * endpoint, which is a VF in the group of its tenant. */
+struct plan_rate {
+    const char *tenant;
+    const char *endpoint;       /* "TENANT/ENDPOINT"; NULL: of the group. */
+    const char *interface;      /* The endpoint's: the VF's representor. */
+    uint64_t share_mbps;        /* Kept whatever others send; 0: nothing. */
+    uint64_t max_mbps;          /* 0: no limit. */
+    const char *place;          /* What asks for it, as plan_meter has it. */
+};
+
+/* A priority is a traffic class by itself, if it is used; else it is in the
+ * one of priority 0. */
+struct plan_priority {
+    uint8_t percent;            /* Of the port, while all send; 0: not used. */
+    bool lossless;              /* With pause frames. */
+};
+
+/* An uplink of the node, and the rates of those that take it: each group
+ * before its VFs. */
+struct plan_nic_port {
+    const char *name, *interface;
+    const char *place;
+    struct plan_priority priorities[NIC_PRIORITIES];
+    VEC(struct plan_rate) rates;
+};
+
+struct plan_nic {
+    VEC(struct plan_nic_port) ports;
+    uint8_t priority_of[NIC_DSCPS];     /* By DSCP; 0 for those of no class. */
+};
+
+/* Append devlink.sh and dcb.sh. */
+void plan_format_devlink(const struct plan *, struct ds *);
+void plan_format_dcb(const struct plan *, struct ds *);
+
+/* Appends what both begin with: 'about' says what the script is for. */
+void plan_put_script_head(const struct plan *, const char *script,
+                          const char *about, struct ds *);
+
+/* The ports, for manifest.json. */
+struct json *plan_nic_to_json(const struct plan_nic *);
+
+/* Appends 's' in single quotes, in which a shell takes all as it stands; one
+ * of the text's own ends them, stands behind a backslash, and begins them
+ * anew. */
+void plan_put_quoted(struct ds *, const char *s);
+
+#endif /* plan/nic.h */

@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# Copyright (c) 2026 The Bulkhead authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# The scripts that "compile --target=asap2" writes for the node's settings:
+# what devlink.sh makes of a NIC (nic.py stands in for it), run once, again and
+# after a change; what it does when something is missing or refused; what dcb.sh
+# says; and ovs-vsctl.sh in a real database.
+# Environment: BULKHEAD, OVS_PREFIX, srcdir; found by themselves if unset.
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+pf0=pci/0000:03:00.0
+pf1=pci/0000:03:00.1
+
+# reset_nic [MODE]: a NIC of two ports and six VFs, with a rate of somebody's.
+reset_nic() {
+    cat >"$NIC_STATE" <<END
+{ "mode": "${1:-switchdev}",
+  "ports": { "p0": "$pf0/65535", "p1": "$pf1/131071",
+             "rep0": "$pf0/1", "rep1": "$pf0/2", "rep2": "$pf0/3",
+             "rep3": "$pf0/4", "rep4": "$pf0/5", "rep5": "$pf1/65537" },
+  "rates": { "$pf0/1": {}, "$pf0/2": {}, "$pf0/3": {}, "$pf0/4": {},
+             "$pf0/5": {}, "$pf1/65537": {}, "$pf0/other": { "tx_max": 7 } } }
+END
+    : >"$NIC_STATE.log"
+}
+
+# Puts nic.py in the place of devlink and dcb.
+install_nic() {
+    local name
+
+    export NIC_STATE=$switch_dir/nic
+    mkdir "$switch_dir/bin"
+    for name in devlink dcb; do
+        printf '#!/bin/sh\nexec python3 "%s" %s "$@"\n' "$here/nic.py" "$name" \
+            >"$switch_dir/bin/$name"
+        chmod +x "$switch_dir/bin/$name"
+    done
+    PATH=$switch_dir/bin:$PATH
+}
+
+# compile_to DIR [SED-SCRIPT]: the scripts of the intent, changed.
+compile_to() {
+    sed "${2:-}" "$here/nic.json" >"$switch_dir/nic.json"
+    "$BULKHEAD" compile "$switch_dir/nic.json" --node=n1 --target=asap2 \
+        -o "$switch_dir/$1" >"$switch_dir/compiled" 2>&1 || {
+        cat "$switch_dir/compiled"
+        return 1
+    }
+}
+
+# rates_are LINE...: all rates of the NIC, but for somebody else's.
+rates_are() {
+    devlink port function rate show | grep -v /other: >"$switch_dir/rates"
+    diff -u <(printf '%s\n' "$@" | sort) <(sort "$switch_dir/rates") &&
+        devlink port function rate show $pf0/other |
+            grep -c '^pci/0000:03:00.0/other: type node tx_max 7Mbit$'
+}
+
+fixed=("$pf0/bulkhead:up0:fixed: type node tx_share 11Mbit tx_max 11Mbit"
+       "$pf0/4: type leaf parent bulkhead:up0:fixed"
+       "$pf1/bulkhead:up1:fixed: type node tx_share 11Mbit tx_max 11Mbit"
+       "$pf1/65537: type leaf parent bulkhead:up1:fixed")
+shared=("$pf0/bulkhead:up0:123: type node tx_share 30000Mbit tx_max 40000Mbit"
+        "$pf0/1: type leaf tx_share 5000Mbit tx_max 30000Mbit parent bulkhead:up0:123"
+        "$pf0/2: type leaf tx_share 4000Mbit tx_max 4000Mbit parent bulkhead:up0:123")
+
+set_once() {
+    sh "$switch_dir/all/devlink.sh" &&
+        rates_are "${fixed[@]}" "${shared[@]}" \
+            "$pf0/3: type leaf parent bulkhead:up0:123" \
+            "$pf0/bulkhead:up0:free: type node" \
+            "$pf0/5: type leaf parent bulkhead:up0:free"
+}
+
+# "free" leaves, and "rest" loses its VF to nobody.
+set_less() {
+    python3 - "$here/nic.json" "$switch_dir/less.json" <<'END' &&
+import json
+import sys
+with open(sys.argv[1]) as f:
+    intent = json.load(f)
+del intent["tenants"]["free"]
+del intent["tenants"]["123"]["endpoints"]["rest"]
+with open(sys.argv[2], "w") as f:
+    json.dump(intent, f)
+END
+        "$BULKHEAD" compile "$switch_dir/less.json" --node=n1 --target=asap2 \
+            -o "$switch_dir/less" 2>&1 &&
+        sh "$switch_dir/less/devlink.sh" &&
+        rates_are "${fixed[@]}" "${shared[@]}" "$pf0/3: type leaf" \
+            "$pf0/5: type leaf"
+}
+
+test_devlink() {
+    reset_nic
+    check 'groups of tenants, and the VFs in them' set_once
+    check 'run again, it is the same' set_once
+    check 'who has left loses its rate and its group' set_less
+    check 'and comes back' set_once
+}
+
+# refused TEXT [SCRIPT]: says so, with the place that asks for it, and ends
+# with 3.
+refused() {
+    says "$1" 3 sh "$switch_dir/all/${2:-devlink.sh}" &&
+        grep -c 'asked for at line [0-9]*, /' "$switch_dir/said"
+}
+
+test_refusals() {
+    reset_nic legacy
+    check 'not in switchdev mode: 3' \
+        refused "devlink.sh: $pf0 is not in switchdev mode; asked for at line 8, /fabric/nodes/n1/uplinks/up0/interface"
+    check 'then no rate is touched' rates_are "$pf0/1: type leaf" \
+        "$pf0/2: type leaf" "$pf0/3: type leaf" "$pf0/4: type leaf" \
+        "$pf0/5: type leaf" "$pf1/65537: type leaf"
+    reset_nic
+    sed -i 's/"rep4": [^,]*,//' "$NIC_STATE"
+    check 'a representor is missing: 3' \
+        refused 'rep4 has no devlink port; asked for at line 142, /tenants/free/endpoints/x'
+    reset_nic
+    sed -i "s,\"rep3\": \"$pf0/4\",\"rep3\": \"$pf1/4\"," "$NIC_STATE"
+    check 'a VF of another device: 3' \
+        refused "rep3 is of $pf1, and its uplink of $pf0; asked for at line 127, /tenants/fixed/endpoints/x"
+    reset_nic
+    NIC_REFUSES='set .*tx_max 30000mbit' check 'devlink refuses: 3' \
+        refused '; asked for at line 75, /tenants/123/endpoints/part/bandwidth/send/guarantee'
+    NIC_REFUSES='^pfc .*p1' check 'dcb refuses: 3' \
+        refused 'dcb pfc set dev p1 prio-pfc all:off 3:on; asked for at line 14, /fabric/nodes/n1/uplinks/up1/interface' dcb.sh
+}
+
+# All that was said to dcb about p0.
+said_to_dcb() {
+    : >"$NIC_STATE.log"
+    sh "$switch_dir/all/dcb.sh" &&
+        diff -u - <(grep '^dcb .* dev p0 ' "$NIC_STATE.log" |
+                    sed 's/ [0-9]*:0\b//g') <<'END'
+dcb dcbx set dev p0 host ieee
+dcb ets set dev p0 willing off prio-tc all:0 1:1 3:3 6:6 tc-tsa all:strict 0:ets 1:ets 3:ets 6:ets tc-bw all:0 0:1 1:49 3:49 6:1
+dcb pfc set dev p0 prio-pfc all:off 3:on
+dcb app replace dev p0 dscp-prio 10:1 26:3 48:6
+END
+}
+
+every_dscp() {
+    [ "$(grep 'app replace dev p1' "$NIC_STATE.log" | grep -o ' [0-9]*:[0-7]' |
+         wc -l)" = 64 ]
+}
+
+has_offload() {
+    sh "$switch_dir/all/ovs-vsctl.sh" br0 &&
+        [ "$(ovs-vsctl get Open_vSwitch . other_config)" = \
+            '{hw-offload="true", tc-policy=none}' ]
+}
+
+main() {
+    start_dummy_switch
+    install_nic
+    check 'it compiles' compile_to all
+    test_devlink
+    test_refusals
+    reset_nic
+    check 'classes are priorities of both ports' said_to_dcb
+    check 'every DSCP has one' every_dscp
+    check 'Open vSwitch is to offload' has_offload
+    [ "$failures" = 0 ]
+}
+
+main
