@@ -81,6 +81,8 @@ libbulkhead_a_SOURCES = \
 	compiler/intent/decode-address.c \
 	compiler/intent/decode.c \
 	compiler/intent/decode.h \
+	compiler/intent/exceed.c \
+	compiler/intent/exceed.h \
 	compiler/intent/external.c \
 	compiler/intent/fabric.c \
 	compiler/intent/files.c \

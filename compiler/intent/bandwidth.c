@@ -8,6 +8,7 @@
 
 #include "intent/decode.h"
 
+#include "intent/exceed.h"
 #include "util.h"
 
 enum { MAX_WEIGHT = 1000 };
@@ -125,6 +126,19 @@ decode_own_bandwidth(struct decoder *d, const struct value *v,
     }
 }
 
+static void
+decode_exceed(struct decoder *d, const struct value *v,
+              struct intent_microburst *microburst)
+{
+    struct text exceed = decode_text(d, v, "exceed");
+
+    if (exceed.s && !exceed_parse(exceed.s, &microburst->exceed)) {
+        decode_error(d, exceed.at, "this must be \"drop\", \"ecn\", \"pass\" "
+                     "or \"dscp:N\", N from 0 to 63",
+                     "write one of them; without it, \"drop\" is meant");
+    }
+}
+
 void
 decode_microburst(struct decoder *d, const struct value *v,
                   struct intent_microburst *microburst)
@@ -138,7 +152,7 @@ decode_microburst(struct decoder *d, const struct value *v,
         microburst->depth = decode_bytes(d, v, "depth");
         microburst->mark = decode_bytes(d, v, "mark");
         microburst->limit = decode_bytes(d, v, "limit");
-        microburst->ecn = decode_choice(d, v, "exceed", "drop", "ecn");
+        decode_exceed(d, v, microburst);
         microburst->at = v;
     }
 }

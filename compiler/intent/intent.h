@@ -178,7 +178,8 @@ struct intent_endpoint {
 /* What becomes of bursts; see "microburst" in docs/intents.md. */
 struct intent_microburst {
     struct quantity depth, mark, limit;
-    bool ecn;                   /* What exceeds the bandwidth is marked? */
+    uint8_t exceed;             /* What exceeds the bandwidth; see
+                                 * intent/exceed.h. */
     const struct value *at;     /* NULL if there is none. */
 };
 

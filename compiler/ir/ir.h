@@ -162,7 +162,8 @@ struct ir_meter {
     bool no_borrow;
     bool microburst;            /* Has it a phantom queue?  If so: */
     uint32_t mark_bytes, depth_bytes, limit_bytes; /* 0: none. */
-    bool exceed_ecn;            /* Mark what exceeds the rate, not drop? */
+    uint8_t exceed;             /* What exceeds the rate; see
+                                 * intent/exceed.h. */
 };
 
 /* What may pass of a tenant's packets, of all of its endpoints here together,

@@ -51,7 +51,7 @@ set_microburst(struct ir_meter *meter, const struct intent_microburst *intent)
     meter->mark_bytes = intent->mark.n;
     meter->depth_bytes = intent->depth.n;
     meter->limit_bytes = intent->limit.n;
-    meter->exceed_ecn = intent->ecn;
+    meter->exceed = intent->exceed;
 }
 
 static struct ir_meter *

@@ -27,6 +27,7 @@ enum ir_type {
     IR_TYPE_HEX,                /* uintN_t: 0x.... */
     IR_TYPE_FLAG,               /* bool: the keyword alone. */
     IR_TYPE_KIND,               /* enum rule_kind: rule_kind_name(). */
+    IR_TYPE_EXCEED,             /* uint8_t: exceed_format(); drop is none. */
     IR_TYPE_MAC,                /* struct eth_addr. */
     IR_TYPE_ADDRESS,            /* struct in6_addr; :: is none. */
     IR_TYPE_ADDRESSES,          /* ir_addresses: ADDRESS,... */

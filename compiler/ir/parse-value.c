@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "hash.h"
+#include "intent/exceed.h"
 #include "packets.h"
 #include "util.h"
 
@@ -104,6 +105,14 @@ parse_kind(struct ir_parser *p OVS_UNUSED,
 #include "sema/rule-kinds.def"
 #undef RULE_KIND
     return "there is no such kind of rule";
+}
+
+static const char *
+parse_exceed(struct ir_parser *p OVS_UNUSED,
+             const struct ir_field *f OVS_UNUSED, void *m, char *word)
+{
+    return (exceed_parse(word, m) ? NULL
+            : "this is not what can become of packets");
 }
 
 static const char *
@@ -308,6 +317,7 @@ static parse_function *const parsers[] = {
     [IR_TYPE_HEX] = parse_number,
     [IR_TYPE_FLAG] = parse_flag,
     [IR_TYPE_KIND] = parse_kind,
+    [IR_TYPE_EXCEED] = parse_exceed,
     [IR_TYPE_MAC] = parse_mac,
     [IR_TYPE_ADDRESS] = parse_address,
     [IR_TYPE_ADDRESSES] = parse_addresses,

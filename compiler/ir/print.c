@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 
+#include "intent/exceed.h"
 #include "openvswitch/dynamic-string.h"
 #include "packets.h"
 #include "util.h"
@@ -74,6 +75,15 @@ static void
 print_kind(struct ds *ds, const struct ir_field *f OVS_UNUSED, const void *m)
 {
     ds_put_cstr(ds, rule_kind_name(*(const enum rule_kind *) m));
+}
+
+static void
+print_exceed(struct ds *ds, const struct ir_field *f OVS_UNUSED,
+             const void *m)
+{
+    if (*(const uint8_t *) m != EXCEED_DROP) {
+        exceed_format(*(const uint8_t *) m, ds);
+    }
 }
 
 static void
@@ -222,6 +232,7 @@ static print_function *const printers[] = {
     [IR_TYPE_HEX] = print_hex,
     [IR_TYPE_FLAG] = print_flag,
     [IR_TYPE_KIND] = print_kind,
+    [IR_TYPE_EXCEED] = print_exceed,
     [IR_TYPE_MAC] = print_mac,
     [IR_TYPE_ADDRESS] = print_address,
     [IR_TYPE_ADDRESSES] = print_addresses,

@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 
+#include "intent/exceed.h"
 #include "packets.h"
 #include "util.h"
 
@@ -183,6 +184,15 @@ check_group(struct ir_validator *v, const struct ir_field *f OVS_UNUSED,
 }
 
 static void
+check_exceed(struct ir_validator *v, const struct ir_field *f OVS_UNUSED,
+             const void *m)
+{
+    if (!exceed_is_valid(*(const uint8_t *) m)) {
+        ir_invalid(v, "nobody knows what becomes of what exceeds its rate");
+    }
+}
+
+static void
 check_place(struct ir_validator *v, const struct ir_field *f, const void *m)
 {
     if (f->presence == IR_REQUIRED && !((const struct ir_place *) m)->line) {
@@ -199,6 +209,7 @@ static void (*const checks[])(struct ir_validator *, const struct ir_field *,
     [IR_TYPE_HEX] = check_number,
     [IR_TYPE_FLAG] = NULL,
     [IR_TYPE_KIND] = NULL,
+    [IR_TYPE_EXCEED] = check_exceed,
     [IR_TYPE_MAC] = NULL,
     [IR_TYPE_ADDRESS] = check_address,
     [IR_TYPE_ADDRESSES] = check_addresses,

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "intent/exceed.h"
 #include "openvswitch/dynamic-string.h"
 #include "util.h"
 
@@ -116,7 +117,10 @@ microburst_string(const struct plan *plan, const struct plan_meter *meter)
     put_number(&ds, "mark", meter->mark);
     put_number(&ds, "depth", meter->depth);
     put_number(&ds, "limit", meter->limit);
-    ds_put_cstr(&ds, meter->ecn ? " exceed=ecn" : "");
+    if (meter->exceed != EXCEED_DROP) {
+        ds_put_cstr(&ds, " exceed=");
+        exceed_format(meter->exceed, &ds);
+    }
     put_number(&ds, "parent", meter->parent);
     put_number(&ds, "weight", meter->weight);
     put_number(&ds, "tag", meter->tag);
@@ -201,7 +205,8 @@ plan_meter_same(const struct plan_meter *a, const struct plan_meter *b)
 {
     return (a->packets == b->packets && a->rate == b->rate
             && a->burst == b->burst && a->microburst == b->microburst
-            && a->ecn == b->ecn && a->mark == b->mark && a->depth == b->depth
+            && a->exceed == b->exceed && a->mark == b->mark
+            && a->depth == b->depth
             && a->limit == b->limit && a->tag == b->tag && a->peak == b->peak
             && a->parent == b->parent && a->weight == b->weight);
 }

@@ -52,7 +52,7 @@ struct plan_meter {
     uint64_t rate;              /* In kbps, or packets a second. */
     uint32_t burst;             /* In kbit, or packets; in bytes if... */
     bool microburst;            /* ...this; then also: */
-    bool ecn;                   /* Exceed ecn, else drop. */
+    uint8_t exceed;             /* See intent/exceed.h. */
     uint64_t peak;              /* In kbps, 0: no phantom queue. */
     uint32_t mark, depth, limit;        /* In bytes, 0: none. */
     uint32_t tag;               /* The tenant's number. */

@@ -73,7 +73,7 @@ static const struct shape meter_shape = {
         MEMBER(plan_meter, rate, NUMBER_64),
         MEMBER(plan_meter, burst, NUMBER_32),
         MEMBER(plan_meter, microburst, FLAG),
-        MEMBER(plan_meter, ecn, FLAG),
+        MEMBER(plan_meter, exceed, NUMBER_8),
         MEMBER(plan_meter, peak, NUMBER_64),
         MEMBER(plan_meter, mark, NUMBER_32),
         MEMBER(plan_meter, depth, NUMBER_32),

@@ -197,8 +197,13 @@ keeps_microbursts(const struct plan *plan,
                              | OFPUTIL_MICROBURST_M_TAG;
 
     for (size_t i = 0; i < plan->meters.n; i++) {
-        if (plan->meters.v[i].microburst) {
-            return (features->members & members) == members;
+        const struct plan_meter *meter = &plan->meters.v[i];
+
+        if (meter->microburst
+            && ((features->members & members) != members
+                || !(features->exceed
+                     & 1u << meter_band_exceed(meter->exceed)))) {
+            return false;
         }
     }
     return true;

@@ -126,6 +126,9 @@ void meter_mark(const struct switch_state *, struct meter_entry *);
 struct ofpbuf *flow_add_message(const struct flow_entry *);
 struct ofpbuf *flow_delete_message(const struct flow_entry *);
 struct ofpbuf *meter_add_message(uint32_t id, const struct plan_meter *);
+
+/* The OFPUTIL_MICROBURST_* of what exceeds a meter (intent/exceed.h). */
+uint8_t meter_band_exceed(uint8_t exceed);
 struct ofpbuf *meter_delete_message(uint32_t id);
 
 #endif /* push/flows.h */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "hash.h"
+#include "intent/exceed.h"
 #include "openvswitch/ofp-actions.h"
 #include "openvswitch/ofp-meter.h"
 #include "openvswitch/ofp-msgs.h"
@@ -26,6 +27,32 @@ meter_flags(const struct plan_meter *meter)
             | OFPMF13_BURST | OFPMF13_STATS);
 }
 
+/* What the band does with packets that exceed it, and the other way round. */
+static const uint8_t band_exceeds[] = {
+    [EXCEED_DROP] = OFPUTIL_MICROBURST_DROP,
+    [EXCEED_ECN] = OFPUTIL_MICROBURST_ECN,
+    [EXCEED_PASS] = OFPUTIL_MICROBURST_PASS,
+};
+
+uint8_t
+meter_band_exceed(uint8_t exceed)
+{
+    return (exceed >= EXCEED_DSCP ? OFPUTIL_MICROBURST_DSCP
+            : exceed_is_valid(exceed) ? band_exceeds[exceed]
+            : OFPUTIL_MICROBURST_DROP);
+}
+
+static uint8_t
+exceed_of_band(const struct ofputil_microburst *mb)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(band_exceeds); i++) {
+        if (band_exceeds[i] == mb->exceed) {
+            return i;
+        }
+    }
+    return EXCEED_DSCP + mb->dscp;
+}
+
 /* If a meter of the switch is a microburst meter that 'limit' can say, puts it
  * there and returns true. */
 static bool
@@ -37,15 +64,13 @@ read_microburst(const struct ofputil_meter_config *mc,
 
     if (mc->n_bands != 1 || band->type != OFPMBT13_EXPERIMENTER
         || mc->flags != meter_flags(limit) || !mb->burst_bytes
-        || !mb->weight != !mb->parent
-        || (mb->exceed != OFPUTIL_MICROBURST_DROP
-            && mb->exceed != OFPUTIL_MICROBURST_ECN)) {
+        || !mb->weight != !mb->parent) {
         return false;
     }
     limit->microburst = true;
     limit->rate = band->rate;
     limit->burst = mb->burst_bytes;
-    limit->ecn = mb->exceed == OFPUTIL_MICROBURST_ECN;
+    limit->exceed = exceed_of_band(mb);
     limit->mark = mb->mark;
     limit->depth = mb->depth;
     limit->limit = mb->limit;
@@ -220,8 +245,9 @@ meter_add_message(uint32_t id, const struct plan_meter *meter)
     struct ofputil_meter_band microburst = {
         .type = OFPMBT13_EXPERIMENTER, .rate = meter->rate,
         .microburst = {
-            .exceed = (meter->ecn ? OFPUTIL_MICROBURST_ECN
-                       : OFPUTIL_MICROBURST_DROP),
+            .exceed = meter_band_exceed(meter->exceed),
+            .dscp = (meter->exceed >= EXCEED_DSCP
+                     ? (meter->exceed - EXCEED_DSCP) & 63 : 0),
             .burst_bytes = meter->burst, .peak_rate = meter->peak,
             .mark = meter->mark, .depth = meter->depth,
             .limit = meter->limit, .tag = meter->tag,

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "intent/exceed.h"
 #include "intent/units.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/meta-flow.h"
@@ -252,7 +253,8 @@ put_depths(struct ds *ds, const struct plan_meter *m)
         }
     }
     if (!lends(m)) {
-        ds_put_cstr(ds, m->ecn ? ", exceed ecn" : ", exceed drop");
+        ds_put_cstr(ds, ", exceed ");
+        exceed_format(m->exceed, ds);
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include "sema/check.h"
 
+#include "intent/exceed.h"
 #include "packets.h"
 #include "sema/policy.h"
 
@@ -82,10 +83,11 @@ check_microburst(struct diags *diags, const struct intent_microburst *m)
     check_depth(diags, &m->depth, &m->limit);
     check_depth(diags, &m->mark, &m->limit);
     check_depth(diags, &m->limit, &m->limit);
-    if (m->ecn && !m->limit.at) {
-        struct diag *d = value_error(diags, m->at,
-                                     "with \"exceed\": \"ecn\", nothing here "
-                                     "keeps the tenant within its bandwidth");
+    if (m->exceed != EXCEED_DROP && !m->limit.at) {
+        struct diag *d = value_error(diags, m->at, "with \"exceed\": \"%s\", "
+                                     "nothing here keeps the tenant within "
+                                     "its bandwidth",
+                                     value_member(m->at, "exceed")->string);
         diag_remedy(diags, d, "give a \"limit\", above which packets drop");
     }
 }

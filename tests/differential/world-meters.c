@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "intent/exceed.h"
 #include "openvswitch/dynamic-string.h"
 #include "util.h"
 
@@ -53,7 +54,8 @@ has_pool(const struct world *w, const struct plan *plan, int uplink,
     kbps = UPLINK_MBPS(uplink) * UINT64_C(1514000) / (1538 + tunnel);
     return (pool && pool->microburst && pool->rate == kbps - apart
             && pool->burst == UPLINK_BURST_KIB(uplink) * 1024
-            && !pool->parent && !pool->peak && !pool->limit && !pool->ecn);
+            && !pool->parent && !pool->peak && !pool->limit
+            && !pool->exceed);
 }
 
 /* What a meter of a tenant is for.  'uplink' is -1 for what takes any,
@@ -113,7 +115,7 @@ has_microburst(const struct plan *plan, int tenant,
         if (!m->lends && !m->dscp_in && number_of(m->name) == tenant
             && !m->packets
             && (m->microburst != (bursts || m->parent || m->split)
-                || m->ecn != (bursts && t->ecn)
+                || m->exceed != (bursts ? t->exceed : EXCEED_DROP)
                 || m->mark != (bursts ? t->mark_kib * 1024 : 0)
                 || m->depth != (bursts ? t->depth_kib * 1024 : 0))) {
             return false;
@@ -131,7 +133,7 @@ cap_kib(const struct world_bandwidth *b, const struct world_tenant *t,
 
     if (!bursts) {
         return b->limited ? b->kib : 0;
-    } else if (!b->limited || t->ecn) {
+    } else if (!b->limited || t->exceed != EXCEED_DROP) {
         return t->limit_kib;
     }
     deepest = MAX(deepest, MAX(t->mark_kib, t->depth_kib));

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "intent/exceed.h"
 #include "openvswitch/dynamic-string.h"
 #include "util.h"
 
@@ -135,6 +136,10 @@ world_init_shares(struct world *w, struct rng rng)
         }
         if (t->both) {
             t->shares[true] = t->shares[false];
+        }
+        /* Who shares an uplink may not let pass what is not lent. */
+        if (w->shared && t->exceed != EXCEED_DROP) {
+            t->exceed = EXCEED_ECN;
         }
     }
     init_parts(w, (struct rng) { ~rng.state });

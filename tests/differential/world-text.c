@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "intent/exceed.h"
 #include "openvswitch/dynamic-string.h"
 #include "util.h"
 
@@ -282,6 +283,18 @@ put_depth(struct ds *ds, const char *name, int kib)
 }
 
 static void
+put_exceed(struct ds *ds, uint8_t exceed)
+{
+    static const char *const words[] = { "drop", "ecn", "pass" };
+
+    if (exceed < EXCEED_DSCP) {
+        ds_put_format(ds, "\"exceed\": \"%s\"}", words[exceed]);
+    } else {
+        ds_put_format(ds, "\"exceed\": \"dscp:%d\"}", exceed - EXCEED_DSCP);
+    }
+}
+
+static void
 put_tenant(struct ds *ds, const struct world *w, int i)
 {
     const struct world_tenant *t = &w->tenants[i];
@@ -308,7 +321,7 @@ put_tenant(struct ds *ds, const struct world *w, int i)
         put_depth(ds, "mark", t->mark_kib);
         put_depth(ds, "depth", t->depth_kib);
         put_depth(ds, "limit", t->limit_kib);
-        ds_put_format(ds, "\"exceed\": \"%s\"}", t->ecn ? "ecn" : "drop");
+        put_exceed(ds, t->exceed);
     }
     if (t->counted) {
         ds_put_format(ds, ", \"limits\": {\"packets\": {\"rate\": "

@@ -13,6 +13,7 @@
 
 #include "backend/openflow/openflow.h"
 #include "base/diag.h"
+#include "intent/exceed.h"
 #include "intent/intent.h"
 #include "openvswitch/dynamic-string.h"
 #include "util.h"
@@ -84,7 +85,11 @@ init_bursts(struct world_tenant *t)
     t->limit_kib = rng_chance(&rng, 60) ? 64 + rng_below(&rng, 1000) : 0;
     t->mark_kib = draw_depth(t, &rng);
     t->depth_kib = draw_depth(t, &rng);
-    t->ecn = t->limit_kib && rng_chance(&rng, 50);
+    if (t->limit_kib && rng_chance(&rng, 50)) {
+        t->exceed = (rng_chance(&rng, 50) ? EXCEED_ECN
+                     : rng_chance(&rng, 50) ? EXCEED_PASS
+                     : EXCEED_DSCP + rng_below(&rng, 64));
+    }
 }
 
 /* High enough for a test that sends real packets, and odd enough to show a

@@ -85,7 +85,8 @@ struct world_tenant {
     struct world_share shares[2];       /* If the world is 'shared': of what
                                          * it sends, and receives. */
     struct world_part parts[2][MAX_CLASSES];    /* The same. */
-    bool bursts, ecn;           /* It has "microburst", with "exceed". */
+    bool bursts;                /* It has "microburst", with... */
+    uint8_t exceed;             /* ... "exceed"; see intent/exceed.h. */
     int mark_kib, depth_kib, limit_kib; /* Of "microburst", 0 if not there. */
     unsigned int peers;         /* 1-bits: tenants. */
     bool peers_all;

@@ -342,6 +342,24 @@ test_conjunctions() {
     ovs-vsctl --timeout=10 del-br br1
 }
 
+# What becomes of what exceeds a microburst meter, and what keeps its DSCP.
+test_marks() {
+    local intent=$switch_dir/marks.json node=n1 name
+    for name in exceed dscp-in; do
+        sed 's/"p0"/"p1"/' "$srcdir/tests/golden/plan/$name/intent.json" \
+            >"$intent"
+        make_dummy_bridge br1 "$intent" "$node"
+        "$BULKHEAD" compile "$intent" --node "$node" -o "$switch_dir/$name" >/dev/null
+        if [ -s "$switch_dir/$name/ovs-vsctl.sh" ]; then
+            sh "$switch_dir/$name/ovs-vsctl.sh" br1
+        fi
+        check "the intent of plan/$name: 0" exits 0 bulkhead_on apply br1
+        check 'a second apply of it changes nothing' \
+            unchanged br1 says 'as intended' 0 bulkhead_on apply br1
+        ovs-vsctl --timeout=10 del-br br1
+    done
+}
+
 # As many receivers as the language takes: the switch copies to each.
 test_receivers() {
     local intent=$switch_dir/crowd.json node=n1
@@ -398,6 +416,7 @@ main() {
     test_update
     test_limits
     test_conjunctions
+    test_marks
     test_receivers
     test_drift
     test_others

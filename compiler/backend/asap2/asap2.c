@@ -11,6 +11,7 @@
 #include "backend/asap2/nic.h"
 #include "backend/openflow/openflow.h"
 #include "base/diag.h"
+#include "intent/exceed.h"
 #include "ir/ir.h"
 #include "pass/pass.h"
 #include "sema/ident.h"
@@ -142,7 +143,8 @@ lower_meter(struct ir_meter *meter)
     meter->parent = NULL;
     meter->split = false;
     meter->limit_number = meter->weight = meter->apart_kbps = 0;
-    meter->microburst = meter->exceed_ecn = false;
+    meter->microburst = false;
+    meter->exceed = EXCEED_DROP;
     meter->mark_bytes = meter->depth_bytes = meter->limit_bytes = 0;
 }
 

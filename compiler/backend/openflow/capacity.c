@@ -12,6 +12,7 @@
 #include <stdarg.h>
 
 #include "base/diag.h"
+#include "intent/exceed.h"
 #include "util.h"
 
 /* What a bridge cannot hold is refused here, where it is asked for, not by the
@@ -101,6 +102,27 @@ check_bursts(const struct ir_prog *prog, struct diags *diags)
     }
 }
 
+/* What exceeds and is neither dropped nor marked would pass beside what others
+ * are lent. */
+static void
+check_exceed(const struct ir_prog *prog, struct diags *diags)
+{
+    for (size_t i = 0; i < prog->meters.n; i++) {
+        const struct ir_meter *meter = prog->meters.v[i];
+
+        if (meter->parent && meter->exceed != EXCEED_DROP
+            && meter->exceed != EXCEED_ECN) {
+            struct diag *d = diag_error(
+                diags, meter->place.span, meter->place.pointer, "the target "
+                "cannot let pass what exceeds the bandwidth of a tenant that "
+                "shares its uplink: others would not get what they are owed");
+
+            diag_remedy(diags, d, "write \"exceed\": \"ecn\" or \"drop\" in "
+                        "its \"microburst\"");
+        }
+    }
+}
+
 /* Ports of the userspace datapath have one queue, whatever the class. */
 static void
 check_delays(const struct ir_prog *prog, struct diags *diags)
@@ -155,6 +177,7 @@ openflow_check(const struct ir_prog *prog, const struct backend_caps *caps,
     check_ports(prog, caps, diags);
     check_tenants(prog, caps, diags);
     check_bursts(prog, diags);
+    check_exceed(prog, diags);
     check_members(prog, caps, diags);
     check_delays(prog, diags);
     return diags->n_errors == n_errors;

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "intent/exceed.h"
 #include "util.h"
 
 /* The meters of the program as those of the plan.
@@ -97,7 +98,7 @@ cap_bytes(const struct ir_meter *ir)
     uint64_t deepest = MAX(ir->burst_bytes, MAX(ir->mark_bytes,
                                                 ir->depth_bytes));
 
-    return (ir->unlimited || ir->exceed_ecn ? ir->limit_bytes
+    return (ir->unlimited || ir->exceed != EXCEED_DROP ? ir->limit_bytes
             : MIN(deepest, ir->limit_bytes ? ir->limit_bytes : UINT32_MAX));
 }
 
@@ -110,7 +111,7 @@ set_microburst(struct plan_meter *meter, const struct ir_meter *ir)
     meter->mark = ir->mark_bytes;
     meter->depth = ir->depth_bytes;
     meter->limit = ir->limit_bytes;
-    meter->ecn = ir->exceed_ecn;
+    meter->exceed = ir->exceed;
     /* A packet has the tag of the last meter with one, and stays that of the
      * tenant that sent it. */
     meter->tag = ir->tenant && !ir->receive ? ir->tenant->number : 0;

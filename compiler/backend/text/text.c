@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "intent/exceed.h"
 #include "intent/units.h"
 #include "ir/ir.h"
 #include "openvswitch/dynamic-string.h"
@@ -243,7 +244,12 @@ put_microburst(struct ds *ds, const struct ir_meter *meter)
 {
     if (meter->microburst) {
         ds_put_format(ds, "  %-10s%s what exceeds that", "bursts",
-                      meter->exceed_ecn ? "mark" : "drop");
+                      meter->exceed == EXCEED_DROP ? "drop"
+                      : meter->exceed == EXCEED_ECN ? "mark"
+                      : meter->exceed == EXCEED_PASS ? "pass" : "demote");
+        if (meter->exceed >= EXCEED_DSCP) {
+            ds_put_format(ds, " to DSCP %d", meter->exceed - EXCEED_DSCP);
+        }
         put_depth(ds, "mark", meter->mark_bytes);
         put_depth(ds, "record", meter->depth_bytes);
         put_depth(ds, "drop", meter->limit_bytes);
