@@ -46,6 +46,7 @@ add_cap(struct ir_prog *prog, const struct ir_tenant *tenant,
 
     cap->name = arena_printf(numbers->arena, "%s/dscp_in/%s", tenant->name,
                              class->name);
+    cap->place = class->place;
     cap->tenant = tenant;
     cap->class = class;
     cap->number = ident_take(numbers, "meter", cap->name, 28);

@@ -170,6 +170,7 @@ struct ir_meter {
  * that keep the DSCP which their class lets in. */
 struct ir_cap {
     const char *name;           /* "TENANT/dscp_in/CLASS". */
+    struct ir_place place;      /* Of the class. */
     const struct ir_tenant *tenant;     /* Here. */
     const struct ir_class *class;       /* A rule of the tenant's has it. */
     uint32_t number;            /* As a meter's. */

@@ -81,8 +81,8 @@ int switch_to_flows(struct session *, long long int deadline,
 int switch_to_meters(struct session *, long long int deadline,
                      struct switch_state *);
 
-/* The request of the latter, and what adds the meters of a reply.  Returns 0 or
- * EPROTO. */
+/* The request of the latter, and what adds the meters of a reply.  Returns 0
+ * or EPROTO. */
 struct ofpbuf *meters_request(void);
 int meters_decode(struct ofpbuf *reply, struct switch_state *);
 

@@ -232,8 +232,8 @@ count_flows(struct keeper *k, long long int more)
     return k->miscounted;
 }
 
-/* Takes what the switch says when it is asked, by 'deadline'; or, if that is 0,
- * if it has said it. */
+/* Takes what the switch says when it is asked, by 'deadline'; or, if that is
+ * 0, if it has said it. */
 static void
 take_answer(struct keeper *k, long long int deadline)
 {

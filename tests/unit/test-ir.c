@@ -25,7 +25,8 @@ static const char *const good[] = {
         "elsewhere a/v,b/v",
     "# A comment.",
     "uplink u interface p0 at 6:/fabric/nodes/n1/uplinks/u/interface",
-    "class gold dscp 46 queue 5 lossless at 7:/classes/gold",
+    "class gold dscp 46 queue 5 lossless dscp-in 48 queue-in 6 in-kbps 9 "
+        "in-burst-bytes 2000 at 7:/classes/gold",
     "service rocev2 symmetric matches udp:4791",
     "service web matches tcp:80,tcp:8000-8100,icmp",
     "peer n2 number 0x4001 address 192.0.2.2",
@@ -49,7 +50,8 @@ static const char *const good[] = {
         "mac 02:00:00:00:00:04 addresses 10.2.0.2",
     "meter a/send:u tenant a uplink u rate-kbps 1000 burst-bytes 2000",
     "meter b/send:u tenant b uplink u rate-kbps 9 burst-bytes 99 microburst "
-        "mark-bytes 7 limit-bytes 8 exceed-ecn at 80:/tenants/b",
+        "mark-bytes 7 limit-bytes 8 exceed dscp:8 at 80:/tenants/b",
+    "cap a/dscp_in/gold tenant a class gold number 300",
     "rule a/r kind allow id 0x3001 from a/x,a/y to a/x,a/y service web "
         "class gold at 70:/tenants/a/rules/0/name",
     "rule b/s kind deny id 0x3002 from b/x to b/x "
@@ -194,6 +196,7 @@ START_TEST(test_bad_lines)
             "no such node");
     refused("endpoint a/x number 0x1 group 0x1", "not a number from 0x100");
     refused("rule a/r kind perhaps", "no such kind");
+    refused("meter b/send:u exceed dscp:64", "what can become of packets");
     refused("rule a/r kind allow id 0x3001 from a/q to a/x",
             "no such endpoint");
     refused("rule a/r kind allow id 3001 from a/x to a/x", "not a number");
@@ -305,6 +308,7 @@ START_TEST(test_lines_missing_or_twice)
         struct unit u;
         bool needed = good[i][0] != '#' && strncmp(good[i], "rule", 4)
                       && strncmp(good[i], "uplink", 6)
+                      && strncmp(good[i], "cap", 3)
                       && strncmp(good[i], "service rocev2", 14);
         const char *twice;
 
