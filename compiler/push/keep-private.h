@@ -43,7 +43,8 @@ struct keeper {
     bool live_known;            /* Has 'live' been read? */
     long long int hidden;       /* See watch_answer(); -1: not known yet. */
     bool miscounted;            /* Was it another number the last time? */
-    bool asked;                 /* Does a watch_ask() wait for its answer? */
+    bool asked;                 /* Does a watch_ask() wait for its answer... */
+    long long int asked_until;  /* ...and how long? */
     bool wants_plan;            /* Are 'wanted' and 'live' not compared? */
     struct watch watch;         /* What is to be compared. */
     long long int next_check, next_try;

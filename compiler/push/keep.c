@@ -232,6 +232,14 @@ count_flows(struct keeper *k, long long int more)
     return k->miscounted;
 }
 
+/* The session is of no use. */
+static void
+give_up(struct keeper *k, int error)
+{
+    set_trouble(k, push_errno(&k->push, "looking for changes", error));
+    keeper_disconnect(k, error);
+}
+
 /* Takes what the switch says when it is asked, by 'deadline'; or, if that is
  * 0, if it has said it. */
 static void
@@ -248,8 +256,7 @@ take_answer(struct keeper *k, long long int deadline)
     }
     k->asked = false;
     if (error) {
-        set_trouble(k, push_errno(&k->push, "looking for changes", error));
-        keeper_disconnect(k, error);
+        give_up(k, error);
         return;
     }
     again = count_flows(k, more) || !meters;
@@ -263,10 +270,14 @@ check(struct keeper *k)
 {
     if (k->asked) {
         take_answer(k, 0);
+        if (k->asked && time_msec() >= k->asked_until) {
+            give_up(k, ETIMEDOUT);
+        }
     } else if (time_msec() >= k->next_check) {
         keeper_begin(k);
         watch_ask(&k->watch);
         k->asked = true;
+        k->asked_until = k->push.deadline;
     }
 }
 
@@ -397,8 +408,8 @@ keeper_wait(struct keeper *k)
         poll_timer_wait_until(k->next_try);
         token_bucket_wait(&k->repairs, KEEPER_REPAIR_COST);
     }
-    if (!k->wants_plan && !k->asked) {
-        poll_timer_wait_until(k->next_check);
+    if (!k->wants_plan) {
+        poll_timer_wait_until(k->asked ? k->asked_until : k->next_check);
     }
 }
 

@@ -7,10 +7,11 @@
 
 agent_pid=
 
-# A job of this shell.
+# A job of this shell, with the arguments $agent_options.
+agent_options=()
 agent_start() {
     "${BULKHEAD}d" "$folder" --node $node --bridge br0 --pidfile --log-file \
-        -vconsole:off </dev/null >>"$switch_dir/bulkheadd.out" 2>&1 &
+        -vconsole:off "${agent_options[@]}" </dev/null >>"$switch_dir/bulkheadd.out" 2>&1 &
     agent_pid=$!
     switch_pids+=("$agent_pid")
     soon agent_says ' on br0: '

@@ -213,6 +213,23 @@ test_kills() {
     check 'in a new session' soon agent_says 'in 2 sessions'
 }
 
+# A switch that answers nothing, and hangs up on nobody.
+test_silence() {
+    local pid
+    pid=$(cat "$switch_dir/ovs-vswitchd.pid")
+    agent_end TERM
+    agent_options=(--timeout 1)
+    agent_start
+    agent_options=()
+    becomes_equal
+    kill -STOP "$pid"
+    sleep 2
+    check 'a switch that falls silent is noticed' \
+        soon agent_says 'trouble: bridge br0: looking for changes'
+    kill -CONT "$pid"
+    check 'and all is well when it speaks again' soon becomes_equal
+}
+
 # What cannot be kept is said, and changes nothing else.
 test_full_disk() {
     agent_end TERM
@@ -284,6 +301,7 @@ main() {
     test_interfaces
     test_tenant
     test_kills
+    test_silence
     test_full_disk
     test_externals
     [ "$failures" = 0 ]
