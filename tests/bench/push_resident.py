@@ -12,6 +12,7 @@ forgotten the old meters.
 import json
 import os
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -199,9 +200,47 @@ def stock(folder, runs):
     return times
 
 
-def show(name, times):
+def barriers(runs):
+    """Seconds for one answer of the switch's main loop; a change waits for two
+    of them at least."""
+    peer = socket.socket(socket.AF_UNIX)
+    peer.connect(f"{RUNDIR}/{BRIDGE}.mgmt")
+    header = struct.Struct("!BBHI")
+
+    def read():
+        _, kind, size, _ = header.unpack(peer.recv(8, socket.MSG_WAITALL))
+        if size > header.size:
+            peer.recv(size - header.size, socket.MSG_WAITALL)
+        return kind
+
+    peer.sendall(header.pack(5, 0, header.size, 1))     # Hello.
+    times = []
+    for i in range(runs):
+        time.sleep(0.01)
+        begin = time.monotonic()
+        peer.sendall(header.pack(5, 20, header.size, i))
+        while read() != 21:
+            pass
+        times.append(time.monotonic() - begin)
+    return times
+
+
+def cpu_ms(pid):
+    """Of its main thread."""
+    with open(f"/proc/{pid}/schedstat", encoding="ascii") as f:
+        return int(f.read().split()[0]) / 1e6
+
+
+def show(name, measure, agent=None):
+    with open(f"{RUNDIR}/ovs-vswitchd.pid", encoding="ascii") as f:
+        pids = [int(f.read())] + ([agent.process.pid] if agent else [])
+    before = [cpu_ms(pid) for pid in pids]
+    times = measure()
+    cpu = [(cpu_ms(pid) - was) / len(times)
+           for pid, was in zip(pids, before)]
     print(f"  {name:30} {1000 * percentile(times, 0.5):7.2f} "
-          f"{1000 * percentile(times, 0.99):7.2f}")
+          f"{1000 * percentile(times, 0.99):7.2f} {cpu[0]:9.2f}"
+          + "".join(f" {ms:10.2f}" for ms in cpu[1:]), flush=True)
 
 
 def main():
@@ -216,12 +255,17 @@ def main():
     agent.await_push(0)
     print(f"bulkheadd holds it {time.monotonic() - begin:.2f} s after its "
           f"start; then, {runs} times:")
-    print(f"  {'one change':30} {'p50 ms':>7} {'p99 ms':>7}")
+    print(f"  {'':30} {'':7} {'':7}        CPU ms of\n"
+          f"  {'one change':30} {'p50 ms':>7} {'p99 ms':>7} {'vswitchd':>9}"
+          f" {'bulkheadd':>10}")
     for edit in "rule", "bandwidth":
-        show(f"bulkheadd, {edit}", bench.run(agent, edit, runs))
-    show("bulkheadd, attach or detach", bench.run_attach(agent, taken, runs))
+        show(f"bulkheadd, {edit}",
+             lambda edit=edit: bench.run(agent, edit, runs), agent)
+    show("bulkheadd, attach or detach",
+         lambda: bench.run_attach(agent, taken, runs), agent)
     agent.end()
-    show("ovs-ofctl --bundle, rule", stock(folder, runs))
+    show("ovs-ofctl --bundle, rule", lambda: stock(folder, runs))
+    show("one answer of the switch", lambda: barriers(runs))
 
 
 main()
