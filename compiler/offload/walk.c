@@ -197,9 +197,9 @@ output_to_tunnel(struct pass *pass, ofp_port_t port)
     t->tp_dst = htons(geneve ? GENEVE_PORT : VXLAN_PORT);
     t->ip_ttl = TUNNEL_TTL;
     if (is_ip_any(&pass->flow)) {
-        /* ECN is inherited. */
-        pass->wc.masks.nw_tos |= IP_ECN_MASK;
-        t->ip_tos |= pass->flow.nw_tos & IP_ECN_MASK;
+        /* ECN always is inherited, DSCP by plan_tunnel_options(). */
+        pass->wc.masks.nw_tos = UINT8_MAX;
+        t->ip_tos = pass->flow.nw_tos;
     }
     t->flags = FLOW_TNL_F_DONT_FRAGMENT | FLOW_TNL_F_KEY;
     commit(pass);
