@@ -141,6 +141,9 @@ libbulkhead_a_SOURCES = \
 	compiler/offload/profile/ovs.c \
 	compiler/offload/rule-packets.c \
 	compiler/offload/rule-packets.h \
+	compiler/offload/tc-batch.c \
+	compiler/offload/tc-batch.h \
+	compiler/offload/tc-match.c \
 	compiler/offload/walk.c \
 	compiler/offload/walk.h \
 	compiler/offload/wildcards.c \

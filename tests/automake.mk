@@ -58,6 +58,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-sema.c \
 	tests/unit/test-source.c \
 	tests/unit/test-telemetry-race.c \
+	tests/unit/test-tc.c \
 	tests/unit/test-telemetry.c \
 	tests/unit/test-tunnels.c \
 	tests/unit/test-units.c \
@@ -101,6 +102,7 @@ test_scripts = \
 	tests/system/tunnels-test.sh \
 	tests/system/borrow-test.sh \
 	tests/system/bursts-test.sh \
+	tests/system/tc-test.sh \
 	tests/system/telemetry-test.sh \
 	tests/system/metrics-test.sh \
 	tests/system/zones-test.sh \

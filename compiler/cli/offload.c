@@ -14,11 +14,13 @@
 #include <string.h>
 
 #include "backend/asap2/asap2.h"
+#include "base/file.h"
 #include "cli/report.h"
 #include "cli/show.h"
 #include "flow.h"
 #include "ir/ir.h"
 #include "offload/offload.h"
+#include "offload/tc-batch.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "plan/plan.h"
@@ -433,6 +435,23 @@ print_json(const struct offload_report *report, const char *node)
 }
 
 static int
+write_batch(const struct offload_report *report, const char *path,
+            struct arena *arena)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const char *reason;
+
+    tc_batch_put(report, &ds);
+    reason = file_replace(arena, path, ds.string, ds.length, 0666);
+    ds_destroy(&ds);
+    if (reason) {
+        cli_print_error(reason);
+        return EXIT_WRONG;
+    }
+    return EXIT_DONE;
+}
+
+static int
 explain(const struct cli_options *options, struct arena *arena)
 {
     struct ir_prog *prog = cli_load_prog(options, arena);
@@ -458,7 +477,8 @@ explain(const struct cli_options *options, struct arena *arena)
     } else {
         print_table(&report, options->node, arena);
     }
-    return EXIT_DONE;
+    return options->output ? write_batch(&report, options->output, arena)
+                           : EXIT_DONE;
 }
 
 int

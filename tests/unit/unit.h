@@ -45,6 +45,7 @@ Suite *openflow_suite(void);
 Suite *conjunction_suite(void);
 Suite *nic_suite(void);
 Suite *offload_suite(void);
+Suite *tc_suite(void);
 Suite *ovn_suite(void);
 Suite *plan_suite(void);
 Suite *resident_suite(void);

@@ -1,0 +1,126 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include <string.h>
+
+#include "backend/asap2/asap2.h"
+#include "offload/offload.h"
+#include "offload/tc-batch.h"
+#include "openvswitch/dynamic-string.h"
+#include "unit.h"
+#include "util.h"
+
+/* Megaflows as filters of tc.  Whether tc takes them, tests/system/tc-test.sh
+ * asks it. */
+
+static struct unit u;
+static struct ds batch;
+
+static void
+predict(const char *example, const char *node)
+{
+    const struct source *source;
+    struct offload_report report;
+    const char *reason;
+
+    unit_init(&u);
+    source = unit_example(u.arena, example);
+    unit_compile_raw(&u, source->text, source->len, node);
+    u.prog = ir_build(u.policy, node, u.arena);
+    ck_assert_msg(backend_compile(&asap2_backend, u.prog, u.arena, &u.diags,
+                                  &u.plan), "%s", unit_diags(&u));
+    reason = offload_explain(u.prog, &u.plan, &profile_connectx7, u.arena,
+                             &report);
+    ck_assert_msg(!reason, "%s", reason);
+    ds_init(&batch);
+    tc_batch_put(&report, &batch);
+}
+
+static void
+end(void)
+{
+    ds_destroy(&batch);
+    unit_destroy(&u);
+}
+
+/* 'line' is there once. */
+static void
+has_line(const char *line)
+{
+    const char *text = arena_printf(u.arena, "\n%s\n", line);
+    const char *found = strstr(ds_cstr(&batch), text);
+
+    ck_assert_msg(found != NULL, "%s\nis not in\n%s", line, ds_cstr(&batch));
+    ck_assert_msg(!strstr(found + 1, text), "%s\nis there twice", line);
+}
+
+/* What is routed gets MACs and a TTL; what leaves by tunnel has the DSCP of
+ * its class inside and outside; what comes is taken out of its tunnel. */
+START_TEST(tunnels)
+{
+    predict("rack", "rack-gpu-1");
+    has_line("filter add dev vf0 ingress chain 1 protocol ip prio 2 flower "
+             "src_mac 02:00:00:01:00:00 dst_mac 0a:b1:7d:00:13:93 "
+             "ct_state +trk-new+est-rel-rpl-inv ct_zone 25029 "
+             "ct_mark 3642738389 ip_proto tcp ip_tos 0/0xff ip_ttl 64 "
+             "ip_flags nofrag dst_ip 10.19.0.10 dst_port 4420 "
+             "action pedit ex munge eth src set 0a:b1:7d:00:13:94 pipe "
+             "action pedit ex munge eth dst set 02:00:00:09:00:00 pipe "
+             "action pedit ex munge ip dsfield set 0x48 retain 0xfc pipe "
+             "action pedit ex munge ip ttl set 63 pipe "
+             "action csum ip4h and tcp pipe action police index 268435456 "
+             "action tunnel_key set id 5012 src_ip 192.0.2.11 "
+             "dst_ip 192.0.2.21 tos 0x48 ttl 64 dst_port 6081 nocsum pipe "
+             "action mirred egress redirect dev genev_sys_6081");
+    has_line("filter add dev genev_sys_6081 ingress chain 2 protocol ip "
+             "prio 2 flower enc_key_id 5011 enc_src_ip 192.0.2.21 "
+             "enc_dst_ip 192.0.2.11 enc_tos 0 dst_mac 02:00:00:01:00:00 "
+             "ct_state +trk-new+est-rel+rpl-inv ct_zone 25029 "
+             "ct_mark 3642738389 ip_proto tcp ip_tos 0/0xfc "
+             "ip_flags nofrag dst_ip 10.11.0.10 src_port 4420 "
+             "action pedit ex munge ip dsfield set 0x48 retain 0xfc pipe "
+             "action csum ip4h and tcp pipe action tunnel_key unset pipe "
+             "action mirred egress redirect dev vf0");
+    end();
+}
+END_TEST
+
+/* Meters as Open vSwitch would make them: a kbit of a burst is 1024 bits. */
+START_TEST(meters_and_chains)
+{
+    predict("ai-cluster", "gpu-node-1");
+    has_line("actions add action police pkts_rate 2000000 pkts_burst 2000 "
+             "conform-exceed drop/pipe index 268435456");
+    has_line("actions add action police rate 10000000kbit burst 67200b "
+             "mtu 65535 conform-exceed drop/pipe index 268435457");
+    has_line("filter add dev pf0vf4 ingress chain 0 protocol ip prio 2 flower "
+             "src_mac 02:00:00:03:00:00 ip_proto tcp ip_flags nofrag "
+             "src_ip 10.3.0.10 dst_ip 0.0.0.0/1 "
+             "action police index 268435456 action ct zone 27922 pipe "
+             "action goto chain 1");
+    /* Whoever lies is dropped. */
+    ck_assert_ptr_nonnull(strstr(ds_cstr(&batch), "\n# anti-spoofing\n"));
+    ck_assert_ptr_nonnull(strstr(strstr(ds_cstr(&batch), "# anti-spoofing"),
+                                 " action drop\n"));
+    /* Who opens a connection, ConnectX-7 does not see. */
+    ck_assert_ptr_null(strstr(ds_cstr(&batch), "+new"));
+    ck_assert_ptr_null(strstr(ds_cstr(&batch), "ct commit"));
+    end();
+}
+END_TEST
+
+Suite *
+tc_suite(void)
+{
+    Suite *suite = suite_create("tc");
+    TCase *tcase = unit_case(suite, "tc");
+
+    tcase_add_test(tcase, tunnels);
+    tcase_add_test(tcase, meters_and_chains);
+    return suite;
+}
