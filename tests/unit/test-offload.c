@@ -161,6 +161,24 @@ START_TEST(userspace_tables_are_not_for_hardware)
 }
 END_TEST
 
+/* Nobody opens a connection that is not tracked. */
+START_TEST(a_stateless_rule_is_in_hardware)
+{
+    static const char text[] = HALL(HOME("t", "7", "1Gbps", "2", "3",
+        ", 'rules': [{'name': 'web', 'from': {'endpoint': 'a'}, 'to': "
+        "{'endpoint': 'b'}, 'service': 'https', 'stateful': false}]"));
+    const struct offload_rule *web;
+
+    explain(&asap2_backend, text);
+    web = find_rule("t/web");
+    ck_assert_uint_gt(web->paths.n, 1);
+    ck_assert_int_eq(web->verdict, OFFLOAD_HARDWARE);
+    ck_assert(!rule_needs(web, ROLE_OPENS));
+    ck_assert(!(rule_needs(web, ROLE_ANY) & NEED(CT)));
+    unit_destroy(&u);
+}
+END_TEST
+
 START_TEST(asap2_tables_are)
 {
     const struct offload_rule *web, *rdma;
@@ -319,6 +337,7 @@ offload_suite(void)
     tcase_add_test(tcase, quotas_are_the_least_of_all_layers);
     tcase_add_test(tcase, userspace_tables_are_not_for_hardware);
     tcase_add_test(tcase, asap2_tables_are);
+    tcase_add_test(tcase, a_stateless_rule_is_in_hardware);
     tcase_add_test(tcase, anti_spoofing_stays);
     tcase_add_test(tcase, targets_agree);
     tcase_add_test(tcase, least_traffic_leaves_first);

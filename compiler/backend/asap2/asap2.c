@@ -91,27 +91,6 @@ check_uplinks(const struct ir_prog *prog, struct diags *diags)
     return true;
 }
 
-/* The tables judge TCP and UDP by the packets' own ports, which the flows of
- * stateless rules do not foresee. */
-static bool
-check_stateless(const struct ir_prog *prog, struct diags *diags)
-{
-    for (size_t i = 0; i < prog->rules.n; i++) {
-        const struct ir_rule *rule = prog->rules.v[i];
-
-        if (rule->stateless) {
-            struct diag *d = diag_error(
-                diags, rule->place.span, rule->place.pointer, "the target "
-                "asap2 has no stateless rules");
-
-            diag_remedy(diags, d, "remove \"stateful\": false, or choose "
-                        "another target");
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool
 asap2_check(const struct ir_prog *prog, const struct backend_caps *caps,
             struct diags *diags)
@@ -119,7 +98,6 @@ asap2_check(const struct ir_prog *prog, const struct backend_caps *caps,
     bool fits = openflow_check(prog, caps, diags);
 
     fits &= check_parts(prog, diags);
-    fits &= check_stateless(prog, diags);
     fits &= asap2_check_classes(prog, diags);
     fits &= check_uplinks(prog, diags);
     warn_meters(prog, diags);
