@@ -181,12 +181,12 @@ static const struct {
       "no number of an intent is that large" },
 };
 
-/* Turns jansson's complaint into ours. */
+/* Turns jansson's complaint about what begins at 'start' into ours. */
 static void
-report_json_error(const struct source *source, const json_error_t *error,
-                  struct diags *diags)
+report_json_error(const struct source *source, size_t start,
+                  const json_error_t *error, struct diags *diags)
 {
-    size_t at = error->position > 0 ? error->position : 0;
+    size_t at = start + (error->position > 0 ? error->position : 0);
     const char *cause = NULL;
     const char *remedy = "mend the syntax here or just before; JSON has no "
                          "comments and no trailing commas";
@@ -233,9 +233,10 @@ json_free(void *p)
     (void) p;
 }
 
-const struct value *
-value_parse(const struct source *source, struct arena *arena,
-            struct diags *diags)
+/* Parses the value that begins at '*at', and stores where it ends. */
+static const struct value *
+parse_at(const struct source *source, size_t *at, int flags,
+         struct arena *arena, struct diags *diags)
 {
     struct value *value = NULL;
     json_error_t error;
@@ -243,19 +244,48 @@ value_parse(const struct source *source, struct arena *arena,
 
     json_arena = arena_create();
     json_set_alloc_funcs(json_alloc, json_free);
-    json = json_loadb(source->text, source->len,
-                      JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    json = json_loadb(source->text + *at, source->len - *at,
+                      JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | flags,
+                      &error);
     if (json) {
-        struct scan scan = { .source = source, .arena = arena };
+        struct scan scan = { .source = source, .at = *at, .arena = arena };
 
         value = arena_zalloc(arena, sizeof *value);
         scan_value(&scan, json, value);
+        *at = scan.at;
     } else {
-        report_json_error(source, &error, diags);
+        report_json_error(source, *at, &error, diags);
     }
     arena_destroy(json_arena);
     json_arena = NULL;
     return value;
+}
+
+const struct value *
+value_parse(const struct source *source, struct arena *arena,
+            struct diags *diags)
+{
+    size_t at = 0;
+
+    return parse_at(source, &at, 0, arena, diags);
+}
+
+bool
+value_parse_all(const struct source *source, struct arena *arena,
+                struct diags *diags, value_vec *values)
+{
+    for (size_t at = 0; !values->n || at < source->len; ) {
+        const struct value *value = parse_at(source, &at,
+                                             JSON_DISABLE_EOF_CHECK, arena,
+                                             diags);
+
+        if (!value) {
+            return false;
+        }
+        *vec_push(arena, values) = value;
+        at += strspn(source->text + at, " \t\r\n");
+    }
+    return true;
 }
 
 const char *

@@ -19,6 +19,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/source.h"
+#include "base/vec.h"
 
 enum value_type {
     VALUE_NULL,
@@ -58,6 +59,12 @@ struct value {
  * not JSON (RFC 8259), has a duplicate key, or is nested too deep. */
 const struct value *value_parse(const struct source *, struct arena *,
                                 struct diags *);
+
+/* The same for one or more texts that follow each other in 'source'.  Returns
+ * false after adding an error. */
+VEC_TYPEDEF(value_vec, const struct value *);
+bool value_parse_all(const struct source *, struct arena *, struct diags *,
+                     value_vec *);
 
 /* The JSON pointer (RFC 6901) of a value.  Built when it is asked for: kept
  * with every value, long names around many values would take a multiple of

@@ -14,6 +14,7 @@
 #include "plan/nic.h"
 #include "plan/plan.h"
 #include "plan/row.h"
+#include "sema/northbound.h"
 #include "util.h"
 
 /* Tables whose rows stand by themselves; all others go with the last row that
@@ -87,8 +88,8 @@ static struct json *
 mark_clause(const char *function)
 {
     struct json *pair = json_array_create_2(
-        json_string_create(PLAN_ROW_MARK_KEY),
-        json_string_create(PLAN_ROW_MARK));
+        json_string_create(NB_MARK_KEY),
+        json_string_create(NB_MARK));
 
     return json_array_create_3(
         json_string_create("external_ids"), json_string_create(function),
@@ -230,7 +231,7 @@ plan_format_nbctl(const struct plan *plan, struct ds *ds)
                 "    shift\n"
                 "    ovn-nbctl \"$@\" --bare --no-headings --columns=_uuid "
                 "find \"$table\" \\\n"
-                "        external_ids:"PLAN_ROW_MARK_KEY"="PLAN_ROW_MARK"\n"
+                "        external_ids:"NB_MARK_KEY"="NB_MARK"\n"
                 "}\n");
     for (size_t i = 0; i < ARRAY_SIZE(roots); i++) {
         ds_put_format(ds, "old%"PRIuSIZE"=$(find_ours %s \"$@\")\n", i,

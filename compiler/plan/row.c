@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "plan/plan.h"
+#include "sema/northbound.h"
 
 struct plan_row *
 plan_add_row(struct plan *plan, const char *table, const char *id)
@@ -21,8 +22,8 @@ plan_add_row(struct plan *plan, const char *table, const char *id)
     row->id = id;
     row->index = plan->rows.n;
     *vec_push(plan->arena, &plan->rows) = row;
-    plan_row_map(plan, row, "external_ids", PLAN_ROW_MARK_KEY, PLAN_ROW_MARK);
-    plan_row_map(plan, row, "external_ids", PLAN_ROW_ID_KEY, id);
+    plan_row_map(plan, row, "external_ids", NB_MARK_KEY, NB_MARK);
+    plan_row_map(plan, row, "external_ids", NB_ID_KEY, id);
     return row;
 }
 

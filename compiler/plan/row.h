@@ -9,7 +9,7 @@
 
 /* Rows of an OVSDB database (RFC 7047) that a plan holds.
  *
- * Each row is marked as Bulkhead's in "external_ids", with an id that is
+ * Each row is marked as Bulkhead's (sema/northbound.h), with an id that is
  * unique in its table and follows from the intent, so that a row is found
  * again however often the intent changes. */
 
@@ -21,10 +21,6 @@
 
 struct ds;
 struct plan;
-
-#define PLAN_ROW_MARK_KEY "bulkhead"
-#define PLAN_ROW_MARK "b17d"    /* As COOKIE_MARK. */
-#define PLAN_ROW_ID_KEY "bulkhead-id"
 
 enum plan_kind {
     PLAN_STRING,                /* One atom, ... */

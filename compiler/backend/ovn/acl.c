@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "sema/ident.h"
+#include "sema/northbound.h"
 #include "util.h"
 
 /* The order of decision (docs/intents.md, "Who decides").  Anti-spoofing is
@@ -79,8 +80,8 @@ add_rule_acl(struct emitter *e, const struct ir_rule *rule,
         part->priority, ovn_match(e, product, direction, part->service),
         part->action);
 
-    plan_row_map(e->plan, row, "external_ids", "bulkhead-rule", rule->name);
-    plan_row_map(e->plan, row, "external_ids", "bulkhead-cookie", cookie);
+    plan_row_map(e->plan, row, "external_ids", NB_RULE_KEY, rule->name);
+    plan_row_map(e->plan, row, "external_ids", NB_COOKIE_KEY, cookie);
     plan_row_ref(e->plan, product->near->row, "acls", row);
 }
 

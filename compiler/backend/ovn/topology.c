@@ -14,6 +14,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "packets.h"
 #include "sema/ident.h"
+#include "sema/northbound.h"
 #include "util.h"
 
 /* A switch a network, a router a tenant that has gateways, and a link between
@@ -39,6 +40,22 @@ mac_string(struct emitter *e, struct eth_addr mac)
     return FORMAT(e, ETH_ADDR_FMT, ETH_ADDR_ARGS(mac));
 }
 
+/* "10.1.0.0/16 fd00:1::/64" */
+static const char *
+subnets_string(struct emitter *e, const struct ir_network *network)
+{
+    const char *s = "";
+
+    for (size_t i = 0; i < network->subnets.n; i++) {
+        const struct ir_prefix *p = &network->subnets.v[i];
+        int skip = IN6_IS_ADDR_V4MAPPED(&p->ip) ? 96 : 0;
+
+        s = FORMAT(e, "%s%s%s/%d", s, i ? " " : "",
+                   address_string(e, &p->ip), p->plen - skip);
+    }
+    return s;
+}
+
 static void
 add_switches(struct emitter *e)
 {
@@ -50,6 +67,8 @@ add_switches(struct emitter *e)
         plan_row_string(e->plan, row, "name", network->name);
         plan_row_map(e->plan, row, "other_config", "requested-tnl-key",
                      FORMAT(e, "%"PRIu32, network->vni));
+        plan_row_map(e->plan, row, "external_ids", NB_SUBNETS_KEY,
+                     subnets_string(e, network));
         shash_add(&e->switches, network->name, row);
     }
 }
@@ -77,8 +96,10 @@ add_ports(struct emitter *e)
         plan_row_set(e->plan, row, "port_security", addresses);
         plan_row_map(e->plan, row, "options", "requested-chassis",
                      endpoint->node->name);
-        plan_row_map(e->plan, row, "external_ids", "bulkhead-interface",
+        plan_row_map(e->plan, row, "external_ids", NB_INTERFACE_KEY,
                      endpoint->interface);
+        plan_row_map(e->plan, row, "external_ids", NB_UPLINK_KEY,
+                     endpoint->uplink);
         plan_row_ref(e->plan, shash_find_data(&e->switches,
                                               endpoint->network->name),
                      "ports", row);

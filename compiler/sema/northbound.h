@@ -1,0 +1,24 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef SEMA_NORTHBOUND_H
+#define SEMA_NORTHBOUND_H 1
+
+/* What Bulkhead writes into the "external_ids" of its rows in OVN's northbound
+ * database, for who writes them and for who reads them. */
+
+#define NB_MARK_KEY "bulkhead"
+#define NB_MARK "b17d"                  /* As COOKIE_MARK. */
+#define NB_ID_KEY "bulkhead-id"         /* Unique in the table. */
+
+#define NB_RULE_KEY "bulkhead-rule"     /* Of an ACL: the rule's name... */
+#define NB_COOKIE_KEY "bulkhead-cookie" /* ...and its cookie. */
+#define NB_SUBNETS_KEY "bulkhead-subnets"       /* Of a switch. */
+#define NB_INTERFACE_KEY "bulkhead-interface"   /* Of a port... */
+#define NB_UPLINK_KEY "bulkhead-uplink" /* ...and the uplink that it takes. */
+
+
+#endif /* sema/northbound.h */
