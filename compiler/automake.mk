@@ -75,6 +75,22 @@ libbulkhead_a_SOURCES = \
 	compiler/import/k8s-set.c \
 	compiler/import/k8s-write.c \
 	compiler/import/k8s.h \
+	compiler/import/name.c \
+	compiler/import/name.h \
+	compiler/import/ovn-acl.c \
+	compiler/import/ovn-emit.c \
+	compiler/import/ovn-field.c \
+	compiler/import/ovn-match.c \
+	compiler/import/ovn-qos.c \
+	compiler/import/ovn-reach.c \
+	compiler/import/ovn-relation.c \
+	compiler/import/ovn-rules.c \
+	compiler/import/ovn-service.c \
+	compiler/import/ovn-set.c \
+	compiler/import/ovn-table.c \
+	compiler/import/ovn-topology.c \
+	compiler/import/ovn-write.c \
+	compiler/import/ovn.h \
 	compiler/intent/authority.c \
 	compiler/intent/bindings.c \
 	compiler/intent/bandwidth.c \
@@ -259,6 +275,7 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/meaning-rule.h \
 	compiler/sema/meaning.c \
 	compiler/sema/meaning.h \
+	compiler/sema/northbound.h \
 	compiler/sema/packet.c \
 	compiler/sema/packet.h \
 	compiler/sema/part.c \

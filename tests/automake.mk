@@ -83,6 +83,7 @@ test_scripts = \
 	tests/golden/run \
 	tests/fmt-test \
 	tests/import/run \
+	tests/import/ovn \
 	tests/man-test \
 	tests/schema-test.py \
 	tests/hostile-test.py \
@@ -131,5 +132,6 @@ EXTRA_DIST += \
 	tests/check-long \
 	$(test_scripts) \
 	$(filter-out %.new,$(wildcard $(srcdir)/tests/golden/*/*/*)) \
-	$(wildcard $(srcdir)/tests/import/*.json $(srcdir)/tests/import/*/*) \
+	$(wildcard $(srcdir)/tests/import/*.json $(srcdir)/tests/import/*.py) \
+	$(wildcard $(srcdir)/tests/import/cases/*) \
 	$(filter-out %.pyc %/__pycache__,$(wildcard $(srcdir)/tests/system/*))

@@ -299,9 +299,10 @@ const struct cli_command cli_commands[] = {
       "FILE... [--check|-w]",
       "print files of an intent in one layout, whatever theirs; -w writes it\n"
       "      to them, --check names those that have another", NULL },
-    { "import", OPTION_IMPORT, cmd_import,
-      "k8s FILE... [--tenant-per=cluster|namespace]",
+    { "import", OPTION_IMPORT | INTENT_OPTIONAL, cmd_import,
+      "k8s FILE... [--tenant-per=cluster|namespace], or ovn FILE...",
       "print the intent of the NetworkPolicy, Namespace and Pod objects that\n"
-      "      'kubectl get -o json' has printed into files", NULL },
+      "      'kubectl get -o json' has printed into files, or of OVN's\n"
+      "      tables that 'ovsdb-client -f json dump' has", NULL },
     { NULL, 0, NULL, NULL, NULL },
 };

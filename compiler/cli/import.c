@@ -70,8 +70,10 @@ import(const struct cli_options *options, struct arena *arena)
         return EXIT_WRONG;
     }
     diags_init(&diags, arena);
-    text = import_k8s(sources, options->n_intent - 1,
-                      options->tenant_per_namespace, arena, &diags);
+    text = (!strcmp(options->intent[0], "ovn")
+            ? import_ovn(sources, options->n_intent - 1, arena, &diags)
+            : import_k8s(sources, options->n_intent - 1,
+                         options->tenant_per_namespace, arena, &diags));
     report_diags(&diags);
     right = text && lay_out(text, arena, &out);
     if (right) {
@@ -87,10 +89,17 @@ cmd_import(const struct cli_options *options)
     struct arena *arena;
     int status;
 
-    if (strcmp(options->intent[0], "k8s") || options->n_intent < 2) {
-        fputs("bulkhead: 'import' takes k8s, and the files of objects that "
-              "kubectl has printed; 'bulkhead --help' shows the usage\n",
-              stderr);
+    bool ovn = options->n_intent && !strcmp(options->intent[0], "ovn");
+
+    if ((!ovn && (!options->n_intent || strcmp(options->intent[0], "k8s")))
+        || options->n_intent < 2) {
+        fputs("bulkhead: 'import' takes k8s or ovn, and files: the objects "
+              "that kubectl has printed, or the tables that ovsdb-client has; "
+              "'bulkhead --help' shows the usage\n", stderr);
+        return EXIT_USAGE;
+    }
+    if (ovn && options->tenant_per_namespace) {
+        fputs("bulkhead: '--tenant-per' is for 'import k8s'\n", stderr);
         return EXIT_USAGE;
     }
     arena = arena_create();

@@ -29,4 +29,13 @@ const char *import_k8s(const struct source *const sources[], size_t n,
                        bool tenant_per_namespace, struct arena *,
                        struct diags *);
 
+/* The intent of a northbound database of OVN, as 'n' texts that hold its
+ * tables, one JSON object each, as "ovsdb-client -f json dump" prints them;
+ * and perhaps a file of an intent, whose "fabric" has the nodes to which its
+ * ports are bound.
+ *
+ * Returns JSON in the arena, not laid out, or NULL after adding an error. */
+const char *import_ovn(const struct source *const sources[], size_t n,
+                       struct arena *, struct diags *);
+
 #endif /* import/import.h */

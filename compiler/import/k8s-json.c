@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "bitmap.h"
-#include "openvswitch/dynamic-string.h"
+#include "import/name.h"
 #include "openvswitch/json.h"
 #include "openvswitch/shash.h"
 #include "packets.h"
@@ -137,20 +137,6 @@ k8s_selector(struct k8s *k, const k8s_sets *sets,
     return first;
 }
 
-void
-k8s_add_address(struct json *list, const struct address *a, bool prefix)
-{
-    struct ds ds = DS_EMPTY_INITIALIZER;
-    bool ip4 = IN6_IS_ADDR_V4MAPPED(&a->ip);
-
-    ipv6_format_mapped(&a->ip, &ds);
-    if (prefix) {
-        ds_put_format(&ds, "/%d", ip4 ? a->plen - 96 : a->plen);
-    }
-    json_array_add(list, json_string_create(ds_cstr(&ds)));
-    ds_destroy(&ds);
-}
-
 struct json *
 k8s_outside(const struct k8s_side *side)
 {
@@ -159,7 +145,7 @@ k8s_outside(const struct k8s_side *side)
 
     json_object_put_string(json, "external", K8S_OUTSIDE);
     for (size_t i = 0; i < side->outside.n && !side->all_outside; i++) {
-        k8s_add_address(ranges, &side->outside.v[i], true);
+        import_add_address(ranges, &side->outside.v[i], true);
     }
     if (ranges->array.n) {
         json_object_put(json, "cidr", ranges);

@@ -11,30 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sha1.h"
+#include "import/name.h"
 #include "sset.h"
 #include "util.h"
 
 /* Names of an intent for those of Kubernetes. */
 
-enum {
-    MAX_NAME = 63,
-    N_HASH = 16,                /* Hex digits in place of what is cut. */
-};
-
 const char *
 k8s_name(struct k8s *k, const char *s)
 {
-    char hex[SHA1_HEX_DIGEST_LEN + 1];
-    uint8_t digest[SHA1_DIGEST_SIZE];
-
-    if (strlen(s) <= MAX_NAME) {
-        return arena_strdup(k->arena, s);
-    }
-    sha1_bytes(s, strlen(s), digest);
-    sha1_to_hex(digest, hex);
-    return arena_printf(k->arena, "%.*s-%.*s", MAX_NAME - N_HASH - 1, s,
-                        N_HASH, hex);
+    return import_name(k->arena, s);
 }
 
 /* The name of a label: "app.kubernetes.io/name" has no place in an intent. */

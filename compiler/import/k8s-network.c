@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/name.h"
 #include "openvswitch/json.h"
 #include "packets.h"
 #include "sema/check.h"
@@ -214,13 +215,13 @@ k8s_network(struct k8s *k, size_t i, int vni)
     struct json *list = json_array_create_empty();
 
     for (size_t j = 0; j < k->subnets[i].n; j++) {
-        k8s_add_address(subnets, &k->subnets[i].v[j], true);
+        import_add_address(subnets, &k->subnets[i].v[j], true);
     }
     for (size_t j = 0; j < ARRAY_SIZE(gateways); j++) {
         struct address gateway = parse(gateways[j], LAST);
 
         if (k8s_is_within(&k->subnets[i], &gateway, false)) {
-            k8s_add_address(list, &gateway, false);
+            import_add_address(list, &gateway, false);
         }
     }
     json_object_put(network, "vni", json_integer_create(vni));

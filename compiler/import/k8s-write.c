@@ -13,6 +13,7 @@
 
 #include "bitmap.h"
 #include "import/import.h"
+#include "import/name.h"
 #include "openvswitch/json.h"
 #include "sset.h"
 #include "util.h"
@@ -43,7 +44,7 @@ endpoint_to_json(struct k8s *k, const struct k8s_pod *pod)
                                k->namespaces.v[pod->ns].name);
     }
     for (size_t i = 0; i < pod->addresses.n; i++) {
-        k8s_add_address(addresses, &pod->addresses.v[i], false);
+        import_add_address(addresses, &pod->addresses.v[i], false);
     }
     json_object_put_string(endpoint, "network", NETWORK);
     json_object_put(endpoint, "labels", labels);
@@ -122,7 +123,7 @@ externals_to_json(struct k8s *k)
     json_object_put(outside, "addresses", ranges);
     for (i = 0; i < (k->per_namespace ? k->namespaces.n : 1); i++) {
         for (size_t j = 0; j < k->subnets[i].n; j++) {
-            k8s_add_address(except, &k->subnets[i].v[j], true);
+            import_add_address(except, &k->subnets[i].v[j], true);
         }
     }
     json_object_put(outside, "except", except);

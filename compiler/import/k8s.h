@@ -251,7 +251,6 @@ struct json *k8s_selector(struct k8s *, const k8s_sets *,
                           const unsigned long *namespaces,
                           const char *tenant);
 struct json *k8s_outside(const struct k8s_side *);
-void k8s_add_address(struct json *list, const struct address *, bool prefix);
 
 /* k8s-network.c: the subnets of each network, which hold no pod of another
  * namespace if each is a tenant; 'block' less 'except', which is added to

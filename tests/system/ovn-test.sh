@@ -67,6 +67,7 @@ test_rows() {
     check 'the same intent gives the same bytes' same_bytes
     check 'ovn-nbctl.sh loads the rows' load one
     check 'and does again' replaces load one
+    check 'what the database holds comes back' comes_back
     check 'ovn-nb.json gives the same rows' replaces transact one
 }
 
@@ -94,6 +95,16 @@ test_words() {
         says 'error: OVN counts bytes' 1 \
         compile refused "$srcdir/tests/golden/cli/ovn/refused.json"
     check 'and nothing is written' [ ! -e "$switch_dir/refused" ]
+}
+
+# comes_back: the database, imported and compiled again, has the same rows.
+comes_back() {
+    ovsdb-client -f json dump "$OVN_NB_DB" OVN_Northbound \
+        >"$switch_dir/nb.json" &&
+        "$BULKHEAD" import ovn "$switch_dir/nb.json" "$intent" \
+            >"$switch_dir/imported.json" &&
+        compile imported "$switch_dir/imported.json" &&
+        replaces transact imported
 }
 
 # The examples that OVN can keep.

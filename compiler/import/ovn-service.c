@@ -1,0 +1,330 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "import/ovn.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "import/name.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "util.h"
+
+/* Sets of protocols and ports. */
+
+const struct ovn_service ovn_any = { .any = true };
+
+/* The built-in services, a match a line. */
+static const struct {
+    const char *name;
+    uint8_t protocol;
+    uint16_t first, last;
+    bool symmetric;
+} builtin[] = {
+#define SERVICE(NAME, PROTOCOL, FIRST, LAST, SYMMETRIC) \
+    { NAME, PROTOCOL, FIRST, LAST, SYMMETRIC },
+#include "sema/services.def"
+#undef SERVICE
+};
+
+static void
+add_range(struct ovn *m, ovn_ranges *ranges, int first, int last)
+{
+    if (first <= last) {
+        *vec_push(m->arena, ranges) = (struct port_range) { first, last };
+    }
+}
+
+struct ovn_service
+ovn_ports(struct ovn *m, uint8_t protocol, int first, int last)
+{
+    struct ovn_service s = { .any = false };
+
+    switch (protocol) {
+    case IPPROTO_TCP: add_range(m, &s.tcp, MAX(first, 1), last); break;
+    case IPPROTO_UDP: add_range(m, &s.udp, MAX(first, 1), last); break;
+    case IPPROTO_ESP: s.esp = true; break;
+    case IPPROTO_ICMP: case IPPROTO_ICMPV6: s.icmp = true; break;
+    }
+    return s;
+}
+
+/* All that a rule can name. */
+static struct ovn_service
+everything(struct ovn *m)
+{
+    struct ovn_service s = { .icmp = true, .esp = true };
+
+    add_range(m, &s.tcp, 1, UINT16_MAX);
+    add_range(m, &s.udp, 1, UINT16_MAX);
+    return s;
+}
+
+static int
+compare_ranges(const void *a_, const void *b_)
+{
+    const struct port_range *a = a_, *b = b_;
+
+    return a->first != b->first ? (a->first < b->first ? -1 : 1) : 0;
+}
+
+/* Both, in order, those that meet joined. */
+static ovn_ranges
+join(struct ovn *m, const ovn_ranges *a, const ovn_ranges *b)
+{
+    ovn_ranges all = VEC_INIT, out = VEC_INIT;
+
+    for (size_t i = 0; i < a->n + b->n; i++) {
+        *vec_push(m->arena, &all) = i < a->n ? a->v[i] : b->v[i - a->n];
+    }
+    if (all.n) {
+        qsort(all.v, all.n, sizeof *all.v, compare_ranges);
+    }
+    for (size_t i = 0; i < all.n; i++) {
+        struct port_range *last = out.n ? &out.v[out.n - 1] : NULL;
+
+        if (last && all.v[i].first <= last->last + 1) {
+            last->last = MAX(last->last, all.v[i].last);
+        } else {
+            *vec_push(m->arena, &out) = all.v[i];
+        }
+    }
+    return out;
+}
+
+static ovn_ranges
+meet(struct ovn *m, const ovn_ranges *a, const ovn_ranges *b)
+{
+    ovn_ranges out = VEC_INIT;
+
+    m->work += a->n * b->n;
+    for (size_t i = 0; i < a->n; i++) {
+        for (size_t j = 0; j < b->n; j++) {
+            add_range(m, &out, MAX(a->v[i].first, b->v[j].first),
+                      MIN(a->v[i].last, b->v[j].last));
+        }
+    }
+    return out;
+}
+
+struct ovn_service
+ovn_common(struct ovn *m, const struct ovn_service *a,
+           const struct ovn_service *b)
+{
+    if (a->any || b->any) {
+        return a->any ? *b : *a;
+    }
+    return (struct ovn_service) {
+        .icmp = a->icmp && b->icmp, .esp = a->esp && b->esp,
+        .tcp = meet(m, &a->tcp, &b->tcp), .udp = meet(m, &a->udp, &b->udp),
+    };
+}
+
+struct ovn_service
+ovn_union(struct ovn *m, const struct ovn_service *a,
+          const struct ovn_service *b)
+{
+    if (a->any || b->any) {
+        return ovn_any;
+    }
+    return (struct ovn_service) {
+        .icmp = a->icmp || b->icmp, .esp = a->esp || b->esp,
+        .tcp = join(m, &a->tcp, &b->tcp), .udp = join(m, &a->udp, &b->udp),
+    };
+}
+
+bool
+ovn_service_is_empty(const struct ovn_service *s)
+{
+    return !s->any && !s->icmp && !s->esp && !s->tcp.n && !s->udp.n;
+}
+
+static bool
+is_within(const ovn_ranges *part, const ovn_ranges *whole)
+{
+    for (size_t i = 0; i < part->n; i++) {
+        bool found = false;
+
+        for (size_t j = 0; j < whole->n && !found; j++) {
+            found = (whole->v[j].first <= part->v[i].first
+                     && whole->v[j].last >= part->v[i].last);
+        }
+        if (!found) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool
+ovn_service_has(struct ovn *m, const struct ovn_service *s,
+                const struct ovn_service *part)
+{
+    static const ovn_ranges none = VEC_INIT;
+    ovn_ranges tcp = join(m, &s->tcp, &none), udp = join(m, &s->udp, &none);
+
+    return s->any || (!part->any && (s->icmp || !part->icmp)
+                      && (s->esp || !part->esp)
+                      && is_within(&part->tcp, &tcp)
+                      && is_within(&part->udp, &udp));
+}
+
+struct ovn_service
+ovn_both_ways(struct ovn *m, const struct ovn_service *s)
+{
+    struct ovn_service all = { .any = false };
+
+    for (size_t i = 0; i < ARRAY_SIZE(builtin); i++) {
+        if (builtin[i].symmetric) {
+            add_range(m, &all.udp, builtin[i].first, builtin[i].last);
+        }
+    }
+    all = ovn_union(m, &all, &(struct ovn_service) { .any = false });
+    return ovn_common(m, s, &all);
+}
+
+struct ovn_service
+ovn_one_way(struct ovn *m, const struct ovn_service *s)
+{
+    struct ovn_service any = ovn_any;
+    struct ovn_service cut = ovn_both_ways(m, &any);
+    struct ovn_service out = s->any ? everything(m) : *s;
+    ovn_ranges gaps = VEC_INIT;
+    int next = 0;
+
+    for (size_t i = 0; i < cut.udp.n; i++) {
+        add_range(m, &gaps, next, cut.udp.v[i].first - 1);
+        next = cut.udp.v[i].last + 1;
+    }
+    add_range(m, &gaps, next, UINT16_MAX);
+    out.udp = meet(m, &out.udp, &gaps);
+    return out;
+}
+
+/* The built-in service that begins at 'i'. */
+static struct ovn_service
+builtin_at(struct ovn *m, size_t i)
+{
+    struct ovn_service s = { .any = false };
+
+    for (size_t j = i; j < ARRAY_SIZE(builtin)
+         && !strcmp(builtin[j].name, builtin[i].name); j++) {
+        struct ovn_service one = ovn_ports(m, builtin[j].protocol,
+                                           builtin[j].first, builtin[j].last);
+
+        s = ovn_union(m, &s, &one);
+    }
+    return s;
+}
+
+bool
+ovn_service_meets(const struct ovn_service *a, const struct ovn_service *b)
+{
+    return (a->any || b->any || (a->icmp && b->icmp) || (a->esp && b->esp)
+            || (a->tcp.n && b->tcp.n) || (a->udp.n && b->udp.n));
+}
+
+bool
+ovn_service_equals(struct ovn *m, const struct ovn_service *a,
+          const struct ovn_service *b)
+{
+    return ovn_service_has(m, a, b) && ovn_service_has(m, b, a);
+}
+
+/* The built-in service that is 's', of which "rocev2" stands for its like. */
+static const char *
+builtin_name(struct ovn *m, const struct ovn_service *s)
+{
+    const char *name = NULL;
+
+    for (size_t i = 0; i < ARRAY_SIZE(builtin); i++) {
+        struct ovn_service b;
+
+        if (i && !strcmp(builtin[i].name, builtin[i - 1].name)) {
+            continue;
+        }
+        b = builtin_at(m, i);
+        if (ovn_service_equals(m, s, &b)) {
+            name = builtin[i].name;
+        }
+    }
+    return name;
+}
+
+/* Names ports of one protocol, and defines that. */
+static const char *
+define(struct ovn *m, const char *protocol, const ovn_ranges *ranges)
+{
+    struct json *service = json_object_create();
+    struct json *ports = json_array_create_empty();
+    struct ds name = DS_EMPTY_INITIALIZER;
+    const char *s;
+
+    ds_put_cstr(&name, protocol);
+    for (size_t i = 0; i < ranges->n; i++) {
+        int first = ranges->v[i].first, last = ranges->v[i].last;
+
+        ds_put_format(&name, i ? ".%d" : "-%d", first);
+        if (last > first) {
+            ds_put_format(&name, "-%d", last);
+            json_array_add(ports, json_string_create_nocopy(
+                xasprintf("%d-%d", first, last)));
+        } else {
+            json_array_add(ports, json_integer_create(first));
+        }
+    }
+    s = import_name(m->arena, ds_cstr(&name));
+    json_object_put_string(service, "protocol", protocol);
+    json_object_put(service, "ports", ports);
+    json_object_put(m->services, s, service);
+    ds_destroy(&name);
+    return s;
+}
+
+/* The ports of one protocol, by name. */
+static void
+add_ports(struct ovn *m, uint8_t protocol, const ovn_ranges *ranges,
+          ovn_names *names)
+{
+    struct ovn_service s = { .any = false };
+    const char *name;
+
+    if (!ranges->n) {
+        return;
+    }
+    *(protocol == IPPROTO_TCP ? &s.tcp : &s.udp) = *ranges;
+    name = builtin_name(m, &s);
+    *vec_push(m->arena, names) = (name ? name
+                                  : define(m, protocol == IPPROTO_TCP ? "tcp"
+                                           : "udp", ranges));
+}
+
+ovn_names
+ovn_service_names(struct ovn *m, const struct ovn_service *s_, bool deny)
+{
+    static const struct ovn_service none = { .any = false };
+    struct ovn_service s = ovn_union(m, s_, &none);
+    const char *name = s.any ? "" : builtin_name(m, &s);
+    ovn_names names = VEC_INIT;
+
+    if (name) {
+        *vec_push(m->arena, &names) = name;
+        return names;
+    }
+    if (s.icmp) {
+        *vec_push(m->arena, &names) = "icmp";
+    }
+    if (s.esp && deny) {
+        *vec_push(m->arena, &names) = "ipsec";
+    }
+    add_ports(m, IPPROTO_TCP, &s.tcp, &names);
+    add_ports(m, IPPROTO_UDP, &s.udp, &names);
+    return names;
+}

@@ -1,0 +1,348 @@
+# Copyright (c) 2026 The Bulkhead authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Northbound databases of others, and what passes by them.
+
+The verdicts are written from ovn-nb(5) and ovn-sb(5), not from what comes
+out: of each direction the ACL of the highest priority decides, where none
+speaks all passes, and what is not tracked needs an ACL for its answers."""
+
+from ovn_tables import Tables
+
+PACKETS = [f"{protocol} {port}" for protocol in ("tcp", "udp")
+           for port in (22, 53, 80, 443, 1000, 4420, 4690, 4791, 4793, 4799,
+                        8080, 9000)] + ["icmp"]
+IPS = {"a": "10.0.0.10", "b": "10.0.0.11", "c": "10.0.0.12",
+       "d": "10.0.1.10", "e": "10.0.2.10"}
+
+
+class World(Tables):
+    """Switch s1 of ports a, b and c, s2 of d, and a router r for both; s3 of
+    e, with a router of its own, other."""
+
+    def __init__(self):
+        super().__init__()
+        self.refs = {"ports": {}, "acls": {}}
+        self.routers = {"r": [], "other": []}
+        self.add("NB_Global")
+        for i, ports, router in ((1, "abc", "r"), (2, "d", "r"),
+                                 (3, "e", "other")):
+            self.switch(i, ports, router)
+        self.extra = {"r": {}, "other": {}}
+
+    def switch(self, i, ports, router):
+        refs = [self.add("Logical_Switch_Port", name=port,
+                         addresses=f"02:00:00:00:00:{ord(port):02x} "
+                                   f"{IPS[port]}") for port in ports]
+        self.refs["ports"].update(zip(ports, refs))
+        refs.append(self.add("Logical_Switch_Port", name=f"s{i}-r",
+                             type="router", addresses="router",
+                             options={"router-port": f"r-s{i}"}))
+        self.refs["ports"][f"s{i}-r"] = refs[-1]
+        self.routers[router].append(self.add(
+            "Logical_Router_Port", name=f"r-s{i}",
+            networks=f"10.0.{i - 1}.1/24"))
+        self.add("Logical_Switch", name=f"s{i}", ports=refs)
+
+    def link(self, routes):
+        """Joins the routers; each gets the routes of a name."""
+        for near, far in (("r", "other"), ("other", "r")):
+            self.routers[near].append(self.add(
+                "Logical_Router_Port", name=f"{near}-{far}",
+                networks="169.254.0.1/32", peer=f"{far}-{near}"))
+            self.extra[near]["static_routes"] = [self.add(
+                "Logical_Router_Static_Route", ip_prefix=prefix,
+                nexthop="169.254.0.1", output_port=f"{near}-{far}")
+                for prefix in routes[near]]
+
+    def acls(self, *acls):
+        return [self.add("ACL", name=f"acl{i}", direction=direction,
+                         priority=priority, match=match, action=action)
+                for i, (direction, priority, match, action)
+                in enumerate(acls)]
+
+    def group(self, name, ports, *acls):
+        self.add("Port_Group", name=name,
+                 ports=[self.refs["ports"][p] for p in ports.split()],
+                 acls=self.acls(*acls))
+
+    def at_switch(self, i, *acls):
+        refs = self.acls(*acls)
+        self.rows["Logical_Switch"][i - 1]["acls"] = (
+            refs[0] if len(refs) == 1 else ["set", refs])
+
+    def dump(self):
+        if not self.rows["Logical_Router"]:
+            for name, ports in self.routers.items():
+                self.add("Logical_Router", name=name, ports=ports,
+                         **self.extra[name])
+        return super().dump()
+
+
+class Case:
+    """'rules' are ENDS: PACKETS; what is not there must not pass."""
+
+    def __init__(self, name, build, rules, warnings=(), error=None,
+                 change=None):
+        self.name, self.rules = name, rules
+        self.warnings, self.error, self.change = warnings, error, change
+        self.tables = World()
+        build(self.tables)
+
+    def text(self):
+        text = self.tables.dump()
+        return self.change(text) if self.change else text
+
+    def allows(self, ends, packet):
+        return any(ends in pairs.split(", ") and packet in packets
+                   for pairs, packets in self.rules.items())
+
+
+EVERY = ", ".join(f"{x} > {y}" for x in "abcd" for y in "abcd" if x != y)
+FROM, TO = "from-lport", "to-lport"
+LEFT_OUT = "left out: an intent cannot say"
+
+
+def nothing(_):
+    pass
+
+
+def security_groups(w):
+    """As Neutron writes them."""
+    w.group("drop", "a b c d",
+            (FROM, 1001, "inport == @drop && ip", "drop"),
+            (TO, 1001, "outport == @drop && ip", "drop"))
+    w.group("web", "a b",
+            (FROM, 1002, "inport == @web && ip4", "allow-related"),
+            (TO, 1002, "outport == @web && ip4 && ip4.src == $web_ip4",
+             "allow-related"),
+            (TO, 1002, "outport == @web && ip4 && ip4.src == 0.0.0.0/0 && "
+             "tcp && tcp.dst == 22", "allow-related"))
+    w.group("clients", "c d",
+            (FROM, 1002, "inport == @clients && ip4", "allow-related"))
+
+
+def network_policy(w):
+    """As OVN-Kubernetes does: only what comes in is isolated."""
+    w.add("Address_Set", name="as1", addresses=[IPS["b"], IPS["d"]])
+    w.group("deny", "a", (TO, 1000, "outport == @deny", "drop"),
+            (TO, 1001, "outport == @deny && (arp || nd)", "allow"))
+    w.group("policy", "a",
+            (TO, 1001, "outport == @policy && (ip4.src == {$as1} && tcp && "
+             "8000<=tcp.dst<=8100)", "allow-related"))
+
+
+def deny_above(w):
+    w.group("all", "a b c d",
+            (FROM, 300, "inport == @all && tcp.dst == {22, 80}", "reject"),
+            (FROM, 200, "inport == @all && ip4", "allow-related"),
+            (TO, 300, 'outport == "a" && ip4.src == 10.0.0.12', "drop"))
+
+
+def middle(w):
+    """A drop between two allows."""
+    w.group("g", "a", (TO, 0, "outport == @g && ip", "drop"),
+            (TO, 30, "outport == @g && tcp.dst == 443", "allow-related"),
+            (TO, 20, "outport == @g && ip4.src == 10.0.0.11", "drop"),
+            (TO, 10, "outport == @g && ip4.src == {10.0.0.11, 10.0.0.12} && "
+             "tcp.dst == 80", "allow-related"))
+
+
+def covered(w):
+    """A drop that takes one sender off what is below, and leaves the
+    others."""
+    w.group("g", "b c", (FROM, 0, "inport == @g && ip", "drop"),
+            (FROM, 30, "inport == @g && tcp.dst == 443", "allow-related"),
+            (FROM, 20, 'inport == "b" && ip', "drop"),
+            (FROM, 10, "inport == @g && tcp.dst == 80", "allow-related"))
+
+
+def at_switch(w):
+    """Of no port: what leaves the switch by its router is dropped too."""
+    w.at_switch(1, (TO, 10, "ip4.src == 10.0.0.10", "drop"))
+
+
+def at_router(w):
+    w.at_switch(1, (TO, 10, 'outport == "s1-r" && tcp', "drop"))
+
+
+def group_of_router(w):
+    w.group("g", "a s2-r", (FROM, 10, "inport == @g && tcp.dst == 80",
+                            "drop"))
+
+
+def vague(w):
+    w.group("g", "a", (TO, 0, "outport == @g", "drop"),
+            (TO, 10, "outport == @g && tcp.flags[1] == 1", "allow-related"),
+            (TO, 20, "outport == @g && udp && ip.ttl == 1", "drop"),
+            (TO, 10, "outport == @g && udp.dst == 53", "allow-related"),
+            (TO, 10, "outport == @g && tcp.dst == 22 && tcp.src == 7",
+             "allow-related"))
+
+
+def vague_drop(w):
+    w.group("g", "a", (TO, 20, "outport == @g && tcp && ip.ttl == 1",
+                       "drop"))
+
+
+def broken(w):
+    w.group("g", "a", (TO, 20, "outport == @g && (tcp", "drop"))
+
+
+def stateless(w):
+    w.group("g", "a b", (FROM, 0, "inport == @g && ip", "drop"),
+            (FROM, 10, "inport == @g && tcp.dst == 22", "allow-stateless"),
+            (FROM, 10, "inport == @g && udp.dst == 4791",
+             "allow-stateless"))
+
+
+def words(w):
+    w.group("g", "a b c d", (FROM, 0, "inport == @g", "drop"),
+            (FROM, 10, "inport == {\"a\", \"b\"} && "
+             "!(ip4.dst == 10.0.0.0/24 || !tcp || tcp.dst != 80)",
+             "allow-related"),
+            (FROM, 10, "inport == \"c\" && ip4.dst != {10.0.0.10, "
+             "10.0.0.11} && (tcp.dst > 4000 && tcp.dst <= 4420 || 0)",
+             "allow-related"),
+            (FROM, 10, "(inport == \"c\" && ip4.dst != {10.0.0.10, "
+             "10.0.0.11}) && ((tcp.dst > 4000 && tcp.dst <= 4420) || 0)",
+             "allow-related"),
+            (FROM, 10, "inport == \"d\" && ip4 && ip.proto == {6, 1} && "
+             "(icmp4 || tcp.dst == 443) && 1", "allow-related"))
+
+
+def rocev2(w):
+    w.group("g", "a b", (FROM, 0, "inport == @g && ip", "drop"),
+            (FROM, 10, "inport == @g && ip4.dst == $g_ip4 && udp.dst == 4791",
+             "allow-related"))
+    w.group("h", "c d", (FROM, 0, "inport == @h && ip", "drop"),
+            (FROM, 10, 'inport == "c" && udp.dst == 4791', "allow-related"))
+
+
+def default_drop(w):
+    w.rows["NB_Global"][0]["options"] = ["map",
+                                         [["default_acl_drop", "true"]]]
+    w.group("g", "a b", (FROM, 10, "inport == @g && tcp.dst == 80",
+                         "allow-related"),
+            (TO, 10, "outport == @g && tcp", "allow-related"))
+
+
+def linked(w):
+    w.link({"r": ["10.0.2.10/32"], "other": ["10.0.0.0/24"]})
+    w.group("g", "e", (TO, 0, "outport == @g", "drop"),
+            (TO, 10, "outport == @g && tcp.dst == 80", "allow-related"))
+
+
+def one_way(w):
+    w.link({"r": ["10.0.2.10/32"], "other": []})
+
+
+def policy(w):
+    w.add("Logical_Router_Policy", action="drop", match="ip", priority=1)
+
+
+def unkept(w):
+    w.add("NAT", type="snat", external_ip="192.0.2.1",
+          logical_ip="10.0.0.0/24")
+    w.add("Load_Balancer", name="lb", vips=[])
+    w.add("Logical_Switch", name="ext", ports=w.add(
+        "Logical_Switch_Port", name="phys", type="localnet",
+        addresses="unknown"))
+    w.add("Logical_Switch", name="odd", ports=w.add(
+        "Logical_Switch_Port", name="bare", addresses="unknown"))
+
+
+def odd_action(w):
+    w.group("g", "a", (TO, 20, "outport == @g", "pass"))
+
+
+def but(*words):
+    """All packets whose names do not begin with one of the words."""
+    return [p for p in PACKETS if not any(
+        p == w or p.startswith(w + " ") for w in words)]
+
+
+SYMMETRIC = ("udp 1000", "udp 4791", "udp 4793")
+ALL = but()
+ANY = but(*SYMMETRIC)           # What passes one way.
+NONE = "which have no direction"
+BCD = "b > c, c > b, b > d, d > b, c > d, d > c"
+CASES = [
+    Case("no ACL", nothing, {EVERY: ALL}),
+    Case("security groups", security_groups, {
+        "a > b, b > a": ALL, "c > a, c > b, d > a, d > b": ["tcp 22"]}),
+    Case("a network policy", network_policy, {
+        BCD: ALL, "a > b, a > c, a > d": ANY,
+        "b > a, d > a": ["tcp 8080"]}, [NONE]),
+    Case("a drop above", deny_above, {
+        "a > b, b > a, a > d, d > a, " + BCD: but("tcp 22", "tcp 80"),
+        "a > c": but("tcp 22", "tcp 80", *SYMMETRIC)}),
+    Case("a drop between allows", middle, {
+        BCD: ALL, "a > b, a > c, a > d": ANY,
+        "b > a, d > a": ["tcp 443"], "c > a": ["tcp 443", "tcp 80"]},
+        [NONE]),
+    Case("a drop that covers", covered, {
+        "a > d, d > a": ALL, "a > b, a > c, d > b, d > c": ANY,
+        "b > a, b > c, b > d": ["tcp 443"],
+        "c > a, c > b, c > d": ["tcp 443", "tcp 80"]}, [NONE]),
+    Case("at a switch", at_switch, {
+        BCD: ALL, "b > a, c > a, d > a": ANY}),
+    Case("at a port to a router", at_router, {
+        "a > b, b > a, a > c, c > a, b > c, c > b": ALL,
+        "d > a, d > b, d > c": ALL,
+        "a > d, b > d, c > d": but("tcp")}),
+    Case("a group with one", group_of_router, {
+        "b > a, b > c, c > a, c > b, d > a, d > b, d > c": ALL,
+        "a > b, a > c, a > d, b > d, c > d": but("tcp 80")}),
+    Case("an allow that cannot be said", vague, {
+        BCD: ALL, "a > b, a > c, a > d": ANY},
+        [LEFT_OUT, "more is denied", "tcp.flags[1] == 1", NONE]),
+    Case("a drop that cannot be said", vague_drop, {
+        BCD: ALL, "a > b, a > c, a > d": ALL,
+        "b > a, c > a, d > a": but("tcp")}, ["more is denied"]),
+    Case("a drop that is no expression", broken, {}, ["more is denied"]),
+    Case("untracked", stateless, {
+        "c > d, d > c": ALL, "c > a, c > b, d > a, d > b": ANY + ["udp 4791"],
+        "a > b, b > a, a > c, b > c, a > d, b > d": ["udp 4791"]},
+        ["what is not tracked", NONE]),
+    Case("words", words, {
+        "a > d, b > d": ["tcp 80"], "c > d": ["tcp 4420"],
+        "d > a, d > b, d > c": ["tcp 443", "icmp"]}, [LEFT_OUT]),
+    Case("services without direction", rocev2, {
+        "a > b, b > a": ["udp 4791"]}),
+    Case("all is dropped by default", default_drop, {
+        "a > b, b > a": ["tcp 80"]}),
+    Case("routers apart", nothing, {EVERY: ALL}),
+    Case("routers with routes", linked, {
+        EVERY: ALL, "a > e, b > e, c > e": ["tcp 80"],
+        "e > a, e > b, e > c": ANY}, [NONE]),
+    Case("a route one way", one_way, {EVERY: ALL}),
+    Case("what is not kept", unkept, {EVERY: ALL}, [
+        "NAT: the translation of addresses is not kept",
+        "Load_Balancer lb: its addresses are translated",
+        "Logical_Switch_Port phys: a port of type 'localnet' is not kept",
+        "Logical_Switch_Port bare: left out"]),
+    Case("a policy of a router", policy, {},
+         error="Logical_Router_Policy: what it drops"),
+    Case("an action that is not known", odd_action, {},
+         error="the action 'pass' is not known"),
+    Case("a newer schema with tiers", security_groups, {},
+         error="several ACLs decide", change=lambda s: s.replace(
+             '"log", "options"', '"tier", "log", "options"').replace(
+             '"drop", false', '"drop", 1, false').replace(
+             '"allow-related", false', '"allow-related", 0, false')),
+    Case("an older schema", nothing, {}, error='ACL has no column "log"',
+         change=lambda s: s.replace('"log"', '"logs"')),
+    Case("a table is missing", nothing, {},
+         error="the table Port_Group is missing",
+         change=lambda s: s.replace("Port_Group table", "Other table")),
+    Case("a reference to nothing", security_groups, {},
+         error="no row of Logical_Switch_Port is this",
+         change=lambda s: s.replace('"data": [[["uuid", "',
+                                    '"data": [[["uuid", "0')),
+    Case("no tables", nothing, {}, error="this is no table",
+         change=lambda s: "{}"),
+    Case("no JSON", nothing, {}, error="not valid JSON",
+         change=lambda s: s[:-9]),
+    Case("nobody", nothing, {}, error="no ports that could be endpoints",
+         change=lambda s: s.replace(" 10.0.", " 10.0.x.")),
+]
