@@ -65,6 +65,7 @@ libbulkhead_a_SOURCES = \
 	compiler/import/import.h \
 	compiler/import/k8s-emit.c \
 	compiler/import/k8s-json.c \
+	compiler/import/k8s-merge.c \
 	compiler/import/k8s-names.c \
 	compiler/import/k8s-network.c \
 	compiler/import/k8s-policy.c \

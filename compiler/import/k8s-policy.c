@@ -173,7 +173,7 @@ read_peer(struct k8s *k, const struct value *v, size_t ns,
 /* The rules of one direction, called 'key' in the policy. */
 static void
 read_rules(struct k8s *k, const struct value *spec, bool ingress,
-           const struct k8s_side *common)
+           const char *name, const struct k8s_set *subject)
 {
     const char *members[] = { ingress ? "from" : "to", "ports" };
     const char *key = ingress ? "ingress" : "egress";
@@ -181,20 +181,20 @@ read_rules(struct k8s *k, const struct value *spec, bool ingress,
 
     for (size_t i = 0; rules && i < rules->n; i++) {
         const struct value *rule = &rules->elems[i], *peers;
-        struct k8s_side side = *common;
+        struct k8s_side side = { .at = rule };
 
         if (!k8s_has_only(k, rule, members, ARRAY_SIZE(members))) {
             continue;
         }
-        side.at = rule;
-        side.name = arena_printf(k->arena, "%s.%s%"PRIuSIZE, common->name,
+        *vec_push(k->arena, &side.subject) = *subject;
+        side.name = arena_printf(k->arena, "%s.%s%"PRIuSIZE, name,
                                  ingress ? "in" : "out", i);
         side.title = arena_printf(k->arena, "%s, %s rule %"PRIuSIZE,
                                   k->object, key, i);
         peers = k8s_list(k, rule, members[0]);
         for (size_t j = 0; peers && j < peers->n; j++) {
             read_peer(k, &peers->elems[j],
-                      bitmap_scan(common->subject.namespaces, true, 0,
+                      bitmap_scan(subject->namespaces, true, 0,
                                   k->namespaces.n), &side);
         }
         if (!peers || !peers->n) {
@@ -242,8 +242,9 @@ read_policy(struct k8s *k, const struct value *object,
     };
     const struct value *spec = k8s_object_member(k, object, "spec");
     size_t ns = k8s_find_namespace(k, metadata);
-    struct k8s_side side = { .subject = k8s_everyone(k) };
+    struct k8s_set subject = k8s_everyone(k);
     bool ingress, egress;
+    const char *name;
 
     if (!spec) {
         k8s_error(k, object, "give what kubectl prints",
@@ -253,25 +254,24 @@ read_policy(struct k8s *k, const struct value *object,
         || !k8s_has_only(k, spec, members, ARRAY_SIZE(members))) {
         return;
     }
-    side.name = arena_printf(k->arena, "%s.%s", k->namespaces.v[ns].name,
-                             k8s_string(k, metadata, "name"));
-    memset(side.subject.namespaces, 0, bitmap_n_bytes(k->namespaces.n));
-    bitmap_set1(side.subject.namespaces, ns);
-    k8s_select_pods(k, k8s_object_member(k, spec, "podSelector"),
-                    &side.subject);
+    name = arena_printf(k->arena, "%s.%s", k->namespaces.v[ns].name,
+                        k8s_string(k, metadata, "name"));
+    memset(subject.namespaces, 0, bitmap_n_bytes(k->namespaces.n));
+    bitmap_set1(subject.namespaces, ns);
+    k8s_select_pods(k, k8s_object_member(k, spec, "podSelector"), &subject);
     read_types(k, spec, &ingress, &egress);
-    if (k8s_is_empty(k, &side.subject)) {
+    if (k8s_is_empty(k, &subject)) {
         k8s_warn(k, spec, "import again when there are such pods",
                  "left out: it selects no pod");
         return;
     }
     if (ingress) {
-        *vec_push(k->arena, &k->isolated_in) = side.subject;
-        read_rules(k, spec, true, &side);
+        *vec_push(k->arena, &k->isolated_in) = subject;
+        read_rules(k, spec, true, name, &subject);
     }
     if (egress) {
-        *vec_push(k->arena, &k->isolated_out) = side.subject;
-        read_rules(k, spec, false, &side);
+        *vec_push(k->arena, &k->isolated_out) = subject;
+        read_rules(k, spec, false, name, &subject);
     }
 }
 
@@ -279,14 +279,16 @@ read_policy(struct k8s *k, const struct value *object,
 static void
 add_open_side(struct k8s *k, const k8s_sets *isolated, struct k8s_side *side)
 {
-    *side = (struct k8s_side) {
-        .subject = k8s_everyone(k), .all_outside = true,
-        .ports = { .any = true },
-    };
-    *vec_push(k->arena, &side->peers) = k8s_everyone(k);
+    struct k8s_set rest = k8s_everyone(k);
+
     for (size_t i = 0; i < isolated->n; i++) {
-        k8s_take_away(k, &side->subject, &isolated->v[i]);
+        k8s_take_away(k, &rest, &isolated->v[i]);
     }
+    *side = (struct k8s_side) {
+        .all_outside = true, .ports = { .any = true },
+    };
+    *vec_push(k->arena, &side->subject) = rest;
+    *vec_push(k->arena, &side->peers) = k8s_everyone(k);
 }
 
 void

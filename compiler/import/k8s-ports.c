@@ -141,6 +141,13 @@ tidy(struct k8s *k, const k8s_ranges *ranges)
     return out;
 }
 
+bool
+k8s_same_ranges(const k8s_ranges *a, const k8s_ranges *b)
+{
+    return (a->n == b->n
+            && (!a->n || !memcmp(a->v, b->v, a->n * sizeof *a->v)));
+}
+
 struct k8s_ports
 k8s_resolve(struct k8s *k, const struct k8s_ports *ports,
             const struct k8s_pod *pod)

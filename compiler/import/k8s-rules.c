@@ -8,6 +8,7 @@
 
 #include "import/k8s.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "bitmap.h"
@@ -15,6 +16,15 @@
 
 /* Rules of the intent: who is on both sides of a pair of rules of policies,
  * on ports that both speak of. */
+
+/* Whose rule it is, and how many others it stands for. */
+static const char *
+title_of(struct k8s *k, const struct k8s_side *side)
+{
+    return (side->n_alike
+            ? arena_printf(k->arena, "%s and %"PRIuSIZE" more of the same",
+                           side->title, side->n_alike) : side->title);
+}
 
 static struct k8s_origin
 make_origin(struct k8s *k, struct k8s_side *egress, struct k8s_side *ingress)
@@ -25,11 +35,12 @@ make_origin(struct k8s *k, struct k8s_side *egress, struct k8s_side *ingress)
 
     if (out && in) {
         name = arena_printf(k->arena, "%s.%s", out, in);
-        description = arena_printf(k->arena, "%s; %s", egress->title,
-                                   ingress->title);
+        description = arena_printf(k->arena, "%s; %s", title_of(k, egress),
+                                   title_of(k, ingress));
     } else {
         name = out ? out : in ? in : "open";
-        description = out ? egress->title : in ? ingress->title : NULL;
+        description = out ? title_of(k, egress)
+                      : in ? title_of(k, ingress) : NULL;
     }
     if (!egress || !ingress) {
         name = arena_printf(k->arena, "%s.%s", name,
@@ -43,13 +54,6 @@ struct alike {
     struct k8s_ports ports;
     unsigned long *pods;
 };
-
-static bool
-same_ranges(const k8s_ranges *a, const k8s_ranges *b)
-{
-    return (a->n == b->n
-            && (!a->n || !memcmp(a->v, b->v, a->n * sizeof *a->v)));
-}
 
 /* What both sides allow of the ports of a receiver. */
 static struct k8s_ports
@@ -80,8 +84,8 @@ write_named(struct k8s *k, const struct k8s_origin *o, const k8s_sets *from,
 
         for (size_t j = 0; j < groups.n && !group; j++) {
             k->work++;
-            if (same_ranges(&groups.v[j].ports.tcp, &both.tcp)
-                && same_ranges(&groups.v[j].ports.udp, &both.udp)) {
+            if (k8s_same_ranges(&groups.v[j].ports.tcp, &both.tcp)
+                && k8s_same_ranges(&groups.v[j].ports.udp, &both.udp)) {
                 group = &groups.v[j];
             }
         }
@@ -116,12 +120,15 @@ meet(struct k8s *k, const struct k8s_side *side, const struct k8s_side *other)
 {
     k8s_sets sets = VEC_INIT;
 
-    for (size_t i = 0; i < other->peers.n; i++) {
-        struct k8s_set set;
+    for (size_t i = 0; i < side->subject.n; i++) {
+        for (size_t j = 0; j < other->peers.n; j++) {
+            struct k8s_set set;
 
-        k->work++;
-        if (k8s_intersect(k, &side->subject, &other->peers.v[i], &set)) {
-            *vec_push(k->arena, &sets) = set;
+            k->work++;
+            if (k8s_intersect(k, &side->subject.v[i], &other->peers.v[j],
+                              &set)) {
+                *vec_push(k->arena, &sets) = set;
+            }
         }
     }
     return sets;
@@ -139,17 +146,37 @@ are_pairs(struct k8s *k, const unsigned long *from, const unsigned long *to)
                 || !bitmap_equal(from, to, k->pods.n)));
 }
 
+/* May a pod of one side send to one of the other? */
+static bool
+have_pairs(struct k8s *k, const struct k8s_side *egress,
+           const struct k8s_side *ingress)
+{
+    size_t size = bitmap_n_bytes(k->pods.n);
+    unsigned long *from = xmemdup(egress->pods, size);
+    unsigned long *to = xmemdup(ingress->pods, size);
+    bool found;
+
+    bitmap_and(from, ingress->peer_pods, k->pods.n);
+    bitmap_and(to, egress->peer_pods, k->pods.n);
+    found = are_pairs(k, from, to);
+    k->work += bitmap_n_longs(k->pods.n);
+    free(from);
+    free(to);
+    return found;
+}
+
 static void
 write_pair(struct k8s *k, struct k8s_side *egress, struct k8s_side *ingress)
 {
-    struct k8s_origin o = make_origin(k, egress, ingress);
-    k8s_sets from = meet(k, egress, ingress);
-    k8s_sets to = from.n ? meet(k, ingress, egress) : from;
+    struct k8s_origin o;
+    k8s_sets from, to;
 
-    if (!from.n || !to.n
-        || !are_pairs(k, k8s_members(k, &from), k8s_members(k, &to))) {
+    if (!have_pairs(k, egress, ingress)) {
         return;
     }
+    o = make_origin(k, egress, ingress);
+    from = meet(k, egress, ingress);
+    to = meet(k, ingress, egress);
     egress->written = ingress->written = true;
     if (egress->ports.named.n || ingress->ports.named.n) {
         write_named(k, &o, &from, &to);
@@ -164,8 +191,7 @@ static void
 write_open(struct k8s *k)
 {
     struct k8s_origin o = make_origin(k, &k->egress.v[0], &k->ingress.v[0]);
-    k8s_sets from = { &k->egress.v[0].subject, 1, 1 };
-    k8s_sets to = { &k->ingress.v[0].subject, 1, 1 };
+    k8s_sets from = k->egress.v[0].subject, to = k->ingress.v[0].subject;
     struct k8s_set set;
 
     if (!k8s_are_same(k, &from, &to)
@@ -185,21 +211,19 @@ write_side(struct k8s *k, struct k8s_side *side, bool egress)
 {
     struct k8s_origin o = make_origin(k, egress ? side : NULL,
                                   egress ? NULL : side);
-    k8s_sets subject = { &side->subject, 1, 1 };
 
     if (!(side->all_outside || side->outside.n)
-        || k8s_is_empty(k, &side->subject)
-        || bitmap_is_all_zeros(k8s_members(k, &subject), k->pods.n)) {
+        || bitmap_is_all_zeros(side->pods, k->pods.n)) {
         return;
     }
     side->written = true;
     if (egress) {
-        k8s_write_ports(k, &o, &subject, NULL,
+        k8s_write_ports(k, &o, &side->subject, NULL,
                     k8s_resolve(k, &side->ports, NULL));
     } else if (side->ports.named.n) {
-        write_named(k, &o, NULL, &subject);
+        write_named(k, &o, NULL, &side->subject);
     } else {
-        k8s_write_ports(k, &o, NULL, &subject, ports_at(k, &o, NULL));
+        k8s_write_ports(k, &o, NULL, &side->subject, ports_at(k, &o, NULL));
     }
 }
 
@@ -218,8 +242,12 @@ tell_unwritten(struct k8s *k, const struct k8s_side *side)
 void
 k8s_write_rules(struct k8s *k)
 {
-    size_t n_in = k->ingress.n, n_out = k->egress.n;
+    size_t n_in, n_out;
 
+    k8s_merge_sides(k, k->ingress.v, &k->ingress.n);
+    k8s_merge_sides(k, k->egress.v, &k->egress.n);
+    n_in = k->ingress.n;
+    n_out = k->egress.n;
     for (size_t i = 0; i < n_out && k->work <= K8S_MAX_WORK; i++) {
         for (size_t j = 0; j < n_in && k->work <= K8S_MAX_WORK; j++) {
             k->work++;

@@ -14,6 +14,7 @@
  *     k8s-selector.c  LabelSelector -> sets
  *     k8s-set.c     sets of pods
  *     k8s-ports.c   sets of ports
+ *     k8s-merge.c   sides that allow the same
  *     k8s-rules.c   sides -> rules
  *     k8s-emit.c    rules as JSON
  *     k8s-names.c   names
@@ -102,8 +103,10 @@ struct k8s_side {
                                  * no policy isolates. */
     const char *title;          /* For readers. */
     const struct value *at;
-    struct k8s_set subject;
-    k8s_sets peers;
+    k8s_sets subject, peers;
+    unsigned long *pods;        /* Bitmaps of those, ... */
+    unsigned long *peer_pods;
+    size_t n_alike;             /* Others that it stands for, too. */
     bool all_outside;
     address_vec outside;        /* Ranges outside the cluster, if not all. */
     struct k8s_ports ports;
@@ -202,6 +205,8 @@ unsigned long *k8s_members(struct k8s *, const k8s_sets *);
 void k8s_read_ports(struct k8s *, const struct value *rule,
                     struct k8s_ports *);
 
+bool k8s_same_ranges(const k8s_ranges *, const k8s_ranges *);
+
 /* The numbers of 'ports' at a pod, in order; without a pod, of those that
  * have no name. */
 struct k8s_ports k8s_resolve(struct k8s *, const struct k8s_ports *,
@@ -234,6 +239,10 @@ void k8s_write_ports(struct k8s *, const struct k8s_origin *,
 /* What lets pods reach each other by everything. */
 void k8s_write_mutual(struct k8s *, const struct k8s_origin *,
                       const k8s_sets *pods);
+
+/* k8s-merge.c: finds the pods of the sides, and lets one stand for all that
+ * allow the same to their pods. */
+void k8s_merge_sides(struct k8s *, struct k8s_side *, size_t *n);
 
 /* k8s-rules.c: each pair of sides, and each side with what is outside. */
 void k8s_write_rules(struct k8s *);
