@@ -236,6 +236,15 @@ def one_way(w):
     w.link({"r": ["10.0.2.10/32"], "other": []})
 
 
+def longer_route(w):
+    """The longest prefix decides, and that one leads elsewhere."""
+    linked(w)
+    w.extra["r"]["static_routes"].append(w.add(
+        "Logical_Router_Static_Route", ip_prefix="10.0.2.8/29",
+        nexthop="10.0.0.99", output_port="r-s1"))
+    w.rows["Logical_Router_Static_Route"][0]["ip_prefix"] = "10.0.2.0/24"
+
+
 def policy(w):
     w.add("Logical_Router_Policy", action="drop", match="ip", priority=1)
 
@@ -315,6 +324,7 @@ CASES = [
     Case("routers with routes", linked, {
         EVERY: ALL, "a > e, b > e, c > e": ["tcp 80"],
         "e > a, e > b, e > c": ANY}, [NONE]),
+    Case("a longer route", longer_route, {EVERY: ALL}),
     Case("a route one way", one_way, {EVERY: ALL}),
     Case("what is not kept", unkept, {EVERY: ALL}, [
         "NAT: the translation of addresses is not kept",
