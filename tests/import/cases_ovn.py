@@ -260,6 +260,16 @@ def unkept(w):
         "Logical_Switch_Port", name="bare", addresses="unknown"))
 
 
+def one_address(w):
+    """An endpoint is selected with all its addresses, or not at all."""
+    for port in w.rows["Logical_Switch_Port"]:
+        if port["name"] == "c":
+            port["addresses"] += " 10.0.0.22"
+    w.group("g", "a", (TO, 0, "outport == @g", "drop"),
+            (TO, 10, "outport == @g && ip4.src == {10.0.0.11, 10.0.0.12} && "
+             "tcp.dst == 80", "allow-related"))
+
+
 def odd_action(w):
     w.group("g", "a", (TO, 20, "outport == @g", "pass"))
 
@@ -324,6 +334,9 @@ CASES = [
     Case("routers with routes", linked, {
         EVERY: ALL, "a > e, b > e, c > e": ["tcp 80"],
         "e > a, e > b, e > c": ANY}, [NONE]),
+    Case("one of two addresses", one_address, {
+        BCD: ALL, "a > b, a > c, a > d": ANY, "b > a": ["tcp 80"]},
+        ["some of an endpoint's addresses", NONE]),
     Case("a longer route", longer_route, {EVERY: ALL}),
     Case("a route one way", one_way, {EVERY: ALL}),
     Case("what is not kept", unkept, {EVERY: ALL}, [
