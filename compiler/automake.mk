@@ -16,6 +16,7 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/openflow/capacity.c \
 	compiler/backend/openflow/conjunction.c \
 	compiler/backend/openflow/conjunction.h \
+	compiler/backend/openflow/emit-connections.c \
 	compiler/backend/openflow/emit-conntrack.c \
 	compiler/backend/openflow/emit-dhcp.c \
 	compiler/backend/openflow/emit-dscp-in.c \
@@ -188,6 +189,8 @@ libbulkhead_a_SOURCES = \
 	compiler/push/attached.c \
 	compiler/push/attached.h \
 	compiler/push/changes.c \
+	compiler/push/control.c \
+	compiler/push/control.h \
 	compiler/push/drops.c \
 	compiler/push/drops.h \
 	compiler/push/fit.c \
@@ -200,6 +203,8 @@ libbulkhead_a_SOURCES = \
 	compiler/push/keep-private.h \
 	compiler/push/keep.c \
 	compiler/push/keep.h \
+	compiler/push/limits.c \
+	compiler/push/limits.h \
 	compiler/push/list.c \
 	compiler/push/lock.c \
 	compiler/push/meters.c \

@@ -19,16 +19,28 @@
 #include "push/push.h"
 #include "util.h"
 
+/* What changes of limits of connections, if anything does. */
+static void
+print_limits(const struct push_diff *diff)
+{
+    if (diff->limits_set || diff->limits_deleted) {
+        printf("; limits of connections %zu set, %zu deleted",
+               diff->limits_set, diff->limits_deleted);
+    }
+}
+
 static void
 print_counts(const struct push_diff *diff, enum cli_mood mood)
 {
     if (push_diff_is_of_flows(diff)) {
         printf("flows %s%zu added, %zu changed, %zu"
                " deleted, %zu kept; meters %zu added, %zu"
-               " deleted, %zu kept\n",
+               " deleted, %zu kept",
                mood == CLI_DONE ? "" : "to be ", diff->flows_added,
                diff->flows_changed, diff->flows_deleted, diff->flows_same,
                diff->meters_added, diff->meters_deleted, diff->meters_same);
+        print_limits(diff);
+        putchar('\n');
     } else {
         printf("%s%s, %zu flows, %zu meters\n",
                diff->unfit.n ? "flows and meters as intended" : "as intended",
@@ -252,6 +264,16 @@ put_kept(struct json *object, const struct push_diff *diff)
     json_object_put(object, "unconfirmed", guard_json(&diff->guard));
 }
 
+static struct json *
+limits_json(const struct push_diff *diff)
+{
+    struct json *object = json_object_create();
+
+    show_put_number(object, "set", diff->limits_set);
+    show_put_number(object, "deleted", diff->limits_deleted);
+    return object;
+}
+
 struct json *
 cli_diff_json(const char *node, const char *bridge,
               const struct push_diff *diff)
@@ -267,6 +289,7 @@ cli_diff_json(const char *node, const char *bridge,
     json_object_put(object, "meters",
                     counts_json(diff->meters_added, diff->meters_deleted,
                                 diff->meters_same));
+    json_object_put(object, "limits", limits_json(diff));
     show_put_number(object, "foreign_flows", diff->foreign_flows);
     show_put(object, "foreign", diff->foreign);
     show_put(object, "mirrors", diff->mirrors);

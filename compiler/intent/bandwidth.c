@@ -11,7 +11,10 @@
 #include "intent/exceed.h"
 #include "util.h"
 
-enum { MAX_WEIGHT = 1000 };
+enum {
+    MAX_WEIGHT = 1000,
+    MAX_CONNECTIONS = 100000000,
+};
 
 static void
 decode_amount(struct decoder *d, const struct value *v,
@@ -180,14 +183,9 @@ decode_limits(struct decoder *d, const struct value *v,
         tenant->packet_rate = decode_packet_rate(d, packets, "rate");
         tenant->packet_burst = decode_packets(d, packets, "burst");
     }
-    refused = value_member(v, "connections");
-    if (refused) {
-        decode_error(d, refused, "connections of a tenant cannot be limited "
-                     "yet: the switch takes such limits by ovs-appctl alone, "
-                     "and forgets them when it restarts",
-                     "remove it; \"packets\" limits how fast connections can "
-                     "be opened, and rules with \"stateful\": false open "
-                     "none");
+    if (value_member(v, "connections")) {
+        tenant->connections = decode_integer(d, v, "connections", 1,
+                                             MAX_CONNECTIONS);
     }
     refused = value_member(v, "upcalls");
     if (refused) {

@@ -207,6 +207,7 @@ struct intent_tenant {
     struct intent_bandwidth send, receive;
     struct intent_microburst microburst;
     struct quantity packet_rate, packet_burst;
+    uint32_t connections;       /* That are tracked, at most; 0: no limit. */
     VEC(struct intent_network) networks;
     VEC(struct intent_endpoint) endpoints;
     VEC(struct intent_rule) rules;

@@ -246,15 +246,15 @@ zone_mark(const struct ir_prog *prog, uint16_t zone)
 
 /* What conntrack notes in a packet that comes back. */
 static void
-set_ct_fields(struct flow *flow, const struct pass *pass, uint16_t zone)
+set_ct_fields(struct flow *flow, const struct pass *pass, uint16_t zone,
+              bool noted)
 {
-    bool reply = pass->state == WALK_REPLY;
+    bool opens = pass->state == WALK_OPENS, reply = pass->state == WALK_REPLY;
 
     flow->ct_zone = zone;
-    flow->ct_state = CS_TRACKED | (pass->state == WALK_OPENS ? CS_NEW
-                                   : reply ? CS_ESTABLISHED | CS_REPLY_DIR
-                                   : CS_ESTABLISHED);
-    flow->ct_mark = (pass->state == WALK_OPENS ? 0
+    flow->ct_state = CS_TRACKED | (opens ? CS_NEW : CS_ESTABLISHED)
+                     | (reply ? CS_REPLY_DIR : 0);
+    flow->ct_mark = (opens && !noted ? 0
                      : zone_mark(pass->walker->prog, zone));
     flow->ct_nw_proto = flow->nw_proto;
     flow->ct_tp_src = reply ? flow->tp_dst : flow->tp_src;
@@ -307,7 +307,7 @@ execute_ct(struct pass *pass, const struct ofpact_conntrack *ct)
     pass->next = pass->flow;
     pass->next_table = ct->recirc_table;
     pass->next_chain = freeze(pass->walker, ct->recirc_table, &pass->flow);
-    set_ct_fields(&pass->next, pass, zone);
+    set_ct_fields(&pass->next, pass, zone, ct->flags & NX_CT_F_COMMIT);
     nl_msg_put_u32(&pass->actions, OVS_ACTION_ATTR_RECIRC, pass->next_chain);
     flow_clear_conntrack(&pass->flow);
 }

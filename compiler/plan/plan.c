@@ -36,6 +36,19 @@ plan_add_flow(struct plan *plan, uint8_t table, uint16_t priority,
     };
 }
 
+const char *
+plan_limit_note(struct arena *arena, uint32_t connections)
+{
+    const char *note = "note:";
+
+    for (int i = PLAN_NOTE_BYTES; i-- > 0; ) {
+        note = arena_printf(arena, "%s%02x%s", note,
+                            (unsigned int) ((uint64_t) connections >> 8 * i
+                                            & 0xff), i ? "." : "");
+    }
+    return note;
+}
+
 int
 plan_compare_flows(const struct plan_flow *a, const struct plan_flow *b)
 {

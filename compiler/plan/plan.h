@@ -126,6 +126,15 @@ struct plan_external {
     uint32_t number;            /* As a tenant's. */
 };
 
+/* How many connections the zone of a tenant may hold, for ct-limits.txt and
+ * manifest.json.  Push finds it in the flows: one that matches all of ct_zone
+ * and of ct_mark says by a note what the zone may hold. */
+struct plan_limit {
+    const char *name;           /* The tenant. */
+    uint16_t zone;
+    uint32_t connections;
+};
+
 /* The port for all tunnels that the bridge must have, a flow-based one
  * ("options:remote_ip=flow" in ovs-vswitchd.conf.db(5)). */
 #define PLAN_TUNNEL INTERFACE_TUNNEL
@@ -153,6 +162,7 @@ struct plan {
     VEC(struct plan_number) tenants, endpoints;
     VEC(struct plan_network) networks;
     VEC(struct plan_external) externals;
+    VEC(struct plan_limit) limits;      /* Of a plan that a backend filled. */
     plan_names by_tunnel;       /* Endpoints on other nodes, ... */
     plan_names elsewhere;       /* ... and those that no tunnel reaches. */
     plan_names cut_off;         /* "EXTERNAL:TENANT/ENDPOINT": here, where
@@ -171,6 +181,11 @@ void plan_init(struct plan *, struct arena *, const char *node,
 /* Appends a flow; the strings must live as long as the plan. */
 void plan_add_flow(struct plan *, uint8_t table, uint16_t priority,
                    uint64_t cookie, const char *match, const char *actions);
+
+/* The action that notes such a limit, in the arena, and the bytes that it
+ * notes: the number, in network byte order. */
+enum { PLAN_NOTE_BYTES = 6 };
+const char *plan_limit_note(struct arena *, uint32_t connections);
 
 /* Sorts flows and drops repeated ones, keeping the first that was added: two
  * rules may allow the same packets.  If two flows of the same table, priority

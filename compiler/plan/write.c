@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "openvswitch/dynamic-string.h"
@@ -40,6 +41,15 @@ format_meters(const struct plan *plan, struct ds *ds)
     for (size_t i = 0; i < plan->meters.n; i++) {
         ds_put_format(ds, "%s\n", plan_meter_string(plan,
                                                     &plan->meters.v[i]));
+    }
+}
+
+static void
+format_limits(const struct plan *plan, struct ds *ds)
+{
+    for (size_t i = 0; i < plan->limits.n; i++) {
+        ds_put_format(ds, "zone=%"PRIu16",limit=%"PRIu32"\n",
+                      plan->limits.v[i].zone, plan->limits.v[i].connections);
     }
 }
 
@@ -219,6 +229,24 @@ externals_to_json(const struct plan *plan)
 }
 
 static struct json *
+limits_to_json(const struct plan *plan)
+{
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; i < plan->limits.n; i++) {
+        const struct plan_limit *limit = &plan->limits.v[i];
+        struct json *object = json_object_create();
+
+        json_object_put_string(object, "tenant", limit->name);
+        json_object_put(object, "zone", json_integer_create(limit->zone));
+        json_object_put(object, "limit",
+                        json_integer_create(limit->connections));
+        json_array_add(array, object);
+    }
+    return array;
+}
+
+static struct json *
 tunnel_to_json(const struct plan *plan)
 {
     struct json *object = json_object_create();
@@ -262,6 +290,9 @@ format_manifest(const struct plan *plan, struct ds *ds)
     if (plan->cut_off.n) {
         json_object_put(manifest, "cut_off", names_to_json(&plan->cut_off));
     }
+    if (plan->limits.n) {
+        json_object_put(manifest, "connections", limits_to_json(plan));
+    }
     json_object_put(manifest, "tunnel", (plan->tunnel.type
                                          ? tunnel_to_json(plan)
                                          : json_null_create()));
@@ -295,12 +326,15 @@ plan_shape(const struct plan *plan)
             : plan->northbound ? SHAPE_NORTHBOUND : SHAPE_FLOWS);
 }
 
+#define LIMITS "ct-limits.txt"  /* Where there are none, it is not there. */
+
 static const struct {
     const char *name;
     void (*format)(const struct plan *, struct ds *);
     enum shape shape;           /* Of plans that have it, ... */
     bool nic;                   /* ...if they set a NIC. */
 } files[] = {
+    { LIMITS, format_limits, SHAPE_FLOWS, false },
     { "meters.txt", format_meters, SHAPE_FLOWS, false },
     { "flows.txt", format_flows, SHAPE_FLOWS, false },
     { "ovs-vsctl.sh", format_script, SHAPE_FLOWS, false },
@@ -316,7 +350,8 @@ static bool
 has_file(const struct plan *plan, size_t i)
 {
     return (files[i].shape == plan_shape(plan)
-            && (!files[i].nic || plan->nic));
+            && (!files[i].nic || plan->nic)
+            && (plan->limits.n || strcmp(files[i].name, LIMITS)));
 }
 
 void
@@ -339,18 +374,20 @@ plan_write(const struct plan *plan, const char *dir)
                             ? "; make the one that it is to be in first" : "");
     }
     for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+        const char *path = arena_printf(plan->arena, "%s/%s", dir,
+                                        files[i].name);
         struct ds ds = DS_EMPTY_INITIALIZER;
         const char *error;
 
         if (!has_file(plan, i)) {
+            if (files[i].shape == plan_shape(plan)) {
+                unlink(path);   /* Of an earlier plan. */
+            }
             continue;
         }
         files[i].format(plan, &ds);
         ds_cstr(&ds);
-        error = file_replace(plan->arena,
-                             arena_printf(plan->arena, "%s/%s", dir,
-                                          files[i].name),
-                             ds.string, ds.length, 0666);
+        error = file_replace(plan->arena, path, ds.string, ds.length, 0666);
         ds_destroy(&ds);
         if (error) {
             return error;

@@ -175,10 +175,17 @@ push_changes(struct push *push)
     const char *reason;
 
     delete_meters(push, false);
+    reason = limits_set(push);
+    if (reason) {
+        return reason;
+    }
     reason = send_changes(push);
-    if (!reason) {
+    if (reason && !push->diff->doubt) {
+        limits_undo(push);
+    } else if (!reason) {
         settle_meters(push);
         push_flush_zones(push);
+        limits_settle(push);
         delete_meters(push, true);
     }
     return reason;

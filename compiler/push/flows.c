@@ -21,6 +21,7 @@
 #include "openvswitch/ofpbuf.h"
 #include "push/session.h"
 #include "sema/ident.h"
+#include "unaligned.h"
 #include "util.h"
 
 void
@@ -28,6 +29,7 @@ switch_state_init(struct switch_state *state)
 {
     hmap_init(&state->flows);
     hmap_init(&state->callers);
+    hmap_init(&state->owners);
     hmap_init(&state->meters);
     memset(state->n_flows, 0, sizeof state->n_flows);
 }
@@ -53,6 +55,7 @@ switch_state_destroy(struct switch_state *state)
     }
     hmap_destroy(&state->flows);
     hmap_destroy(&state->callers);
+    hmap_destroy(&state->owners);
     HMAP_FOR_EACH_POP (meter, node, &state->meters) {
         free(meter);
     }
@@ -80,6 +83,30 @@ flow_meter(struct flow_entry *flow)
     return NULL;
 }
 
+/* Sets 'zone' and 'connections' of the flow. */
+static void
+note_zone(struct flow_entry *flow)
+{
+    const struct miniflow *mask = &flow->match.mask->masks;
+    const struct ofpact *a;
+
+    flow->zone = 0;
+    flow->connections = 0;
+    if (MINIFLOW_GET_U16(mask, ct_zone) != UINT16_MAX
+        || MINIFLOW_GET_U32(mask, ct_mark) != UINT32_MAX) {
+        return;
+    }
+    flow->zone = MINIFLOW_GET_U16(flow->match.flow, ct_zone);
+    OFPACT_FOR_EACH (a, flow->ofpacts, flow->ofpacts_len) {
+        if (a->type == OFPACT_NOTE
+            && ofpact_get_NOTE(a)->length == PLAN_NOTE_BYTES) {
+            flow->connections = ntohl(get_unaligned_be32(
+                (const void *) (ofpact_get_NOTE(a)->data + PLAN_NOTE_BYTES
+                                - sizeof(ovs_be32))));
+        }
+    }
+}
+
 static size_t *
 count_of(struct switch_state *state, const struct flow_entry *flow)
 {
@@ -102,6 +129,10 @@ switch_state_put(struct switch_state *state, struct flow_entry *flow)
     if (meter) {
         hmap_insert(&state->callers, &flow->caller, hash_int(flow->meter, 0));
     }
+    note_zone(flow);
+    if (flow->zone) {
+        hmap_insert(&state->owners, &flow->owner, hash_int(flow->zone, 0));
+    }
 }
 
 void
@@ -111,6 +142,9 @@ switch_state_remove(struct switch_state *state, struct flow_entry *flow)
     --*count_of(state, flow);
     if (flow->meter) {
         hmap_remove(&state->callers, &flow->caller);
+    }
+    if (flow->zone) {
+        hmap_remove(&state->owners, &flow->owner);
     }
     flow_destroy(flow);
 }

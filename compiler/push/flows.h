@@ -38,6 +38,11 @@ struct flow_entry {
     uint64_t packets, bytes;    /* That have matched a switch's flow. */
     uint32_t meter;             /* That it called when it was put, or 0. */
     struct hmap_node caller;    /* If it calls one. */
+    uint16_t zone;              /* If it matches all of ct_zone and of
+                                 * ct_mark: whose the zone is; else 0... */
+    uint32_t connections;       /* ...and how many it may hold, if it has a
+                                 * note of that; or 0. */
+    struct hmap_node owner;     /* If 'zone' is not 0. */
     struct ovs_list changed;    /* For push/keep.c. */
 };
 
@@ -54,6 +59,7 @@ struct meter_entry {
 struct switch_state {
     struct hmap flows;          /* Contains "struct flow_entry"s... */
     struct hmap callers;        /* ...and those that call a meter by its id. */
+    struct hmap owners;         /* Those that say whose a zone is, by zone. */
     struct hmap meters;         /* Contains "struct meter_entry"s. */
     struct {
         size_t ours, others;

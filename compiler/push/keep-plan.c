@@ -133,6 +133,7 @@ keeper_put(struct keeper *k, const struct plan *plan)
     if (!reason && k->push.comparable) {
         reason = make_wanted(k, plan);
         reason = reason ? reason : read_live(k);
+        reason = reason ? reason : limits_read(&k->push);
         if (!reason) {
             push_compare(&k->push);
         }

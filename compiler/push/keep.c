@@ -246,6 +246,7 @@ static void
 take_answer(struct keeper *k, long long int deadline)
 {
     bool meters = !k->watch.own_meters, again;
+    const char *reason;
     long long int more;
     int error;
 
@@ -257,6 +258,12 @@ take_answer(struct keeper *k, long long int deadline)
     k->asked = false;
     if (error) {
         give_up(k, error);
+        return;
+    }
+    reason = watch_limits(&k->watch);
+    if (reason) {
+        set_trouble(k, reason);
+        keeper_disconnect(k, 0);
         return;
     }
     again = count_flows(k, more) || !meters;

@@ -153,10 +153,37 @@ list_meters(struct push *push)
     }
 }
 
+static void
+add_limit(struct push *push, const struct limit_change *c, bool held)
+{
+    struct push_line line = {
+        .what = "limit", .held = held, .name = limits_name(push->plan, c),
+        .text = limits_text(push->arena, c->zone, held ? c->was : c->is),
+    };
+
+    add_line(push, &line);
+}
+
+static void
+list_limits(struct push *push)
+{
+    for (size_t i = 0; i < push->limits.changes.n; i++) {
+        const struct limit_change *c = &push->limits.changes.v[i];
+
+        if (c->had) {
+            add_limit(push, c, true);
+        }
+        if (c->has) {
+            add_limit(push, c, false);
+        }
+    }
+}
+
 void
 push_list(struct push *push)
 {
     list_meters(push);
+    list_limits(push);
     if (push->n_about) {
         list_flows(push);
     }

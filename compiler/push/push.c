@@ -30,7 +30,8 @@ bool
 push_diff_is_of_flows(const struct push_diff *diff)
 {
     return (diff->flows_added || diff->flows_changed || diff->flows_deleted
-            || diff->meters_added || diff->meters_deleted);
+            || diff->meters_added || diff->meters_deleted
+            || diff->limits_set || diff->limits_deleted);
 }
 
 bool
@@ -187,7 +188,8 @@ push_prepare(struct push *push)
         return reason;
     }
     error = switch_to_flows(push->session, push->deadline, &push->live);
-    return error ? push_errno(push, "reading flows and meters", error) : NULL;
+    return (error ? push_errno(push, "reading flows and meters", error)
+            : limits_read(push));
 }
 
 /* Counts somebody else's flow, if it is in one of the plan's tables. */
@@ -304,6 +306,7 @@ push_compare(struct push *push)
         push_compare_live(push, flow);
     }
     push_compare_meters(push);
+    limits_compare(push);
     push->diff->compared = true;
 }
 
@@ -369,6 +372,7 @@ push_init(struct push *push, const struct push_target *target,
     ovs_list_init(&push->changes);
     switch_state_init(&push->wanted);
     switch_state_init(&push->live);
+    limits_init(&push->limits);
     bridge_info_init(&push->info);
 }
 
@@ -382,6 +386,7 @@ push_begin(struct push *push, struct arena *arena, struct push_diff *diff)
     push->diff = diff;
     push->deadline = time_msec() + push->target->timeout_ms;
     memset(diff, 0, sizeof *diff);
+    limits_forget(push);
 }
 
 void
@@ -394,6 +399,7 @@ push_destroy(struct push *push)
     session_close(push->session);
     switch_state_destroy(&push->wanted);
     switch_state_destroy(&push->live);
+    limits_destroy(&push->limits);
     bridge_info_destroy(&push->info);
 }
 

@@ -39,7 +39,8 @@ struct push_target {
 /* A flow or meter that differs, as ovs-ofctl writes it.  What changes has two
  * lines. */
 struct push_line {
-    const char *what;           /* "flow" or "meter". */
+    const char *what;           /* "flow", "meter", or "limit" of a zone's
+                                 * connections. */
     bool held;                  /* By the bridge; else it lacks it. */
     const char *text;
     const char *name;           /* Of the rule, reason or tenant, or NULL. */
@@ -94,6 +95,7 @@ struct push_diff {
     bool compared;              /* Else all that follows is 0. */
     size_t flows_added, flows_changed, flows_deleted, flows_same;
     size_t meters_added, meters_deleted, meters_same;
+    size_t limits_set, limits_deleted;  /* Of connections, of zones. */
 
     /* Of push_status(): the first of what differs, meters, then flows by
      * table. */

@@ -13,6 +13,7 @@
  * drops.c, which counts. */
 
 #include "push/flows.h"
+#include "push/limits.h"
 #include "push/ovsdb.h"
 #include "push/push.h"
 
@@ -37,6 +38,7 @@ struct push {
     struct bridge_info info;
     struct session *session;
     struct switch_state wanted, live;
+    struct limits limits;
     bool comparable;            /* Has the bridge what flows refer to? */
     bool resident;              /* It stays.  So it waits for nothing that it
                                  * will see, and nobody is there to be asked:

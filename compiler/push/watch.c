@@ -26,7 +26,7 @@ watch_init(struct watch *w, struct push *push)
     w->push = push;
     ovs_list_init(&w->wanted);
     ovs_list_init(&w->live);
-    w->meters = w->news = w->own_meters = false;
+    w->meters = w->limits = w->news = w->own_meters = false;
     w->own_flows = 0;
 }
 
@@ -210,6 +210,21 @@ watch_ask(struct watch *w)
     w->own_meters = false;
 }
 
+const char *
+watch_limits(struct watch *w)
+{
+    struct push *push = w->push;
+    const char *reason = (limits_are_of(&push->wanted)
+                          ? limits_read(push) : NULL);
+
+    if (!reason) {
+        limits_compare(push);
+        w->limits = push->limits.changes.n > 0;
+        w->news = w->news || w->limits;
+    }
+    return reason;
+}
+
 int
 watch_answer(struct watch *w, long long int deadline, long long int *more)
 {
@@ -264,7 +279,7 @@ watch_unwant(struct watch *w, const struct flow_entry *flow)
 bool
 watch_is_due(const struct watch *w)
 {
-    return (w->meters || !ovs_list_is_empty(&w->wanted)
+    return (w->meters || w->limits || !ovs_list_is_empty(&w->wanted)
             || !ovs_list_is_empty(&w->live));
 }
 
@@ -289,6 +304,7 @@ watch_compare(struct watch *w)
         push_compare_live(push, flow);
     }
     push_compare_meters(push);
+    limits_compare(push);
     push->diff->compared = true;
 }
 
@@ -305,5 +321,5 @@ watch_forget(struct watch *w)
 {
     forget(&w->wanted);
     forget(&w->live);
-    w->meters = w->news = false;
+    w->meters = w->limits = w->news = false;
 }

@@ -410,6 +410,22 @@ add_meters(struct words *words)
     }
 }
 
+static void
+add_limits(struct words *words)
+{
+    const struct limits *limits = &words->push->limits;
+
+    for (size_t i = 0; i < limits->changes.n; i++) {
+        const struct limit_change *c = &limits->changes.v[i];
+        struct push_change *change = &get_thing(
+            words, "limits", limits_title(words->push, words->old,
+                                          c))->change;
+
+        change->before = limits_words(words->push->arena, c->had, c->was);
+        change->after = limits_words(words->push->arena, c->has, c->is);
+    }
+}
+
 /* A meter that moves with its parent says the same as before. */
 static void
 forget_moved(struct push_change *c)
@@ -459,6 +475,7 @@ push_words(struct push *push, const struct plan *old)
     shash_init(&words.things);
     add_flows(&words);
     add_meters(&words);
+    add_limits(&words);
     SHASH_FOR_EACH (node, &words.things) {
         struct thing *thing = node->data;
         struct push_change *c = &thing->change;

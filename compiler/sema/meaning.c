@@ -217,7 +217,28 @@ queue_of(const struct policy_class *class, const struct policy_class *kept)
     return kept ? kept->dscp_in->queue : class ? class->queue : 0;
 }
 
-/* Questions 7 to 9. */
+static bool
+is_limited(const struct policy_tenant *tenant, enum connection connection)
+{
+    return tenant->intent->connections && connection == CONNECTION_NEW;
+}
+
+/* Question 10: would it be noted in a zone that is full? */
+static bool
+is_too_many(const struct policy *policy, const struct meaning_question *q,
+            const struct policy_endpoint *to)
+{
+    const struct policy_tenant *own
+        = q->tunnel || q->external ? to->tenant : q->from->tenant;
+    enum connection beyond = q->beyond ? *q->beyond : q->connection;
+
+    return (q->full && !is_untracked(policy, q)
+            && (is_limited(own, q->connection)
+                || (to && to->tenant != own && endpoint_is_here(q, to)
+                    && is_limited(to->tenant, beyond))));
+}
+
+/* Questions 7 to 10. */
 static struct meaning
 judge_route_and_policy(const struct policy *policy,
                        const struct meaning_question *q)
@@ -248,6 +269,10 @@ judge_route_and_policy(const struct policy *policy,
                && !is_agreed(policy, q, m.to)) {
         m.rule = NULL;
         m.reason = REASON_CT_INVALID;
+    } else if (!rule_kind_denies(m.rule->kind)
+               && is_too_many(policy, q, m.to)) {
+        m.rule = NULL;
+        m.reason = REASON_CONNECTIONS;
     } else if (!rule_kind_denies(m.rule->kind)) {
         m.allow = true;
         m.class = (is_backward(q) && !m.untracked ? m.rule->reply_class
@@ -261,7 +286,7 @@ judge_route_and_policy(const struct policy *policy,
     return m;
 }
 
-/* Questions 5 to 9. */
+/* Questions 5 to 10. */
 static struct meaning
 judge_connection(const struct policy *policy,
                  const struct meaning_question *q)
@@ -321,7 +346,7 @@ judge_multicast(const struct policy *policy, const struct meaning_question *q)
     return m;
 }
 
-/* Questions 2 to 9 about an endpoint's packet. */
+/* Questions 2 to 10 about an endpoint's packet. */
 static struct meaning
 judge_admitted(const struct policy *policy, const struct meaning_question *q)
 {

@@ -70,6 +70,9 @@
  *     it is a reply or an ICMP error.  Else "ct-invalid".  A connection that
  *     passes is noted in the zones to which it is new, one that is denied in
  *     none.
+ * 10. Is there room for it in the zones that it would be noted in?  Those of
+ *     tenants with a limit of connections may be full: then "connections", and
+ *     of two zones the sender's may have noted it all the same.
  *
  * What is judged is the packet that opened the connection: a reply, or an ICMP
  * error for the opener, with both ends swapped, and fragments with the ports
@@ -126,6 +129,8 @@ struct meaning_question {
                                  * receiver's. */
     const enum connection *beyond;  /* In that of the receiver's, if it is
                                      * another's and here; NULL: the same. */
+    bool full;                  /* The zones of all tenants with a limit of
+                                 * connections have as many as they may. */
     const struct meaning_opener *opener;    /* NULL: as the packet tells.  A
                                              * fragment and an ICMP error
                                              * cannot tell. */

@@ -25,12 +25,20 @@ static const uint32_t states[N_TRACKS] = {
     [TRACK_INVALID] = CS_TRACKED | CS_INVALID,
 };
 
+/* What becomes of some packets: does any leave? */
+struct leaves {
+    const struct effects *effects;
+    bool out;
+};
+
 enum { ZONE_SHIFT = 20 };       /* Of the second in F_TRACKED. */
 
 /* The fields that say what connection tracking knows in a zone. */
 struct zone {
     enum field connection, mark;
     bool first;
+    const u128 *noted;          /* The mark that ct() has noted there; NULL: it
+                                 * noted nothing. */
 };
 
 static dd_t
@@ -128,10 +136,10 @@ find_zone(struct exec *ex, struct state *s, uint32_t zone, struct zone *z)
     if (tracked & TRACKED_COPY) {
         return false;
     } else if (!first || first == zone + 1) {
-        *z = (struct zone) { F_CONN1, F_MARK1, true };
+        *z = (struct zone) { F_CONN1, F_MARK1, true, NULL };
         first = zone + 1;
     } else if (!second || second == zone + 1) {
-        *z = (struct zone) { F_CONN2, F_MARK2, false };
+        *z = (struct zone) { F_CONN2, F_MARK2, false, NULL };
         second = zone + 1;
     } else {
         return false;
@@ -152,7 +160,8 @@ come_back(struct exec *ex, const struct state *state, const struct zone *z,
     s.fields[F_CT_STATE] = exec_const(ex, F_CT_STATE, states[track]);
     /* A packet that opens a connection again, or is not valid in one, has its
      * mark too (write_ct_md()). */
-    s.fields[F_CT_MARK] = (track != TRACK_NONE ? exec_field(ex, z->mark)
+    s.fields[F_CT_MARK] = (z->noted ? exec_const(ex, F_CT_MARK, *z->noted)
+                           : track != TRACK_NONE ? exec_field(ex, z->mark)
                            : exec_const(ex, F_CT_MARK, 0));
     if (!z->first) {
         forget_opener(ex, &s);
@@ -187,9 +196,41 @@ has_own_tuple(struct exec *ex, const struct state *s)
     return true;
 }
 
+static void
+look_for_out(void *leaves_, dd_t leaf, const u128 digits[] OVS_UNUSED)
+{
+    struct leaves *leaves = leaves_;
+    const struct effect *e;
+    size_t n;
+
+    e = effects_get(leaves->effects, leaf, &n);
+    for (size_t i = 0; i < n; i++) {
+        leaves->out |= e[i].kind == EFFECT_OUT;
+    }
+}
+
+/* Does anything leave of what a zone was to note, and had no room for?  Its
+ * state is as if it had been noted, but for the mark (conn_not_found() of
+ * lib/conntrack.c). */
+static bool
+passes_unnoted(struct exec *ex, const struct state *s, const struct zone *z,
+               uint8_t table)
+{
+    static const u128 unnoted = 0;
+    struct zone full = *z;
+    struct leaves leaves = { ex->effects, false };
+
+    full.noted = &unnoted;
+    dd_leaves(ex->space->dd, come_back(ex, s, &full, TRACK_NEW, table),
+              look_for_out, &leaves);
+    return leaves.out;
+}
+
+/* 'noted': the mark of what is noted in the zone first, or NULL. */
 static dd_t
 recirculate(struct exec *ex, const struct table_flow *flow,
-            struct state *state, uint32_t zone, uint8_t table)
+            struct state *state, uint32_t zone, uint8_t table,
+            const u128 *noted)
 {
     dd_t result = DD_NONE;
     struct state s;
@@ -202,10 +243,14 @@ recirculate(struct exec *ex, const struct table_flow *flow,
         return exec_refuse(ex, flow, "it enters a third zone, or one as a "
                            "copy");
     }
+    z.noted = noted;
     s = *state;
     s.fields[F_CT_ZONE] = exec_const(ex, F_CT_ZONE, zone);
     if (ex->values) {
         return come_back(ex, &s, &z, ex->values[z.connection], table);
+    } else if (noted && passes_unnoted(ex, &s, &z, table)) {
+        return exec_refuse(ex, flow, "what it does not note, because the zone "
+                           "is full, passes all the same");
     }
     for (enum track track = 0; track < N_TRACKS && !ex->refused; track++) {
         dd_t set = space_is(ex->space, z.connection, track);
@@ -276,7 +321,7 @@ exec_track(struct exec *ex, const struct table_flow *flow, struct state *s,
                          zone | (uint64_t) mark << 16);
     if (ct->recirc_table != NX_CT_RECIRC_NONE) {
         result = dd_apply(ex->space->dd, &ex->join, result, recirculate(
-            ex, flow, s, zone, ct->recirc_table));
+            ex, flow, s, zone, ct->recirc_table, commit ? &mark : NULL));
     }
     forget_connection(ex, s);
     return result;

@@ -129,6 +129,6 @@ question_ask(const struct question *q, const struct policy_endpoint *from)
         .from = q->tunnel || q->external[0] ? NULL : from,
         .packet = &q->packet,
         .connection = q->connection, .beyond = &q->beyond,
-        .opener = &q->opener,
+        .opener = &q->opener, .full = q->full,
     };
 }

@@ -377,7 +377,7 @@ compare_denied(const struct comparison *c)
     if (o->n_out) {
         return arena_printf(c->arena, "it goes to port %u by %#"PRIx64,
                             o->out[0].port, o->out[0].rule);
-    } else if (o->committed.n) {
+    } else if (o->committed.n && c->m->reason != REASON_CONNECTIONS) {
         return "its connection is committed";
     } else if (c->m->many) {    /* Each copy is dropped by its own flow. */
         return o->tracked.n ? "it is tracked" : compare_dropped(c);

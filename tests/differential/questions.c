@@ -437,6 +437,7 @@ question_init(struct question *q, const struct policy *policy,
     struct draft d = { .policy = policy, .rng = rng, .q = q };
     unsigned int kind = rng_below(rng, 100);
     struct flow whole;
+    struct rng own = { ~rng->state };   /* All else is as without it. */
 
     memset(q, 0, sizeof *q);
     do {
@@ -483,4 +484,5 @@ question_init(struct question *q, const struct policy *policy,
     }
     draft_opener(&d, &whole);
     draft_opened(&d);
+    q->full = rng_chance(&own, 40);
 }

@@ -28,6 +28,7 @@ struct question {
                                  * it were the tenant's. */
     uint32_t stranger;          /* And whose it is; see question_mark(). */
     struct meaning_opener opener;
+    bool full;                  /* Zones with a limit of connections are. */
 };
 
 void question_init(struct question *, const struct policy *, struct rng *);

@@ -97,6 +97,7 @@ compare_delivery(struct relay *r, const struct compiled *c,
         return difference;
     }
     there.tunnel = true;
+    there.full = false;
     there.packet = *packet;
     arrive(&there.packet, &c->prog->tunnel_address);
     tables_run(r->nodes[i].tables, &there, &outcome);

@@ -24,6 +24,7 @@ enum { MAX_STEPS = 64 * MAX_ENDPOINTS };
 
 struct tables {
     const struct ir_prog *prog;
+    const struct plan *plan;
     bool whole;                 /* Does conntrack hand on whole packets? */
     struct flow_tables *flows;
 };
@@ -71,6 +72,7 @@ tables_create(const struct ir_prog *prog, const struct plan *plan,
     }
     ofputil_port_map_put(&ports, u16_to_ofp(TUNNEL_PORT), PLAN_TUNNEL);
     t->prog = prog;
+    t->plan = plan;
     t->whole = backend_find(plan->target)->caps->whole_packets;
     t->flows = flow_tables_create(plan, &ports, reason);
     ofputil_port_map_destroy(&ports);
@@ -157,6 +159,18 @@ make_whole(struct flow *packet)
     }
 }
 
+/* Does the plan limit the connections of the zone? */
+static bool
+is_limited(const struct tables *t, uint16_t zone)
+{
+    for (size_t i = 0; i < t->plan->limits.n; i++) {
+        if (t->plan->limits.v[i].zone == zone) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void
 execute_ct(struct run *run, const struct flow *packet,
            const struct ofpact_conntrack *ct)
@@ -183,6 +197,10 @@ execute_ct(struct run *run, const struct flow *packet,
         set_ct_fields(&clone, run->tables->prog, run->q,
                       run->o->tracked.n > 1 ? run->q->beyond
                       : run->q->connection, zone);
+        if (commit) {           /* A zone that is full notes nothing. */
+            clone.ct_mark = (run->q->full && is_limited(run->tables, zone)
+                             ? 0 : noted.ct_mark);
+        }
         if (run->tables->whole) {
             make_whole(&clone);
         }

@@ -27,7 +27,7 @@ struct tally {
     size_t n_items;
 };
 
-void tally_init(struct tally *);
+void tally_init(struct tally *, bool live);
 void tally_count(struct tally *, const struct compiled *,
                  const struct question *);
 void tally_print(const struct tally *, const char *judge);

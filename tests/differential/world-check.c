@@ -255,6 +255,32 @@ check_endpoints(const struct check *check)
     return wrong;
 }
 
+/* How many connections zones may hold. */
+static const char *
+check_limits(const struct check *check)
+{
+    const struct plan *plan = &check->c->plan;
+    const struct world *w = check->w;
+    size_t n = 0;
+
+    for (int i = 0; i < w->n_tenants; i++) {
+        const struct plan_limit *found = NULL;
+        int wanted = (world_uplinks_here(w, i) ? w->tenants[i].connections
+                      : 0);
+
+        for (size_t j = 0; j < plan->limits.n; j++) {
+            if (number_of(plan->limits.v[j].name) == i) {
+                found = &plan->limits.v[j];
+                n++;
+            }
+        }
+        if (wanted != (found ? found->connections : 0)) {
+            return "a tenant has another limit of connections";
+        }
+    }
+    return n == plan->limits.n ? NULL : "a limit of connections is nobody's";
+}
+
 const char *
 world_check(const struct world *w, const struct compiled *c)
 {
@@ -262,6 +288,7 @@ world_check(const struct world *w, const struct compiled *c)
     const char *wrong = check_endpoints(&check);
 
     wrong = wrong ? wrong : check_rules(&check);
+    wrong = wrong ? wrong : check_limits(&check);
     wrong = wrong ? wrong : world_check_externals(w, c);
     wrong = wrong ? wrong : world_check_refusals(w, c->arena);
     wrong = wrong ? wrong : world_check_dscp_in(w, c);

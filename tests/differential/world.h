@@ -80,6 +80,7 @@ struct world_tenant {
     bool left_out, allow;
     bool limited, counted;      /* It has "bandwidth", "limits". */
     int mbps, burst_kib, kpps, burst_packets;
+    int connections;            /* Of "limits" too; 0: no such limit. */
     bool both;                  /* "bandwidth" is in its short form, or: */
     int received_mbps, received_kib;    /* 0: no "receive". */
     struct world_share shares[2];       /* If the world is 'shared': of what

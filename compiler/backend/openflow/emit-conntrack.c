@@ -38,9 +38,7 @@ emit_stateless(struct emitter *e)
     }
 }
 
-/* Adds a flow whose actions call ct() for IPv4 and one for IPv6: OpenFlow
- * wants to see in the match that the packet is one of them. */
-static void
+void
 emit_ct_flow(struct emitter *e, enum of_table table, enum of_priority priority,
              const char *match, const char *actions)
 {
@@ -76,17 +74,15 @@ emit_owners(struct emitter *e, enum of_table table, enum of_table next)
         const struct ir_tenant *tenant = e->prog->tenants.v[i];
 
         if (tenant->here) {
+            /* The note, once, is for who sets the zone's limit. */
             emit_flow(e, table, PRIORITY_ALLOW, REASON_PIPELINE,
                       FORMAT(e, "ct_zone=%"PRIu16",ct_mark=%#"PRIx32,
-                             tenant->zone, tenant->number), actions);
+                             tenant->zone, tenant->number),
+                      FORMAT(e, "%s%s", table == TABLE_OWNER
+                             ? connections_note(e, tenant) : "", actions));
         }
     }
 }
-
-/* A ct() that notes a connection in the zone of a field for the tenant whose
- * number is in 'owner'. */
-#define COMMIT(ZONE, OWNER)                                             \
-    "ct(commit,zone="ZONE",exec(move:"OWNER"->ct_mark))"
 
 static void
 emit_commit(struct emitter *e)

@@ -62,6 +62,26 @@ void emit_dhcp(struct emitter *);
 const char *limit_call(struct emitter *, const struct ir_tenant *);
 void emit_limits(struct emitter *);
 
+/* Has a tenant of the node a limit of connections? */
+bool has_connection_limits(const struct ir_prog *);
+
+/* The action, with a comma, by which push finds the limit of the tenant's
+ * zone, or "" (plan_limit_note()). */
+const char *connections_note(struct emitter *, const struct ir_tenant *);
+
+/* NOTED, and what leads there; and the limits of the plan. */
+void emit_connections(struct emitter *);
+
+/* A ct() that notes a connection in the zone of the field ZONE for the tenant
+ * whose number is in OWNER. */
+#define COMMIT(ZONE, OWNER)                                             \
+    "ct(commit,zone="ZONE",exec(move:"OWNER"->ct_mark))"
+
+/* Adds a flow whose actions call ct() for IPv4 and one for IPv6: OpenFlow
+ * wants to see in the match that the packet is one of them. */
+void emit_ct_flow(struct emitter *, enum of_table, enum of_priority,
+                  const char *match, const char *actions);
+
 /* STATE. */
 void emit_state(struct emitter *);
 

@@ -73,11 +73,16 @@ emit_misses(struct emitter *e)
         [TABLE_OUTPUT] = REASON_NO_PORT,
         [TABLE_SHARE] = REASON_NO_METER,
         [TABLE_DELIVER] = REASON_NO_PORT,
+        [TABLE_NOTED] = REASON_CONNECTIONS,
     };
-    int n = has_long_paths(e->prog) ? N_TABLES : TABLE_OUTPUT + 1;
+    bool is_short = !has_long_paths(e->prog);
+    bool unlimited = !has_connection_limits(e->prog);
 
-    for (int table = 0; table < n; table++) {
-        emit_flow(e, table, PRIORITY_MISS, misses[table], "", "drop");
+    for (int table = 0; table < N_TABLES; table++) {
+        if (!(is_short && (table == TABLE_SHARE || table == TABLE_DELIVER))
+            && !(unlimited && table == TABLE_NOTED)) {
+            emit_flow(e, table, PRIORITY_MISS, misses[table], "", "drop");
+        }
     }
 }
 
@@ -111,6 +116,10 @@ add_cookies(struct emitter *e)
     for (size_t i = 0; i < n_reason_infos; i++) {
         const struct reason_info *info = &reason_infos[i];
 
+        if (info->reason == REASON_CONNECTIONS
+            && !has_connection_limits(e->prog)) {
+            continue;
+        }
         *vec_push(e->arena, &e->plan->cookies) = (struct plan_cookie) {
             COOKIE_MARK | info->reason, "implicit", info->name, info->text,
         };
@@ -216,6 +225,7 @@ openflow_emit(const struct ir_prog *prog, const struct backend_caps *caps,
     emit_ports(&e);
     emit_dhcp(&e);
     emit_conntrack(&e);
+    emit_connections(&e);
     emit_state(&e);
     emit_stateless_rules(&e);
     emit_multicast(&e);

@@ -9,8 +9,9 @@
 
 /* The OpenFlow pipeline: its tables, registers and priorities.
  *
- * A packet enters at TABLE_ADMIT and goes forward only, but from TABLE_SHARE:
- * OpenFlow has one meter a table.  TABLE_SHARE and TABLE_DELIVER have flows
+ * A packet enters at TABLE_ADMIT and goes forward only, but from TABLE_SHARE
+ * and TABLE_NOTED: OpenFlow has one meter a table, and what ct() hands back
+ * goes to a table.  TABLE_SHARE and TABLE_DELIVER have flows
  * only where packets pass two: an endpoint's own and its tenant's, or one of
  * each of the two trees of a tenant that is split.  A table without a
  * matching flow drops (that is OpenFlow's rule for a missing table-miss
@@ -47,6 +48,8 @@ enum of_table {
                          * second, and back to OUTPUT. */
     TABLE_DELIVER,      /* After OUTPUT, for receivers with two: the second
                          * and the port. */
+    TABLE_NOTED,        /* After COMMIT and PEER_STATE, for tenants with a
+                         * limit of connections: was it noted? */
     N_TABLES,
 };
 

@@ -322,6 +322,10 @@ put_rates(struct ds *ds, const struct ir_prog *prog,
         format_packets(tenant->packet_burst, ds);
         ds_put_char(ds, '\n');
     }
+    if (tenant->connections) {
+        ds_put_format(ds, "  %-10s%"PRIu32" at once\n", "tracks",
+                      tenant->connections);
+    }
 }
 
 static void
