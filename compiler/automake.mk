@@ -111,6 +111,7 @@ libbulkhead_a_SOURCES = \
 	compiler/intent/print.c \
 	compiler/intent/rule.c \
 	compiler/intent/selector.c \
+	compiler/intent/service.c \
 	compiler/intent/units.c \
 	compiler/intent/units.h \
 	compiler/intent/value.c \

@@ -324,8 +324,9 @@ decode_duration(struct decoder *d, const struct value *v, const char *key)
     return decode_quantity(d, v, key, "a duration", "10us", parse_duration);
 }
 
-static int64_t
-integer_of(struct decoder *d, const struct value *v, int64_t min, int64_t max)
+int64_t
+decode_number(struct decoder *d, const struct value *v, int64_t min,
+              int64_t max)
 {
     if (v->type != VALUE_INTEGER || v->integer < min || v->integer > max) {
         decode_error(d, v,
@@ -346,7 +347,7 @@ decode_integer(struct decoder *d, const struct value *v, const char *key,
 {
     const struct value *m = value_member(v, key);
 
-    return m ? integer_of(d, m, min, max) : min;
+    return m ? decode_number(d, m, min, max) : min;
 }
 
 bool
@@ -414,49 +415,5 @@ decode_labels(struct decoder *d, const struct value *v,
                 *vec_push(d->arena, values) = text;
             }
         }
-    }
-}
-
-/* Parses "N" or "N-M". */
-static bool
-parse_port_range(const char *s, struct port_range *range)
-{
-    unsigned int first, last;
-    int n = 0;
-
-    if (strspn(s, "0123456789-") != strlen(s) || strlen(s) > 11
-        || !ovs_scan(s, "%u-%u%n", &first, &last, &n) || s[n]
-        || first < 1 || first > last || last > UINT16_MAX) {
-        return false;
-    }
-    *range = (struct port_range) { first, last };
-    return true;
-}
-
-void
-decode_ports(struct decoder *d, const struct value *v,
-             struct intent_service *service)
-{
-    if (!decode_list(d, v, "a list of ports")) {
-        return;
-    }
-    for (size_t i = 0; i < v->n; i++) {
-        const struct value *e = &v->elems[i];
-        struct port_range range;
-
-        if (e->type == VALUE_INTEGER) {
-            range.first = range.last = integer_of(d, e, 1, UINT16_MAX);
-        } else if (e->type != VALUE_STRING
-                   || !parse_port_range(e->string, &range)) {
-            decode_error(d, e, "this is not a port or a range of ports",
-                         "write 443 without quotes, or \"8000-8100\" with "
-                         "the lower first, from 1 to 65535");
-            continue;
-        }
-        *vec_push(d->arena, &service->ports) = range;
-    }
-    if (!v->n) {
-        decode_error(d, v, "a service without ports matches nothing",
-                     "list its ports");
     }
 }

@@ -72,6 +72,8 @@ struct quantity decode_packets(struct decoder *, const struct value *v,
                                const char *key);
 struct quantity decode_duration(struct decoder *, const struct value *v,
                                 const char *key);
+int64_t decode_number(struct decoder *, const struct value *v, int64_t min,
+                      int64_t max);
 int64_t decode_integer(struct decoder *, const struct value *v,
                        const char *key, int64_t min, int64_t max);
 
@@ -96,8 +98,8 @@ void decode_addresses(struct decoder *, const struct value *v, bool prefixes,
                       address_vec *);
 void decode_mac(struct decoder *, const struct value *v, const char *key,
                 struct text *, struct eth_addr *);
-void decode_ports(struct decoder *, const struct value *v,
-                  struct intent_service *);
+void decode_service(struct decoder *, const struct value *v,
+                    struct intent_service *);
 
 /* "mtu", at least 'min'. */
 enum { MIN_MTU = 1280 };        /* RFC 8200 section 5. */

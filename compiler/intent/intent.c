@@ -61,29 +61,6 @@ decode_class(struct decoder *d, const struct value *v,
 }
 
 static void
-decode_service(struct decoder *d, const struct value *v,
-               struct intent_service *service)
-{
-    static const struct member members[] = {
-        { "protocol", true }, { "ports", true }, { NULL, false },
-    };
-
-    service->name = decode_key(v);
-    if (decode_object(d, v, "a service", members)) {
-        service->protocol = decode_text(d, v, "protocol");
-        /* Open vSwitch 3.1's userspace conntrack does not look into SCTP:
-         * replies would be anything between the two hosts. */
-        if (service->protocol.s && strcmp(service->protocol.s, "tcp")
-            && strcmp(service->protocol.s, "udp")) {
-            decode_error(d, service->protocol.at,
-                         "this protocol is not known",
-                         "write \"tcp\" or \"udp\"");
-        }
-        decode_ports(d, value_member(v, "ports"), service);
-    }
-}
-
-static void
 decode_dhcp(struct decoder *d, const struct value *v,
             struct intent_network *network)
 {

@@ -103,8 +103,9 @@ struct port_range {
 };
 
 struct intent_service {
-    struct text name, protocol; /* "tcp" or "udp". */
-    VEC(struct port_range) ports;
+    struct text name;
+    uint8_t protocol;           /* Of IP. */
+    VEC(struct port_range) ports;       /* Of TCP and UDP, one at least. */
 };
 
 /* A label, and the values of which one is wanted. */

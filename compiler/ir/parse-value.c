@@ -186,6 +186,9 @@ parse_match(char *word, struct ir_match *m)
             m->protocol = ir_protocols[i].number;
         }
     }
+    if (!m->protocol && to_number(protocol, 10, UINT8_MAX, &n)) {
+        m->protocol = n;
+    }
     if (!m->protocol) {
         return "there is no such protocol";
     }

@@ -134,10 +134,17 @@ print_prefixes(struct ds *ds, const struct ir_field *f OVS_UNUSED,
 static void
 print_match(struct ds *ds, const struct ir_match *m)
 {
+    const char *name = NULL;
+
     for (size_t i = 0; i < n_ir_protocols; i++) {
         if (ir_protocols[i].number == m->protocol) {
-            ds_put_cstr(ds, ir_protocols[i].name);
+            name = ir_protocols[i].name;
         }
+    }
+    if (name) {
+        ds_put_cstr(ds, name);
+    } else {
+        ds_put_format(ds, "%"PRIu8, m->protocol);
     }
     if (m->last) {
         ds_put_format(ds, ":%"PRIu16, m->first);

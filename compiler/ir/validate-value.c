@@ -42,12 +42,8 @@ check_matches(struct ir_validator *v, const struct ir_field *f OVS_UNUSED,
 
     for (size_t i = 0; i < matches->n; i++) {
         const struct ir_match *m = &matches->v[i];
-        bool known = false;
 
-        for (size_t j = 0; j < n_ir_protocols; j++) {
-            known |= ir_protocols[j].number == m->protocol;
-        }
-        if (!known || m->first > m->last || !m->first != !m->last
+        if (!m->protocol || m->first > m->last || !m->first != !m->last
             || (m->last && m->protocol != IPPROTO_TCP
                 && m->protocol != IPPROTO_UDP)) {
             ir_invalid(v, "it matches no protocol, or no ports of one");

@@ -100,14 +100,15 @@ static void
 add_service(struct resolver *r, const struct intent_service *intent)
 {
     struct policy_service *service = arena_zalloc(r->arena, sizeof *service);
-    uint8_t protocol = (!strcmp(intent->protocol.s, "tcp") ? IPPROTO_TCP
-                        : IPPROTO_UDP);
 
     service->name = intent->name.s;
     service->at = intent->name.at;
     for (size_t i = 0; i < intent->ports.n; i++) {
         *vec_push(r->arena, &service->matches)
-            = (struct service_match) { protocol, intent->ports.v[i] };
+            = (struct service_match) { intent->protocol, intent->ports.v[i] };
+    }
+    if (!intent->ports.n) {
+        vec_push(r->arena, &service->matches)->protocol = intent->protocol;
     }
     for (size_t i = 0; i < r->policy->services.n; i++) {
         if (!strcmp(r->policy->services.v[i]->name, service->name)) {

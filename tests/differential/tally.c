@@ -48,7 +48,7 @@ tally_init(struct tally *tally, bool live)
 #define SERVICE(NAME, PROTOCOL, FIRST, LAST, SYMMETRIC) NAME,
 #include "sema/services.def"
 #undef SERVICE
-        "any", "own-tcp", "own-udp",
+        "any", "own-tcp", "own-udp", "own-other",
     };
     static const char *const families[] = {
         "ipv4-allowed", "ipv4-denied", "ipv6-allowed", "ipv6-denied",
@@ -132,8 +132,9 @@ service_kind(const struct policy_service *service)
             return builtin[i];
         }
     }
-    return service->matches.v[0].protocol == IPPROTO_TCP ? "own-tcp"
-           : "own-udp";
+    return (service->matches.v[0].protocol == IPPROTO_TCP ? "own-tcp"
+            : service->matches.v[0].protocol == IPPROTO_UDP ? "own-udp"
+            : "own-other");
 }
 
 static const char *

@@ -116,8 +116,14 @@ service_fits(const struct world *w, const struct world_rule *rule,
     } else if (strcmp(service->name, world_service_name(rule->service))) {
         return false;
     }
-    for (int i = 0; i < 2 && rule->service >= N_BUILTIN_LINES; i++) {
-        int own = rule->service - N_BUILTIN_LINES;
+    int own = rule->service - N_BUILTIN_LINES;
+
+    if (own >= 0 && w->services[own].protocol) {
+        return (service->matches.n == 1 && !service->matches.v[0].ports.last
+                && (service->matches.v[0].protocol
+                    == w->services[own].protocol));
+    }
+    for (int i = 0; i < 2 && own >= 0; i++) {
         const struct service_match *m = &service->matches.v[i];
 
         if (service->matches.n != 2

@@ -8,6 +8,8 @@
 
 #include "world-parts.h"
 
+#include "util.h"
+
 /* What is drawn last, so that worlds are otherwise those that they were. */
 
 /* Some bindings stand apart, or a part of them. */
@@ -49,5 +51,28 @@ world_init_stateless(struct world *w, struct rng *rng)
             && rng_chance(rng, 30)) {
             add_opposite(w, rng, rule);
         }
+    }
+}
+
+/* Some tenants may have so many connections and no more. */
+void
+world_init_connections(struct world *w, struct rng *rng)
+{
+    for (int i = 0; i < w->n_tenants; i++) {
+        w->tenants[i].connections = (rng_chance(rng, 40)
+                                     ? 1 + rng_below(rng, 100000) : 0);
+    }
+}
+
+/* Some services are of protocols without ports. */
+void
+world_init_protocols(struct world *w, struct rng *rng)
+{
+    static const int protocols[] = { 4, 47, 50, 132, 255 };
+
+    for (int i = 0; i < MAX_SERVICES; i++) {
+        w->services[i].protocol
+            = (rng_chance(rng, 25)
+               ? protocols[rng_below(rng, ARRAY_SIZE(protocols))] : 0);
     }
 }

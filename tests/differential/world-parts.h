@@ -48,6 +48,8 @@ const char *world_check_refusals(const struct world *, struct arena *);
 /* What is drawn last. */
 void world_init_bindings(struct world *, struct rng *);
 void world_init_stateless(struct world *, struct rng *);
+void world_init_connections(struct world *, struct rng *);
+void world_init_protocols(struct world *, struct rng *);
 
 void world_init_externals(struct world *, struct rng *);
 

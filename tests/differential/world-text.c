@@ -8,6 +8,7 @@
 
 #include "world-parts.h"
 
+#include <netinet/in.h>
 #include <string.h>
 
 #include "intent/exceed.h"
@@ -48,6 +49,21 @@ world_put_comma(struct ds *ds)
 {
     if (ds_last(ds) != '{' && ds_last(ds) != '[') {
         ds_put_cstr(ds, ", ");
+    }
+}
+
+/* A service without ports: by its name, if it has one. */
+static void
+put_protocol(struct ds *ds, int i, int protocol)
+{
+    const char *name = (protocol == IPPROTO_ESP ? "\"esp\""
+                        : protocol == IPPROTO_GRE ? "\"gre\"" : NULL);
+
+    ds_put_format(ds, "\"s%d\": {\"protocol\": ", i);
+    if (name) {
+        ds_put_format(ds, "%s}", name);
+    } else {
+        ds_put_format(ds, "%d}", protocol);
     }
 }
 
@@ -441,6 +457,10 @@ world_text_of(const struct world *w, const char *const tenants[],
     ds_put_cstr(&ds, "},\n \"services\": {");
     for (int i = 0; i < MAX_SERVICES; i++) {
         world_put_comma(&ds);
+        if (w->services[i].protocol) {
+            put_protocol(&ds, i, w->services[i].protocol);
+            continue;
+        }
         ds_put_format(&ds, "\"s%d\": {\"protocol\": \"%s\", \"ports\": "
                       "[%d, \"%d-%d\"]}", i,
                       w->services[i].udp ? "udp" : "tcp",

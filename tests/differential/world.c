@@ -116,13 +116,6 @@ init_received(struct world_tenant *t, struct rng rng)
     t->received_kib = t->both ? t->burst_kib : 64 + rng_below(&rng, 1000);
 }
 
-/* As init_received(). */
-static void
-init_connections(struct world_tenant *t, struct rng rng)
-{
-    t->connections = rng_chance(&rng, 40) ? 1 + rng_below(&rng, 100000) : 0;
-}
-
 static void
 init_tenants(struct world *w, struct rng *rng)
 {
@@ -131,7 +124,6 @@ init_tenants(struct world *w, struct rng *rng)
         w->tenants[i].allow = rng_chance(rng, 30);
         init_meters(&w->tenants[i], rng);
         init_received(&w->tenants[i], (struct rng) { ~rng->state });
-        init_connections(&w->tenants[i], (struct rng) { rng->state });
         w->tenants[i].peers_all = rng_chance(rng, 15);
         for (int j = 0; j < w->n_tenants; j++) {
             w->tenants[i].peers |= (j != i && rng_chance(rng, 80)) << j;
@@ -316,6 +308,8 @@ world_init(struct world *w, uint64_t seed)
     init_rules(w, &rng);
     world_init_bindings(w, &rng);
     world_init_stateless(w, &rng);
+    world_init_connections(w, &rng);
+    world_init_protocols(w, &rng);
     leave_out_contradictions(w);
 }
 

@@ -171,6 +171,8 @@ struct world {
     struct world_external externals[MAX_EXTERNALS];
     struct {
         bool udp;
+        int protocol;           /* Other than TCP and UDP, without ports; or
+                                 * 0. */
         int first[2], last[2];
     } services[MAX_SERVICES];
     struct world_class classes[MAX_CLASSES];

@@ -78,10 +78,9 @@ match_tracked(struct emitter *e, const struct ir_service *service,
         if (m->last) {
             add_ports(e, value, ALL_BITS | mask, m, &out);
         } else {
-            /* Only services.def has such: ESP, of both families, ICMP, which
-             * is IPv4's alone, and ICMPv6, IPv6's. */
+            /* ICMP is IPv4's alone, and ICMPv6 IPv6's. */
             bool is_ip6 = m->protocol == IPPROTO_ICMPV6;
-            bool is_both = m->protocol == IPPROTO_ESP;
+            bool is_both = m->protocol != IPPROTO_ICMP && !is_ip6;
 
             add_match(e, value | (is_ip6 ? SERVICE_IPV6 : 0),
                       SERVICE_KIND_BITS | (is_both ? 0 : SERVICE_IPV6)

@@ -115,9 +115,16 @@ put_match(struct ds *ds, const struct ir_match *m)
     const char *name = (m->protocol == IPPROTO_TCP ? "tcp"
                         : m->protocol == IPPROTO_UDP ? "udp"
                         : m->protocol == IPPROTO_ICMP ? "ICMP"
-                        : m->protocol == IPPROTO_ESP ? "ESP" : "ICMPv6");
+                        : m->protocol == IPPROTO_ICMPV6 ? "ICMPv6"
+                        : m->protocol == IPPROTO_ESP ? "ESP"
+                        : m->protocol == IPPROTO_GRE ? "GRE"
+                        : m->protocol == IPPROTO_SCTP ? "SCTP" : NULL);
 
-    ds_put_cstr(ds, name);
+    if (name) {
+        ds_put_cstr(ds, name);
+    } else {
+        ds_put_format(ds, "protocol %"PRIu8, m->protocol);
+    }
     if (m->last) {
         ds_put_format(ds, " %"PRIu16, m->first);
     }
