@@ -6,6 +6,7 @@
 
 #include <config.h>
 
+#include <netinet/in.h>
 #include <string.h>
 
 #include "openvswitch/types.h"
@@ -67,7 +68,7 @@ START_TEST(test_members)
         "{'tenant': 'b'}, 'service': 's', 'class': 'gold'}}"));
 
     const struct intent_service *service = &u.intent->services.v[0];
-    ck_assert_str_eq(service->protocol.s, "tcp");
+    ck_assert_uint_eq(service->protocol, IPPROTO_TCP);
     ck_assert_uint_eq(service->ports.n, 2);
     ck_assert_uint_eq(service->ports.v[0].first, 80);
     ck_assert_uint_eq(service->ports.v[0].last, 80);
