@@ -54,8 +54,14 @@ decode_direction(struct decoder *d, const struct value *v, const char *what,
     };
 
     if (v && decode_object(d, v, what, members)) {
+        const struct value *classes = value_member(v, "classes");
+
         decode_amount(d, v, bandwidth);
-        DECODE_EACH(d, value_member(v, "classes"), decode_map,
+        if (classes && classes->type == VALUE_OBJECT && !classes->n) {
+            decode_error(d, classes, "this shares out nothing, since it names "
+                         "no class", "remove it, or name a class");
+        }
+        DECODE_EACH(d, classes, decode_map,
                     "a map of classes", decode_part, &bandwidth->parts);
     }
 }

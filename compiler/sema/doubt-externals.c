@@ -101,7 +101,6 @@ doubt_range(const struct policy_range *range, const endpoint_vec *side,
             struct diags *diags)
 {
     const struct policy_external *e = range->external;
-    const struct policy_endpoint *far = find_cut_off(side, e, false);
     const struct policy_endpoint *lone = find_cut_off(side, e, true);
     struct diag *d;
 
@@ -114,16 +113,67 @@ doubt_range(const struct policy_range *range, const endpoint_vec *side,
         diag_remedy(diags, d, "give the network a \"gateway\"");
         diag_see(diags, d, at->key_span, "the network");
     }
-    if (far) {
-        d = value_warning(diags, range->at, "external '%s' is not attached to "
-                          "node '%s', so '%s' there does not reach it: "
-                          "nothing from or for outside goes by tunnel",
-                          e->name, far->node->name.s, far->name);
-        diag_remedy(diags, d, "attach it to that node too, or select "
-                    "endpoints of other nodes");
-        diag_see(diags, d, e->intent->name.at->key_span, "the external");
-    }
     doubt_families(range, side, diags);
+}
+
+/* The selectors of an external in rules about endpoints that it does not
+ * reach: the first, one such endpoint, and how many there are. */
+struct cut_off {
+    const struct policy_external *external;
+    const struct policy_range *range;
+    const struct policy_endpoint *endpoint;
+    size_t n;
+};
+
+static void
+count_cut_off(struct cut_off *c, const range_vec *ranges,
+              const endpoint_vec *side)
+{
+    for (size_t i = 0; i < ranges->n; i++) {
+        const struct policy_endpoint *far
+            = (ranges->v[i].external == c->external
+               ? find_cut_off(side, c->external, false) : NULL);
+
+        if (far) {
+            c->n++;
+            if (!c->range) {
+                c->range = &ranges->v[i];
+                c->endpoint = far;
+            }
+        }
+    }
+}
+
+/* Warns of them once. */
+static void
+doubt_attachments(const struct policy *policy,
+                  const struct policy_external *e, struct diags *diags)
+{
+    struct cut_off c = { .external = e };
+    const char *more = "";
+    struct diag *d;
+
+    for (size_t i = 0; i < policy->rules.n; i++) {
+        const struct policy_rule *rule = policy->rules.v[i];
+
+        if (rule->kind == RULE_ALLOW) {
+            count_cut_off(&c, &rule->to_ranges, &rule->from);
+            count_cut_off(&c, &rule->from_ranges, &rule->to);
+        }
+    }
+    if (!c.n) {
+        return;
+    } else if (c.n > 1) {
+        more = arena_printf(diags->arena, "; %"PRIuSIZE" selectors ask for "
+                            "that", c.n);
+    }
+    d = value_warning(diags, c.range->at, "external '%s' is not attached to "
+                      "node '%s', so '%s' there does not reach it: nothing "
+                      "from or for outside goes by tunnel%s", e->name,
+                      c.endpoint->node->name.s, c.endpoint->name, more);
+    diag_remedy(diags, d, "attach it to that node too, or select endpoints of "
+                "other nodes");
+    diag_see(diags, d, e->intent->name.at->key_span, "the external");
 }
 
 /* Would addresses of 'subnet' be the external's, but for those who have them
@@ -192,6 +242,7 @@ doubt_externals(const struct policy *policy, struct diags *diags)
 {
     for (size_t i = 0; i < policy->externals.n; i++) {
         doubt_inside(policy, policy->externals.v[i], diags);
+        doubt_attachments(policy, policy->externals.v[i], diags);
     }
     for (size_t i = 0; i < policy->rules.n; i++) {
         const struct policy_rule *rule = policy->rules.v[i];
