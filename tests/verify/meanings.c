@@ -281,6 +281,8 @@ try_packet(struct test *t)
     dd_t leaf;
 
     question_init(&question, policy, &t->rng);
+    /* What a full zone has not noted is proved by itself. */
+    question.full = false;
     q = question_ask(&question, compiled_endpoint(&t->c, question.from));
     q.external = (question.external[0]
                   ? compiled_attachment(&t->c, question.external) : NULL);
@@ -293,8 +295,11 @@ try_packet(struct test *t)
         wrong = compare(t, expect_get(&t->judge, leaf), &m);
     }
     if (wrong) {
-        printf("not ok - %s: %s\n", wrong, question_text(&question,
-                                                         t->c.arena));
+        printf("not ok - %s: connection %s, beyond %s: %s\nmeaning: %s\n",
+               wrong, connection_name(question.connection),
+               connection_name(question.beyond),
+               question_text(&question, t->c.arena),
+               m.allow ? "allow" : reason_info(m.reason)->name);
     }
     return !wrong;
 }
