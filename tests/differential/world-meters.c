@@ -124,20 +124,32 @@ has_microburst(const struct plan *plan, int tenant,
     return true;
 }
 
+static int
+deepest_kib(const struct world_bandwidth *b, const struct world_tenant *t)
+{
+    return MAX(b->kib, MAX(t->mark_kib, t->depth_kib));
+}
+
 /* The depth, in KiB, above which a meter that borrows drops. */
 static int
 cap_kib(const struct world_bandwidth *b, const struct world_tenant *t,
         bool bursts)
 {
-    int deepest = b->kib;
-
     if (!bursts) {
         return b->limited ? b->kib : 0;
     } else if (!b->limited || t->exceed != EXCEED_DROP) {
         return t->limit_kib;
     }
-    deepest = MAX(deepest, MAX(t->mark_kib, t->depth_kib));
-    return t->limit_kib ? MIN(t->limit_kib, deepest) : deepest;
+    return (t->limit_kib ? MIN(t->limit_kib, deepest_kib(b, t))
+            : deepest_kib(b, t));
+}
+
+/* The same of one that does not borrow. */
+static int
+own_cap_kib(const struct world_bandwidth *b, const struct world_tenant *t)
+{
+    return (t->limit_kib || t->exceed != EXCEED_DROP ? t->limit_kib
+            : deepest_kib(b, t));
 }
 
 /* Meters of bits are in kbps and whole kbit of 1000 bits, or bytes. */
@@ -161,7 +173,7 @@ want(const struct world *w, const struct plan *plan, int tenant, int uplink,
         wanted.burst = (bursts ? 1024 * (uint64_t) b.kib
                         : (1024 * 8 * (uint64_t) b.kib + 999) / 1000);
         wanted.peak = bursts ? kbps : 0;
-        wanted.cap = bursts ? t->limit_kib * 1024 : 0;
+        wanted.cap = bursts ? own_cap_kib(&b, t) * 1024 : 0;
         return wanted;
     }
     wanted.rate = b.share.guarantee_mbps ? b.share.guarantee_mbps * 1000 : 1;

@@ -90,16 +90,34 @@ has_long_paths(const struct ir_prog *prog)
     return false;
 }
 
+/* How deep the queue of what conforms can be; depths that are marked or
+ * recorded must fit it. */
+static uint32_t
+deepest(const struct ir_meter *ir)
+{
+    uint64_t bytes = MAX(ir->burst_bytes, MAX(ir->mark_bytes,
+                                              ir->depth_bytes));
+
+    return MIN(bytes, UINT32_MAX);
+}
+
 /* How much the phantom queue of a meter that borrows may hold: what is above
- * the limit and burst drops there.  The depths must fit it. */
+ * the limit and burst drops there. */
 static uint32_t
 cap_bytes(const struct ir_meter *ir)
 {
-    uint64_t deepest = MAX(ir->burst_bytes, MAX(ir->mark_bytes,
-                                                ir->depth_bytes));
-
     return (ir->unlimited || ir->exceed != EXCEED_DROP ? ir->limit_bytes
-            : MIN(deepest, ir->limit_bytes ? ir->limit_bytes : UINT32_MAX));
+            : ir->limit_bytes ? MIN(deepest(ir), ir->limit_bytes)
+            : deepest(ir));
+}
+
+/* The same of a meter that does not.  What its share drops is not to wait in
+ * the queue, so the queue drops it first. */
+static uint32_t
+own_cap_bytes(const struct ir_meter *ir)
+{
+    return (ir->limit_bytes || !ir->microburst || ir->exceed != EXCEED_DROP
+            ? ir->limit_bytes : deepest(ir));
 }
 
 static void
@@ -110,7 +128,7 @@ set_microburst(struct plan_meter *meter, const struct ir_meter *ir)
     meter->peak = ir->microburst ? meter->rate : 0;
     meter->mark = ir->mark_bytes;
     meter->depth = ir->depth_bytes;
-    meter->limit = ir->limit_bytes;
+    meter->limit = own_cap_bytes(ir);
     meter->exceed = ir->exceed;
     /* A packet has the tag of the last meter with one, and stays that of the
      * tenant that sent it. */
