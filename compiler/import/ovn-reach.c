@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "packets.h"
 #include "util.h"
 
 /* Whom routers that are joined directly, port to port, reach by static routes
@@ -22,12 +23,22 @@ struct route {
 };
 VEC_TYPEDEF(routes, struct route);
 
+static bool
+same_range(const struct route *a, const struct route *b)
+{
+    return (a->to.plen == b->to.plen
+            && ipv6_addr_equals(&a->to.ip, &b->to.ip));
+}
+
+/* The longest prefix decides, so the shortest comes first; then those of the
+ * same range are together. */
 static int
 compare_routes(const void *a_, const void *b_)
 {
     const struct route *a = a_, *b = b_;
 
-    return a->to.plen - b->to.plen;
+    return (a->to.plen != b->to.plen ? a->to.plen - b->to.plen
+            : memcmp(&a->to.ip, &b->to.ip, sizeof a->to.ip));
 }
 
 /* The router behind a port of another; NULL: none. */
@@ -43,6 +54,7 @@ peer_of(struct ovn *m, const char *port)
             ? shash_find_data(&m->routers, ovn_uuid(m, other)) : NULL);
 }
 
+/* A route that is not understood could be the one that leads elsewhere. */
 static void
 add_route(struct ovn *m, routes *all, const struct ovn_row *row,
           const char *prefix, const struct ovn_router *via)
@@ -50,11 +62,30 @@ add_route(struct ovn *m, routes *all, const struct ovn_row *row,
     struct address to;
 
     if (!ovn_parse_prefix(prefix, &to)) {
-        ovn_warn(m, row, "what it is for does not pass",
-                 "'%s' is no range of addresses", prefix);
+        ovn_error(m, row, "give it as ADDRESS/LENGTH, or leave the row out",
+                  "'%s' is no range of addresses, so what goes elsewhere is "
+                  "not known", prefix);
         return;
     }
     *vec_push(m->arena, all) = (struct route) { to, via };
+}
+
+static void
+add_static_route(struct ovn *m, routes *all, const struct ovn_row *row)
+{
+    const char *port = ovn_string(m, row, "output_port");
+
+    if (!strcmp(ovn_string(m, row, "policy"), "src-ip")
+        || ovn_string(m, row, "route_table")[0]) {
+        ovn_error(m, row, "leave the row out, if what it is for may go where "
+                  "other routes lead", "a route by source, or of another "
+                  "route_table, is not understood, so what goes elsewhere is "
+                  "not known");
+        return;
+    }
+    add_route(m, all, row, ovn_string(m, row, "ip_prefix"),
+              port[0] && strcmp(ovn_string(m, row, "nexthop"), "discard")
+              ? peer_of(m, port) : NULL);
 }
 
 static routes
@@ -67,22 +98,15 @@ read_routes(struct ovn *m, const struct ovn_router *router)
     routes all = VEC_INIT;
 
     for (size_t i = 0; i < rows.n; i++) {
-        const char *port = ovn_string(m, rows.v[i], "output_port");
-        const char *policy = ovn_string(m, rows.v[i], "policy");
-        bool by_source = !strcmp(policy, "src-ip");
-
-        /* By source, it may be for any destination. */
-        add_route(m, &all, rows.v[i], by_source ? "0.0.0.0/0"
-                  : ovn_string(m, rows.v[i], "ip_prefix"),
-                  port[0] && !by_source ? peer_of(m, port) : NULL);
+        add_static_route(m, &all, rows.v[i]);
     }
     for (size_t i = 0; i < ports.n; i++) {
         value_vec atoms = ovn_atoms(m, ports.v[i], "networks");
 
         for (size_t j = 0; j < atoms.n; j++) {
-            if (atoms.v[j]->type == VALUE_STRING) {
-                add_route(m, &all, ports.v[i], atoms.v[j]->string, NULL);
-            }
+            add_route(m, &all, ports.v[i],
+                      atoms.v[j]->type == VALUE_STRING ? atoms.v[j]->string
+                      : "", NULL);
         }
     }
     if (all.n) {
@@ -105,20 +129,36 @@ behind(struct ovn *m, const struct ovn_router *router)
     return set;
 }
 
-/* The longest prefix decides, so the shortest comes first. */
+/* The router that all routes to the range of all->v[i] lead to; NULL if some
+ * lead elsewhere. */
+static const struct ovn_router *
+only_via(const routes *all, size_t i)
+{
+    const struct route *r = &all->v[i];
+
+    for (size_t j = i + 1; j < all->n && same_range(r, &all->v[j]); j++) {
+        if (all->v[j].via != r->via) {
+            return NULL;
+        }
+    }
+    return r->via;
+}
+
 static void
 apply_routes(struct ovn *m, struct ovn_tenant *tenant)
 {
     routes all = read_routes(m, tenant->router);
 
     for (size_t i = 0; i < all.n; i++) {
-        struct route *r = &all.v[i];
-        ovn_set within = ovn_within(m, &r->to);
+        const struct ovn_router *via = only_via(&all, i);
+        ovn_set within = ovn_within(m, &all.v[i].to);
 
         tenant->reach = ovn_without(m, tenant->reach, within);
-        if (r->via && r->via != tenant->router) {
-            ovn_add(m, tenant->reach,
-                    ovn_and(m, within, behind(m, r->via)));
+        if (via && via != tenant->router) {
+            ovn_add(m, tenant->reach, ovn_and(m, within, behind(m, via)));
+        }
+        while (i + 1 < all.n && same_range(&all.v[i], &all.v[i + 1])) {
+            i++;
         }
     }
 }

@@ -245,6 +245,36 @@ def longer_route(w):
     w.rows["Logical_Router_Static_Route"][0]["ip_prefix"] = "10.0.2.0/24"
 
 
+def by_source(w):
+    """It decides before those by destination, for some senders."""
+    linked(w)
+    w.rows["Logical_Router_Static_Route"][0].update(
+        ip_prefix="10.0.0.0/16", policy="src-ip")
+
+
+def other_table(w):
+    linked(w)
+    w.rows["Logical_Router_Static_Route"][0]["route_table"] = "blue"
+
+
+def no_range(w):
+    linked(w)
+    w.rows["Logical_Router_Static_Route"][0]["ip_prefix"] = "$set"
+
+
+def two_ways(w):
+    """Of one range, to the other router and elsewhere."""
+    linked(w)
+    w.extra["r"]["static_routes"].append(w.add(
+        "Logical_Router_Static_Route", ip_prefix="10.0.2.10/32",
+        nexthop="10.0.0.99", output_port="r-s1"))
+
+
+def discarded(w):
+    linked(w)
+    w.rows["Logical_Router_Static_Route"][0]["nexthop"] = "discard"
+
+
 def policy(w):
     w.add("Logical_Router_Policy", action="drop", match="ip", priority=1)
 
@@ -344,6 +374,14 @@ CASES = [
         "Load_Balancer lb: its addresses are translated",
         "Logical_Switch_Port phys: a port of type 'localnet' is not kept",
         "Logical_Switch_Port bare: left out"]),
+    Case("a route by source", by_source, {},
+         error="a route by source, or of another route_table"),
+    Case("a route of another table", other_table, {},
+         error="a route by source, or of another route_table"),
+    Case("a route to no range", no_range, {},
+         error="'$set' is no range of addresses"),
+    Case("two routes to one range", two_ways, {EVERY: ALL}),
+    Case("a route that discards", discarded, {EVERY: ALL}),
     Case("a policy of a router", policy, {},
          error="Logical_Router_Policy: what it drops"),
     Case("an action that is not known", odd_action, {},
