@@ -128,10 +128,28 @@ read_row(struct ovn *m, const struct ovn_row *row, const ovn_set at)
     }
 }
 
+/* A row and where it stands; the highest priority decides, so it comes
+ * first. */
+struct placed {
+    const struct ovn_row *row;
+    int64_t priority;
+    ovn_set at;
+};
+
+static int
+compare_placed(const void *a_, const void *b_)
+{
+    const struct placed *a = a_, *b = b_;
+
+    return (a->priority != b->priority ? (a->priority < b->priority ? 1 : -1)
+            : a->row->cells < b->row->cells ? -1 : a->row != b->row);
+}
+
 void
 ovn_read_qos(struct ovn *m)
 {
     struct shash rows = SHASH_INITIALIZER(&rows);
+    VEC(struct placed) all = VEC_INIT;
     struct shash_node *node;
 
     for (size_t i = 0; i < m->switches.n; i++) {
@@ -150,10 +168,20 @@ ovn_read_qos(struct ovn *m)
         }
     }
     SHASH_FOR_EACH (node, &rows) {
-        read_row(m, shash_find_data(&ovn_table(m, "QoS")->by_uuid,
-                                    node->name), node->data);
+        const struct ovn_row *row = shash_find_data(
+            &ovn_table(m, "QoS")->by_uuid, node->name);
+
+        *vec_push(m->arena, &all) = (struct placed) {
+            row, ovn_number(m, row, "priority", NULL, 0), node->data,
+        };
     }
     shash_destroy(&rows);
+    if (all.n) {
+        qsort(all.v, all.n, sizeof *all.v, compare_placed);
+    }
+    for (size_t i = 0; i < all.n; i++) {
+        read_row(m, all.v[i].row, all.v[i].at);
+    }
 }
 
 /* Does the mark speak of what the service is, or of replies to that? */
@@ -185,8 +213,12 @@ marked(struct ovn *m, const struct ovn_marks *marks, size_t a,
 
         if (bitmap_is_set(mark->box.from, a)
             && speaks_of(m, &mark->box, service, reply)) {
-            ovn_add(m, out, mark->box.to);
-            *dscp = mark->dscp;
+            if (bitmap_is_all_zeros(out, m->n)) {
+                *dscp = mark->dscp;
+            }
+            if (mark->dscp == *dscp) {
+                ovn_add(m, out, mark->box.to);
+            }
         }
     }
     return out;
@@ -322,7 +354,8 @@ ovn_report_limits(struct ovn *m)
                      "say it as \"bandwidth\" of the tenant or the endpoint",
                      m->limits.v[i]->ours ? "the limit is not kept: others of "
                      "the tenant have another" : "the limit is not kept: its "
-                     "ports are neither one endpoint nor all of a tenant");
+                     "ports are neither one endpoint nor all of a tenant, or "
+                     "another row decides");
         }
     }
 }

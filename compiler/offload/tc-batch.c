@@ -205,15 +205,17 @@ put_checksum(struct filter *f)
     f->csum = false;
 }
 
-static uint32_t
-police_index(const struct plan *plan, uint32_t meter)
+static void
+put_police(struct filter *f, uint32_t meter)
 {
-    for (size_t i = 0; i < plan->meters.n; i++) {
-        if (plan->meters.v[i].id == meter) {
-            return FIRST_POLICE + i;
+    for (size_t i = 0; i < f->plan->meters.n; i++) {
+        if (f->plan->meters.v[i].id == meter) {
+            ds_put_format(f->ds, " action police index %"PRIuSIZE,
+                          FIRST_POLICE + i);
+            return;
         }
     }
-    return 0;
+    f->said = false;
 }
 
 static void
@@ -286,8 +288,7 @@ put_action(struct filter *f, const struct nlattr *a, bool last)
         put_set_masked(f, nl_attr_get(a));
         break;
     case OVS_ACTION_ATTR_METER:
-        ds_put_format(f->ds, " action police index %"PRIu32,
-                      police_index(f->plan, nl_attr_get_u32(a)));
+        put_police(f, nl_attr_get_u32(a));
         break;
     case OVS_ACTION_ATTR_CT:
         put_ct(f, a);

@@ -368,11 +368,16 @@ plan_print(const struct plan *plan, struct ds *ds)
 const char *
 plan_write(const struct plan *plan, const char *dir)
 {
+    bool earlier;
+
     if (mkdir(dir, 0777) && errno != EEXIST) {
         return arena_printf(plan->arena, "cannot make the folder %s: %s%s",
                             dir, ovs_strerror(errno), errno == ENOENT
                             ? "; make the one that it is to be in first" : "");
     }
+    /* Only then a file that this plan does not have is of an earlier one. */
+    earlier = !access(arena_printf(plan->arena, "%s/manifest.json", dir),
+                      F_OK);
     for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
         const char *path = arena_printf(plan->arena, "%s/%s", dir,
                                         files[i].name);
@@ -380,8 +385,11 @@ plan_write(const struct plan *plan, const char *dir)
         const char *error;
 
         if (!has_file(plan, i)) {
-            if (files[i].shape == plan_shape(plan)) {
-                unlink(path);   /* Of an earlier plan. */
+            if (files[i].shape == plan_shape(plan) && earlier
+                && unlink(path) && errno != ENOENT) {
+                return arena_printf(plan->arena, "cannot remove %s, of an "
+                                    "earlier plan: %s", path,
+                                    ovs_strerror(errno));
             }
             continue;
         }

@@ -229,13 +229,14 @@ set(struct push *push, bool undo, long long int deadline)
     return reason;
 }
 
-/* Takes the limits of zones away that are not to have one, or had none. */
-static void
+/* Takes the limits of zones away that are not to have one, or had none.
+ * Returns NULL, or why they stay. */
+static const char *
 delete(struct push *push, bool undo, long long int deadline)
 {
     const struct limits *limits = &push->limits;
     struct ds zones = DS_EMPTY_INITIALIZER;
-    const char *answer;
+    const char *answer, *reason = NULL;
 
     for (size_t i = 0; i < limits->changes.n; i++) {
         const struct limit_change *c = &limits->changes.v[i];
@@ -248,11 +249,17 @@ delete(struct push *push, bool undo, long long int deadline)
     if (zones.length) {
         const char *const arguments[] = { datapath(push), ds_cstr(&zones) };
 
-        /* What stays is found by the next run. */
-        control_ask("dpctl/ct-del-limits", arguments, ARRAY_SIZE(arguments),
-                    deadline, push->arena, &answer);
+        reason = control_ask("dpctl/ct-del-limits", arguments,
+                             ARRAY_SIZE(arguments), deadline, push->arena,
+                             &answer);
+    }
+    if (reason) {
+        reason = arena_printf(push->arena, "limits of connections stay that "
+                              "nobody wants, of %s: %s", ds_cstr(&zones),
+                              reason);
     }
     ds_destroy(&zones);
+    return reason;
 }
 
 const char *
@@ -281,16 +288,19 @@ limits_undo(struct push *push)
 void
 limits_settle(struct push *push)
 {
+    const char *reason = delete(push, false, push->deadline);
     struct limits *limits = &push->limits;
 
-    delete(push, false, push->deadline);
+    if (reason) {
+        *vec_push(push->arena, &push->diff->warnings) = reason;
+    }
     for (size_t i = 0; i < limits->changes.n; i++) {
         const struct limit_change *c = &limits->changes.v[i];
         struct zone_limit *live = find_live(limits, c->zone);
 
         if (c->has) {
             put_live(limits, c->zone, c->is);
-        } else if (live) {
+        } else if (live && !reason) {
             hmap_remove(&limits->live, &live->node);
             free(live);
         }

@@ -82,8 +82,8 @@ class Case:
     """'rules' are ENDS: PACKETS; what is not there must not pass."""
 
     def __init__(self, name, build, rules, warnings=(), error=None,
-                 change=None):
-        self.name, self.rules = name, rules
+                 change=None, contains=""):
+        self.name, self.rules, self.contains = name, rules, contains
         self.warnings, self.error, self.change = warnings, error, change
         self.tables = World()
         build(self.tables)
@@ -245,6 +245,14 @@ def longer_route(w):
     w.rows["Logical_Router_Static_Route"][0]["ip_prefix"] = "10.0.2.0/24"
 
 
+def two_limits(w):
+    """The row of the higher priority decides."""
+    w.rows["Logical_Switch"][0]["qos_rules"] = ["set", [
+        w.add("QoS", direction="from-lport", priority=priority,
+              match='inport == "a"', bandwidth={"rate": rate})
+        for priority, rate in ((1000, 9000), (2000, 5000), (1500, 7000))]]
+
+
 def by_source(w):
     """It decides before those by destination, for some senders."""
     linked(w)
@@ -374,6 +382,8 @@ CASES = [
         "Load_Balancer lb: its addresses are translated",
         "Logical_Switch_Port phys: a port of type 'localnet' is not kept",
         "Logical_Switch_Port bare: left out"]),
+    Case("limits of several priorities", two_limits, {EVERY: ALL}, [
+        "QoS: the limit is not kept"], contains='"limit": "5000kbps"'),
     Case("a route by source", by_source, {},
          error="a route by source, or of another route_table"),
     Case("a route of another table", other_table, {},

@@ -239,6 +239,41 @@ START_TEST(test_text_file)
 }
 END_TEST
 
+static void
+touch(const char *path)
+{
+    FILE *stream = fopen(path, "w");
+
+    ck_assert_ptr_nonnull(stream);
+    ck_assert_int_eq(fclose(stream), 0);
+}
+
+/* What an earlier plan had and this one does not goes; what is not of a plan
+ * stays. */
+START_TEST(test_files_of_earlier_plan)
+{
+    static const char *const written[] = {
+        "meters.txt", "flows.txt", "ovs-vsctl.sh", "manifest.json",
+    };
+    char dir[] = "/tmp/bulkhead-test.XXXXXX";
+    const char *limits;
+
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    limits = arena_printf(u.arena, "%s/ct-limits.txt", dir);
+    touch(limits);
+    ck_assert_msg(compile(), "%s", unit_diags(&u));
+    ck_assert_ptr_null(plan_write(&u.plan, dir));
+    ck_assert_int_eq(access(limits, F_OK), 0);
+    ck_assert_ptr_null(plan_write(&u.plan, dir));
+    ck_assert_int_ne(access(limits, F_OK), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(written); i++) {
+        ck_assert_int_eq(unlink(arena_printf(u.arena, "%s/%s", dir,
+                                             written[i])), 0);
+    }
+    ck_assert_int_eq(rmdir(dir), 0);
+}
+END_TEST
+
 Suite *
 backend_suite(void)
 {
@@ -259,5 +294,6 @@ backend_suite(void)
     tcase_add_test(tc, test_numbers_run_out);
     tcase_add_test(tc, test_registry);
     tcase_add_test(tc, test_text_file);
+    tcase_add_test(tc, test_files_of_earlier_plan);
     return suite;
 }
