@@ -132,9 +132,10 @@ goes_on(const struct piece *a, const struct piece *b)
 static bool
 add_piece(struct term *term, struct piece piece)
 {
-    struct piece *last = &term->pieces[term->n_pieces - 1];
+    struct piece *last = (term->n_pieces
+                          ? &term->pieces[term->n_pieces - 1] : NULL);
 
-    if (term->n_pieces && goes_on(last, &piece)) {
+    if (last && goes_on(last, &piece)) {
         last->width += piece.width;
         return true;
     } else if (term->n_pieces >= MAX_PIECES) {
