@@ -17,9 +17,10 @@
 #include "sema/ident.h"
 #include "util.h"
 
-/* What is not kept of what a meter says; NULL: all is. */
+/* What is not kept of a meter's share, or of what it says of bursts; NULL:
+ * all is. */
 static const char *
-meter_loss(const struct ir_meter *meter)
+share_loss(const struct ir_meter *meter)
 {
     return (meter->receive && (meter->guarantee_kbps || meter->weight)
             && !meter->no_borrow
@@ -27,22 +28,32 @@ meter_loss(const struct ir_meter *meter)
               "nothing keeps a guarantee or a weight"
             : !meter->receive && meter->weight
             ? "the NIC has no weights: what is left over goes to who asks, in "
-              "proportion to the guarantees"
-            : meter->microburst
-            ? "the kernel's meters only drop what is above the limit: bursts "
-              "are neither marked nor recorded" : NULL);
+              "proportion to the guarantees" : NULL);
+}
+
+static const char *
+burst_loss(const struct ir_meter *meter)
+{
+    return (!meter->microburst ? NULL
+            : meter->exceed != EXCEED_DROP
+            ? "the kernel's meters only drop what is above the limit, "
+              "whatever \"exceed\" says: bursts are neither marked nor "
+              "recorded"
+            : "the kernel's meters only drop what is above the limit: bursts "
+              "are neither marked nor recorded");
 }
 
 /* Adds a warning for each place that asks for what is not kept. */
 static void
-warn_meters(const struct ir_prog *prog, struct diags *diags)
+warn_meters(const struct ir_prog *prog, struct diags *diags,
+            const char *(*loss_of)(const struct ir_meter *))
 {
     const char *last = NULL;
     size_t start = SIZE_MAX;
 
     for (size_t i = 0; i < prog->meters.n; i++) {
         const struct ir_meter *meter = prog->meters.v[i];
-        const char *loss = meter_loss(meter);
+        const char *loss = loss_of(meter);
 
         /* One place may be for several meters. */
         if (loss && (loss != last || meter->place.span.start != start)) {
@@ -100,7 +111,8 @@ asap2_check(const struct ir_prog *prog, const struct backend_caps *caps,
     fits &= check_parts(prog, diags);
     fits &= asap2_check_classes(prog, diags);
     fits &= check_uplinks(prog, diags);
-    warn_meters(prog, diags);
+    warn_meters(prog, diags, share_loss);
+    warn_meters(prog, diags, burst_loss);
     return fits;
 }
 
