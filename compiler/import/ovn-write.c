@@ -320,6 +320,34 @@ import(struct ovn *m)
     return ovn_write(m);
 }
 
+/* Frees what is in no arena. */
+static void
+destroy(struct ovn *m)
+{
+    struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &m->tables) {
+        struct ovn_table *table = node->data;
+
+        shash_destroy(&table->by_uuid);
+        shash_destroy(&table->by_name);
+    }
+    for (size_t i = 0; i < m->tenants.n; i++) {
+        sset_destroy(m->tenants.v[i]->names);
+        free(m->tenants.v[i]->names);
+    }
+    sset_destroy(m->names);
+    sset_destroy(m->defaults);
+    shash_destroy(&m->tables);
+    shash_destroy(&m->routers);
+    shash_destroy(&m->by_name);
+    shash_destroy(&m->ports);
+    shash_destroy(&m->at);
+    shash_destroy(&m->sets);
+    shash_destroy(&m->marks);
+    shash_destroy(&m->rules);
+}
+
 const char *
 import_ovn(const struct source *const sources[], size_t n,
            struct arena *arena, struct diags *diags)
@@ -348,15 +376,6 @@ import_ovn(const struct source *const sources[], size_t n,
     if (right && ovn_check_tables(&m)) {
         text = import(&m);
     }
-    sset_destroy(&names);
-    sset_destroy(&defaults);
-    shash_destroy(&m.tables);
-    shash_destroy(&m.routers);
-    shash_destroy(&m.by_name);
-    shash_destroy(&m.ports);
-    shash_destroy(&m.at);
-    shash_destroy(&m.sets);
-    shash_destroy(&m.marks);
-    shash_destroy(&m.rules);
+    destroy(&m);
     return diags->n_errors ? NULL : text;
 }
