@@ -93,6 +93,8 @@ libbulkhead_a_SOURCES = \
 	compiler/import/ovn-topology.c \
 	compiler/import/ovn-write.c \
 	compiler/import/ovn.h \
+	compiler/import/ranges.c \
+	compiler/import/ranges.h \
 	compiler/intent/authority.c \
 	compiler/intent/bindings.c \
 	compiler/intent/bandwidth.c \

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "bitmap.h"
+#include "import/name.h"
 #include "openvswitch/json.h"
 #include "sset.h"
 #include "util.h"
@@ -21,11 +22,11 @@
 static const char *
 unique_name(struct k8s *k, const char *scope, const char *s)
 {
-    const char *name = k8s_name(k, s);
+    const char *name = import_name(k->arena, s);
 
     for (int i = 2; !sset_add(k->names, arena_printf(k->arena, "%s %s", scope,
                                                      name)); i++) {
-        name = k8s_name(k, arena_printf(k->arena, "%s.%d", s, i));
+        name = import_name(k->arena, arena_printf(k->arena, "%s.%d", s, i));
     }
     return name;
 }
@@ -230,9 +231,9 @@ write_any_as_services(struct k8s *k, const struct k8s_origin *o,
         k8s_cut_symmetric(k, &ports);
     }
     write_one(k, o, from, to, parts, ".tcp",
-              k8s_service(k, "tcp", &ports.tcp));
+              ranges_define(k->arena, k->services, "tcp", &ports.tcp));
     write_one(k, o, from, to, parts, ".udp",
-              k8s_service(k, "udp", &ports.udp));
+              ranges_define(k->arena, k->services, "udp", &ports.udp));
     write_one(k, o, from, to, parts, ".icmp", "icmp");
     tell_symmetric(k, o->egress, cause);
     tell_symmetric(k, o->ingress, cause);
@@ -261,11 +262,11 @@ k8s_write_ports(struct k8s *k, const struct k8s_origin *o,
         }
         if (ports.tcp.n) {
             write_one(k, o, from, to, WITHIN | BETWEEN, ".tcp",
-                      k8s_service(k, "tcp", &ports.tcp));
+                      ranges_define(k->arena, k->services, "tcp", &ports.tcp));
         }
         if (ports.udp.n) {
             write_one(k, o, from, to, WITHIN | BETWEEN, ".udp",
-                      k8s_service(k, "udp", &ports.udp));
+                      ranges_define(k->arena, k->services, "udp", &ports.udp));
         }
     }
 }

@@ -17,12 +17,6 @@
 
 /* Names of an intent for those of Kubernetes. */
 
-const char *
-k8s_name(struct k8s *k, const char *s)
-{
-    return import_name(k->arena, s);
-}
-
 /* The name of a label: "app.kubernetes.io/name" has no place in an intent. */
 static const char *
 label_name(struct k8s *k, const char *key, struct sset *taken)
@@ -33,9 +27,9 @@ label_name(struct k8s *k, const char *key, struct sset *taken)
     for (char *slash = strchr(s, '/'); slash; slash = strchr(slash, '/')) {
         *slash = '_';
     }
-    name = k8s_name(k, s);
+    name = import_name(k->arena, s);
     for (int i = 2; !sset_add(taken, name); i++) {
-        name = k8s_name(k, arena_printf(k->arena, "%s.%d", s, i));
+        name = import_name(k->arena, arena_printf(k->arena, "%s.%d", s, i));
     }
     free(s);
     return name;
@@ -68,7 +62,7 @@ k8s_name_all(struct k8s *k)
     for (size_t i = 0; i < k->pods.n; i++) {
         struct k8s_pod *pod = &k->pods.v[i];
 
-        pod->endpoint = k8s_name(k, k->per_namespace ? pod->name
+        pod->endpoint = import_name(k->arena, k->per_namespace ? pod->name
                                  : arena_printf(k->arena, "%s.%s",
                                                 k->namespaces.v[pod->ns].name,
                                                 pod->name));

@@ -9,11 +9,8 @@
 #include "import/k8s.h"
 
 #include <netinet/in.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "openvswitch/dynamic-string.h"
-#include "openvswitch/json.h"
 #include "util.h"
 
 /* Destination ports. */
@@ -25,9 +22,8 @@ static void
 add_range(struct k8s *k, struct k8s_ports *ports, uint8_t protocol,
           uint16_t first, uint16_t last)
 {
-    k8s_ranges *ranges = protocol == IPPROTO_TCP ? &ports->tcp : &ports->udp;
-
-    *vec_push(k->arena, ranges) = (struct port_range) { first, last };
+    ranges_add(k->arena, protocol == IPPROTO_TCP ? &ports->tcp : &ports->udp,
+               first, last);
 }
 
 /* Stores the protocol, TCP by default.  False if it is not ours to say. */
@@ -109,40 +105,8 @@ k8s_read_ports(struct k8s *k, const struct value *rule,
     }
 }
 
-static int
-compare_ranges(const void *a_, const void *b_)
-{
-    const struct port_range *a = a_, *b = b_;
-
-    return a->first != b->first ? (a->first < b->first ? -1 : 1) : 0;
-}
-
-/* Sorts the ranges and joins those that meet, in new ones. */
-static k8s_ranges
-tidy(struct k8s *k, const k8s_ranges *ranges)
-{
-    k8s_ranges sorted = VEC_INIT, out = VEC_INIT;
-
-    for (size_t i = 0; i < ranges->n; i++) {
-        *vec_push(k->arena, &sorted) = ranges->v[i];
-    }
-    if (sorted.n) {
-        qsort(sorted.v, sorted.n, sizeof *sorted.v, compare_ranges);
-    }
-    for (size_t i = 0; i < sorted.n; i++) {
-        struct port_range *last = out.n ? &out.v[out.n - 1] : NULL;
-
-        if (last && sorted.v[i].first <= last->last + 1) {
-            last->last = MAX(last->last, sorted.v[i].last);
-        } else {
-            *vec_push(k->arena, &out) = sorted.v[i];
-        }
-    }
-    return out;
-}
-
 bool
-k8s_same_ranges(const k8s_ranges *a, const k8s_ranges *b)
+k8s_same_ranges(const port_ranges *a, const port_ranges *b)
 {
     return (a->n == b->n
             && (!a->n || !memcmp(a->v, b->v, a->n * sizeof *a->v)));
@@ -152,8 +116,11 @@ struct k8s_ports
 k8s_resolve(struct k8s *k, const struct k8s_ports *ports,
             const struct k8s_pod *pod)
 {
-    struct k8s_ports out = { .any = ports->any, .tcp = tidy(k, &ports->tcp),
-                             .udp = tidy(k, &ports->udp) };
+    struct k8s_ports out = {
+        .any = ports->any,
+        .tcp = ranges_join(k->arena, &ports->tcp),
+        .udp = ranges_join(k->arena, &ports->udp),
+    };
 
     for (size_t i = 0; pod && i < ports->named.n; i++) {
         const struct k8s_port *named = &ports->named.v[i];
@@ -169,29 +136,8 @@ k8s_resolve(struct k8s *k, const struct k8s_ports *ports,
             }
         }
     }
-    out.tcp = tidy(k, &out.tcp);
-    out.udp = tidy(k, &out.udp);
-    return out;
-}
-
-static k8s_ranges
-intersect(struct k8s *k, const k8s_ranges *a, const k8s_ranges *b)
-{
-    k8s_ranges out = VEC_INIT;
-
-    for (size_t i = 0; i < a->n; i++) {
-        for (size_t j = 0; j < b->n; j++) {
-            uint16_t first = MAX(a->v[i].first, b->v[j].first);
-            uint16_t last = MIN(a->v[i].last, b->v[j].last);
-
-            k->work++;
-            if (first <= last) {
-                *vec_push(k->arena, &out) = (struct port_range) {
-                    first, last,
-                };
-            }
-        }
-    }
+    out.tcp = ranges_join(k->arena, &out.tcp);
+    out.udp = ranges_join(k->arena, &out.udp);
     return out;
 }
 
@@ -202,8 +148,10 @@ k8s_common_ports(struct k8s *k, const struct k8s_ports *a,
     if (a->any || b->any) {
         return a->any ? *b : *a;
     }
-    return (struct k8s_ports) { .tcp = intersect(k, &a->tcp, &b->tcp),
-                                .udp = intersect(k, &a->udp, &b->udp) };
+    return (struct k8s_ports) {
+        .tcp = ranges_common(k->arena, &a->tcp, &b->tcp, &k->work),
+        .udp = ranges_common(k->arena, &a->udp, &b->udp, &k->work),
+    };
 }
 
 bool
@@ -213,7 +161,7 @@ k8s_cut_symmetric(struct k8s *k, struct k8s_ports *ports)
 
     for (size_t i = 0; i < ARRAY_SIZE(symmetric); i++) {
         uint16_t port = symmetric[i];
-        k8s_ranges out = VEC_INIT;
+        port_ranges out = VEC_INIT;
 
         for (size_t j = 0; j < ports->udp.n; j++) {
             struct port_range r = ports->udp.v[j];
@@ -223,52 +171,10 @@ k8s_cut_symmetric(struct k8s *k, struct k8s_ports *ports)
                 continue;
             }
             cut = true;
-            if (r.first < port) {
-                *vec_push(k->arena, &out) = (struct port_range) {
-                    r.first, port - 1,
-                };
-            }
-            if (r.last > port) {
-                *vec_push(k->arena, &out) = (struct port_range) {
-                    port + 1, r.last,
-                };
-            }
+            ranges_add(k->arena, &out, r.first, port - 1);
+            ranges_add(k->arena, &out, port + 1, r.last);
         }
         ports->udp = out;
     }
     return cut;
-}
-
-static struct json *
-range_to_json(const struct port_range *r)
-{
-    return (r->first == r->last ? json_integer_create(r->first)
-            : json_string_create_nocopy(xasprintf("%d-%d", r->first,
-                                                  r->last)));
-}
-
-const char *
-k8s_service(struct k8s *k, const char *protocol, const k8s_ranges *ranges)
-{
-    struct json *service = json_object_create();
-    struct json *ports = json_array_create_empty();
-    struct ds name = DS_EMPTY_INITIALIZER;
-    const char *s;
-
-    ds_put_cstr(&name, protocol);
-    for (size_t i = 0; i < ranges->n; i++) {
-        const struct port_range *r = &ranges->v[i];
-
-        ds_put_format(&name, i ? ".%d" : "-%d", r->first);
-        if (r->last > r->first) {
-            ds_put_format(&name, "-%d", r->last);
-        }
-        json_array_add(ports, range_to_json(r));
-    }
-    s = k8s_name(k, ds_cstr(&name));
-    json_object_put_string(service, "protocol", protocol);
-    json_object_put(service, "ports", ports);
-    json_object_put(k->services, s, service);
-    ds_destroy(&name);
-    return s;
 }

@@ -32,6 +32,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "import/ranges.h"
 #include "intent/intent.h"
 #include "openvswitch/compiler.h"
 
@@ -47,7 +48,6 @@ enum {
 };
 
 VEC_TYPEDEF(k8s_strings, const char *);
-VEC_TYPEDEF(k8s_ranges, struct port_range);
 
 struct k8s_namespace {
     const char *name;
@@ -92,7 +92,7 @@ struct k8s_set {
 /* Destination ports; for pods, those that have a name as well. */
 struct k8s_ports {
     bool any;                   /* Of any protocol, too. */
-    k8s_ranges tcp, udp;
+    port_ranges tcp, udp;
     k8s_named named;
 };
 
@@ -205,7 +205,7 @@ unsigned long *k8s_members(struct k8s *, const k8s_sets *);
 void k8s_read_ports(struct k8s *, const struct value *rule,
                     struct k8s_ports *);
 
-bool k8s_same_ranges(const k8s_ranges *, const k8s_ranges *);
+bool k8s_same_ranges(const port_ranges *, const port_ranges *);
 
 /* The numbers of 'ports' at a pod, in order; without a pod, of those that
  * have no name. */
@@ -218,10 +218,6 @@ struct k8s_ports k8s_common_ports(struct k8s *, const struct k8s_ports *,
 
 /* Takes out the UDP ports that have no direction.  True if there were any. */
 bool k8s_cut_symmetric(struct k8s *, struct k8s_ports *);
-
-/* The name of the service that is these ports, which it defines. */
-const char *k8s_service(struct k8s *, const char *protocol,
-                        const k8s_ranges *);
 
 /* What a rule of the intent comes from, and is called. */
 struct k8s_origin {
@@ -247,10 +243,6 @@ void k8s_merge_sides(struct k8s *, struct k8s_side *, size_t *n);
 /* k8s-rules.c: each pair of sides, and each side with what is outside. */
 void k8s_write_rules(struct k8s *);
 
-/* k8s-names.c: 's' as a name of an intent, cut and with a hash if it is too
- * long; the names of endpoints and of labels that pods have or policies, which
- * have been read, select by; and that of one of these. */
-const char *k8s_name(struct k8s *, const char *s);
 void k8s_name_all(struct k8s *);
 const char *k8s_label_name(struct k8s *, const char *key);
 

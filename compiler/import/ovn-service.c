@@ -9,12 +9,9 @@
 #include "import/ovn.h"
 
 #include <netinet/in.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "import/name.h"
-#include "openvswitch/dynamic-string.h"
-#include "openvswitch/json.h"
+#include "import/ranges.h"
 #include "util.h"
 
 /* Sets of protocols and ports. */
@@ -34,22 +31,14 @@ static const struct {
 #undef SERVICE
 };
 
-static void
-add_range(struct ovn *m, ovn_ranges *ranges, int first, int last)
-{
-    if (first <= last) {
-        *vec_push(m->arena, ranges) = (struct port_range) { first, last };
-    }
-}
-
 struct ovn_service
 ovn_ports(struct ovn *m, uint8_t protocol, int first, int last)
 {
     struct ovn_service s = { .any = false };
 
     switch (protocol) {
-    case IPPROTO_TCP: add_range(m, &s.tcp, MAX(first, 1), last); break;
-    case IPPROTO_UDP: add_range(m, &s.udp, MAX(first, 1), last); break;
+    case IPPROTO_TCP: ranges_add(m->arena, &s.tcp, MAX(first, 1), last); break;
+    case IPPROTO_UDP: ranges_add(m->arena, &s.udp, MAX(first, 1), last); break;
     case IPPROTO_ESP: s.esp = true; break;
     case IPPROTO_ICMP: case IPPROTO_ICMPV6: s.icmp = true; break;
     }
@@ -62,56 +51,21 @@ everything(struct ovn *m)
 {
     struct ovn_service s = { .icmp = true, .esp = true };
 
-    add_range(m, &s.tcp, 1, UINT16_MAX);
-    add_range(m, &s.udp, 1, UINT16_MAX);
+    ranges_add(m->arena, &s.tcp, 1, UINT16_MAX);
+    ranges_add(m->arena, &s.udp, 1, UINT16_MAX);
     return s;
 }
 
-static int
-compare_ranges(const void *a_, const void *b_)
-{
-    const struct port_range *a = a_, *b = b_;
-
-    return a->first != b->first ? (a->first < b->first ? -1 : 1) : 0;
-}
-
 /* Both, in order, those that meet joined. */
-static ovn_ranges
-join(struct ovn *m, const ovn_ranges *a, const ovn_ranges *b)
+static port_ranges
+join(struct ovn *m, const port_ranges *a, const port_ranges *b)
 {
-    ovn_ranges all = VEC_INIT, out = VEC_INIT;
+    port_ranges all = VEC_INIT;
 
     for (size_t i = 0; i < a->n + b->n; i++) {
         *vec_push(m->arena, &all) = i < a->n ? a->v[i] : b->v[i - a->n];
     }
-    if (all.n) {
-        qsort(all.v, all.n, sizeof *all.v, compare_ranges);
-    }
-    for (size_t i = 0; i < all.n; i++) {
-        struct port_range *last = out.n ? &out.v[out.n - 1] : NULL;
-
-        if (last && all.v[i].first <= last->last + 1) {
-            last->last = MAX(last->last, all.v[i].last);
-        } else {
-            *vec_push(m->arena, &out) = all.v[i];
-        }
-    }
-    return out;
-}
-
-static ovn_ranges
-meet(struct ovn *m, const ovn_ranges *a, const ovn_ranges *b)
-{
-    ovn_ranges out = VEC_INIT;
-
-    m->work += a->n * b->n;
-    for (size_t i = 0; i < a->n; i++) {
-        for (size_t j = 0; j < b->n; j++) {
-            add_range(m, &out, MAX(a->v[i].first, b->v[j].first),
-                      MIN(a->v[i].last, b->v[j].last));
-        }
-    }
-    return out;
+    return ranges_join(m->arena, &all);
 }
 
 struct ovn_service
@@ -123,7 +77,8 @@ ovn_common(struct ovn *m, const struct ovn_service *a,
     }
     return (struct ovn_service) {
         .icmp = a->icmp && b->icmp, .esp = a->esp && b->esp,
-        .tcp = meet(m, &a->tcp, &b->tcp), .udp = meet(m, &a->udp, &b->udp),
+        .tcp = ranges_common(m->arena, &a->tcp, &b->tcp, &m->work),
+        .udp = ranges_common(m->arena, &a->udp, &b->udp, &m->work),
     };
 }
 
@@ -147,7 +102,7 @@ ovn_service_is_empty(const struct ovn_service *s)
 }
 
 static bool
-is_within(const ovn_ranges *part, const ovn_ranges *whole)
+is_within(const port_ranges *part, const port_ranges *whole)
 {
     for (size_t i = 0; i < part->n; i++) {
         bool found = false;
@@ -167,8 +122,8 @@ bool
 ovn_service_has(struct ovn *m, const struct ovn_service *s,
                 const struct ovn_service *part)
 {
-    static const ovn_ranges none = VEC_INIT;
-    ovn_ranges tcp = join(m, &s->tcp, &none), udp = join(m, &s->udp, &none);
+    port_ranges tcp = ranges_join(m->arena, &s->tcp);
+    port_ranges udp = ranges_join(m->arena, &s->udp);
 
     return s->any || (!part->any && (s->icmp || !part->icmp)
                       && (s->esp || !part->esp)
@@ -183,7 +138,7 @@ ovn_both_ways(struct ovn *m, const struct ovn_service *s)
 
     for (size_t i = 0; i < ARRAY_SIZE(builtin); i++) {
         if (builtin[i].symmetric) {
-            add_range(m, &all.udp, builtin[i].first, builtin[i].last);
+            ranges_add(m->arena, &all.udp, builtin[i].first, builtin[i].last);
         }
     }
     all = ovn_union(m, &all, &(struct ovn_service) { .any = false });
@@ -196,15 +151,15 @@ ovn_one_way(struct ovn *m, const struct ovn_service *s)
     struct ovn_service any = ovn_any;
     struct ovn_service cut = ovn_both_ways(m, &any);
     struct ovn_service out = s->any ? everything(m) : *s;
-    ovn_ranges gaps = VEC_INIT;
+    port_ranges gaps = VEC_INIT;
     int next = 0;
 
     for (size_t i = 0; i < cut.udp.n; i++) {
-        add_range(m, &gaps, next, cut.udp.v[i].first - 1);
+        ranges_add(m->arena, &gaps, next, cut.udp.v[i].first - 1);
         next = cut.udp.v[i].last + 1;
     }
-    add_range(m, &gaps, next, UINT16_MAX);
-    out.udp = meet(m, &out.udp, &gaps);
+    ranges_add(m->arena, &gaps, next, UINT16_MAX);
+    out.udp = ranges_common(m->arena, &out.udp, &gaps, &m->work);
     return out;
 }
 
@@ -258,39 +213,9 @@ builtin_name(struct ovn *m, const struct ovn_service *s)
     return name;
 }
 
-/* Names ports of one protocol, and defines that. */
-static const char *
-define(struct ovn *m, const char *protocol, const ovn_ranges *ranges)
-{
-    struct json *service = json_object_create();
-    struct json *ports = json_array_create_empty();
-    struct ds name = DS_EMPTY_INITIALIZER;
-    const char *s;
-
-    ds_put_cstr(&name, protocol);
-    for (size_t i = 0; i < ranges->n; i++) {
-        int first = ranges->v[i].first, last = ranges->v[i].last;
-
-        ds_put_format(&name, i ? ".%d" : "-%d", first);
-        if (last > first) {
-            ds_put_format(&name, "-%d", last);
-            json_array_add(ports, json_string_create_nocopy(
-                xasprintf("%d-%d", first, last)));
-        } else {
-            json_array_add(ports, json_integer_create(first));
-        }
-    }
-    s = import_name(m->arena, ds_cstr(&name));
-    json_object_put_string(service, "protocol", protocol);
-    json_object_put(service, "ports", ports);
-    json_object_put(m->services, s, service);
-    ds_destroy(&name);
-    return s;
-}
-
 /* The ports of one protocol, by name. */
 static void
-add_ports(struct ovn *m, uint8_t protocol, const ovn_ranges *ranges,
+add_ports(struct ovn *m, uint8_t protocol, const port_ranges *ranges,
           ovn_names *names)
 {
     struct ovn_service s = { .any = false };
@@ -301,9 +226,10 @@ add_ports(struct ovn *m, uint8_t protocol, const ovn_ranges *ranges,
     }
     *(protocol == IPPROTO_TCP ? &s.tcp : &s.udp) = *ranges;
     name = builtin_name(m, &s);
-    *vec_push(m->arena, names) = (name ? name
-                                  : define(m, protocol == IPPROTO_TCP ? "tcp"
-                                           : "udp", ranges));
+    *vec_push(m->arena, names) = (
+        name ? name : ranges_define(m->arena, m->services,
+                                    protocol == IPPROTO_TCP ? "tcp" : "udp",
+                                    ranges));
 }
 
 ovn_names

@@ -30,6 +30,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "import/ranges.h"
 #include "intent/intent.h"
 #include "intent/value.h"
 #include "openvswitch/compiler.h"
@@ -55,7 +56,6 @@ struct ovn_table {
 };
 
 VEC_TYPEDEF(ovn_row_vec, const struct ovn_row *);
-VEC_TYPEDEF(ovn_ranges, struct port_range);
 VEC_TYPEDEF(ovn_names, const char *);
 typedef unsigned long *ovn_set;         /* A bitmap of addresses. */
 
@@ -63,7 +63,7 @@ typedef unsigned long *ovn_set;         /* A bitmap of addresses. */
 struct ovn_service {
     bool any;                   /* All of it; then nothing else counts. */
     bool icmp, esp;
-    ovn_ranges tcp, udp;
+    port_ranges tcp, udp;
 };
 
 /* Packets from addresses to others, of a service: what an alternative of a
