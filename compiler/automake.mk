@@ -332,6 +332,9 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/compare-text.c \
 	compiler/verify/compare.c \
 	compiler/verify/compare.h \
+	compiler/verify/dd-apply.c \
+	compiler/verify/dd-private.h \
+	compiler/verify/dd-walk.c \
 	compiler/verify/dd.c \
 	compiler/verify/dd.h \
 	compiler/verify/effect.c \
@@ -340,10 +343,12 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/entry.h \
 	compiler/verify/exec-action.c \
 	compiler/verify/exec-lookup.c \
+	compiler/verify/exec-tail.c \
 	compiler/verify/exec-private.h \
 	compiler/verify/exec-track.c \
 	compiler/verify/exec.c \
 	compiler/verify/exec.h \
+	compiler/verify/expect-alike.c \
 	compiler/verify/expect-external.c \
 	compiler/verify/expect-multicast.c \
 	compiler/verify/expect-port.c \
@@ -357,8 +362,12 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/field.h \
 	compiler/verify/fields.def \
 	compiler/verify/flow-index.c \
+	compiler/verify/memo.c \
+	compiler/verify/memo.h \
 	compiler/verify/pool.c \
 	compiler/verify/pool.h \
+	compiler/verify/proof.c \
+	compiler/verify/proof.h \
 	compiler/verify/tables.c \
 	compiler/verify/tables.h \
 	compiler/verify/term.c \

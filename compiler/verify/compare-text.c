@@ -119,6 +119,7 @@ put_effect(struct ds *ds, const struct comparison *c,
                       "it", e->arg);
         break;
     case EFFECT_TTL: ds_put_cstr(ds, "dropped by dec_ttl"); break;
+    case EFFECT_TAIL: break;    /* None is left. */
     case EFFECT_AMBIGUOUS:
         ds_put_cstr(ds, "what two flows of one priority say, each otherwise");
         break;

@@ -65,7 +65,8 @@ read_passage(const struct comparison *c, const struct effect *e, size_t n,
             p->end = e[i].arg;
             p->ended = true;
             break;
-        case EFFECT_TTL: case EFFECT_MISS: case EFFECT_AMBIGUOUS:
+        case EFFECT_TTL: case EFFECT_MISS: case EFFECT_TAIL:
+        case EFFECT_AMBIGUOUS:
             p->broken = true;
             break;
         case EFFECT_OPEN: case EFFECT_CLOSE:

@@ -23,6 +23,8 @@ enum use_kind {
 };
 
 struct usage {
+    struct hmap_node node;      /* In 'usages', of the first for the same. */
+    struct usage *next;         /* Another value for the same. */
     enum use_kind kind;
     const void *tenant, *endpoint, *uplink, *class;
     bool limit;                 /* Of two meters the one that keeps the
@@ -31,7 +33,6 @@ struct usage {
     uint64_t value;
     size_t n;                   /* So many times. */
 };
-VEC_TYPEDEF(usage_vec, struct usage);
 
 struct comparison {
     const struct verify_task *task;
@@ -40,7 +41,8 @@ struct comparison {
     struct terms *terms;
     struct judge *judge;
     const struct intent_node *node;
-    usage_vec usages;
+    struct hmap usages;         /* Contains "struct usage"s. */
+    bool disputed;              /* Two values are used for the same. */
     ofp_port_t tunnel;
     bool voting;                /* Usages are being counted. */
 };

@@ -80,6 +80,8 @@ dd_t dd_choose(struct dd *, dd_t set, dd_t yes, dd_t no);
  * leaf() is not asked. */
 struct dd_op {
     dd_t (*leaf)(void *aux, dd_t a, dd_t b);
+    dd_t (*bound)(void *aux, dd_t a, dd_t b);   /* If not NULL, for diagrams of
+                                                 * which one is bound. */
     void *aux;
     bool keep_none;
     uint8_t id;                 /* From DD_OP_USER; one for each op. */
@@ -87,11 +89,28 @@ struct dd_op {
 enum { DD_OP_USER = 8 };
 dd_t dd_apply(struct dd *, const struct dd_op *, dd_t, dd_t);
 
+/* A diagram may be bound: marked with a number, from 1, that says something
+ * about all its leaves, so that diagrams that differ in that only are shared
+ * but for the mark.  dd_bind() so marks what 'f' says from the digit of
+ * dd_bind_at() on; operations keep the mark.  Of two diagrams with different
+ * marks for the same packets there is none: dd_is_mixed() from then on.
+ * dd_unbind() returns what is marked, and stores by what, or 0. */
+void dd_bind_at(struct dd *, int digit);
+dd_t dd_bind(struct dd *, dd_t f, uint32_t number);
+dd_t dd_unbind(const struct dd *, dd_t f, uint32_t *number);
+bool dd_is_mixed(const struct dd *);
+
+/* dd_apply() of all of 'v', in order, two by two, so that what is made of many
+ * is not made anew with each of them; DD_NONE if there are none.  Overwrites
+ * 'v'.  dd_over_all() is so dd_over(), which of sets is dd_or(). */
+dd_t dd_fold(struct dd *, const struct dd_op *, dd_t v[], size_t n);
+dd_t dd_over_all(struct dd *, dd_t v[], size_t n);
+
 /* Calls 'visit' for each leaf of 'f' but DD_NONE, once, with a packet that has
  * it: 'digits[i]' is a value of digit i, the lowest that there is; 0 where it
  * is of no importance. */
 void dd_leaves(struct dd *, dd_t f,
-               void (*visit)(void *aux, dd_t leaf, const u128 digits[]),
+               bool (*visit)(void *aux, dd_t leaf, const u128 digits[]),
                void *aux);
 
 /* The leaf for one packet. */

@@ -23,6 +23,8 @@ enum effect_kind {
     EFFECT_END,                 /* It ended at the flow of this cookie. */
     EFFECT_MISS,                /* It ended in this table, at no flow. */
     EFFECT_TTL,                 /* Its TTL ended at dec_ttl. */
+    EFFECT_TAIL,                /* While the rest is not run: a number that
+                                 * exec.c gives. */
     EFFECT_AMBIGUOUS,           /* Two flows of one priority in this table
                                  * would do different things. */
 };

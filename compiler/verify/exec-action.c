@@ -57,11 +57,10 @@ are_fragments_ports(struct exec *ex, const struct table_flow *flow,
                     enum field f)
 {
     struct space *space = ex->space;
-    dd_t fragments = space_bits(space, F_NW_FRAG, 1, 1);
 
     if ((f != F_TP_SRC && f != F_TP_DST) || ex->values
         || dd_and(space->dd, dd_and(space->dd, ex->met, space->real),
-                  fragments) == DD_NONE) {
+                  space_bits(space, F_NW_FRAG, 1, 1)) == DD_NONE) {
         return false;
     }
     exec_refuse(ex, flow, "an action is about the ports of fragments");
@@ -135,8 +134,8 @@ output(struct exec *ex, const struct table_flow *flow, const struct state *s,
     struct out out;
     u128 in_port;
 
-    exec_is_const(ex, s->fields[F_IN_PORT], &in_port);
-    if (port == u16_to_ofp(in_port)) {
+    if (exec_is_const(ex, s->fields[F_IN_PORT], &in_port)
+        && port == u16_to_ofp(in_port)) {
         /* A switch leaves that out; only OFPP_IN_PORT sends back. */
         return effects_one(ex->effects, EFFECT_END, flow->cookie);
     }
@@ -323,6 +322,33 @@ exec_flow(struct exec *ex, const struct table_flow *flow,
     return result;
 }
 
+/* The fields of the tuple of what is tracked. */
+static unsigned long
+tuple_reads(void)
+{
+    return (1UL << F_ETH_TYPE | 1UL << F_NW_SRC | 1UL << F_NW_DST
+            | 1UL << F_IPV6_SRC | 1UL << F_IPV6_DST | 1UL << F_NW_FRAG
+            | 1UL << F_NW_PROTO | 1UL << F_TP_SRC | 1UL << F_TP_DST);
+}
+
+static unsigned long add_reads(const struct ofpact *,
+                               const struct ofpact *end,
+                               unsigned long next[]);
+
+static unsigned long
+add_ct_reads(const struct ofpact_conntrack *ct, unsigned long next[])
+{
+    enum field f = ct->zone_src.field ? field_find(ct->zone_src.field)
+                   : N_FIELDS;
+
+    if (ct->recirc_table < N_TABLES_MAX) {
+        bitmap_set1(next, ct->recirc_table);
+    }
+    return (tuple_reads() | (f < N_FIELDS ? 1UL << f : 0)
+            | add_reads(ct->actions, ofpact_end(
+                ct->actions, ofpact_ct_get_action_len(ct)), next));
+}
+
 /* Adds what the actions read and where they lead. */
 static unsigned long
 add_reads(const struct ofpact *a, const struct ofpact *end,
@@ -331,11 +357,14 @@ add_reads(const struct ofpact *a, const struct ofpact *end,
     unsigned long reads = 0;
 
     for (; a < end; a = ofpact_next(a)) {
-        const struct mf_field *mf = NULL;
-        int table = -1;
+        int table = N_TABLES_MAX;
 
         if (a->type == OFPACT_REG_MOVE) {
-            mf = ofpact_get_REG_MOVE(a)->src.field;
+            enum field f = field_find(ofpact_get_REG_MOVE(a)->src.field);
+
+            reads |= f < N_FIELDS ? 1UL << f : 0;
+        } else if (a->type == OFPACT_DEC_TTL) {
+            reads |= 1UL << F_NW_TTL;
         } else if (a->type == OFPACT_GOTO_TABLE) {
             table = ofpact_get_GOTO_TABLE(a)->table_id;
         } else if (a->type == OFPACT_RESUBMIT) {
@@ -346,17 +375,9 @@ add_reads(const struct ofpact *a, const struct ofpact *end,
             reads |= add_reads(nest->actions, ofpact_end(
                 nest->actions, ofpact_nest_get_action_len(nest)), next);
         } else if (a->type == OFPACT_CT) {
-            const struct ofpact_conntrack *ct = ofpact_get_CT(a);
-
-            mf = ct->zone_src.field;
-            table = ct->recirc_table;
-            reads |= add_reads(ct->actions, ofpact_end(
-                ct->actions, ofpact_ct_get_action_len(ct)), next);
+            reads |= add_ct_reads(ofpact_get_CT(a), next);
         }
-        if (mf && field_find(mf) < F_FIRST_OF_PACKET) {
-            reads |= 1UL << field_find(mf);
-        }
-        if (table >= 0 && table < N_TABLES_MAX) {
+        if (table < N_TABLES_MAX) {
             bitmap_set1(next, table);
         }
     }

@@ -21,13 +21,37 @@ struct candidate {
     dd_t set;                   /* The packets that match. */
 };
 
+/* A clause of a conjunction, and the packets that match one of its flows. */
+struct clause {
+    uint16_t priority;
+    uint8_t k, n;               /* The clause 'k' of 'n'. */
+    uint32_t id;
+    dd_t set;
+};
+
+/* Lists that are freed with the lookup: an arena would keep those of all. */
+#define LIST(TYPE) struct { TYPE *v; size_t n, allocated; }
+#define LIST_ADD(LIST)                                                  \
+    ((LIST)->v = ((LIST)->n < (LIST)->allocated ? (LIST)->v             \
+                  : x2nrealloc((LIST)->v, &(LIST)->allocated,           \
+                               sizeof *(LIST)->v)),                     \
+     &(LIST)->v[(LIST)->n++])
+
+struct dd_list {
+    dd_t *v;
+    size_t n, allocated;
+};
+
 struct lookup {
     struct exec *exec;
     const struct state *state;
-    struct candidate *v;
-    size_t n, allocated;
-    struct candidate *clauses;
-    size_t n_clauses, allocated_clauses;
+    const struct table_flow *all;       /* Of those found one that all packets
+                                         * match, or NULL. */
+    LIST(struct candidate) found;
+    LIST(struct clause) clauses;
+    struct dd_list sets;        /* Of what is being put together. */
+    struct dd_list parts;       /* What becomes of packets. */
+    struct dd_list taken;       /* By those of one priority. */
 };
 
 static void
@@ -40,148 +64,215 @@ known_bits(const void *lookup_, enum field f, u128 *value, u128 *mask)
     *mask = term->known;
 }
 
-/* The packets that match 'flow' in the state. */
-static dd_t
-match_set(struct exec *ex, const struct table_flow *flow,
-          const struct state *state)
+/* Does what is known of the state rule the flow out? */
+static bool
+is_ruled_out(const struct exec *ex, const struct table_flow *flow,
+             const struct state *state)
 {
-    dd_t set = DD_ALL;
-
     for (size_t i = 0; i < flow->n_conditions; i++) {
         const struct condition *c = &flow->conditions[i];
         const struct term *term = term_get(ex->terms,
                                            state->fields[c->field]);
 
         if ((term->value ^ c->value) & c->mask & term->known) {
-            return DD_NONE;
-        }
-    }
-    for (size_t i = 0; i < flow->n_conditions && set != DD_NONE; i++) {
-        const struct condition *c = &flow->conditions[i];
-        dd_t part;
-
-        if (!term_match(ex->terms, state->fields[c->field], c->value,
-                        c->mask, ex->space, &part)) {
-            return exec_refuse(ex, flow, arena_printf(
-                ex->tables->arena, "it matches %s as changed before",
-                fields[c->field].name));
-        } else if (dd_is_refused(ex->space->dd)) {
-            ex->layout = true;
-            return exec_refuse(ex, flow, arena_printf(
-                ex->tables->arena, "its match scatters over more than %d "
-                "ranges of %s", DD_MAX_RUNS, fields[c->field].name));
-        }
-        set = dd_and(ex->space->dd, set, part);
-    }
-    return set;
-}
-
-static struct candidate *
-add_candidate(struct candidate **v, size_t *n, size_t *allocated)
-{
-    if (*n >= *allocated) {
-        *v = x2nrealloc(*v, allocated, sizeof **v);
-    }
-    return &(*v)[(*n)++];
-}
-
-static void
-visit(void *lookup_, struct table_flow *flow)
-{
-    struct lookup *l = lookup_;
-    dd_t set = match_set(l->exec, flow, l->state);
-    struct candidate *c;
-
-    if (set == DD_NONE) {
-        return;
-    } else if (flow->temporary && flow->clause) {
-        exec_refuse(l->exec, flow, EXEC_TEMPORARY);
-    }
-    c = (flow->clause
-         ? add_candidate(&l->clauses, &l->n_clauses, &l->allocated_clauses)
-         : add_candidate(&l->v, &l->n, &l->allocated));
-    *c = (struct candidate) { flow, 0, flow->priority, flow->order, set };
-}
-
-/* The strongest first. */
-static int
-compare_candidates(const void *a_, const void *b_)
-{
-    const struct candidate *a = a_, *b = b_;
-
-    return (a->priority != b->priority ? (a->priority < b->priority ? 1 : -1)
-            : a->order < b->order ? -1 : a->order > b->order);
-}
-
-/* The clause 'k' of conjunction 'id' at 'priority': the packets that match one
- * of its flows.  Stores how many clauses there are. */
-static dd_t
-find_clause(struct lookup *l, uint32_t id, uint16_t priority, int k, int *n)
-{
-    dd_t set = DD_NONE;
-
-    for (size_t i = 0; i < l->n_clauses; i++) {
-        const struct table_flow *flow = l->clauses[i].flow;
-        const struct ofpact *a;
-
-        if (flow->priority != priority) {
-            continue;
-        }
-        OFPACT_FOR_EACH (a, flow->ofpacts, flow->ofpacts_len) {
-            const struct ofpact_conjunction *c
-                = (a->type == OFPACT_CONJUNCTION ? ofpact_get_CONJUNCTION(a)
-                   : NULL);
-
-            if (c && c->id == id) {
-                *n = c->n_clauses;
-                if (c->clause == k) {
-                    set = dd_or(l->exec->space->dd, set, l->clauses[i].set);
-                }
-            }
-        }
-    }
-    return set;
-}
-
-static bool
-has_conjunction(const struct lookup *l, uint32_t id, uint16_t priority)
-{
-    for (size_t i = 0; i < l->n; i++) {
-        if (!l->v[i].flow && l->v[i].id == id
-            && l->v[i].priority == priority) {
             return true;
         }
     }
     return false;
 }
 
+static dd_t
+match_condition(struct exec *ex, const struct table_flow *flow,
+                const struct condition *c, term_t term)
+{
+    dd_t set;
+
+    if (!term_match(ex->terms, term, c->value, c->mask, ex->space, &set)) {
+        return exec_refuse(ex, flow, arena_printf(
+            ex->tables->arena, "it matches %s as changed before",
+            fields[c->field].name));
+    } else if (dd_is_refused(ex->space->dd)) {
+        ex->layout = true;
+        return exec_refuse(ex, flow, arena_printf(
+            ex->tables->arena, "its match scatters over more than %d ranges "
+            "of %s", DD_MAX_RUNS, fields[c->field].name));
+    }
+    return set;
+}
+
+/* 'set' less the packets that do not match what 'flow' says of the packet, or
+ * of what the tables note. */
+static dd_t
+match_conditions(struct exec *ex, const struct table_flow *flow,
+                 const struct state *state, bool packets, dd_t set)
+{
+    for (size_t i = 0; i < flow->n_conditions && set != DD_NONE; i++) {
+        const struct condition *c = &flow->conditions[i];
+        term_t term = state->fields[c->field];
+
+        if (field_is_packets(c->field) == packets
+            && c->mask & ~term_get(ex->terms, term)->known) {
+            set = dd_and(ex->space->dd, set,
+                         match_condition(ex, flow, c, term));
+        }
+    }
+    return set;
+}
+
+/* Is all that 'flow' matches of the packet as it came? */
+static bool
+is_usual(const struct exec *ex, const struct table_flow *flow,
+         const struct state *state)
+{
+    for (size_t i = 0; i < flow->n_conditions; i++) {
+        enum field f = flow->conditions[i].field;
+
+        if (field_is_packets(f)
+            && state->fields[f] != term_field(ex->terms, f)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The packets that match 'flow', which the state does not rule out. */
+static dd_t
+match_set(struct exec *ex, const struct table_flow *flow,
+          const struct state *state)
+{
+    dd_t *usual = &ex->matches[flow->order], set;
+
+    if (!is_usual(ex, flow, state)) {
+        set = match_conditions(ex, flow, state, true, DD_ALL);
+    } else {
+        if (*usual == DD_NONE) {
+            *usual = match_conditions(ex, flow, state, true, DD_ALL);
+        }
+        set = *usual;
+    }
+    return match_conditions(ex, flow, state, false, set);
+}
+
+static void
+add_clauses(struct lookup *l, const struct table_flow *flow, dd_t set)
+{
+    const struct ofpact *a;
+
+    OFPACT_FOR_EACH (a, flow->ofpacts, flow->ofpacts_len) {
+        if (a->type == OFPACT_CONJUNCTION) {
+            const struct ofpact_conjunction *c = ofpact_get_CONJUNCTION(a);
+
+            *LIST_ADD(&l->clauses) = (struct clause) {
+                flow->priority, c->clause, c->n_clauses, c->id, set,
+            };
+        }
+    }
+}
+
+static void
+visit(void *lookup_, struct table_flow *flow)
+{
+    struct lookup *l = lookup_;
+    const struct table_flow *all = l->all;
+    dd_t set;
+
+    if (is_ruled_out(l->exec, flow, l->state)
+        || (all && (flow->priority < all->priority
+                    || (flow->priority == all->priority
+                        && flow->like == all->like
+                        && flow->temporary == all->temporary)))) {
+        return;
+    }
+    set = match_set(l->exec, flow, l->state);
+    if (set == DD_NONE) {
+        return;
+    } else if (flow->temporary && flow->clause) {
+        exec_refuse(l->exec, flow, EXEC_TEMPORARY);
+    } else if (flow->clause) {
+        add_clauses(l, flow, set);
+    } else {
+        *LIST_ADD(&l->found) = (struct candidate) {
+            flow, 0, flow->priority, flow->order, set,
+        };
+        l->all = set == DD_ALL ? flow : all;
+    }
+}
+
+/* The strongest first, and side by side what does the same. */
+static int
+compare_candidates(const void *a_, const void *b_)
+{
+    const struct candidate *a = a_, *b = b_;
+    size_t x = a->flow ? a->flow->like->order : a->id;
+    size_t y = b->flow ? b->flow->like->order : b->id;
+
+    return (a->priority != b->priority ? (a->priority < b->priority ? 1 : -1)
+            : !a->flow != !b->flow ? !a->flow - !b->flow
+            : x != y ? (x < y ? -1 : 1)
+            : a->order < b->order ? -1 : a->order > b->order);
+}
+
+static bool
+do_the_same(const struct candidate *a, const struct candidate *b)
+{
+    return (a->flow && b->flow && a->priority == b->priority
+            && a->flow->like == b->flow->like
+            && a->flow->temporary == b->flow->temporary);
+}
+
+static int
+compare_clauses(const void *a_, const void *b_)
+{
+    const struct clause *a = a_, *b = b_;
+
+    return (a->priority != b->priority ? (a->priority < b->priority ? 1 : -1)
+            : a->id != b->id ? (a->id < b->id ? -1 : 1)
+            : a->k < b->k ? -1 : a->k > b->k);
+}
+
+static bool
+is_of_same(const struct clause *a, const struct clause *b)
+{
+    return a->priority == b->priority && a->id == b->id;
+}
+
+/* The OR of the clauses from '*i' on that are one, past which it goes. */
+static dd_t
+fold_clause(struct lookup *l, size_t *i)
+{
+    const struct clause *first = &l->clauses.v[*i];
+
+    l->sets.n = 0;
+    for (; *i < l->clauses.n && is_of_same(&l->clauses.v[*i], first)
+         && l->clauses.v[*i].k == first->k; ++*i) {
+        *LIST_ADD(&l->sets) = l->clauses.v[*i].set;
+    }
+    return dd_over_all(l->exec->space->dd, l->sets.v, l->sets.n);
+}
+
 /* Adds the conjunctions of which a packet can match all clauses. */
 static void
 add_conjunctions(struct lookup *l)
 {
-    for (size_t i = 0; i < l->n_clauses; i++) {
-        const struct table_flow *flow = l->clauses[i].flow;
-        const struct ofpact *a;
+    struct dd *dd = l->exec->space->dd;
 
-        OFPACT_FOR_EACH (a, flow->ofpacts, flow->ofpacts_len) {
-            uint32_t id;
-            int n = 0;
-            dd_t set;
+    if (l->clauses.n) {
+        qsort(l->clauses.v, l->clauses.n, sizeof *l->clauses.v,
+              compare_clauses);
+    }
+    for (size_t i = 0; i < l->clauses.n; ) {
+        const struct clause *first = &l->clauses.v[i];
+        dd_t set = DD_ALL;
+        size_t n = 0;
 
-            if (a->type != OFPACT_CONJUNCTION) {
-                continue;
-            }
-            id = ofpact_get_CONJUNCTION(a)->id;
-            set = find_clause(l, id, flow->priority, 0, &n);
-            for (int k = 1; k < n && set != DD_NONE; k++) {
-                set = dd_and(l->exec->space->dd, set,
-                             find_clause(l, id, flow->priority, k, &n));
-            }
-            if (set != DD_NONE && !has_conjunction(l, id, flow->priority)) {
-                *add_candidate(&l->v, &l->n, &l->allocated)
-                    = (struct candidate) { NULL, id, flow->priority,
-                                           flow->order, set };
-            }
+        while (i < l->clauses.n && is_of_same(&l->clauses.v[i], first)) {
+            set = dd_and(dd, set, fold_clause(l, &i));
+            n++;
+        }
+        if (n == first->n && set != DD_NONE) {
+            *LIST_ADD(&l->found) = (struct candidate) {
+                NULL, first->id, first->priority, 0, set,
+            };
         }
     }
 }
@@ -199,52 +290,122 @@ run_candidate(struct exec *ex, uint8_t table, const struct state *state,
     return exec_look_again(ex, table, &with_id);
 }
 
+/* What those of the strongest candidates from '*i' on do to 'packets'; goes
+ * past them.  Returns the packets that they take. */
+static dd_t
+run_level(struct lookup *l, uint8_t table, size_t *i, dd_t packets)
+{
+    struct exec *ex = l->exec;
+    struct dd *dd = ex->space->dd;
+    uint16_t priority = l->found.v[*i].priority;
+
+    l->taken.n = 0;
+    while (*i < l->found.n && l->found.v[*i].priority == priority
+           && !ex->refused) {
+        const struct candidate *c = &l->found.v[*i];
+        dd_t left;
+
+        l->sets.n = 0;
+        do {
+            *LIST_ADD(&l->sets) = l->found.v[(*i)++].set;
+        } while (*i < l->found.n && do_the_same(c, &l->found.v[*i]));
+        /* Of one packet, the first that matches tells the way. */
+        left = (ex->values && l->taken.n ? DD_NONE
+                : dd_and(dd, packets, dd_over_all(dd, l->sets.v, l->sets.n)));
+        if (left != DD_NONE) {
+            *LIST_ADD(&l->taken) = left;
+            *LIST_ADD(&l->parts) = dd_cut(dd, left, run_candidate(
+                ex, table, l->state, c, left));
+        }
+    }
+    return dd_over_all(dd, l->taken.v, l->taken.n);
+}
+
 /* What each candidate does to the packets that no stronger one takes. */
 static dd_t
-run_candidates(struct exec *ex, uint8_t table, const struct state *state,
-               const struct lookup *l)
+run_candidates(struct lookup *l, uint8_t table)
 {
+    struct exec *ex = l->exec;
     struct dd *dd = ex->space->dd;
-    dd_t result = DD_NONE, taken = DD_NONE;
+    dd_t left = DD_ALL;
 
-    for (size_t i = 0; i < l->n && taken != DD_ALL && !ex->refused; ) {
-        uint16_t priority = l->v[i].priority;
-        dd_t level = DD_NONE, level_taken = taken;
-
-        /* Of one packet, the first that matches tells the way. */
-        for (; i < l->n && l->v[i].priority == priority
-             && !(ex->values && level != DD_NONE); i++) {
-            dd_t left = dd_and(dd, dd_not(dd, taken), l->v[i].set);
-
-            if (left != DD_NONE) {
-                level = dd_apply(dd, &ex->merge, level, dd_cut(
-                    dd, left, run_candidate(ex, table, state, &l->v[i],
-                                            left)));
-                level_taken = dd_or(dd, level_taken, left);
-            }
-        }
-        result = dd_over(dd, result, level);
-        taken = level_taken;
+    for (size_t i = 0; i < l->found.n && left != DD_NONE && !ex->refused; ) {
+        left = dd_and(dd, left, dd_not(dd, run_level(l, table, &i, left)));
     }
-    return dd_over(dd, result, effects_one(ex->effects, EFFECT_MISS, table));
+    *LIST_ADD(&l->parts) = dd_cut(
+        dd, left, effects_one(ex->effects, EFFECT_MISS, table));
+    return dd_fold(dd, &ex->merge, l->parts.v, l->parts.n);
+}
+
+static void
+find_candidates(struct lookup *l, uint8_t table)
+{
+    u128 conj_id;
+
+    table_set_find(l->exec->tables, table, known_bits, l, visit, l);
+    /* Looked up for a conjunction, it is no longer asked for others. */
+    if (l->clauses.n && exec_is_const(l->exec, l->state->fields[F_CONJ_ID],
+                                      &conj_id) && !conj_id) {
+        add_conjunctions(l);
+    }
+    if (l->found.n) {
+        qsort(l->found.v, l->found.n, sizeof *l->found.v,
+              compare_candidates);
+    }
+}
+
+/* Where a table matches nothing but what the tables note, it is looked up once
+ * for all that it matches: returns the place where the flow is that matches
+ * all packets.  NULL if that cannot be told. */
+static const struct table_flow **
+find_noted(struct exec *ex, uint8_t table, const struct state *state)
+{
+    unsigned long matched = ex->fields->matched[table];
+    term_t key[F_FIRST_OF_PACKET + 1] = { table };
+    size_t n = 1, n_known = ex->noted.keys.n;
+    uint32_t id;
+
+    if (ex->values || !matched || matched >> F_FIRST_OF_PACKET) {
+        return NULL;
+    }
+    for (int f = 0; f < F_FIRST_OF_PACKET; f++) {
+        if (matched >> f & 1) {
+            key[n++] = state->fields[f];
+        }
+    }
+    id = pool_add(&ex->noted.keys, key, n * sizeof *key);
+    if (id >= ex->noted.allocated) {
+        ex->noted.v = x2nrealloc(ex->noted.v, &ex->noted.allocated,
+                                 sizeof *ex->noted.v);
+    }
+    if (id == n_known) {
+        ex->noted.v[id] = NULL;
+    }
+    return &ex->noted.v[id];
 }
 
 dd_t
 exec_look_up(struct exec *ex, uint8_t table, const struct state *state)
 {
     struct lookup l = { .exec = ex, .state = state };
-    u128 conj_id;
+    const struct table_flow **noted = find_noted(ex, table, state);
     dd_t result;
 
-    table_set_find(ex->tables, table, known_bits, &l, visit, &l);
-    /* Looked up for a conjunction, it is no longer asked for others. */
-    if (l.n_clauses && exec_is_const(ex, state->fields[F_CONJ_ID], &conj_id)
-        && !conj_id) {
-        add_conjunctions(&l);
+    if (noted && *noted) {
+        return exec_flow(ex, *noted, state, DD_ALL);
     }
-    qsort(l.v, l.n, sizeof *l.v, compare_candidates);
-    result = run_candidates(ex, table, state, &l);
-    free(l.v);
-    free(l.clauses);
+    find_candidates(&l, table);
+    if (noted && l.found.n && l.found.v[0].flow
+        && l.found.v[0].set == DD_ALL
+        && (l.found.n == 1 || l.found.v[1].priority
+            < l.found.v[0].priority)) {
+        *noted = l.found.v[0].flow;
+    }
+    result = run_candidates(&l, table);
+    free(l.found.v);
+    free(l.clauses.v);
+    free(l.sets.v);
+    free(l.parts.v);
+    free(l.taken.v);
     return result;
 }

@@ -14,6 +14,7 @@
 #include "bitmap.h"
 #include "openvswitch/hmap.h"
 #include "verify/exec.h"
+#include "verify/pool.h"
 
 struct ofpact_conntrack;
 
@@ -30,6 +31,18 @@ struct reach {
     int passes;                 /* Recirculations, one below another. */
 };
 
+/* What of packets and notes counts where. */
+struct exec_fields {
+    unsigned long live[N_TABLES_MAX];   /* 1-bits: fields that are not the
+                                         * packet's and may be read in that
+                                         * table or behind it. */
+    unsigned long body[N_TABLES_MAX];   /* Those that are read from that table
+                                         * on before a tail. */
+    unsigned long matched[N_TABLES_MAX];        /* Those that its flows
+                                                 * match. */
+    unsigned long tail[BITMAP_N_LONGS(N_TABLES_MAX)];   /* See exec-tail.c. */
+};
+
 struct exec {
     struct table_set *tables;
     struct space *space;
@@ -37,10 +50,24 @@ struct exec {
     struct effects *effects;
     ofp_port_t tunnel;
     long long int deadline;
-    unsigned long live[N_TABLES_MAX];   /* 1-bits: fields that are not the
-                                         * packet's and may be read in that
-                                         * table or behind it. */
+    const struct exec_fields *fields;
     struct hmap states;         /* Contains "struct known_state"s. */
+    dd_t *matches;              /* By order of flow: the packets that match it
+                                 * as they came; DD_NONE: not known. */
+    struct {
+        struct pool keys;
+        const struct table_flow **v;
+        size_t allocated;
+    } noted;                    /* See exec-lookup.c. */
+    struct pool tails;          /* Of "struct tail"s. */
+    struct pool bindings;       /* Of "struct state"s. */
+    struct pool bounds;         /* Of "struct bound_key"s, ... */
+    struct bound {
+        dd_t result;            /* DD_NONE: it has none. */
+        struct reach reach;     /* From where tails begin. */
+    } *bound;                   /* ... and what is known of them. */
+    size_t allocated_bound;
+    bool by_port;               /* See exec_by_port(). */
     struct dd_op join, merge;
 
     dd_t met;                   /* The packets that meet the flow whose actions
@@ -54,6 +81,15 @@ struct exec {
     struct arena *arena;
     step_vec *steps;
 };
+
+/* The rest of a way, from a table on. */
+struct tail {
+    uint64_t table;
+    struct state state;
+};
+
+/* Of diagrams of effects. */
+enum { OP_JOIN = DD_OP_USER, OP_MERGE, OP_BIND };
 
 /* What is said of flows that are. */
 #define EXEC_TEMPORARY "it may go away, by a timeout or its importance"
@@ -92,8 +128,31 @@ dd_t exec_look_up(struct exec *, uint8_t table, const struct state *);
 dd_t exec_flow(struct exec *, const struct table_flow *, const struct state *,
                dd_t met);
 
-/* The fields that the flow's actions may read, as in struct exec; sets in
- * 'next' the 1-bits of the tables that they lead to. */
+/* What becomes of packets in the state from 'table' on, and how far that
+ * reaches. */
+dd_t exec_table(struct exec *, uint8_t table, const struct state *,
+                struct reach *);
+
+/* Finds out where tails begin, and what is read before. */
+void exec_find_tails(struct exec_fields *, const struct table_set *);
+
+/* Is the rest of the way a tail, to be run when all is known? */
+bool exec_is_tail(struct exec *, uint8_t table, const struct state *);
+
+/* Leaves open what nothing reads before a tail, for others that differ in
+ * nothing else.  Returns false if there is nothing to be gained. */
+bool exec_leave_open(struct exec *, uint8_t table, const struct state *,
+                     struct state *open);
+
+/* Makes of what is known of 'open', '*result' and '*reach', what becomes of
+ * packets in 'state'.  Returns false if that has to be computed by itself: as
+ * for flows that differ while the rest is not run, or if the packet decides in
+ * a tail. */
+bool exec_bind(struct exec *, const struct state *state,
+               const struct state *open, dd_t *result, struct reach *);
+
+/* The fields that the flow's actions may read; sets in 'next' the 1-bits of
+ * the tables that they lead to. */
 unsigned long exec_reads(const struct table_flow *,
                          unsigned long next[BITMAP_N_LONGS(N_TABLES_MAX)]);
 

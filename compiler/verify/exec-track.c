@@ -196,7 +196,7 @@ has_own_tuple(struct exec *ex, const struct state *s)
     return true;
 }
 
-static void
+static bool
 look_for_out(void *leaves_, dd_t leaf, const u128 digits[] OVS_UNUSED)
 {
     struct leaves *leaves = leaves_;
@@ -205,8 +205,10 @@ look_for_out(void *leaves_, dd_t leaf, const u128 digits[] OVS_UNUSED)
 
     e = effects_get(leaves->effects, leaf, &n);
     for (size_t i = 0; i < n; i++) {
-        leaves->out |= e[i].kind == EFFECT_OUT;
+        /* What is left to a tail may leave. */
+        leaves->out |= e[i].kind == EFFECT_OUT || e[i].kind == EFFECT_TAIL;
     }
+    return leaves->out;
 }
 
 /* Does anything leave of what a zone was to note, and had no room for?  Its

@@ -18,8 +18,6 @@
 #include "util.h"
 #include "verify/exec-private.h"
 
-enum { OP_JOIN = DD_OP_USER, OP_MERGE };
-
 /* A switch drops what needs more: MAX_DEPTH and MAX_RESUBMITS in
  * ofproto/ofproto-dpif-xlate.c, MAX_RECIRC_DEPTH in lib/dpif-netdev.c less the
  * one that takes the outer header off.  MAX_NESTED is for our own stack. */
@@ -58,53 +56,72 @@ static unsigned long
 always_live(void)
 {
     return (1UL << F_QUEUE | 1UL << F_TRACKED | 1UL << F_ND_RESERVED
-            | 1UL << F_ND_OPTIONS | 1UL << F_IN_PORT);
+            | 1UL << F_ND_OPTIONS);
 }
 
 static bool
-update_live(struct exec *ex)
+update_live(struct exec_fields *fields_, const struct table_set *tables)
 {
     bool changed = false;
 
-    for (size_t i = ex->tables->flows.n; i > 0; i--) {
-        const struct table_flow *flow = ex->tables->flows.v[i - 1];
-        unsigned long *live = &ex->live[flow->table], old = *live;
+    for (size_t i = tables->flows.n; i > 0; i--) {
+        const struct table_flow *flow = tables->flows.v[i - 1];
+        unsigned long *live = &fields_->live[flow->table], old = *live;
         unsigned long next[BITMAP_N_LONGS(N_TABLES_MAX)] = { 0 };
         size_t table;
 
         *live |= always_live() | exec_reads(flow, next);
         BITMAP_FOR_EACH_1 (table, N_TABLES_MAX, next) {
-            *live |= ex->live[table];
+            *live |= fields_->live[table];
         }
         for (size_t j = 0; j < flow->n_conditions; j++) {
-            if (!field_is_packets(flow->conditions[j].field)) {
-                *live |= 1UL << flow->conditions[j].field;
-            }
+            fields_->matched[flow->table]
+                |= 1UL << flow->conditions[j].field;
         }
+        *live |= fields_->matched[flow->table];
+        *live &= (1UL << F_FIRST_OF_PACKET) - 1;
         changed |= *live != old;
     }
     return changed;
 }
 
+struct exec_fields *
+exec_fields_create(const struct table_set *tables)
+{
+    struct exec_fields *f = xzalloc(sizeof *f);
+
+    while (update_live(f, tables)) {
+        continue;
+    }
+    exec_find_tails(f, tables);
+    return f;
+}
+
 struct exec *
-exec_create(struct table_set *tables, struct space *space,
-            struct terms *terms, struct effects *effects, ofp_port_t tunnel,
-            long long int deadline)
+exec_create(struct table_set *tables, const struct exec_fields *fields_,
+            struct space *space, struct terms *terms, struct effects *effects,
+            ofp_port_t tunnel, long long int deadline)
 {
     struct exec *ex = xzalloc(sizeof *ex);
 
     ex->tables = tables;
+    ex->fields = fields_;
     ex->space = space;
     ex->terms = terms;
     ex->effects = effects;
     ex->tunnel = tunnel;
     ex->deadline = deadline;
-    ex->join = (struct dd_op) { leaf_join, effects, true, OP_JOIN };
-    ex->merge = (struct dd_op) { leaf_merge, effects, false, OP_MERGE };
+    ex->join = (struct dd_op) { leaf_join, NULL, effects, true, OP_JOIN };
+    ex->merge = (struct dd_op) { leaf_merge, NULL, effects, false, OP_MERGE };
     hmap_init(&ex->states);
-    while (update_live(ex)) {
-        continue;
+    ex->matches = xmalloc(MAX(tables->flows.n, 1) * sizeof *ex->matches);
+    for (size_t i = 0; i < tables->flows.n; i++) {
+        ex->matches[i] = DD_NONE;
     }
+    pool_init(&ex->noted.keys);
+    pool_init(&ex->tails);
+    pool_init(&ex->bindings);
+    pool_init(&ex->bounds);
     return ex;
 }
 
@@ -118,6 +135,13 @@ exec_destroy(struct exec *ex)
             free(known);
         }
         hmap_destroy(&ex->states);
+        pool_destroy(&ex->noted.keys);
+        free(ex->noted.v);
+        pool_destroy(&ex->tails);
+        pool_destroy(&ex->bindings);
+        pool_destroy(&ex->bounds);
+        free(ex->bound);
+        free(ex->matches);
         free(ex);
     }
 }
@@ -189,10 +213,14 @@ forget_dead(struct exec *ex, uint8_t table, const struct state *state)
 {
     struct state s = *state;
 
-    for (int f = 0; f < F_FIRST_OF_PACKET; f++) {
-        if (!(ex->live[table] >> f & 1)) {
-            s.fields[f] = exec_const(ex, f, 0);
+    for (int f = F_IN_PORT + 1; f < F_FIRST_OF_PACKET; f++) {
+        if (!(ex->fields->live[table] >> f & 1)) {
+            s.fields[f] = term_zero(ex->terms, f);
         }
+    }
+    if (!ex->by_port && !ex->values
+        && !(ex->fields->live[table] >> F_IN_PORT & 1)) {
+        s.fields[F_IN_PORT] = term_open(ex->terms, F_IN_PORT);
     }
     return s;
 }
@@ -255,13 +283,65 @@ look_up(struct exec *ex, uint8_t table, const struct state *s,
     return result;
 }
 
-/* What becomes of packets from 'table' on, and how far that reaches. */
-static dd_t
-run_table(struct exec *ex, uint8_t table, const struct state *state,
-          struct reach *reach)
+static struct known_state *get_state(struct exec *, uint8_t table,
+                                     const struct state *);
+
+static struct known_state *
+add_state(struct exec *ex, uint8_t table, const struct state *state,
+          uint32_t hash)
+{
+    struct known_state *known = xzalloc(sizeof *known);
+
+    known->table = table;
+    known->result = DD_NONE;
+    known->state = *state;
+    hmap_insert(&ex->states, &known->node, hash);
+    return known;
+}
+
+/* Finds what becomes of packets by what is known of others that nothing tells
+ * apart before the tail. */
+static bool
+bind_state(struct exec *ex, uint8_t table, const struct state *state,
+           struct known_state *known)
+{
+    const struct known_state *open_known;
+    struct state open;
+
+    if (!exec_leave_open(ex, table, state, &open)) {
+        return false;
+    }
+    open_known = get_state(ex, table, &open);
+    if (!open_known || !open_known->done) {
+        return false;
+    }
+    known->result = open_known->result;
+    known->reach = open_known->reach;
+    return exec_bind(ex, state, &open, &known->result, &known->reach);
+}
+
+static struct known_state *
+get_state(struct exec *ex, uint8_t table, const struct state *state)
+{
+    uint32_t hash = hash_bytes(state, sizeof *state, table);
+    struct known_state *known = find_state(ex, table, state, hash);
+
+    if (known || is_late(ex)) {
+        return known;
+    }
+    known = add_state(ex, table, state, hash);
+    if (!bind_state(ex, table, state, known)) {
+        known->result = look_up(ex, table, state, &known->reach);
+    }
+    known->done = true;
+    return known;
+}
+
+dd_t
+exec_table(struct exec *ex, uint8_t table, const struct state *state,
+           struct reach *reach)
 {
     struct state s = forget_dead(ex, table, state);
-    uint32_t hash = hash_bytes(&s, sizeof s, table);
     struct known_state *known;
 
     *reach = (struct reach) { .depth = 0 };
@@ -269,18 +349,15 @@ run_table(struct exec *ex, uint8_t table, const struct state *state,
         return DD_NONE;
     } else if (ex->values) {
         return look_up(ex, table, &s, reach);
+    } else if (exec_is_tail(ex, table, &s)) {
+        struct tail tail = { .table = table, .state = s };
+
+        return effects_one(ex->effects, EFFECT_TAIL,
+                           pool_add(&ex->tails, &tail, sizeof tail));
     }
-    known = find_state(ex, table, &s, hash);
-    if (!known && is_late(ex)) {
+    known = get_state(ex, table, &s);
+    if (!known) {
         return DD_NONE;
-    } else if (!known) {
-        known = xzalloc(sizeof *known);
-        known->table = table;
-        known->result = DD_NONE;
-        known->state = s;
-        hmap_insert(&ex->states, &known->node, hash);
-        known->result = look_up(ex, table, &s, &known->reach);
-        known->done = true;
     } else if (!known->done && !ex->refused) {
         ex->refused = arena_printf(ex->tables->arena, "%s: packets go round "
                                    "in circles through table %u, which is "
@@ -295,7 +372,7 @@ exec_resubmit(struct exec *ex, uint8_t from, uint8_t table,
               const struct state *state)
 {
     struct reach below;
-    dd_t result = run_table(ex, table, state, &below);
+    dd_t result = exec_table(ex, table, state, &below);
 
     below.depth += table <= from;
     below.resubmits += ex->reach.resubmits + 1;
@@ -312,7 +389,7 @@ dd_t
 exec_recirculate(struct exec *ex, uint8_t table, const struct state *state)
 {
     struct reach below;
-    dd_t result = run_table(ex, table, state, &below);
+    dd_t result = exec_table(ex, table, state, &below);
 
     ex->reach.passes = MAX(ex->reach.passes, below.passes + 1);
     if (ex->reach.passes > MAX_PASSES) {
@@ -325,7 +402,7 @@ dd_t
 exec_look_again(struct exec *ex, uint8_t table, const struct state *state)
 {
     struct reach below;
-    dd_t result = run_table(ex, table, state, &below);
+    dd_t result = exec_table(ex, table, state, &below);
 
     ex->reach = reach_max(ex->reach, below);
     return result;
@@ -345,7 +422,13 @@ run_from(struct exec *ex, const struct ingress *in)
                        ? exec_field(ex, f) : exec_const(ex, f, 0));
     }
     s.fields[F_IN_PORT] = exec_const(ex, F_IN_PORT, ofp_to_u16(in->port));
-    return run_table(ex, 0, &s, &reach);
+    return exec_table(ex, 0, &s, &reach);
+}
+
+void
+exec_by_port(struct exec *ex)
+{
+    ex->by_port = true;
 }
 
 dd_t

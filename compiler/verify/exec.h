@@ -26,6 +26,7 @@
 #include "verify/tables.h"
 
 struct exec;
+struct exec_fields;
 
 struct ingress {
     ofp_port_t port;
@@ -35,14 +36,23 @@ struct ingress {
 /* A flow that a packet met. */
 VEC_TYPEDEF(step_vec, const struct table_flow *);
 
+/* What of packets counts in which table, to be freed. */
+struct exec_fields *exec_fields_create(const struct table_set *);
+
 /* 'tunnel' is the port of tunnels, OFPP_NONE if there is none; after
  * 'deadline', as time_msec() has it, nothing is computed; 0: none. */
-struct exec *exec_create(struct table_set *, struct space *, struct terms *,
-                         struct effects *, ofp_port_t tunnel,
-                         long long int deadline);
+struct exec *exec_create(struct table_set *, const struct exec_fields *,
+                         struct space *, struct terms *, struct effects *,
+                         ofp_port_t tunnel, long long int deadline);
 void exec_destroy(struct exec *);
 
-/* The effects on each packet, leaves of effect.h. */
+/* From now on each port is run by itself.  Else what leaves by the port that
+ * it came by is taken for sent, which a switch does not do. */
+void exec_by_port(struct exec *);
+
+/* The effects on each packet, leaves of effect.h.  Diagrams of them are bound
+ * (dd.h), unless each port is run by itself: exec_bound() has the leaves. */
+dd_t exec_bound(struct exec *, uint32_t number, dd_t leaf);
 dd_t exec_run(struct exec *, const struct ingress *);
 
 /* Why what was computed is not to be used: something that is not modelled, and

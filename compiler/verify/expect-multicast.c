@@ -6,9 +6,55 @@
 
 #include <config.h>
 
+/* Packets for many. */
+
 #include <string.h>
 
+#include "sema/meaning-reach.h"
+#include "util.h"
 #include "verify/expect-private.h"
+
+const struct expect_copy *
+expect_copies(const struct judge *j, uint32_t copies, size_t *n)
+{
+    size_t size = 0;
+    const void *v = copies ? pool_get(&j->copies, copies - 1, &size) : NULL;
+
+    *n = size / sizeof(struct expect_copy);
+    return v;
+}
+
+uint32_t
+expect_add_copies(struct judge *j, const struct expect_copy *copies, size_t n)
+{
+    return n ? pool_add(&j->copies, copies, n * sizeof *copies) + 1 : 0;
+}
+
+/* Of a packet for many, and what one more gets. */
+dd_t
+expect_add_copy(void *judge, dd_t a, dd_t b)
+{
+    struct judge *j = judge;
+    struct expect many = *expect_get(j, a);
+    const struct expect *one = expect_get(j, b);
+    struct expect_copy copies[MAX_RECEIVERS];
+    size_t n;
+    const struct expect_copy *old = expect_copies(j, many.copies, &n);
+
+    memset(copies, 0, sizeof copies);
+    memcpy(copies, old ? old : copies, n * sizeof *copies);
+    copies[n++] = (struct expect_copy) {
+        .to = one->to, .kept = one->kept, .rules = one->rules,
+        .allow = one->allow, .dscp = one->dscp, .queue = one->queue,
+        .reason = one->reason,
+    };
+    many.copies = expect_add_copies(j, copies, n);
+    if (one->allow) {
+        many.allow = true;
+        many.reason = 0;
+    }
+    return expect_leaf(j, &many);
+}
 
 /* Is the MAC that of the group (RFC 1112 section 6.4, RFC 2464 section 7)? */
 static dd_t
@@ -43,8 +89,6 @@ expect_copy(struct judge *j, const struct origin *s,
     struct seen stateless = { TRACK_NONE, true, F_NW_PROTO, F_TP_DST };
     struct seen first = { TRACK_NEW, false, F_NW_PROTO, F_TP_DST };
     struct expect base = { .from = s->q.from, .to = to };
-    struct end sender = { s->q.from, NULL, F_NW_SRC, F_IPV6_SRC };
-    struct end receiver = { to, NULL, F_NW_DST, F_IPV6_DST };
     struct dd *dd = j->space->dd;
 
     if (to == s->q.from) {
@@ -52,9 +96,8 @@ expect_copy(struct judge *j, const struct origin *s,
         return expect_leaf(j, &base);
     }
     return dd_choose(dd, is_for_symmetric(j, F_NW_PROTO, F_TP_DST),
-                     expect_strongest(j, &stateless, &base, &sender,
-                                      &receiver),
-                     expect_strongest(j, &first, &base, &sender, &receiver));
+                     expect_between(j, &stateless, &base),
+                     expect_between(j, &first, &base));
 }
 
 dd_t

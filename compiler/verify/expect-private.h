@@ -9,7 +9,8 @@
 
 /* The rooms behind expect.h: expect.c has what the others share,
  * expect-port.c asks the questions 1 to 4, expect-route.c 5 to 7,
- * expect-rule.c 8 and 9, expect-external.c what an external is. */
+ * expect-rule.c 8 and 9, expect-external.c what an external is;
+ * expect-alike.c says what need be asked once only. */
 
 #include "verify/expect.h"
 
@@ -28,6 +29,35 @@ struct seen {
     bool stateless;
     enum field proto, port;     /* Of the opener; its destination port. */
 };
+
+/* Of what a verdict on packets between two endpoints depends. */
+struct verdict_key {
+    const struct policy_tenant *tenant, *zone;
+    uint32_t from, to;          /* See judge_alike(). */
+    uint8_t track, stateless, proto, port;      /* Of struct seen. */
+    uint32_t pad;               /* 0. */
+};
+
+/* Numbers endpoints: the same, if all rules treat them alike. */
+void judge_init_alike(struct judge *);
+void judge_destroy_alike(struct judge *);
+uint32_t judge_alike(const struct judge *, const struct policy_endpoint *);
+
+/* One of whose packets for 'to' is expected what is of those of 'from'. */
+const struct policy_endpoint *judge_sender(const struct judge *,
+                                           const struct policy_endpoint *from,
+                                           const struct policy_endpoint *to);
+
+/* The number of the tenant in the policy. */
+size_t judge_tenant(const struct judge *, const struct policy_tenant *);
+
+/* Does gateways_join()? */
+bool judge_joins(const struct judge *, const struct meaning_question *,
+                 const struct policy_tenant *,
+                 const struct policy_endpoint *);
+
+/* The endpoints that the sender's tenant reaches through gateways. */
+const endpoint_vec *judge_reached(struct judge *, const struct origin *);
 
 bool seen_is_backward(const struct seen *);
 
@@ -91,19 +121,19 @@ struct end {
     enum field field4, field6;
 };
 
-/* Question 8, of packets for one. */
-dd_t expect_strongest(struct judge *, const struct seen *,
-                      const struct expect *base, const struct end *sender,
-                      const struct end *receiver);
-
 /* Questions 8 and 9, of packets for 'to', or if that is NULL, for what is
  * outside by 'out'. */
 dd_t expect_rule(struct judge *, const struct origin *, const struct seen *,
                  const struct policy_endpoint *to,
                  const struct policy_attachment *out, bool routed);
 
+/* Question 8 of packets from base->from to base->to, which are endpoints. */
+dd_t expect_between(struct judge *, const struct seen *,
+                    const struct expect *base);
+
 /* The copies of a packet for many, of which each passes question 8. */
 dd_t expect_multicast(struct judge *, const struct origin *);
+dd_t expect_add_copy(void *judge, dd_t many, dd_t one);
 uint32_t expect_add_copies(struct judge *, const struct expect_copy *,
                            size_t n);
 

@@ -14,127 +14,41 @@
 #include "util.h"
 #include "verify/expect-private.h"
 
-/* Question 7, by the gateway's MAC. */
+/* To whom a packet is, by its addresses: an endpoint, what is outside, or, if
+ * both are NULL, nobody. */
+struct target {
+    const struct policy_endpoint *to;
+    const struct policy_attachment *out;
+    bool routed;
+};
+
+/* Question 7, and on. */
 static dd_t
-route(struct judge *j, const struct origin *s, const struct seen *seen)
+reach_target(struct judge *j, const struct origin *s, const struct seen *seen,
+             const struct target *target)
 {
-    const struct policy_tenant *tenant = s->q.from->tenant;
-    const struct policy *policy = j->policy;
     struct dd *dd = j->space->dd;
-    dd_t result = DD_NONE;
+    dd_t result = (target->to || target->out
+                   ? expect_rule(j, s, seen, target->to, target->out,
+                                 target->routed)
+                   : expect_deny(j, s, REASON_UNREACHABLE));
 
-    for (size_t i = 0; i < policy->tenants.n; i++) {
-        for (size_t k = 0; k < policy->tenants.v[i]->endpoints.n; k++) {
-            const struct policy_endpoint *to
-                = policy->tenants.v[i]->endpoints.v[k];
-
-            if (endpoint_is_reached(policy, &s->q, to)
-                && gateways_join(policy, &s->q, tenant, to)) {
-                result = dd_over(dd, result, dd_cut(
-                    dd, is_to(j, to),
-                    expect_rule(j, s, seen, to, NULL, true)));
-            }
-        }
+    if (target->routed) {
+        result = dd_choose(dd, space_range(j->space, F_NW_TTL, 0, 1),
+                           expect_deny(j, s, REASON_TTL), result);
     }
-    for (size_t i = 0; i < policy->externals.n; i++) {
-        const struct policy_external *e = policy->externals.v[i];
-        const struct policy_attachment *out = external_at(e,
-                                                          s->q.from->node);
-
-        if (out && external_is_used_by(e, tenant)) {
-            result = dd_over(dd, result, dd_cut(
-                dd, is_external(j, e, F_NW_DST, F_IPV6_DST),
-                expect_rule(j, s, seen, NULL, out, true)));
-        }
-    }
-    result = dd_over(dd, result, expect_deny(j, s, REASON_UNREACHABLE));
-    return dd_choose(dd, space_range(j->space, F_NW_TTL, 0, 1),
-                     expect_deny(j, s, REASON_TTL), result);
-}
-
-/* Question 7, within the network. */
-static dd_t
-find_neighbor(struct judge *j, const struct origin *s,
-              const struct seen *seen)
-{
-    const struct policy_tenant *tenant = s->network->tenant;
-    struct dd *dd = j->space->dd;
-    dd_t result = DD_NONE;
-
-    for (size_t i = 0; i < tenant->endpoints.n; i++) {
-        const struct policy_endpoint *to = tenant->endpoints.v[i];
-
-        if (to->network == s->network
-            && endpoint_is_reached(j->policy, &s->q, to)) {
-            dd_t set = dd_and(dd, is_mac(j, F_ETH_DST, to->intent->mac),
-                              is_to(j, to));
-
-            result = dd_over(dd, result, dd_cut(
-                dd, set, expect_rule(j, s, seen, to, NULL, false)));
-        }
-    }
-    return dd_over(dd, result, expect_deny(j, s, REASON_UNREACHABLE));
-}
-
-/* The endpoint that an external's packet is for. */
-static dd_t
-find_inside(struct judge *j, const struct origin *s, const struct seen *seen)
-{
-    const struct policy_external *external = s->q.external->external;
-    struct dd *dd = j->space->dd;
-    bool error = seen->track == TRACK_RELATED;
-    dd_t result = DD_NONE;
-
-    for (size_t i = 0; i < external->users.n; i++) {
-        const struct policy_tenant *tenant = external->users.v[i];
-
-        for (size_t k = 0; k < tenant->endpoints.n; k++) {
-            const struct policy_endpoint *to = tenant->endpoints.v[k];
-
-            if (is_here(j, to) && to->network->intent->gateways.n) {
-                struct origin here = *s;
-
-                here.counted = tenant->intent->packet_rate.at ? tenant : NULL;
-                here.zone = tenant;
-                result = dd_over(dd, result, dd_cut(
-                    dd, is_to(j, to), dd_choose(
-                        dd, space_range(j->space, F_NW_TTL, 0, 1),
-                        expect_deny(j, &here, REASON_TTL),
-                        expect_rule(j, &here, seen, to, NULL, true))));
-            }
-        }
-    }
-    if (error) {
-        dd_t of_external = is_external(j, external, F_OUTSIDE, F_OUTSIDE6);
-
-        result = dd_choose(dd, of_external, result,
-                           expect_deny(j, s, REASON_UNREACHABLE));
+    if (s->q.external && seen->track == TRACK_RELATED) {
+        result = dd_choose(dd, is_external(j, s->q.external->external,
+                                           F_OUTSIDE, F_OUTSIDE6),
+                           result, expect_deny(j, s, REASON_UNREACHABLE));
     }
     return result;
 }
 
-/* Question 7. */
-static dd_t
-find_receiver(struct judge *j, const struct origin *s,
-              const struct seen *seen)
-{
-    dd_t direct;
-
-    if (s->q.external) {
-        return find_inside(j, s, seen);
-    }
-    direct = find_neighbor(j, s, seen);
-    if (s->q.tunnel || !s->network->intent->gateways.n) {
-        return direct;
-    }
-    return dd_choose(j->space->dd,
-                     is_mac(j, F_ETH_DST, s->network->gateway_mac),
-                     route(j, s, seen), direct);
-}
-
 /* Question 6, of packets that do not say what opened their connection. */
 static dd_t
-judge_opened(struct judge *j, const struct origin *s, enum track track)
+judge_opened(struct judge *j, const struct origin *s, enum track track,
+             const struct target *target)
 {
     bool error = track == TRACK_RELATED;
     bool backward = error || track == TRACK_REPLY;
@@ -144,7 +58,7 @@ judge_opened(struct judge *j, const struct origin *s, enum track track)
     enum field source = backward ? F_OPEN_DST : F_OPEN_SRC;
     enum field destination = backward ? F_OPEN_SRC : F_OPEN_DST;
     struct dd *dd = j->space->dd;
-    dd_t result = find_receiver(j, s, &seen);
+    dd_t result = reach_target(j, s, &seen, target);
     dd_t fragment;
 
     if (error) {
@@ -176,14 +90,16 @@ tells_ports(struct judge *j, enum track track)
 
 /* Questions 6 and on, of packets that may pass connection tracking. */
 static dd_t
-judge_tracked(struct judge *j, const struct origin *s, enum track track)
+judge_tracked(struct judge *j, const struct origin *s, enum track track,
+              const struct target *target)
 {
     struct seen told = {
         track, false, F_NW_PROTO, track == TRACK_REPLY ? F_TP_SRC : F_TP_DST,
     };
 
     return dd_choose(j->space->dd, tells_ports(j, track),
-                     find_receiver(j, s, &told), judge_opened(j, s, track));
+                     reach_target(j, s, &told, target),
+                     judge_opened(j, s, track, target));
 }
 
 /* The connections of the tenant in whose zone it is. */
@@ -201,27 +117,13 @@ is_owned(struct judge *j, const struct policy_tenant *tenant)
 /* Where connection tracking knows of none: another tenant's is none. */
 static dd_t
 judge_owned(struct judge *j, const struct origin *s, enum track track,
-            dd_t unknown)
+            const struct target *target, dd_t unknown)
 {
-    const struct policy_external *external
-        = s->q.external ? s->q.external->external : NULL;
-    struct dd *dd = j->space->dd;
-    dd_t tracked = judge_tracked(j, s, track), owned = DD_NONE;
+    dd_t tracked = judge_tracked(j, s, track, target);
 
-    if (track == TRACK_NEW) {
-        return tracked;
-    } else if (!external) {
-        owned = is_owned(j, s->network->tenant);
-    }
-    for (size_t i = 0; external && i < external->users.n; i++) {
-        const struct policy_tenant *tenant = external->users.v[i];
-
-        for (size_t k = 0; k < tenant->endpoints.n; k++) {
-            owned = dd_or(dd, owned, dd_and(
-                dd, is_to(j, tenant->endpoints.v[k]), is_owned(j, tenant)));
-        }
-    }
-    return dd_choose(dd, owned, tracked, unknown);
+    return (track == TRACK_NEW ? tracked
+            : dd_choose(j->space->dd, is_owned(j, s->zone), tracked,
+                        unknown));
 }
 
 /* An ICMP error for the side that was opened is none of a connection's, but
@@ -236,8 +138,10 @@ expect_error(struct judge *j, const struct origin *s)
     return expect_leaf(j, &expect);
 }
 
-dd_t
-expect_connection(struct judge *j, const struct origin *s)
+/* Questions 5 to 9 of packets to the target. */
+static dd_t
+judge_connection(struct judge *j, const struct origin *s,
+                 const struct target *target)
 {
     static const enum track passing[] = {
         TRACK_NEW, TRACK_FORWARD, TRACK_REPLY, TRACK_RELATED,
@@ -252,7 +156,159 @@ expect_connection(struct judge *j, const struct origin *s)
                        expect_error(j, s), unknown);
     for (size_t i = 0; i < ARRAY_SIZE(passing); i++) {
         result = dd_choose(dd, space_is(j->space, F_CONN1, passing[i]),
-                           judge_owned(j, s, passing[i], unknown), result);
+                           judge_owned(j, s, passing[i], target, unknown),
+                           result);
     }
-    return dd_choose(dd, stateless, find_receiver(j, s, &untracked), result);
+    return dd_choose(dd, stateless, reach_target(j, s, &untracked, target),
+                     result);
+}
+
+/* The same, once for all senders that are treated alike. */
+static dd_t
+judge_to(struct judge *j, const struct origin *s, const struct target *target)
+{
+    struct connection_key {
+        const void *from, *external, *network, *counted, *zone, *to, *out;
+        bool tunnel, routed, by_port;
+    } key;
+    struct origin alike = *s;
+    dd_t *known, result;
+
+    if (s->q.from) {
+        alike.q.from = judge_sender(j, s->q.from, target->to);
+    }
+    memset(&key, 0, sizeof key);
+    key.from = alike.q.from;
+    key.external = s->q.external;
+    key.network = s->network;
+    key.counted = s->counted;
+    key.zone = s->zone;
+    key.to = target->to;
+    key.out = target->out;
+    key.tunnel = s->q.tunnel;
+    key.routed = target->routed;
+    key.by_port = j->by_port;
+    known = memo_find(&j->connections, &key, sizeof key);
+    if (*known != DD_NONE) {
+        return *known;
+    }
+    result = judge_connection(j, &alike, target);
+    *memo_find(&j->connections, &key, sizeof key) = result;
+    return result;
+}
+
+/* What is expected of packets to each of many, of whom the first counts if two
+ * have an address in common. */
+struct receivers {
+    struct judge *judge;
+    const struct origin *origin;
+    VEC(dd_t) parts;
+};
+
+static void
+add_receiver(struct receivers *r, dd_t packets, const struct target *target)
+{
+    dd_t all = judge_to(r->judge, r->origin, target);
+
+    *vec_push(r->judge->arena, &r->parts) = dd_cut(r->judge->space->dd,
+                                                   packets, all);
+}
+
+/* 'others' is to become of packets to nobody of them. */
+static dd_t
+fold_receivers(struct receivers *r, const struct target *others)
+{
+    struct dd *dd = r->judge->space->dd;
+
+    return dd_over(dd, dd_over_all(dd, r->parts.v, r->parts.n),
+                   judge_to(r->judge, r->origin, others));
+}
+
+/* By the gateway's MAC. */
+static dd_t
+expect_routed(struct judge *j, const struct origin *s)
+{
+    const struct policy_tenant *tenant = s->q.from->tenant;
+    const struct policy *policy = j->policy;
+    const endpoint_vec *reached = judge_reached(j, s);
+    struct receivers r = { j, s, VEC_INIT };
+    struct target nobody = { .routed = true };
+
+    for (size_t i = 0; i < reached->n; i++) {
+        struct target target = { .to = reached->v[i], .routed = true };
+
+        add_receiver(&r, is_to(j, target.to), &target);
+    }
+    for (size_t i = 0; i < policy->externals.n; i++) {
+        const struct policy_external *e = policy->externals.v[i];
+        struct target target = {
+            .out = external_at(e, s->q.from->node), .routed = true,
+        };
+
+        if (target.out && external_is_used_by(e, tenant)) {
+            add_receiver(&r, is_external(j, e, F_NW_DST, F_IPV6_DST),
+                         &target);
+        }
+    }
+    return fold_receivers(&r, &nobody);
+}
+
+/* Within the network. */
+static dd_t
+expect_direct(struct judge *j, const struct origin *s)
+{
+    const struct policy_tenant *tenant = s->network->tenant;
+    struct receivers r = { j, s, VEC_INIT };
+    struct target nobody = { .routed = false };
+
+    for (size_t i = 0; i < tenant->endpoints.n; i++) {
+        struct target target = { .to = tenant->endpoints.v[i] };
+
+        if (target.to->network == s->network
+            && endpoint_is_reached(j->policy, &s->q, target.to)) {
+            dd_t mac = is_mac(j, F_ETH_DST, target.to->intent->mac);
+
+            add_receiver(&r, dd_and(j->space->dd, mac, is_to(j, target.to)),
+                         &target);
+        }
+    }
+    return fold_receivers(&r, &nobody);
+}
+
+/* From outside, to the endpoints of the tenant for which it counts. */
+static dd_t
+expect_inside(struct judge *j, const struct origin *s)
+{
+    const struct policy_tenant *tenant = s->zone;
+    struct receivers r = { j, s, VEC_INIT };
+    struct target nobody = { .routed = true };
+
+    for (size_t i = 0; i < tenant->endpoints.n; i++) {
+        struct target target = {
+            .to = tenant->endpoints.v[i], .routed = true,
+        };
+
+        if (is_here(j, target.to)
+            && target.to->network->intent->gateways.n) {
+            add_receiver(&r, is_to(j, target.to), &target);
+        }
+    }
+    return fold_receivers(&r, &nobody);
+}
+
+dd_t
+expect_connection(struct judge *j, const struct origin *s)
+{
+    dd_t direct;
+
+    if (s->q.external) {
+        return expect_inside(j, s);
+    }
+    direct = expect_direct(j, s);
+    if (s->q.tunnel || !s->network->intent->gateways.n) {
+        return direct;
+    }
+    return dd_choose(j->space->dd,
+                     is_mac(j, F_ETH_DST, s->network->gateway_mac),
+                     expect_routed(j, s), direct);
 }

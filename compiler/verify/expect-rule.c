@@ -15,29 +15,31 @@
 #include "util.h"
 #include "verify/expect-private.h"
 
-enum { OP_STRONGER = DD_OP_USER + 16, OP_AGREE, OP_ADD_COPY };
+enum { OP_STRONGER = DD_OP_USER + 16, OP_AGREE, OP_ADD_COPY,
+       OP_BASE };
 
 /* Leaves of is_agreed(). */
 #define AGREED_NEW DD_LEAF(1)
 #define AGREED_KNOWN DD_LEAF(2)
 
-VEC_TYPEDEF(rule_vec, const struct policy_rule *);
-
-/* The rules that speak of endpoints of a tenant, or of those that it has with
- * externals. */
-struct tenant_rules {
-    rule_vec rules;
-};
-
-static size_t
-tenant_index(const struct judge *j, const struct policy_tenant *tenant)
+/* Tenants are sorted by name. */
+size_t
+judge_tenant(const struct judge *j, const struct policy_tenant *tenant)
 {
-    for (size_t i = 0; i < j->policy->tenants.n; i++) {
-        if (j->policy->tenants.v[i] == tenant) {
-            return i;
+    size_t first = 0, n = j->policy->tenants.n;
+
+    while (n > 1) {
+        size_t half = n / 2;
+
+        if (strcmp(tenant->name, j->policy->tenants.v[first + half]->name)
+            >= 0) {
+            first += half;
+            n -= half;
+        } else {
+            n = half;
         }
     }
-    OVS_NOT_REACHED();
+    return first;
 }
 
 const struct policy_rule *const *
@@ -48,22 +50,6 @@ expect_rules(const struct judge *j, uint32_t rules, size_t *n)
 
     *n = size / sizeof(struct policy_rule *);
     return v;
-}
-
-const struct expect_copy *
-expect_copies(const struct judge *j, uint32_t copies, size_t *n)
-{
-    size_t size = 0;
-    const void *v = copies ? pool_get(&j->copies, copies - 1, &size) : NULL;
-
-    *n = size / sizeof(struct expect_copy);
-    return v;
-}
-
-uint32_t
-expect_add_copies(struct judge *j, const struct expect_copy *copies, size_t n)
-{
-    return n ? pool_add(&j->copies, copies, n * sizeof *copies) + 1 : 0;
 }
 
 /* The rules of both, which are of one kind. */
@@ -130,37 +116,11 @@ leaf_agree(void *judge, dd_t a, dd_t b)
     return expect_leaf(j, &expect);
 }
 
-/* Of a packet for many, and what one more gets. */
-static dd_t
-leaf_add_copy(void *judge, dd_t a, dd_t b)
-{
-    struct judge *j = judge;
-    struct expect many = *expect_get(j, a);
-    const struct expect *one = expect_get(j, b);
-    struct expect_copy copies[MAX_RECEIVERS];
-    size_t n;
-    const struct expect_copy *old = expect_copies(j, many.copies, &n);
-
-    memset(copies, 0, sizeof copies);
-    memcpy(copies, old ? old : copies, n * sizeof *copies);
-    copies[n++] = (struct expect_copy) {
-        .to = one->to, .kept = one->kept, .rules = one->rules,
-        .allow = one->allow, .dscp = one->dscp, .queue = one->queue,
-        .reason = one->reason,
-    };
-    many.copies = expect_add_copies(j, copies, n);
-    if (one->allow) {
-        many.allow = true;
-        many.reason = 0;
-    }
-    return expect_leaf(j, &many);
-}
-
 static void
 add_rule(struct judge *j, const struct policy_tenant *tenant,
          const struct policy_rule *rule)
 {
-    rule_vec *rules = &j->of_tenants[tenant_index(j, tenant)].rules;
+    rule_vec *rules = &j->of_tenants[judge_tenant(j, tenant)];
 
     if (!rules->n || rules->v[rules->n - 1] != rule) {
         *vec_push(j->arena, rules) = rule;
@@ -194,9 +154,14 @@ judge_init(struct judge *j, const struct policy *policy, const char *node,
     pool_init(&j->expects);
     pool_init(&j->rules);
     pool_init(&j->copies);
-    j->stronger = (struct dd_op) { leaf_stronger, j, false, OP_STRONGER };
-    j->agree = (struct dd_op) { leaf_agree, j, false, OP_AGREE };
-    j->add_copy = (struct dd_op) { leaf_add_copy, j, true, OP_ADD_COPY };
+    pool_init(&j->bases);
+    j->stronger = (struct dd_op) {
+        leaf_stronger, NULL, j, false, OP_STRONGER,
+    };
+    j->agree = (struct dd_op) { leaf_agree, NULL, j, false, OP_AGREE };
+    j->add_copy = (struct dd_op) {
+        expect_add_copy, NULL, j, true, OP_ADD_COPY,
+    };
     j->of_tenants = arena_zalloc(arena, (policy->tenants.n + 1)
                                  * sizeof *j->of_tenants);
     for (size_t i = 0; i < policy->rules.n; i++) {
@@ -208,6 +173,7 @@ judge_init(struct judge *j, const struct policy *policy, const char *node,
         add_rule_of(j, &rule->from, rule);
         add_rule_of(j, &rule->to, rule);
     }
+    judge_init_alike(j);
 }
 
 void
@@ -216,6 +182,8 @@ judge_destroy(struct judge *j)
     pool_destroy(&j->expects);
     pool_destroy(&j->rules);
     pool_destroy(&j->copies);
+    pool_destroy(&j->bases);
+    judge_destroy_alike(j);
 }
 
 static dd_t
@@ -276,49 +244,48 @@ rule_speaks(struct judge *j, const struct policy_rule *rule,
                                             seen->port)) : set);
 }
 
-/* What is to become of packets that may keep their DSCP by 'class'. */
+/* What a rule decides that allows by 'class', of packets that may keep their
+ * DSCP. */
 static dd_t
-expect_kept(struct judge *j, const struct expect *base,
-            const struct policy_class *class)
+verdict_kept(struct judge *j, const struct expect *verdict,
+             const struct policy_class *class)
 {
-    struct expect kept = *base;
+    struct expect kept = *verdict;
 
     kept.kept = class;
     kept.dscp = class->dscp_in->dscp;
     kept.queue = class->dscp_in->queue;
     return dd_choose(j->space->dd, space_is(j->space, F_IP_DSCP, kept.dscp),
-                     expect_leaf(j, &kept), expect_leaf(j, base));
+                     expect_leaf(j, &kept), expect_leaf(j, verdict));
 }
 
-/* What is to become of packets about which 'rule' speaks, or if that is NULL,
- * none. */
+/* What 'rule' decides, or if that is NULL, none, of what 'sender' sends. */
 static dd_t
-expect_by(struct judge *j, const struct expect *base,
-          const struct policy_rule *rule, const struct seen *seen)
+verdict_by(struct judge *j, const struct policy_rule *rule,
+           const struct seen *seen, const struct policy_tenant *zone,
+           const struct end *sender)
 {
-    struct expect expect = *base;
     const struct policy_class *class = NULL;
+    struct expect verdict;
 
+    memset(&verdict, 0, sizeof verdict);
+    verdict.open = true;
+    verdict.zones[0] = zone;
+    verdict.commit[0] = seen->track == TRACK_NEW;
     if (!rule) {
-        expect.kind = UINT8_MAX;
-        expect.reason = REASON_DEFAULT;
-        expect.conditional = false;
+        verdict.kind = UINT8_MAX;
+        verdict.reason = REASON_DEFAULT;
     } else {
         class = (seen_is_backward(seen) && !seen->stateless
                  ? rule->reply_class : rule->class);
-        expect.kind = rule->kind;
-        expect.rules = pool_add(&j->rules, &rule, sizeof rule) + 1;
-        expect.allow = !rule_kind_denies(rule->kind);
-        expect.dscp = class ? class->dscp : 0;
-        expect.queue = class ? class->queue : 0;
-        expect.conditional &= expect.allow;
+        verdict.kind = rule->kind;
+        verdict.rules = pool_add(&j->rules, &rule, sizeof rule) + 1;
+        verdict.allow = !rule_kind_denies(rule->kind);
+        verdict.dscp = class && verdict.allow ? class->dscp : 0;
+        verdict.queue = class && verdict.allow ? class->queue : 0;
     }
-    if (!expect.allow) {
-        expect.dscp = expect.queue = 0;
-    } else if (expect.from && class && class->dscp_in) {
-        return expect_kept(j, &expect, class);
-    }
-    return expect_leaf(j, &expect);
+    return (verdict.allow && sender->endpoint && class && class->dscp_in
+            ? verdict_kept(j, &verdict, class) : expect_leaf(j, &verdict));
 }
 
 /* The packets that the second zone lets pass, as the first. */
@@ -327,7 +294,7 @@ is_agreed(struct judge *j, const struct policy_tenant *tenant, bool backward)
 {
     struct space *space = j->space;
     struct dd *dd = space->dd;
-    dd_t owned = space_is(space, F_MARK2, j->marks[tenant_index(j, tenant)]);
+    dd_t owned = space_is(space, F_MARK2, j->marks[judge_tenant(j, tenant)]);
     dd_t known;
 
     if (backward) {
@@ -376,14 +343,15 @@ base_of(const struct judge *j, const struct origin *s,
     return e;
 }
 
-dd_t
-expect_strongest(struct judge *j, const struct seen *seen,
-                 const struct expect *base, const struct end *sender,
-                 const struct end *receiver)
+/* Question 8. */
+static dd_t
+find_verdict(struct judge *j, const struct seen *seen,
+             const struct policy_tenant *zone, const struct end *sender,
+             const struct end *receiver)
 {
     const struct policy_tenant *tenant
         = (sender->endpoint ? sender->endpoint : receiver->endpoint)->tenant;
-    const rule_vec *rules = &j->of_tenants[tenant_index(j, tenant)].rules;
+    const rule_vec *rules = &j->of_tenants[judge_tenant(j, tenant)];
     struct dd *dd = j->space->dd;
     dd_t result = DD_NONE;
 
@@ -392,10 +360,121 @@ expect_strongest(struct judge *j, const struct seen *seen,
 
         if (set != DD_NONE) {
             result = dd_apply(dd, &j->stronger, result, dd_cut(
-                dd, set, expect_by(j, base, rules->v[i], seen)));
+                dd, set, verdict_by(j, rules->v[i], seen, zone, sender)));
         }
     }
-    return dd_over(dd, result, expect_by(j, base, NULL, seen));
+    return dd_over(dd, result, verdict_by(j, NULL, seen, zone, sender));
+}
+
+/* The same between endpoints, once for all that rules treat alike. */
+static dd_t
+find_known_verdict(struct judge *j, const struct seen *seen,
+                   const struct policy_tenant *zone,
+                   const struct end *sender, const struct end *receiver)
+{
+    struct verdict_key key;
+    dd_t *known;
+
+    if (!sender->endpoint || !receiver->endpoint
+        || sender->endpoint == receiver->endpoint) {
+        return find_verdict(j, seen, zone, sender, receiver);
+    }
+    memset(&key, 0, sizeof key);
+    key.from = judge_alike(j, sender->endpoint);
+    key.to = judge_alike(j, receiver->endpoint);
+    key.tenant = sender->endpoint->tenant;
+    key.zone = zone;
+    key.track = seen->track;
+    key.stateless = seen->stateless;
+    key.proto = seen->proto;
+    key.port = seen->port;
+    known = memo_find(&j->verdicts, &key, sizeof key);
+    if (*known == DD_NONE) {
+        *known = find_verdict(j, seen, zone, sender, receiver);
+    }
+    return *known;
+}
+
+dd_t
+expect_based(struct judge *j, uint32_t number, dd_t leaf)
+{
+    const struct expect *verdict;
+    struct expect e;
+    size_t size;
+
+    if (!number || leaf == DD_NONE) {
+        return leaf;
+    }
+    verdict = expect_get(j, leaf);
+    if (!verdict->open) {
+        return leaf;
+    }
+    memcpy(&e, pool_get(&j->bases, number - 1, &size), sizeof e);
+    e.zones[0] = verdict->zones[0];
+    e.commit[0] = verdict->commit[0];
+    e.kind = verdict->kind;
+    e.rules = verdict->rules;
+    e.reason = verdict->reason;
+    e.allow = verdict->allow;
+    e.kept = verdict->kept;
+    e.dscp = verdict->dscp;
+    e.queue = verdict->queue;
+    e.conditional &= e.allow;
+    return expect_leaf(j, &e);
+}
+
+/* A verdict with all else that is known: a number of a base. */
+struct basing {
+    struct judge *judge;
+    uint32_t number;
+};
+
+static dd_t
+leaf_base(void *basing_, dd_t leaf, dd_t number OVS_UNUSED)
+{
+    const struct basing *basing = basing_;
+
+    return expect_based(basing->judge, basing->number, leaf);
+}
+
+static dd_t
+base_each(struct judge *j, dd_t verdict, uint32_t number)
+{
+    struct basing basing = { j, number };
+    struct dd_op op = { leaf_base, NULL, &basing, true, OP_BASE };
+
+    return dd_apply(j->space->dd, &op, verdict, DD_LEAF(number));
+}
+
+static dd_t
+expect_strongest(struct judge *j, const struct seen *seen,
+                 const struct expect *base, const struct end *sender,
+                 const struct end *receiver)
+{
+    struct expect of_all = *base;       /* However it is tracked. */
+    uint32_t number;
+    dd_t verdict = find_known_verdict(j, seen, base->zones[0],
+                                      sender, receiver);
+
+    of_all.zones[0] = NULL;
+    of_all.commit[0] = false;
+    number = pool_add(&j->bases, &of_all, sizeof of_all) + 1;
+    return (j->by_port || base->conditional
+            ? base_each(j, verdict, number)
+            : dd_bind(j->space->dd, verdict, number));
+}
+
+/* Each copy has a verdict of its own. */
+dd_t
+expect_between(struct judge *j, const struct seen *seen,
+               const struct expect *base)
+{
+    struct end sender = { base->from, NULL, F_NW_SRC, F_IPV6_SRC };
+    struct end receiver = { base->to, NULL, F_NW_DST, F_IPV6_DST };
+
+    return base_each(j, find_known_verdict(j, seen, base->zones[0],
+                                           &sender, &receiver),
+                     pool_add(&j->bases, base, sizeof *base) + 1);
 }
 
 dd_t

@@ -53,7 +53,7 @@ is_sent_by(struct judge *j, const struct policy_network *network,
                      dd_not(dd, gateway));
     }
     if (gateway != DD_NONE
-        && gateways_join(j->policy, &q, network->tenant, e)) {
+        && judge_joins(j, &q, network->tenant, e)) {
         set = dd_or(dd, set, gateway);
     }
     return dd_and(dd, set, is_from(j, e));

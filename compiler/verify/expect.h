@@ -14,6 +14,7 @@
 
 #include "sema/meaning.h"
 #include "verify/field.h"
+#include "verify/memo.h"
 #include "verify/pool.h"
 
 /* A copy of a packet for many. */
@@ -49,18 +50,32 @@ struct expect {
     uint8_t any_reason;         /* Whatever is named for dropping it. */
     uint8_t conditional;        /* While it is made: if the second zone
                                  * agrees. */
-    uint8_t pad[7];
+    uint8_t open;               /* See expect_based(). */
+    uint8_t pad[6];
 };
+
+VEC_TYPEDEF(rule_vec, const struct policy_rule *);
 
 struct judge {
     const struct policy *policy;
     const char *node;
     struct space *space;
     struct arena *arena;
-    struct pool expects, rules, copies;
+    struct pool expects, rules, copies, bases;
     struct dd_op stronger, agree, add_copy;
     const uint32_t *marks;      /* Of connections of tenant i of the policy. */
-    struct tenant_rules *of_tenants;
+    rule_vec *of_tenants;       /* The rules that speak of endpoints of a
+                                 * tenant, or of those that it has with
+                                 * externals. */
+    uint32_t *alike;            /* By index of endpoint: the same number, the
+                                 * same rules. */
+    uint32_t *sending;          /* The same: so are packets they send. */
+    struct senders {
+        const struct policy_endpoint *v[2];
+    } *senders;                 /* The first, and one more, of a number. */
+    endpoint_vec **reached;     /* By tenant; see judge_reached(). */
+    struct memo verdicts, connections;
+    bool by_port;               /* No diagram is to be bound. */
 };
 
 /* 'marks' is read when the expectations are made. */
@@ -74,6 +89,11 @@ dd_t expect_from_endpoint(struct judge *, const struct policy_endpoint *);
 dd_t expect_from_external(struct judge *, const struct policy_attachment *);
 dd_t expect_from_tunnel(struct judge *);
 dd_t expect_from_nobody(struct judge *);
+
+/* Diagrams of them are bound (dd.h), unless 'by_port': this has the leaves.
+ * Those that are 'open' say only what rules say, and where connections are
+ * noted; all else does the base of that number. */
+dd_t expect_based(struct judge *, uint32_t number, dd_t leaf);
 
 const struct expect *expect_get(const struct judge *, dd_t leaf);
 

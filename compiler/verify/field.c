@@ -91,6 +91,10 @@ static void
 add_digit(struct space *space, enum field field, int ofs, int width)
 {
     ovs_assert(space->n_digits < ARRAY_SIZE(space->digits));
+    if (!space->end[field]) {
+        space->begin[field] = space->n_digits;
+    }
+    space->end[field] = space->n_digits + 1;
     space->digits[space->n_digits++] = (struct digit) { field, ofs, width };
 }
 
@@ -131,6 +135,7 @@ add_digits(struct space *space, enum layout layout)
             add_destination_bits(space);
         } else if (f == F_ETH_DST) {
             add_mac(space, 0);
+
         } else if (!destination || layout == LAYOUT_WHOLE) {
             add_digit(space, f, 0, fields[f].width);
         }
@@ -201,6 +206,7 @@ space_init(struct space *space, enum layout layout)
         widths[i] = space->digits[i].width;
     }
     space->dd = dd_create(widths, space->n_digits);
+    dd_bind_at(space->dd, space->begin[F_BOUND]);
     space->real = real_packets(space);
 }
 
@@ -216,13 +222,13 @@ space_bits(struct space *space, enum field f, u128 value, u128 mask)
 {
     dd_t set = DD_ALL;
 
-    for (size_t i = 0; i < space->n_digits; i++) {
+    for (size_t i = space->begin[f]; i < space->end[f]; i++) {
         const struct digit *d = &space->digits[i];
+        u128 care = mask >> d->ofs & field_ones(d->width);
 
-        if (d->field == f) {
+        if (d->field == f && care) {
             set = dd_and(space->dd, set,
-                         dd_bits(space->dd, i, value >> d->ofs,
-                                 mask >> d->ofs & field_ones(d->width)));
+                         dd_bits(space->dd, i, value >> d->ofs, care));
         }
     }
     return set;

@@ -74,6 +74,7 @@ struct space {
         uint8_t ofs, width;
     } digits[160];
     size_t n_digits;
+    uint8_t begin[N_FIELDS], end[N_FIELDS];     /* All digits of a field. */
     dd_t real;                  /* The packets that a switch can meet. */
 };
 

@@ -33,6 +33,8 @@ struct group {
 VEC_TYPEDEF(group_vec, struct group *);
 
 struct flow_index {
+    struct hmap actions;        /* Contains "struct indexed"s, one for all that
+                                 * do the same. */
     group_vec notes[N_TABLES_MAX];      /* By what the tables note. */
     group_vec masks[N_TABLES_MAX];      /* By masks of all fields. */
 };
@@ -200,10 +202,35 @@ add_by_masks(const struct table_set *t, struct table_flow *flow)
     return NULL;
 }
 
+/* Finds the first flow that does the same. */
+static void
+set_like(const struct table_set *t, struct table_flow *flow)
+{
+    uint32_t hash = hash_bytes(flow->ofpacts, flow->ofpacts_len,
+                               hash_int(flow->cookie, flow->table));
+    struct indexed *other;
+
+    HMAP_FOR_EACH_WITH_HASH (other, node, hash, &t->index->actions) {
+        if (other->flow->table == flow->table
+            && other->flow->cookie == flow->cookie
+            && other->flow->ofpacts_len == flow->ofpacts_len
+            && !memcmp(other->flow->ofpacts, flow->ofpacts,
+                       flow->ofpacts_len)) {
+            flow->like = other->flow;
+            return;
+        }
+    }
+    flow->like = flow;
+    other = arena_zalloc(t->arena, sizeof *other);
+    other->flow = flow;
+    hmap_insert(&t->index->actions, &other->node, hash);
+}
+
 const char *
 table_set_finish(struct table_set *t)
 {
     t->index = arena_zalloc(t->arena, sizeof *t->index);
+    hmap_init(&t->index->actions);
     for (size_t i = 0; i < t->flows.n; i++) {
         struct table_flow *flow = t->flows.v[i];
         const struct table_flow *same = add_by_masks(t, flow);
@@ -214,6 +241,7 @@ table_set_finish(struct table_set *t)
                                 flow_place(t, same));
         }
         add_by_notes(t, flow);
+        set_like(t, flow);
     }
     return NULL;
 }
@@ -232,6 +260,9 @@ table_set_destroy(struct table_set *t)
     for (size_t i = 0; t->index && i < N_TABLES_MAX; i++) {
         destroy_groups(&t->index->notes[i]);
         destroy_groups(&t->index->masks[i]);
+    }
+    if (t->index) {
+        hmap_destroy(&t->index->actions);
     }
     t->index = NULL;
 }

@@ -37,6 +37,8 @@ struct table_flow {
     size_t n_conditions;
     const struct ofpact *ofpacts;
     size_t ofpacts_len;
+    const struct table_flow *like;      /* The first of its table with the same
+                                         * cookie and actions. */
     bool clause;                /* Of a conjunction: it does nothing else. */
     const char *text;           /* As it was read. */
     unsigned int line;          /* In the file; 0: from a switch. */

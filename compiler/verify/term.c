@@ -24,16 +24,8 @@ struct terms {
     struct term *v;
     size_t n, allocated;
     struct hmap entries;
+    term_t zeros[N_FIELDS], fields[N_FIELDS], opens[N_FIELDS];
 };
-
-struct terms *
-terms_create(void)
-{
-    struct terms *terms = xzalloc(sizeof *terms);
-
-    hmap_init(&terms->entries);
-    return terms;
-}
 
 void
 terms_destroy(struct terms *terms)
@@ -108,16 +100,48 @@ one_piece(struct terms *terms, int width, int field)
     return intern(terms, &term);
 }
 
-term_t
-term_field(struct terms *terms, enum field f)
+struct terms *
+terms_create(void)
 {
-    return one_piece(terms, fields[f].width, f);
+    struct terms *terms = xzalloc(sizeof *terms);
+
+    hmap_init(&terms->entries);
+    for (int f = 0; f < N_FIELDS; f++) {
+        terms->zeros[f] = term_const(terms, fields[f].width, 0);
+        terms->fields[f] = one_piece(terms, fields[f].width, f);
+        terms->opens[f] = one_piece(terms, fields[f].width, PIECE_OPEN + f);
+    }
+    return terms;
+}
+
+term_t
+term_zero(const struct terms *terms, enum field f)
+{
+    return terms->zeros[f];
+}
+
+term_t
+term_field(const struct terms *terms, enum field f)
+{
+    return terms->fields[f];
 }
 
 term_t
 term_unknown(struct terms *terms, int width)
 {
     return one_piece(terms, width, PIECE_UNKNOWN);
+}
+
+term_t
+term_open(const struct terms *terms, enum field f)
+{
+    return terms->opens[f];
+}
+
+static bool
+is_open(const struct piece *p)
+{
+    return p->field >= PIECE_OPEN && p->field != PIECE_UNKNOWN;
 }
 
 /* Does 'b' go on where 'a' ends? */
@@ -195,6 +219,27 @@ term_copy(struct terms *terms, term_t *to, int ofs, int n, term_t from_,
 }
 
 bool
+term_bind(struct terms *terms, term_t *t, const term_t fields_[N_FIELDS])
+{
+    struct term term;
+
+    if (!term_get(terms, *t)->n_pieces) {
+        return true;
+    }
+    term = *term_get(terms, *t);
+    for (int i = 0; i < term.n_pieces; i++) {
+        const struct piece *p = &term.pieces[i];
+
+        if (is_open(p) && (p->less || !term_copy(
+                terms, t, p->ofs, p->width,
+                fields_[p->field - PIECE_OPEN], p->from))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool
 term_decrement(struct terms *terms, term_t *t)
 {
     struct term term = *term_get(terms, *t);
@@ -246,7 +291,7 @@ term_match(const struct terms *terms, term_t t, u128 value, u128 mask,
 
         if (!care) {
             continue;
-        } else if (p->field == PIECE_UNKNOWN) {
+        } else if (p->field == PIECE_UNKNOWN || is_open(p)) {
             return false;
         } else if (!p->less) {
             part = space_bits(space, p->field, bits << p->from,

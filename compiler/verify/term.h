@@ -25,9 +25,10 @@ struct piece {
     uint8_t from;               /* They are bits from this on of ... */
     uint8_t less;               /* The whole field, less this. */
     uint8_t field;              /* ... this field of the packet; N_FIELDS:
-                                 * they are known; PIECE_UNKNOWN. */
+                                 * they are known; PIECE_UNKNOWN;
+                                 * PIECE_OPEN + a field. */
 };
-enum { PIECE_UNKNOWN = 255 };
+enum { PIECE_OPEN = 128, PIECE_UNKNOWN = 255 };
 
 struct term {
     u128 value, known;          /* Where 'known' is 1, the bits. */
@@ -42,10 +43,18 @@ void terms_destroy(struct terms *);
 const struct term *term_get(const struct terms *, term_t);
 
 term_t term_const(struct terms *, int width, u128 value);
-term_t term_field(struct terms *, enum field);
+term_t term_zero(const struct terms *, enum field);
+term_t term_field(const struct terms *, enum field);
 
 /* What nobody can know. */
 term_t term_unknown(struct terms *, int width);
+
+/* What field 'f' holds, left open for term_bind() to say. */
+term_t term_open(const struct terms *, enum field f);
+
+/* The term with what 'fields' say for what it leaves open.  Returns false if
+ * that has too many pieces. */
+bool term_bind(struct terms *, term_t *, const term_t fields[N_FIELDS]);
 
 /* 'to' with its bits [ofs, ofs + n) those of 'from' from 'from_ofs' on.
  * Returns false if that has too many pieces. */

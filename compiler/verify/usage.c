@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 
+#include "hash.h"
 #include "util.h"
 #include "verify/compare.h"
 
@@ -20,36 +21,63 @@ is_about_same(const struct usage *a, const struct usage *b)
             && a->zone == b->zone && a->limit == b->limit);
 }
 
+static uint32_t
+hash_about(const struct usage *u)
+{
+    uint32_t hash = hash_pointer(u->tenant, u->kind);
+
+    hash = hash_pointer(u->endpoint, hash);
+    hash = hash_pointer(u->uplink, hash);
+    hash = hash_pointer(u->class, hash);
+    return hash_2words(hash, hash_2words(u->zone, u->limit));
+}
+
+/* What is known of the values that are used for the same; NULL if nothing. */
+static struct usage *
+find_same(const struct comparison *c, const struct usage *usage)
+{
+    uint32_t hash = hash_about(usage);
+    struct usage *other;
+
+    HMAP_FOR_EACH_WITH_HASH (other, node, hash, &c->usages) {
+        if (is_about_same(other, usage)) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
 void
 usage_vote(struct comparison *c, const struct usage *usage)
 {
-    struct usage *new;
+    struct usage *first = find_same(c, usage), *new;
 
-    for (size_t i = 0; i < c->usages.n; i++) {
-        struct usage *old = &c->usages.v[i];
-
-        if (is_about_same(old, usage) && old->value == usage->value) {
-            old->n++;
+    for (new = first; new; new = new->next) {
+        if (new->value == usage->value) {
+            new->n++;
             return;
         }
     }
-    new = vec_push(c->arena, &c->usages);
+    new = arena_zalloc(c->arena, sizeof *new);
     *new = *usage;
     new->n = 1;
+    if (first) {
+        new->next = first->next;
+        first->next = new;
+        c->disputed = true;
+    } else {
+        hmap_insert(&c->usages, &new->node, hash_about(usage));
+    }
 }
 
 bool
 usage_winner(const struct comparison *c, const struct usage *usage,
              uint64_t *value)
 {
-    const struct usage *best = NULL;
+    const struct usage *best = find_same(c, usage);
 
-    for (size_t i = 0; i < c->usages.n; i++) {
-        const struct usage *other = &c->usages.v[i];
-
-        if (is_about_same(other, usage) && (!best || other->n > best->n)) {
-            best = other;
-        }
+    for (const struct usage *u = best; u; u = u->next) {
+        best = u->n > best->n ? u : best;
     }
     *value = best ? best->value : 0;
     return best != NULL;
@@ -87,29 +115,52 @@ usage_name(const struct usage *usage)
     return names[usage->kind];
 }
 
+/* Whose value is used. */
+struct user {
+    struct hmap_node node;
+    const struct usage *usage;
+};
+
+static const char *
+find_sharing(const struct comparison *c, struct hmap *users,
+             const struct usage *a)
+{
+    uint32_t hash = hash_uint64(a->value);
+    struct user *user;
+
+    HMAP_FOR_EACH_WITH_HASH (user, node, hash, users) {
+        const struct usage *b = user->usage;
+
+        if (a->value == b->value
+            && (a->kind == b->kind || (is_meter(a) && is_meter(b)))) {
+            return arena_printf(
+                c->arena, "%s %"PRIu64" is for more than one thing%s%s",
+                usage_name(a), a->value, a->tenant ? ", one of tenant " : "",
+                a->tenant ? ((const struct policy_tenant *) a->tenant)->name
+                : "");
+        }
+    }
+    user = arena_zalloc(c->arena, sizeof *user);
+    user->usage = a;
+    hmap_insert(users, &user->node, hash);
+    return NULL;
+}
+
 const char *
 usages_shared(const struct comparison *c)
 {
-    for (size_t i = 0; i < c->usages.n; i++) {
-        const struct usage *a = &c->usages.v[i];
-        uint64_t value;
+    struct hmap users = HMAP_INITIALIZER(&users);
+    const char *shared = NULL;
+    struct usage *usage;
 
-        if (!usage_winner(c, a, &value) || value != a->value) {
-            continue;
-        }
-        for (size_t k = 0; k < i; k++) {
-            const struct usage *b = &c->usages.v[k];
+    HMAP_FOR_EACH (usage, node, &c->usages) {
+        const struct usage *best = usage;
 
-            if (a->value == b->value && !is_about_same(a, b)
-                && (a->kind == b->kind || (is_meter(a) && is_meter(b)))
-                && usage_winner(c, b, &value) && value == b->value) {
-                return arena_printf(
-                    c->arena, "%s %"PRIu64" is for more than one thing%s%s",
-                    usage_name(a), a->value, a->tenant ? ", one of tenant "
-                    : "", a->tenant
-                    ? ((const struct policy_tenant *) a->tenant)->name : "");
-            }
+        for (const struct usage *u = usage; u; u = u->next) {
+            best = u->n > best->n ? u : best;
         }
+        shared = shared ? shared : find_sharing(c, &users, best);
     }
-    return NULL;
+    hmap_destroy(&users);
+    return shared;
 }

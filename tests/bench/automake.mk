@@ -117,6 +117,9 @@ bench-push: all
 	@BULKHEAD='$(abs_top_builddir)/bulkhead' OVS_PREFIX='$(OVS_PREFIX)' \
 	    srcdir='$(abs_srcdir)' $(srcdir)/tests/bench/push --resident
 .PHONY: bench-push
+bench-verify: all
+	@BULKHEAD='$(abs_top_builddir)/bulkhead' $(srcdir)/tests/bench/verify
+.PHONY: bench-verify
 
 EXTRA_DIST += \
 	tests/bench/README.md \
@@ -131,4 +134,5 @@ EXTRA_DIST += \
 	tests/bench/push_resident.py \
 	tests/bench/report.py \
 	tests/bench/sampling.py \
+	tests/bench/verify \
 	tests/bench/workload.py

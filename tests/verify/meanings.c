@@ -325,6 +325,7 @@ try_world(uint64_t seed, int n_packets)
     space_init(&t.space, LAYOUT_BITS);
     judge_init(&t.judge, t.c.policy, WORLD_NODE, &t.space, t.marks,
                t.c.arena);
+    t.judge.by_port = true;     /* Whole leaves. */
     for (int i = 0; i < n_packets && ok; i++) {
         ok = try_packet(&t);
     }

@@ -1,0 +1,78 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef VERIFY_DD_PRIVATE_H
+#define VERIFY_DD_PRIVATE_H 1
+
+/* The rooms behind dd.h: dd.c makes diagrams, dd-apply.c computes with them,
+ * dd-walk.c asks them. */
+
+#include "verify/dd.h"
+
+struct edge {
+    u128 last;                  /* Of its range, which begins after that of
+                                 * the edge before. */
+    dd_t to;
+};
+
+struct node {
+    uint32_t first;             /* Edge. */
+    uint32_t n;                 /* Edges. */
+    uint8_t digit;
+};
+
+/* Where a node is found by its hash. */
+struct slot {
+    uint32_t hash;
+    uint32_t node;              /* Its number + 1, or 0. */
+};
+
+/* What an operation gave; lossy. */
+struct memory {
+    dd_t a, b, result;
+    uint32_t op;                /* 0: nothing. */
+};
+
+enum { N_MEMORIES = 1 << 18, MAX_DIGITS = 160 };
+
+struct dd {
+    uint8_t widths[MAX_DIGITS];
+    size_t n_digits;
+    bool refused, mixed;
+    int bound;                  /* Digit of dd_bind_at(). */
+
+    struct node *nodes;
+    size_t n_nodes, allocated_nodes;
+    struct edge *edges;
+    size_t n_edges, allocated_edges;
+    struct slot *unique;        /* Open addressing. */
+    size_t n_unique;            /* A power of 2. */
+
+    struct edge *stack;         /* Edges of nodes that are being made. */
+    size_t n_stack, allocated_stack;
+    struct memory *memories;
+    uint32_t *stamps;           /* Of nodes: in which walk they were seen. */
+    size_t allocated_stamps;
+    uint32_t n_walks;
+};
+
+static inline int
+digit_of(const struct dd *dd, dd_t f)
+{
+    return dd_is_leaf(f) ? MAX_DIGITS : dd->nodes[f].digit;
+}
+
+/* All values of the digit. */
+u128 dd_ones(const struct dd *, int digit);
+
+/* Puts an edge on the stack, of a node whose edges begin at 'base'. */
+void dd_push_edge(struct dd *, size_t base, u128 last, dd_t to);
+
+/* Takes the edges from 'base' on off the stack and makes the diagram that has
+ * them. */
+dd_t dd_make(struct dd *, int digit, size_t base);
+
+#endif /* verify/dd-private.h */

@@ -1,0 +1,340 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+/* What is shared by packets of different receivers.
+ *
+ * A tail is the end of the tables, where no flow matches a packet: by then all
+ * has been decided but by which port it leaves.  Much of what a state holds is
+ * read there alone: who receives the packet, and with which MACs.  That is
+ * left open while the tables before are run, so they are run once for all
+ * receivers that are treated alike; then each has its own bound in. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "openvswitch/ofp-actions.h"
+#include "util.h"
+#include "verify/exec-private.h"
+
+/* Fields that are never left open. */
+static const unsigned long kept = (1UL << F_QUEUE | 1UL << F_TRACKED
+                                   | 1UL << F_CONJ_ID | 1UL << F_ND_RESERVED
+                                   | 1UL << F_ND_OPTIONS);
+
+/* All fields that are not the packet's but the first. */
+#define REGISTERS ((1UL << (F_FIRST_OF_PACKET - F_IN_PORT - 1)) - 1)
+
+/* Can the flow be in a tail, but for where it leads? */
+static bool
+is_for_tail(const struct table_flow *flow)
+{
+    const struct ofpact *a;
+
+    for (size_t i = 0; i < flow->n_conditions; i++) {
+        if (field_is_packets(flow->conditions[i].field)) {
+            return false;
+        }
+    }
+    OFPACT_FOR_EACH (a, flow->ofpacts, flow->ofpacts_len) {
+        if (a->type == OFPACT_CT || a->type == OFPACT_CLONE
+            || a->type == OFPACT_DEC_TTL || a->type == OFPACT_CONJUNCTION) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Does the flow lead to a table of which nothing ends a tail? */
+static bool
+leads_to_tails(const struct exec_fields *f,
+               const struct table_flow *flow)
+{
+    unsigned long next[BITMAP_N_LONGS(N_TABLES_MAX)] = { 0 };
+    size_t table;
+
+    exec_reads(flow, next);
+    BITMAP_FOR_EACH_1 (table, N_TABLES_MAX, next) {
+        if (!bitmap_is_set(f->tail, table)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+update_tails(struct exec_fields *f, const struct table_set *tables)
+{
+    bool changed = false;
+
+    for (size_t i = 0; i < tables->flows.n; i++) {
+        const struct table_flow *flow = tables->flows.v[i];
+
+        if (bitmap_is_set(f->tail, flow->table)
+            && !(is_for_tail(flow) && leads_to_tails(f, flow))) {
+            bitmap_set0(f->tail, flow->table);
+            changed = true;
+        }
+    }
+    return changed;
+}
+
+static bool
+update_body(struct exec_fields *f, const struct table_set *tables)
+{
+    bool changed = false;
+
+    for (size_t i = tables->flows.n; i > 0; i--) {
+        const struct table_flow *flow = tables->flows.v[i - 1];
+        unsigned long *body = &f->body[flow->table], old = *body;
+        unsigned long next[BITMAP_N_LONGS(N_TABLES_MAX)] = { 0 };
+        size_t table;
+
+        if (bitmap_is_set(f->tail, flow->table)) {
+            continue;
+        }
+        *body |= kept | exec_reads(flow, next);
+        BITMAP_FOR_EACH_1 (table, N_TABLES_MAX, next) {
+            *body |= f->body[table];
+        }
+        for (size_t j = 0; j < flow->n_conditions; j++) {
+            *body |= 1UL << flow->conditions[j].field;
+        }
+        changed |= *body != old;
+    }
+    return changed;
+}
+
+void
+exec_find_tails(struct exec_fields *f, const struct table_set *tables)
+{
+    bitmap_set_multiple(f->tail, 0, N_TABLES_MAX, true);
+    while (update_tails(f, tables)) {
+        continue;
+    }
+    while (update_body(f, tables)) {
+        continue;
+    }
+}
+
+static bool
+is_open(struct exec *ex, const struct state *state, int f)
+{
+    return state->fields[f] == term_open(ex->terms, f);
+}
+
+/* A state with something open. */
+static bool
+has_open(struct exec *ex, const struct state *state)
+{
+    for (int f = F_IN_PORT + 1; f < N_FIELDS; f++) {
+        if (is_open(ex, state, f)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+exec_is_tail(struct exec *ex, uint8_t table, const struct state *state)
+{
+    return bitmap_is_set(ex->fields->tail, table) && has_open(ex, state);
+}
+
+bool
+exec_leave_open(struct exec *ex, uint8_t table, const struct state *state,
+                struct state *open)
+{
+    bool gained = false;
+
+    unsigned long late = ex->fields->live[table] & ~ex->fields->body[table];
+
+    if (!(late >> (F_IN_PORT + 1) & REGISTERS)
+        || bitmap_is_set(ex->fields->tail, table) || has_open(ex, state)) {
+        return false;
+    }
+    *open = *state;
+    for (int f = F_IN_PORT + 1; f < N_FIELDS; f++) {
+        bool packets = field_is_packets(f);
+        term_t usual = (packets && fields[f].mf != MFF_N_IDS
+                        ? term_field(ex->terms, f)
+                        : term_zero(ex->terms, f));
+
+        if (!(ex->fields->body[table] >> f & 1) && state->fields[f] != usual) {
+            open->fields[f] = term_open(ex->terms, f);
+            gained |= !packets;
+        }
+    }
+    return gained;
+}
+
+/* Binds what a state says in where it was left open. */
+struct binding {
+    struct exec *exec;
+    const struct state *state;
+    struct reach reach;         /* From where tails begin. */
+    bool broken;                /* It cannot be done so. */
+};
+
+/* Of what a binding makes of a leaf. */
+struct bound_key {
+    uint32_t binding;
+    dd_t leaf;
+};
+
+static void
+bind_fields(struct binding *b, term_t terms[N_FIELDS])
+{
+    for (int f = 0; f < N_FIELDS; f++) {
+        b->broken |= !term_bind(b->exec->terms, &terms[f],
+                                b->state->fields);
+    }
+}
+
+static dd_t
+bind_tail(struct binding *b, uint64_t id)
+{
+    struct exec *ex = b->exec;
+    size_t size;
+    struct tail tail = *(const struct tail *) pool_get(&ex->tails, id, &size);
+    struct reach below;
+    dd_t result;
+
+    bind_fields(b, tail.state.fields);
+    if (b->broken) {
+        return DD_NONE;
+    }
+    result = exec_table(ex, tail.table, &tail.state, &below);
+    below.resubmits += b->reach.resubmits;
+    b->reach = reach_max(b->reach, below);
+    return result;
+}
+
+static dd_t
+bind_out(struct binding *b, uint64_t id)
+{
+    struct effects *effects = b->exec->effects;
+    struct out out = *effects_out(effects, id);
+
+    bind_fields(b, out.fields);
+    return effects_one(effects, EFFECT_OUT, effects_add_out(effects, &out));
+}
+
+static dd_t
+bind_list(struct binding *b, dd_t leaf)
+{
+    struct effects *effects = b->exec->effects;
+    dd_t result = effects_none(effects);
+    size_t n;
+
+    effects_get(effects, leaf, &n);
+    for (size_t i = 0; i < n && !b->broken; i++) {
+        struct effect e = effects_get(effects, leaf, &n)[i];
+        dd_t one = (e.kind == EFFECT_TAIL ? bind_tail(b, e.arg)
+                    : e.kind == EFFECT_OUT ? bind_out(b, e.arg)
+                    : effects_one(effects, e.kind, e.arg));
+
+        /* Of what a packet decides in a tail there is no single list. */
+        b->broken |= (e.kind == EFFECT_AMBIGUOUS || !dd_is_leaf(one)
+                      || one == DD_NONE);
+        if (!b->broken) {
+            result = effects_join(effects, result, one);
+        }
+    }
+    return b->broken ? DD_NONE : result;
+}
+
+static struct bound
+find_bound(struct exec *ex, uint32_t number, dd_t leaf)
+{
+    struct bound_key key = { number, leaf };
+    size_t n = ex->bounds.n, size;
+    uint32_t id = pool_add(&ex->bounds, &key, sizeof key);
+    struct binding b = { .exec = ex };
+    struct bound bound;
+
+    if (id < n) {
+        return ex->bound[id];
+    }
+    b.state = pool_get(&ex->bindings, number - 1, &size);
+    bound.result = bind_list(&b, leaf);
+    bound.reach = b.reach;
+    if (id >= ex->allocated_bound) {
+        ex->bound = x2nrealloc(ex->bound, &ex->allocated_bound,
+                               sizeof *ex->bound);
+    }
+    ex->bound[id] = bound;
+    return bound;
+}
+
+dd_t
+exec_bound(struct exec *ex, uint32_t number, dd_t leaf)
+{
+    return number ? find_bound(ex, number, leaf).result : leaf;
+}
+
+/* Copies are put together, each with a binding of its own. */
+static bool
+is_by_itself(const struct exec *ex, const struct state *state)
+{
+    u128 tracked;
+
+    exec_is_const(ex, state->fields[F_TRACKED], &tracked);
+    return ex->by_port || tracked & TRACKED_COPY;
+}
+
+static dd_t
+leaf_bind(void *exec, dd_t leaf, dd_t number)
+{
+    return exec_bound(exec, dd_leaf(number), leaf);
+}
+
+struct reaching {
+    struct exec *exec;
+    uint32_t number;
+    struct reach reach;
+    bool broken;
+};
+
+static bool
+reach_leaf(void *reaching_, dd_t leaf, const u128 digits[] OVS_UNUSED)
+{
+    struct reaching *r = reaching_;
+    struct bound bound = find_bound(r->exec, r->number, leaf);
+
+    r->reach = reach_max(r->reach, bound.reach);
+    r->broken = bound.result == DD_NONE;
+    return r->broken;
+}
+
+bool
+exec_bind(struct exec *ex, const struct state *state,
+          const struct state *open, dd_t *result, struct reach *reach)
+{
+    struct reaching r = { .exec = ex };
+    struct state binding;
+
+    memset(&binding, 0, sizeof binding);
+    for (int f = 0; f < N_FIELDS; f++) {
+        if (is_open(ex, open, f)) {
+            binding.fields[f] = state->fields[f];
+        }
+    }
+    r.number = pool_add(&ex->bindings, &binding, sizeof binding) + 1;
+    dd_leaves(ex->space->dd, *result, reach_leaf, &r);
+    if (!r.broken && is_by_itself(ex, state)) {
+        struct dd_op op = { leaf_bind, NULL, ex, true, OP_BIND };
+
+        *result = dd_apply(ex->space->dd, &op, *result, DD_LEAF(r.number));
+    } else if (!r.broken) {
+        *result = dd_bind(ex->space->dd, *result, r.number);
+    }
+    reach->depth += r.reach.depth;
+    reach->resubmits += r.reach.resubmits;
+    reach->passes += r.reach.passes;
+    return !r.broken;
+}

@@ -1,0 +1,71 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef VERIFY_PROOF_H
+#define VERIFY_PROOF_H 1
+
+/* A proof, entry by entry: verify.c says of which, proof.c does it. */
+
+#include "verify/compare.h"
+#include "verify/entry.h"
+
+/* The same packets in one layout. */
+struct side {
+    struct space space;
+    struct exec *exec;
+    struct judge judge;
+};
+
+struct proof {
+    const struct verify_task *task;
+    struct verify_result *result;
+    struct arena *arena;
+    struct terms *terms;
+    struct effects *effects;
+    struct side sides[N_LAYOUTS];
+    bool there[N_LAYOUTS];      /* Is the side there? */
+    struct arena *of_sides;     /* What lives and dies with them. */
+    struct exec_fields *fields;
+    bool mixed;                 /* A diagram could not be bound. */
+    bool vote_all;              /* Of vote_zones(). */
+    bool by_port;               /* Each port by itself, to tell how it
+                                 * differs. */
+    struct comparison comparison;
+    uint32_t *marks;            /* By tenant of the policy. */
+    entry_vec entries;
+    const struct entry *entry;  /* That is compared. */
+    struct pool found;          /* Pairs of leaves that differ. */
+    struct pool pairs;          /* Of leaves that are bound. */
+    struct pool same;           /* Pairs that are the same, or else a
+                                 * difference has been found. */
+    bool fine;                  /* All in LAYOUT_BITS. */
+    bool scattered;             /* That would help. */
+};
+
+/* Is it over: is something unproved, or the time up? */
+bool proof_is_late(struct proof *);
+
+/* Finds what becomes of the packets of 'entry'. */
+void proof_run(struct proof *, struct entry *);
+
+/* Counts the zone and the mark of what an endpoint sends, or all marks of what
+ * comes otherwise, or if 'all'. */
+void proof_vote(struct proof *, const struct entry *, bool all);
+
+/* Returns whether all is as expected, after proof_run().  While 'voting', what
+ * is used counts as usual, and differences are not reported. */
+bool proof_compare(struct proof *, struct entry *, bool voting);
+
+/* Forgets all diagrams: those of entries are no longer good. */
+void proof_reset(struct proof *);
+
+/* The bytes of the diagrams. */
+size_t proof_bytes(const struct proof *);
+
+struct verify_difference *proof_add_difference(struct proof *,
+                                               enum verify_kind);
+
+#endif /* verify/proof.h */
