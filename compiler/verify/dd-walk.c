@@ -62,8 +62,8 @@ walk_from(struct walk *walk, dd_t f)
         const struct edge *e = &dd->edges[dd->nodes[f].first + i];
 
         walk->digits[dd->nodes[f].digit] = first;
-        walk_from(walk, e->to);
         first = e->last + 1;
+        walk_from(walk, e->to);         /* 'e' may move. */
     }
     walk->digits[dd->nodes[f].digit] = 0;
 }

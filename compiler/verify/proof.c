@@ -17,6 +17,10 @@
 
 enum { OP_VOTE = DD_OP_USER + 32, OP_COMPARE, OP_PAIR };
 
+/* Of pairs: are they the same? */
+#define IS_SAME DD_LEAF(1)
+#define IS_OTHER DD_LEAF(2)
+
 bool
 proof_is_late(struct proof *p)
 {
@@ -40,7 +44,7 @@ get_side(struct proof *p, enum layout layout)
         p->effects = p->comparison.effects = effects_create();
         pool_init(&p->found);
         pool_init(&p->pairs);
-        pool_init(&p->same);
+        memo_init(&p->same);
     }
     if (!p->there[layout]) {
         space_init(&side->space, layout);
@@ -209,7 +213,8 @@ report(void *proof, dd_t leaf, const u128 digits[])
     return false;
 }
 
-/* Of leaves that are bound. */
+/* Of leaves that are bound.  All are looked at, also after a difference: each
+ * may say what is used for what. */
 struct bound_pairs {
     struct proof *proof;
     struct side *side;
@@ -230,10 +235,13 @@ static bool
 is_same(struct proof *p, dd_t effects, dd_t expect)
 {
     dd_t pair[2] = { effects, expect };
-    size_t n = p->same.n;
+    dd_t *same = memo_find(&p->same, pair, sizeof pair);
 
-    return (pool_add(&p->same, pair, sizeof pair) < n
-            || leaf_compare(p, effects, expect) == DD_NONE);
+    if (*same == DD_NONE) {
+        *same = (leaf_compare(p, effects, expect) == DD_NONE ? IS_SAME
+                 : IS_OTHER);
+    }
+    return *same == IS_SAME;
 }
 
 static bool
@@ -249,8 +257,8 @@ compare_pair(void *pairs_, dd_t leaf, const u128 digits[] OVS_UNUSED)
         effects = exec_bound(pairs->side->exec, pairs->x, effects);
         expect = expect_based(&pairs->side->judge, pairs->y, expect);
     }
-    pairs->same = is_same(p, effects, expect);
-    return !pairs->same;
+    pairs->same &= is_same(p, effects, expect);
+    return false;
 }
 
 /* Of diagrams one of which is bound: DD_ALL if a packet differs. */
@@ -331,7 +339,7 @@ proof_reset(struct proof *p)
     if (p->of_sides) {
         pool_destroy(&p->found);
         pool_destroy(&p->pairs);
-        pool_destroy(&p->same);
+        memo_destroy(&p->same);
         effects_destroy(p->effects);
         terms_destroy(p->terms);
         arena_destroy(p->of_sides);

@@ -39,8 +39,8 @@ struct proof {
     const struct entry *entry;  /* That is compared. */
     struct pool found;          /* Pairs of leaves that differ. */
     struct pool pairs;          /* Of leaves that are bound. */
-    struct pool same;           /* Pairs that are the same, or else a
-                                 * difference has been found. */
+    struct memo same;           /* Of such pairs: DD_ALL if they are the
+                                 * same. */
     bool fine;                  /* All in LAYOUT_BITS. */
     bool scattered;             /* That would help. */
 };
