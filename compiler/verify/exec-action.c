@@ -323,19 +323,19 @@ exec_flow(struct exec *ex, const struct table_flow *flow,
 }
 
 /* The fields of the tuple of what is tracked. */
-static unsigned long
+static field_set
 tuple_reads(void)
 {
-    return (1UL << F_ETH_TYPE | 1UL << F_NW_SRC | 1UL << F_NW_DST
-            | 1UL << F_IPV6_SRC | 1UL << F_IPV6_DST | 1UL << F_NW_FRAG
-            | 1UL << F_NW_PROTO | 1UL << F_TP_SRC | 1UL << F_TP_DST);
+    return (FIELD_BIT(F_ETH_TYPE) | FIELD_BIT(F_NW_SRC) | FIELD_BIT(F_NW_DST)
+            | FIELD_BIT(F_IPV6_SRC) | FIELD_BIT(F_IPV6_DST)
+            | FIELD_BIT(F_NW_FRAG) | FIELD_BIT(F_NW_PROTO)
+            | FIELD_BIT(F_TP_SRC) | FIELD_BIT(F_TP_DST));
 }
 
-static unsigned long add_reads(const struct ofpact *,
-                               const struct ofpact *end,
-                               unsigned long next[]);
+static field_set add_reads(const struct ofpact *, const struct ofpact *end,
+                           unsigned long next[]);
 
-static unsigned long
+static field_set
 add_ct_reads(const struct ofpact_conntrack *ct, unsigned long next[])
 {
     enum field f = ct->zone_src.field ? field_find(ct->zone_src.field)
@@ -344,17 +344,17 @@ add_ct_reads(const struct ofpact_conntrack *ct, unsigned long next[])
     if (ct->recirc_table < N_TABLES_MAX) {
         bitmap_set1(next, ct->recirc_table);
     }
-    return (tuple_reads() | (f < N_FIELDS ? 1UL << f : 0)
+    return (tuple_reads() | (f < N_FIELDS ? FIELD_BIT(f) : 0)
             | add_reads(ct->actions, ofpact_end(
                 ct->actions, ofpact_ct_get_action_len(ct)), next));
 }
 
 /* Adds what the actions read and where they lead. */
-static unsigned long
+static field_set
 add_reads(const struct ofpact *a, const struct ofpact *end,
           unsigned long next[])
 {
-    unsigned long reads = 0;
+    field_set reads = 0;
 
     for (; a < end; a = ofpact_next(a)) {
         int table = N_TABLES_MAX;
@@ -362,9 +362,9 @@ add_reads(const struct ofpact *a, const struct ofpact *end,
         if (a->type == OFPACT_REG_MOVE) {
             enum field f = field_find(ofpact_get_REG_MOVE(a)->src.field);
 
-            reads |= f < N_FIELDS ? 1UL << f : 0;
+            reads |= f < N_FIELDS ? FIELD_BIT(f) : 0;
         } else if (a->type == OFPACT_DEC_TTL) {
-            reads |= 1UL << F_NW_TTL;
+            reads |= FIELD_BIT(F_NW_TTL);
         } else if (a->type == OFPACT_GOTO_TABLE) {
             table = ofpact_get_GOTO_TABLE(a)->table_id;
         } else if (a->type == OFPACT_RESUBMIT) {
@@ -384,7 +384,7 @@ add_reads(const struct ofpact *a, const struct ofpact *end,
     return reads;
 }
 
-unsigned long
+field_set
 exec_reads(const struct table_flow *flow,
            unsigned long next[BITMAP_N_LONGS(N_TABLES_MAX)])
 {

@@ -360,7 +360,7 @@ find_candidates(struct lookup *l, uint8_t table)
 static const struct table_flow **
 find_noted(struct exec *ex, uint8_t table, const struct state *state)
 {
-    unsigned long matched = ex->fields->matched[table];
+    field_set matched = ex->fields->matched[table];
     term_t key[F_FIRST_OF_PACKET + 1] = { table };
     size_t n = 1, n_known = ex->noted.keys.n;
     uint32_t id;

@@ -33,13 +33,12 @@ struct reach {
 
 /* What of packets and notes counts where. */
 struct exec_fields {
-    unsigned long live[N_TABLES_MAX];   /* 1-bits: fields that are not the
-                                         * packet's and may be read in that
-                                         * table or behind it. */
-    unsigned long body[N_TABLES_MAX];   /* Those that are read from that table
+    field_set live[N_TABLES_MAX];       /* Those that are not the packet's and
+                                         * may be read in that table or behind
+                                         * it. */
+    field_set body[N_TABLES_MAX];       /* Those that are read from that table
                                          * on before a tail. */
-    unsigned long matched[N_TABLES_MAX];        /* Those that its flows
-                                                 * match. */
+    field_set matched[N_TABLES_MAX];    /* Those that its flows match. */
     unsigned long tail[BITMAP_N_LONGS(N_TABLES_MAX)];   /* See exec-tail.c. */
 };
 
@@ -153,8 +152,8 @@ bool exec_bind(struct exec *, const struct state *state,
 
 /* The fields that the flow's actions may read; sets in 'next' the 1-bits of
  * the tables that they lead to. */
-unsigned long exec_reads(const struct table_flow *,
-                         unsigned long next[BITMAP_N_LONGS(N_TABLES_MAX)]);
+field_set exec_reads(const struct table_flow *,
+                     unsigned long next[BITMAP_N_LONGS(N_TABLES_MAX)]);
 
 /* ct(): what it notes, and what becomes of the packets that come back.  Where
  * the actions go on, nothing is known of connections any more. */

@@ -22,12 +22,14 @@
 #include "verify/exec-private.h"
 
 /* Fields that are never left open. */
-static const unsigned long kept = (1UL << F_QUEUE | 1UL << F_TRACKED
-                                   | 1UL << F_CONJ_ID | 1UL << F_ND_RESERVED
-                                   | 1UL << F_ND_OPTIONS);
+static const field_set kept = (FIELD_BIT(F_QUEUE) | FIELD_BIT(F_TRACKED)
+                               | FIELD_BIT(F_CONJ_ID)
+                               | FIELD_BIT(F_ND_RESERVED)
+                               | FIELD_BIT(F_ND_OPTIONS));
 
 /* All fields that are not the packet's but the first. */
-#define REGISTERS ((1UL << (F_FIRST_OF_PACKET - F_IN_PORT - 1)) - 1)
+#define REGISTERS \
+    ((FIELD_BIT(F_FIRST_OF_PACKET) - 1) & ~FIELD_BIT(F_IN_PORT))
 
 /* Can the flow be in a tail, but for where it leads? */
 static bool
@@ -90,7 +92,7 @@ update_body(struct exec_fields *f, const struct table_set *tables)
 
     for (size_t i = tables->flows.n; i > 0; i--) {
         const struct table_flow *flow = tables->flows.v[i - 1];
-        unsigned long *body = &f->body[flow->table], old = *body;
+        field_set *body = &f->body[flow->table], old = *body;
         unsigned long next[BITMAP_N_LONGS(N_TABLES_MAX)] = { 0 };
         size_t table;
 
@@ -102,7 +104,7 @@ update_body(struct exec_fields *f, const struct table_set *tables)
             *body |= f->body[table];
         }
         for (size_t j = 0; j < flow->n_conditions; j++) {
-            *body |= 1UL << flow->conditions[j].field;
+            *body |= FIELD_BIT(flow->conditions[j].field);
         }
         changed |= *body != old;
     }
@@ -149,11 +151,10 @@ bool
 exec_leave_open(struct exec *ex, uint8_t table, const struct state *state,
                 struct state *open)
 {
+    field_set late = ex->fields->live[table] & ~ex->fields->body[table];
     bool gained = false;
 
-    unsigned long late = ex->fields->live[table] & ~ex->fields->body[table];
-
-    if (!(late >> (F_IN_PORT + 1) & REGISTERS)
+    if (!(late & REGISTERS)
         || bitmap_is_set(ex->fields->tail, table) || has_open(ex, state)) {
         return false;
     }
@@ -164,7 +165,8 @@ exec_leave_open(struct exec *ex, uint8_t table, const struct state *state,
                         ? term_field(ex->terms, f)
                         : term_zero(ex->terms, f));
 
-        if (!(ex->fields->body[table] >> f & 1) && state->fields[f] != usual) {
+        if (!(ex->fields->body[table] & FIELD_BIT(f))
+            && state->fields[f] != usual) {
             open->fields[f] = term_open(ex->terms, f);
             gained |= !packets;
         }

@@ -52,11 +52,11 @@ leaf_merge(void *effects, dd_t a, dd_t b)
 }
 
 /* Fields that no flow sees, but that count for what leaves. */
-static unsigned long
+static field_set
 always_live(void)
 {
-    return (1UL << F_QUEUE | 1UL << F_TRACKED | 1UL << F_ND_RESERVED
-            | 1UL << F_ND_OPTIONS);
+    return (FIELD_BIT(F_QUEUE) | FIELD_BIT(F_TRACKED)
+            | FIELD_BIT(F_ND_RESERVED) | FIELD_BIT(F_ND_OPTIONS));
 }
 
 static bool
@@ -66,7 +66,7 @@ update_live(struct exec_fields *fields_, const struct table_set *tables)
 
     for (size_t i = tables->flows.n; i > 0; i--) {
         const struct table_flow *flow = tables->flows.v[i - 1];
-        unsigned long *live = &fields_->live[flow->table], old = *live;
+        field_set *live = &fields_->live[flow->table], old = *live;
         unsigned long next[BITMAP_N_LONGS(N_TABLES_MAX)] = { 0 };
         size_t table;
 
@@ -76,10 +76,10 @@ update_live(struct exec_fields *fields_, const struct table_set *tables)
         }
         for (size_t j = 0; j < flow->n_conditions; j++) {
             fields_->matched[flow->table]
-                |= 1UL << flow->conditions[j].field;
+                |= FIELD_BIT(flow->conditions[j].field);
         }
         *live |= fields_->matched[flow->table];
-        *live &= (1UL << F_FIRST_OF_PACKET) - 1;
+        *live &= FIELD_BIT(F_FIRST_OF_PACKET) - 1;
         changed |= *live != old;
     }
     return changed;
@@ -214,12 +214,12 @@ forget_dead(struct exec *ex, uint8_t table, const struct state *state)
     struct state s = *state;
 
     for (int f = F_IN_PORT + 1; f < F_FIRST_OF_PACKET; f++) {
-        if (!(ex->fields->live[table] >> f & 1)) {
+        if (!(ex->fields->live[table] & FIELD_BIT(f))) {
             s.fields[f] = term_zero(ex->terms, f);
         }
     }
     if (!ex->by_port && !ex->values
-        && !(ex->fields->live[table] >> F_IN_PORT & 1)) {
+        && !(ex->fields->live[table] & FIELD_BIT(F_IN_PORT))) {
         s.fields[F_IN_PORT] = term_open(ex->terms, F_IN_PORT);
     }
     return s;

@@ -135,7 +135,6 @@ add_digits(struct space *space, enum layout layout)
             add_destination_bits(space);
         } else if (f == F_ETH_DST) {
             add_mac(space, 0);
-
         } else if (!destination || layout == LAYOUT_WHOLE) {
             add_digit(space, f, 0, fields[f].width);
         }

@@ -9,6 +9,7 @@
 
 /* The fields of packets, and the digits of decision diagrams that they are. */
 
+#include "compiler.h"
 #include "openvswitch/meta-flow.h"
 #include "verify/dd.h"
 
@@ -19,6 +20,11 @@ enum field {
     N_FIELDS,
     F_FIRST_OF_PACKET = F_VLAN_TCI,
 };
+
+/* A set of fields. */
+typedef u128 field_set;
+#define FIELD_BIT(FIELD) ((field_set) 1 << (FIELD))
+BUILD_ASSERT_DECL(N_FIELDS <= 128);
 
 /* What connection tracking says about a packet: values of F_CONN1 and F_CONN2.
  * ALG helpers, which give other states, are not modelled: tables that use them
