@@ -37,28 +37,14 @@ tests_bench_burst_sender_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARNING_CFLAGS) \
 	$(patsubst -I%,-isystem %,$(DPDK_CFLAGS))
 tests_bench_burst_sender_LDADD = $(DPDK_LIBS)
 tests_bench_bursts_SOURCES = \
-	ovs-patches/lib/dp-counter.h \
-	ovs-patches/lib/gcra.c \
-	ovs-patches/lib/gcra.h \
-	ovs-patches/lib/phantom.c \
-	ovs-patches/lib/phantom.h \
+	$(bystander_sources) \
 	tests/bench/burst-detectors.c \
 	tests/bench/burst-detectors.h \
 	tests/bench/burst-loop.c \
 	tests/bench/burst-loop.h \
 	tests/bench/bursts.c \
-	tests/bench/meter-models.c \
-	tests/bench/meter-models.h \
 	tests/proof/bursts.c \
 	tests/proof/bursts.h \
-	tests/proof/dctcp-sender.c \
-	tests/proof/dctcp-sender.h \
-	tests/proof/dctcp.c \
-	tests/proof/dctcp.h \
-	tests/proof/events.c \
-	tests/proof/events.h \
-	tests/proof/proof.c \
-	tests/proof/proof.h \
 	tests/proof/queue.c \
 	tests/proof/queue.h
 tests_bench_bursts_CPPFLAGS = $(tests_bench_meters_CPPFLAGS)

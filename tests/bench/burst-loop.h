@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Prints what a bystander suffers from senders who meet a meter, and which
- * react to what it does: a closed loop, in virtual time. */
+/* Prints what a bystander waits behind tenants who meet a meter, and who react
+ * to what it does: a closed loop, in virtual time. */
 void burst_loop_print(bool longer, uint64_t seed);
 
 #endif /* burst-loop.h */

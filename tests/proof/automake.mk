@@ -1,11 +1,12 @@
 # Proofs of the policing arithmetic: gcra.c, phantom.c and borrow.c, which the
 # patches add to Open vSwitch, compiled here by themselves.  None of them needs
-# a switch, and only "meters" and "tenants", which are about what stands on it,
-# link Open vSwitch's library.
+# a switch, and only "delay", "meters" and "tenants", which are about what stands
+# on it, link Open vSwitch's library.
 proof_programs = \
 	tests/proof/accuracy \
 	tests/proof/borrowing \
 	tests/proof/borrowing-threads \
+	tests/proof/delay \
 	tests/proof/detection \
 	tests/proof/interleave \
 	tests/proof/meters \
@@ -148,6 +149,27 @@ dp_meter_sources = \
 	ovs-patches/lib/phantom.h \
 	tests/proof/proof.c \
 	tests/proof/proof.h
+
+bystander_sources = \
+	$(dp_meter_sources) \
+	tests/bench/meter-models.c \
+	tests/bench/meter-models.h \
+	tests/proof/bystander-scenarios.c \
+	tests/proof/bystander-scenarios.h \
+	tests/proof/bystander.c \
+	tests/proof/bystander.h \
+	tests/proof/dctcp-sender.c \
+	tests/proof/dctcp-sender.h \
+	tests/proof/dctcp.c \
+	tests/proof/dctcp.h \
+	tests/proof/events.c \
+	tests/proof/events.h
+
+tests_proof_delay_SOURCES = \
+	$(bystander_sources) \
+	tests/proof/delay.c
+tests_proof_delay_CPPFLAGS = $(gcra_CPPFLAGS) -I$(srcdir)/tests
+tests_proof_delay_LDADD = $(OVS_LIBS) -lm
 
 tests_proof_meters_SOURCES = \
 	$(dp_meter_sources) \

@@ -7,9 +7,8 @@
 #ifndef DCTCP_SENDER_H
 #define DCTCP_SENDER_H 1
 
-/* A sender of DCTCP that has always more to send, behind a line of its own, in
- * virtual time: what its window allows, as events that frames arrive at the
- * end of that line. */
+/* A sender of DCTCP behind a line of its own, in virtual time: what its window
+ * allows, as events that frames arrive at the end of that line. */
 
 #include <stdint.h>
 
@@ -25,6 +24,9 @@ struct dctcp_path {
 struct dctcp_sender {
     struct dctcp dctcp;
     uint64_t in_flight, line_free;
+    bool greedy;                /* Has always more to send, or... */
+    uint64_t left;              /* ...so many bytes, of what is not in flight:
+                                 * what was lost is sent again. */
 };
 
 /* How long 'size' bytes take at 'kbps'. */
@@ -33,6 +35,8 @@ serialization_ns(uint32_t size, uint64_t kbps)
 {
     return size * UINT64_C(8000000) / kbps;
 }
+
+void dctcp_sender_init(struct dctcp_sender *, uint32_t frame, bool greedy);
 
 /* Sends what the window allows.  'i' is the number of the sender in events. */
 void dctcp_sender_send(struct dctcp_sender *, const struct dctcp_path *,

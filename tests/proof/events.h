@@ -15,7 +15,7 @@
 
 struct event {
     uint64_t when;              /* In ns. */
-    enum { EV_ARRIVE, EV_ACK, EV_BYSTANDER } type;
+    enum { EV_ARRIVE, EV_ACK, EV_BYSTANDER, EV_STEP } type;
     uint8_t sender;
     bool marked, lost;          /* EV_ACK. */
 };

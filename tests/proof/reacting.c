@@ -154,7 +154,7 @@ start(struct loop *l)
                 .type = EV_ARRIVE, .sender = i,
             });
         } else {
-            dctcp_init(&s->dctcp.dctcp, FRAME);
+            dctcp_sender_init(&s->dctcp, FRAME, true);
             dctcp_sender_send(&s->dctcp, &path, &l->events, i,
                               START + proof_below(&l->random, RTT_NS));
         }
