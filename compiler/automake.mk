@@ -246,6 +246,7 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/check-doubts.c \
 	compiler/sema/check-dscp-in.c \
 	compiler/sema/check-externals.c \
+	compiler/sema/check-frames.c \
 	compiler/sema/check-host.c \
 	compiler/sema/check-lossless.c \
 	compiler/sema/check-overlay.c \

@@ -196,6 +196,7 @@ policy_check(const struct policy *policy, struct arena *arena,
         check_peerings(policy, arena, diags);
         check_externals(policy, arena, diags);
         check_overlay(policy, diags);
+        check_frames(policy, diags);
     } else {
         diags->unchecked = (policy->externals.n
                             ? "peerings, externals and tunnels"

@@ -42,6 +42,9 @@ void check_bandwidth(const struct policy *, struct diags *);
 void check_rate(struct diags *, const struct quantity *rate);
 void check_burst(struct diags *, const struct quantity *burst);
 
+/* That bursts and depths hold the frames of networks with a large "mtu". */
+void check_frames(const struct policy *, struct diags *);
+
 /* Packets that may keep the DSCP they come with. */
 void check_dscp_in(const struct policy *, struct diags *);
 
