@@ -84,6 +84,10 @@ agent_status(const struct agent *a, struct ds *ds)
         ds_put_format(ds, "mirrors, which copy what tenants send: %s\n",
                       mirrors(a));
     }
+    if (keeper_is_uncounted(a->keeper)) {
+        ds_put_cstr(ds, "not counted is what tenants send, as \"telemetry\" "
+                    "asks: "PLAN_TELEMETRY_COMMAND"\n");
+    }
     if (trouble) {
         ds_put_format(ds, "trouble: %s\n", trouble);
     }
@@ -149,6 +153,8 @@ agent_status_json(const struct agent *a)
     json_object_put(object, "foreign_flows",
                     json_integer_create(keeper_foreign_flows(a->keeper)));
     put_string(object, "mirrors", mirrors(a));
+    json_object_put(object, "uncounted",
+                    json_boolean_create(keeper_is_uncounted(a->keeper)));
     put_string(object, "trouble", keeper_trouble(a->keeper));
     put_string(object, "not_kept", a->trouble);
     put_string(object, "errors", compiled_errors(a->compiled));

@@ -93,6 +93,11 @@ cli_print_warnings(const char *bridge, const struct push_diff *diff)
                 "packets of tenants past all tables: %s; ovs-vsctl clear "
                 "bridge %s mirrors\n", bridge, diff->mirrors, bridge);
     }
+    if (diff->uncounted) {
+        fprintf(stderr, "bulkhead: warning: bridge %s: the switch does not "
+                "count what tenants send, as the node's \"telemetry\" asks; "
+                PLAN_TELEMETRY_COMMAND"\n", bridge);
+    }
 }
 
 /* What the bridge holds and should not has a "-", what it lacks a "+", as in
@@ -293,6 +298,7 @@ cli_diff_json(const char *node, const char *bridge,
     show_put_number(object, "foreign_flows", diff->foreign_flows);
     show_put(object, "foreign", diff->foreign);
     show_put(object, "mirrors", diff->mirrors);
+    json_object_put(object, "uncounted", json_boolean_create(diff->uncounted));
     put_kept(object, diff);
     return object;
 }

@@ -91,7 +91,8 @@ decode_node(struct decoder *d, const struct value *v,
 {
     static const struct member members[] = {
         { "target", false }, { "enforcer", false },
-        { "tunnel_address", false }, { "uplinks", true }, { NULL, false },
+        { "tunnel_address", false }, { "telemetry", false },
+        { "uplinks", true }, { NULL, false },
     };
 
     node->name = decode_key(v);
@@ -106,6 +107,7 @@ decode_node(struct decoder *d, const struct value *v,
     }
 
     node->dpu = decode_choice(d, v, "enforcer", "host", "dpu");
+    node->telemetry = decode_flag(d, v, "telemetry", true);
     decode_tunnel(d, v, node);
 
     const struct value *uplinks = value_member(v, "uplinks");

@@ -78,6 +78,7 @@ struct intent_node {
     struct text name;
     bool dpu;                   /* Enforced by a DPU, not by the host? */
     struct address tunnel;      /* 'at' is NULL if it has no tunnels. */
+    const struct value *telemetry;      /* NULL if it counts none. */
     VEC(struct intent_uplink) uplinks;
 };
 

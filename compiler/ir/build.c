@@ -166,6 +166,7 @@ get_peer(struct builder *b, const struct intent_node *intent)
         (*peer)->number = ident_take(&b->node_numbers, "node", intent->name.s,
                                      32);
         (*peer)->address = intent->tunnel.ip;
+        (*peer)->telemetry = !b->node && intent->telemetry;
         *vec_push(b->arena, &b->prog->peers) = *peer;
     }
     return *peer;
@@ -326,6 +327,7 @@ begin_prog(struct builder *b)
     if (b->node) {
         prog->node = b->node->name.s;
         prog->place = ir_place_of(b->arena, b->node->name.at, true);
+        prog->telemetry = b->node->telemetry != NULL;
     } else {
         prog->node = IR_FABRIC;
     }

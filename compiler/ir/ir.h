@@ -184,6 +184,8 @@ struct ir_node {
     struct ir_place place;
     uint32_t number;
     struct in6_addr address;    /* IPv4 is IPv4-mapped; zeros: none. */
+    bool telemetry;             /* In a program of the fabric, as the
+                                 * program's own in one of a node. */
 };
 
 /* Endpoints of a tenant that every rule of the node treats alike, so that
@@ -273,6 +275,7 @@ struct ir_prog {
     struct ir_place place;      /* Of the node. */
     const char *encapsulation;  /* "geneve", "vxlan", or NULL: no tunnels. */
     struct in6_addr tunnel_address;     /* This node's. */
+    bool telemetry;             /* Does what tenants send carry their tag? */
     VEC(struct ir_node *) peers;        /* As endpoints first use them. */
     VEC(struct ir_uplink *) uplinks;        /* In the intent's order. */
     VEC(struct ir_class *) classes;         /* Used here or not. */

@@ -59,6 +59,9 @@ check_prog(struct ir_validator *v, const struct ir_prog *prog)
         ir_invalid(v, "a tunnel address goes with an encapsulation, on a "
                    "node");
     }
+    if (prog->telemetry && ir_is_fabric(prog)) {
+        ir_invalid(v, "telemetry is of nodes");
+    }
 }
 
 static void
@@ -75,6 +78,9 @@ check_peer(struct ir_validator *v, const struct ir_node *peer)
     }
     if (!v->prog->encapsulation && !ir_is_fabric(v->prog)) {
         ir_invalid(v, "there are no tunnels");
+    }
+    if (peer->telemetry && !ir_is_fabric(v->prog)) {
+        ir_invalid(v, "telemetry is the program's own, on a node");
     }
 }
 

@@ -143,6 +143,12 @@ struct plan_tunnel {
     const char *local_ip;
 };
 
+/* In other_config of the Open_vSwitch table: whether the switch counts what
+ * tenants' queues send.  The command sets it. */
+#define PLAN_TELEMETRY "tenant-queue-telemetry"
+#define PLAN_TELEMETRY_COMMAND \
+    "ovs-vsctl set Open_vSwitch . other_config:" PLAN_TELEMETRY "=true"
+
 VEC_TYPEDEF(plan_names, const char *);
 VEC_TYPEDEF(plan_rows, struct plan_row *);      /* See plan/row.h. */
 
@@ -158,6 +164,8 @@ struct plan {
     VEC(struct plan_cookie) cookies;
     plan_names ports;           /* Interfaces that must be on the bridge. */
     struct plan_tunnel tunnel;
+    bool telemetry;             /* Of tenants' queues: see
+                                 * PLAN_TELEMETRY. */
     struct plan_nic *nic;       /* See plan/nic.h; NULL: none is set. */
     VEC(struct plan_number) tenants, endpoints;
     VEC(struct plan_network) networks;

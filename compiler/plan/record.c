@@ -115,11 +115,12 @@ static const struct shape name_shape = {
 };
 
 static const struct shape plan_shape = {
-    sizeof(struct plan), 4, {
+    sizeof(struct plan), 5, {
         MEMBER(plan, node, TEXT),
         MEMBER(plan, target, TEXT),
         MEMBER(plan, tunnel.type, TEXT_OR_NULL),
         MEMBER(plan, tunnel.local_ip, TEXT_OR_NULL),
+        MEMBER(plan, telemetry, FLAG),
     },
 };
 

@@ -65,6 +65,9 @@ format_script(const struct plan *plan, struct ds *ds)
     if (plan->tunnel.type) {
         ds_put_format(ds, "%s\n", plan_tunnel_command(plan, "\"$1\""));
     }
+    if (plan->telemetry) {
+        ds_put_cstr(ds, PLAN_TELEMETRY_COMMAND"\n");
+    }
     if (plan->nic) {
         ds_put_cstr(ds, "# ovs-vswitchd reads this when it starts: restart it "
                     "if it was another.\n"
@@ -292,6 +295,9 @@ format_manifest(const struct plan *plan, struct ds *ds)
     }
     if (plan->limits.n) {
         json_object_put(manifest, "connections", limits_to_json(plan));
+    }
+    if (plan->telemetry) {
+        json_object_put(manifest, "telemetry", json_boolean_create(true));
     }
     json_object_put(manifest, "tunnel", (plan->tunnel.type
                                          ? tunnel_to_json(plan)

@@ -126,6 +126,12 @@ check_port(struct push *push, const char *name, const char **missing)
     }
 }
 
+bool
+push_is_uncounted(const struct push *push)
+{
+    return push->plan->telemetry && !push->info.telemetry;
+}
+
 void
 push_check_bridge(struct push *push)
 {

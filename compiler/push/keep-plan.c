@@ -30,6 +30,7 @@ set_frame(struct keeper *k, const struct plan *plan)
     struct plan frame;
 
     plan_init(&frame, arena, arena_strdup(arena, plan->node), "");
+    frame.telemetry = plan->telemetry;
     frame.tunnel = plan->tunnel;
     if (plan->tunnel.type) {
         frame.tunnel.type = arena_strdup(arena, plan->tunnel.type);

@@ -466,6 +466,12 @@ keeper_bridge_seqno(const struct keeper *k)
     return k->info_seqno;
 }
 
+bool
+keeper_is_uncounted(const struct keeper *k)
+{
+    return k->info_seqno && push_is_uncounted(&k->push);
+}
+
 /* As count_foreign() of push.c, for all that is live. */
 size_t
 keeper_foreign_flows(const struct keeper *k)

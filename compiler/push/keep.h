@@ -77,4 +77,7 @@ const struct keeper_counts *keeper_counts(const struct keeper *);
  * the intent does not allow. */
 size_t keeper_foreign_flows(const struct keeper *);
 
+/* Does the switch not count what tenants send, though the plan lets it? */
+bool keeper_is_uncounted(const struct keeper *);
+
 #endif /* push/keep.h */

@@ -34,6 +34,7 @@ struct database {
 static const struct ovsdb_idl_column *const columns[] = {
     &ovsrec_open_vswitch_col_bridges,
     &ovsrec_open_vswitch_col_manager_options,
+    &ovsrec_open_vswitch_col_other_config,
     &ovsrec_bridge_col_name,
     &ovsrec_bridge_col_ports,
     &ovsrec_bridge_col_fail_mode,
@@ -325,6 +326,8 @@ read_bridge(const struct ovsrec_open_vswitch *ovs,
                             && !smap_get_bool(&br->other_config,
                                               "disable-in-band", false));
     info->has_openflow14 = has_openflow14(br);
+    info->telemetry = smap_get_bool(&ovs->other_config, PLAN_TELEMETRY,
+                                    false);
     for (size_t i = 0; i < br->n_ports; i++) {
         for (size_t j = 0; j < br->ports[i]->n_interfaces; j++) {
             read_interface(br->ports[i]->interfaces[j], arena, info);

@@ -35,6 +35,7 @@ struct bridge_info {
     const char *mirrors;        /* "NAME to PORT, ...": those that copy
                                  * packets somewhere; NULL if none does. */
     struct smap types;          /* Interface name -> type, "" for "system". */
+    bool telemetry;             /* PLAN_TELEMETRY of the database. */
     struct smap tunnel_options; /* Of the interface PLAN_TUNNEL. */
     VEC(struct bridge_attachment) attachments;  /* Sorted by endpoint, then
                                                  * interface. */

@@ -172,6 +172,8 @@ push_prepare(struct push *push)
         return reason;
     }
     push->diff->mirrors = push->info.mirrors;
+    push->diff->uncounted = (push->action != ACTION_CLEAR
+                             && push_is_uncounted(push));
     push_check_bridge(push);
     if (!push->info.has_openflow14) {
         return NULL;

@@ -92,6 +92,9 @@ struct push_diff {
      * They may be somebody's on purpose, so push_apply() leaves them. */
     const char *mirrors;
 
+    bool uncounted;             /* Does the switch not count what tenants
+                                 * send, though the plan lets it? */
+
     bool compared;              /* Else all that follows is 0. */
     size_t flows_added, flows_changed, flows_deleted, flows_same;
     size_t meters_added, meters_deleted, meters_same;

@@ -109,6 +109,9 @@ void push_check_settings(struct push *);        /* Its settings alone. */
  * that is not known, or NULL. */
 const char *push_check_switch(struct push *);
 
+/* Is the plan for telemetry that the switch does not have? */
+bool push_is_uncounted(const struct push *);
+
 /* Returns why the bridge's tunnel port is not the plan's, or NULL. */
 const char *push_check_tunnel(const struct push *);
 

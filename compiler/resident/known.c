@@ -83,7 +83,7 @@ static const struct known uplinks[] = { { "*", uplink }, { NULL, NULL } };
 
 static const struct known node[] = {
     { "target", NULL }, { "enforcer", NULL }, { "tunnel_address", NULL },
-    { "uplinks", uplinks }, { NULL, NULL },
+    { "telemetry", NULL }, { "uplinks", uplinks }, { NULL, NULL },
 };
 
 static const struct known nodes[] = { { "*", node }, { NULL, NULL } };

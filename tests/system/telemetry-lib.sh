@@ -41,10 +41,10 @@ set_telemetry() {
     ovs-vsctl set Open_vSwitch . other_config:tenant-queue-telemetry="$1"
 }
 
-# The port's rate is 1500 bytes a us.  Storage has a meter with a tag, too.
+# The port's rate is 1500 bytes a us.  Storage, whose meter only drops, has a
+# tag by the node's telemetry.
 make_telemetry_bridge() {
-    intent=$(with "s/\"limit\": \"40Gbps\", \"burst\": \"128KiB\" },/& \
-\"microburst\": { \"depth\": \"64KiB\" },/")
+    intent=$(with "s/\"gpu-node-1\": {/& \"telemetry\": true,/")
     make_dummy_bridge br0 "$intent" "$node"
     ovs-vsctl set Interface "$port" \
         other_config:tenant-queue-rate=12000000 \

@@ -31,8 +31,11 @@ prepare() {
     check 'nothing is recorded then' says 'tenant-queue-telemetry=true' 3 \
         bursts --record "$switch_dir/never"
     check 'no file' test ! -e "$switch_dir/never"
+    check 'apply without telemetry warns' says 'does not count what tenants' \
+        0 bulkhead_on apply br0
     set_telemetry true
-    check 'apply' bulkhead_on apply br0
+    check 'apply with it does not' counts 0 \
+        eval 'bulkhead_on apply br0 2>&1 >/dev/null | wc -l'
     ovs-appctl time/stop
 }
 

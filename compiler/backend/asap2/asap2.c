@@ -111,6 +111,11 @@ asap2_check(const struct ir_prog *prog, const struct backend_caps *caps,
     fits &= check_parts(prog, diags);
     fits &= asap2_check_classes(prog, diags);
     fits &= check_uplinks(prog, diags);
+    if (prog->telemetry) {
+        diag_warning(diags, prog->place.span, prog->place.pointer,
+                     "a NIC does not tag packets: what tenants send is not "
+                     "counted by tenant, whatever \"telemetry\" says");
+    }
     warn_meters(prog, diags, share_loss);
     warn_meters(prog, diags, burst_loss);
     return fits;
@@ -163,6 +168,7 @@ lower_meters(struct ir_prog *prog)
 static void
 asap2_lower(struct ir_prog *prog, struct arena *arena)
 {
+    prog->telemetry = false;
     pass_group(prog, arena);
     lower_meters(prog);
 }

@@ -186,7 +186,8 @@ add_meter(struct emitter *e, const struct ir_meter *ir)
                      ? ir->uplink : NULL);
     meter->rate = ((ir->no_borrow ? ir->guarantee_kbps : ir->rate_kbps)
                    - ir->apart_kbps);
-    if (ir->microburst || ir->parent || !ir->tenant || ir->split) {
+    if (ir->microburst || ir->parent || !ir->tenant || ir->split
+        || (e->prog->telemetry && !ir->receive)) {
         set_microburst(meter, ir);
         meter->place = ir->tenant ? place_string(e, &ir->place) : NULL;
         meter->rate = MAX(meter->rate, 1);

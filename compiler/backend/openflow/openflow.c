@@ -220,6 +220,7 @@ openflow_emit(const struct ir_prog *prog, const struct backend_caps *caps,
         .diags = diags,
     };
 
+    plan->telemetry = prog->telemetry;
     emit_misses(&e);
     emit_limits(&e);
     emit_ports(&e);

@@ -34,6 +34,16 @@ refuse(struct diags *diags, const struct ir_place *place, const char *remedy,
 static void
 check_nodes(const struct ir_prog *prog, struct diags *diags)
 {
+    for (size_t i = 0; i < prog->peers.n; i++) {
+        const struct ir_node *node = prog->peers.v[i];
+
+        if (node->telemetry) {
+            diag_warning(diags, node->place.span, node->place.pointer,
+                         "OVN's meters do not tag packets: what tenants send "
+                         "is not counted by tenant, whatever \"telemetry\" "
+                         "says");
+        }
+    }
     for (size_t i = 0; prog->peers.n > 1 && i < prog->peers.n; i++) {
         const struct ir_node *node = prog->peers.v[i];
 

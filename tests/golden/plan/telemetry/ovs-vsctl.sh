@@ -1,0 +1,4 @@
+#!/bin/sh
+# What a bridge of node n1 needs before its flows: sh ovs-vsctl.sh BRIDGE
+set -eu
+ovs-vsctl set Open_vSwitch . other_config:tenant-queue-telemetry=true
