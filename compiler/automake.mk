@@ -329,6 +329,7 @@ libbulkhead_a_SOURCES = \
 	compiler/telemetry/view.c \
 	compiler/telemetry/view.h \
 	compiler/verify/compare-meter.c \
+	compiler/verify/compare-name.c \
 	compiler/verify/compare-out.c \
 	compiler/verify/compare-text.c \
 	compiler/verify/compare.c \

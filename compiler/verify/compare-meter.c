@@ -68,7 +68,7 @@ compare_meter(struct comparison *c, const struct meaning_meter *meant,
         .value = id,
     };
 
-    return (!usage_is_usual(c, usage)
+    return (!compare_is_named(c, &usage) || !usage_is_usual(c, usage)
             ? arena_printf(c->arena, "it passes meter %"PRIu64", not that of "
                            "what %s %s", id, meant->endpoint
                            ? meant->endpoint->name : meant->tenant->name,

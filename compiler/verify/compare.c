@@ -293,7 +293,7 @@ compare_counter(struct comparison *c, const struct effect **e, size_t *n,
     usage.value = (*e)->arg;
     ++*e;
     --*n;
-    return (!usage_is_usual(c, usage)
+    return (!compare_is_named(c, &usage) || !usage_is_usual(c, usage)
             ? "the meter that counts it is another tenant's"
             : !compare_has_meter(c, usage.value)
             ? "the meter that counts it is not there" : NULL);

@@ -24,6 +24,7 @@ enum change {
     OTHER_TABLE,                /* It goes to. */
     BIT,                        /* One bit of a match changes. */
     COOKIE,                     /* Of another flow. */
+    SWAP,                       /* Two actions, in all flows. */
 };
 
 static const struct mutation {
@@ -63,6 +64,7 @@ static const struct mutation {
     { "other class", OTHER_ACTION, "*->reg5" },
     { "other DSCP", OTHER_ACTION, "*->ip_dscp" },
     { "other meter", OTHER_ACTION, "meter:" },
+    { "meters swapped", SWAP, "meter:" },
     { "other port", OTHER_ACTION, "output:" },
     { "other conjunction", OTHER_ACTION, "conjunction(" },
     { "no meter", NO_ACTION, "meter:" },
@@ -207,6 +209,32 @@ change_item(struct plan *plan, const struct mutation *m,
     return true;
 }
 
+/* Each flow with an item of 'flow' gets that of another, and the other way
+ * round: so no flow shares what it has with one that should not. */
+static bool
+swap_items(struct plan *plan, const struct mutation *m,
+           const struct plan_flow *flow, struct rng *rng)
+{
+    size_t n, n_other;
+    const char *item = find_item(flow->actions, m->text, &n);
+    const char *other = find_other(plan, m, flow, item, n, rng, &n_other);
+
+    for (size_t i = 0; i < plan->flows.n && other; i++) {
+        const char **actions = &plan->flows.v[i].actions;
+        size_t n_old;
+        const char *old = find_item(*actions, m->text, &n_old);
+
+        if (old && n_old == n && !strncmp(old, item, n)) {
+            *actions = replace_item(plan->arena, *actions, old, n_old, other,
+                                    n_other);
+        } else if (old && n_old == n_other && !strncmp(old, other, n_other)) {
+            *actions = replace_item(plan->arena, *actions, old, n_old, item,
+                                    n);
+        }
+    }
+    return other != NULL;
+}
+
 /* The last digit of a number in the match. */
 static void
 change_bit(struct plan *plan, const struct mutation *m,
@@ -241,6 +269,8 @@ change_flow(struct plan *plan, const struct mutation *m,
     case COOKIE:
         flow->cookie = other->cookie;
         return true;
+    case SWAP:
+        return swap_items(plan, m, flow, rng);
     case OTHER_TABLE:
         flow->actions = replace_item(plan->arena, flow->actions,
                                      strstr(flow->actions, m->text),

@@ -1,0 +1,118 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+/* Whose a meter is, its id says: docs/pipeline.md, "Meters".  So a tenant does
+ * not pass that of another, not even one that nobody else passes. */
+
+#include "sema/ident.h"
+#include "sema/tree.h"
+#include "util.h"
+#include "verify/compare.h"
+
+/* Numbers of meters; what is above them in an id, of either of the two that a
+ * meter has. */
+enum { NUMBER_BITS = 28, ZONE_BITS = 16 };
+
+/* If another has the number of a name, it has the next that is free. */
+enum { MAX_ALIKE = 16 };
+
+static bool
+has_number(const struct comparison *c, uint64_t id, const char *name)
+{
+    uint32_t mask = (1u << NUMBER_BITS) - 1;
+    uint32_t number = ident("meter", name, NUMBER_BITS);
+    uint64_t which = id >> NUMBER_BITS;
+
+    for (int i = 0; i < MAX_ALIKE; i++) {
+        if (number == (id & mask)) {
+            return which == 1 || which == 2;
+        } else if (!compare_has_meter(c, UINT64_C(1) << NUMBER_BITS | number)
+                   && !compare_has_meter(
+                       c, UINT64_C(2) << NUMBER_BITS | number)) {
+            return false;
+        }
+        number = (number + 1) & mask;
+    }
+    return false;
+}
+
+/* Is it 'first', or the one above, with the zone of the tenant? */
+static bool
+has_zone(const struct comparison *c, const struct usage *usage,
+         uint64_t first)
+{
+    const struct policy_tenant *tenant = usage->tenant;
+    struct usage zone = { .kind = USE_ZONE, .tenant = tenant };
+    uint64_t which = usage->value >> ZONE_BITS, value;
+
+    if (!usage_winner(c, &zone, &value)) {
+        value = ident("zone", tenant->name, ZONE_BITS);
+    }
+    return ((which == first || which == first + 1)
+            && (usage->value & UINT16_MAX) == value);
+}
+
+/* Do networks of the tenant take several uplinks here? */
+static bool
+takes_several(const struct comparison *c, const struct policy_tenant *tenant)
+{
+    const struct intent_uplink *first = NULL;
+
+    for (size_t i = 0; i < tenant->endpoints.n; i++) {
+        const struct policy_endpoint *e = tenant->endpoints.v[i];
+
+        if (e->bound && e->node == c->node) {
+            const struct intent_uplink *uplink = network_uplink(e->network,
+                                                                c->node);
+
+            if (first && uplink != first) {
+                return true;
+            }
+            first = uplink;
+        }
+    }
+    return false;
+}
+
+/* Of a meter of bits: what its number is made of.  NULL if it has the zone
+ * instead. */
+static const char *
+name_of(const struct comparison *c, const struct usage *usage)
+{
+    const struct policy_tenant *tenant = usage->tenant;
+    const struct policy_endpoint *e = usage->endpoint;
+    const struct policy_class *class = usage->class;
+    const struct intent_uplink *uplink
+        = e ? network_uplink(e->network, c->node) : usage->uplink;
+    bool receive = usage->kind == USE_RECEIVE;
+    const char *name;
+
+    if (usage->kind == USE_DSCP_IN) {
+        return arena_printf(c->arena, "%s/dscp_in/%s", tenant->name,
+                            class->name);
+    }
+    name = arena_printf(c->arena, "%s/%s:%s", e ? e->name : tenant->name,
+                        receive ? "receive" : "send", uplink->name.s);
+    if (class) {
+        name = arena_printf(c->arena, "%s/class/%s", name, class->name);
+    } else if (!e && tenant_is_split(tenant, c->node, uplink, receive)) {
+        name = arena_printf(c->arena, "%s/rest", name);
+    } else if (!e && !receive && !usage->limit && !takes_several(c, tenant)) {
+        return NULL;
+    }
+    return usage->limit ? arena_printf(c->arena, "%s/limit", name) : name;
+}
+
+bool
+compare_is_named(const struct comparison *c, const struct usage *usage)
+{
+    const char *name = usage->kind == USE_COUNTER ? NULL : name_of(c, usage);
+
+    return (name ? has_number(c, usage->value, name)
+            : has_zone(c, usage, usage->kind == USE_COUNTER ? 3 : 1));
+}
