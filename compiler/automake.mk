@@ -23,6 +23,7 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/openflow/emit-externals.c \
 	compiler/backend/openflow/emit-limits.c \
 	compiler/backend/openflow/emit-multicast.c \
+	compiler/backend/openflow/emit-payers.c \
 	compiler/backend/openflow/emit-policy.c \
 	compiler/backend/openflow/emit-ports.c \
 	compiler/backend/openflow/emit-meter.c \
@@ -239,8 +240,11 @@ libbulkhead_a_SOURCES = \
 	compiler/resident/resident.c \
 	compiler/resident/resident.h \
 	compiler/resident/share.c \
+	compiler/sema/charge.c \
+	compiler/sema/charge.h \
 	compiler/sema/check-addressing.c \
 	compiler/sema/check-bandwidth.c \
+	compiler/sema/check-charge.c \
 	compiler/sema/check-copies.c \
 	compiler/sema/check-delay.c \
 	compiler/sema/check-doubts.c \

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/show.h"
 #include "openvswitch/json.h"
@@ -96,13 +97,15 @@ print_charged(const struct meaning *m, const struct policy_endpoint *to,
 {
     const char *receiving = receiving_tenant(m, to);
 
-    printf("charged      %s%s%s", m->charged ? m->charged->name
+    printf("charged      %s%s%s%s", m->charged ? m->charged->name
            : m->external ? "nobody for what is sent"
            : "nobody here, the sender on its own node",
            names_uplink(m) ? ", uplink " : "",
-           names_uplink(m) ? m->uplink->name.s : "");
+           names_uplink(m) ? m->uplink->name.s : "",
+           m->payer ? ", as the peering says" : "");
     if (receiving) {
-        printf("; %s for what it gets", receiving);
+        printf("; %s for what %s gets", receiving,
+               strcmp(receiving, to->tenant->name) ? to->tenant->name : "it");
     }
     printf("%s\n", more);
 }

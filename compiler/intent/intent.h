@@ -139,6 +139,8 @@ struct intent_rule {
     struct text reply_class;    /* Absent: that of what is replied to. */
     struct text require;        /* "psp" or "ipsec": instead of a service. */
     bool imposed;               /* A peering that needs no consent. */
+    struct text charge;         /* "from" or "to": the side of a peering that
+                                 * pays; absent: who sends. */
     const struct value *stateless;      /* NULL: it is tracked. */
 };
 

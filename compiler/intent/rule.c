@@ -91,7 +91,6 @@ decode_peering(struct decoder *d, const struct value *v,
         { "stateful", false }, { "imposed", false }, { "charge", false },
         { NULL, false },
     };
-    const struct value *charge;
 
     peering->name = decode_key(v);
     if (!decode_object(d, v, "a peering", members)) {
@@ -107,12 +106,12 @@ decode_peering(struct decoder *d, const struct value *v,
     peering->class = decode_text(d, v, "class");
     peering->reply_class = decode_text(d, v, "reply_class");
     peering->imposed = decode_flag(d, v, "imposed", true);
-    charge = value_member(v, "charge");
-    if (charge) {
-        decode_error(d, charge, "who is charged cannot be chosen yet: the "
-                     "other tenant may have no meter on the sender's node",
-                     "remove it; each tenant pays for what it sends, replies "
-                     "too");
+    peering->charge = decode_text(d, v, "charge");
+    if (peering->charge.s && strcmp(peering->charge.s, "from")
+        && strcmp(peering->charge.s, "to")) {
+        decode_error(d, peering->charge.at, "this must be \"from\" or "
+                     "\"to\"", "name the side whose tenant pays, or leave "
+                     "it out: who sends pays");
     }
 }
 

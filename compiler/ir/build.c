@@ -240,8 +240,10 @@ add_endpoints(struct builder *b, const struct policy_tenant *policy)
     if (tenant && !b->node) {
         ir_add_fabric_meters(b->prog, b->policy, b->peers, policy, tenant,
                              b->arena);
-    } else if (tenant && tenant->here) {
-        tenant->zone = ident_take(&b->zones, "zone", policy->name, 16);
+    } else if (tenant) {
+        if (tenant->here) {
+            tenant->zone = ident_take(&b->zones, "zone", policy->name, 16);
+        }
         ir_add_meters(b->prog, b->node, policy, tenant,
                       &b->meter_numbers);
     }
@@ -309,6 +311,8 @@ add_rule(struct builder *b, const struct policy_rule *policy)
         rule->reply_class = (rule->replies ? get_class(b, policy->reply_class)
                              : NULL);
         rule->stateless = policy->stateless != NULL;
+        rule->charge_from = policy->charge == CHARGE_FROM;
+        rule->charge_to = policy->charge == CHARGE_TO;
         rule->place = ir_place_of(b->arena, policy->at,
                                   rule_kind_is_operators(policy->kind)
                                   || policy->kind == RULE_DEFAULT);

@@ -125,7 +125,8 @@ struct ir_network {
 
 /* What may pass of a tenant's traffic.  Each tenant that is here has one for
  * what it sends by each uplink that its networks here take, and perhaps one
- * for what its endpoints here in such networks get.  Endpoints here may have
+ * for what its endpoints here in such networks get.  So has one that pays for
+ * others, here or not, by each uplink that they take.  Endpoints here may have
  * their own before those.
  *
  * An uplink that tenants share (sema/tree.h) has one too, the parent of
@@ -263,6 +264,8 @@ struct ir_rule {
     bool replies;               /* Have tracked replies another class? */
     const struct ir_class *reply_class; /* If so. */
     bool stateless;             /* Both ways, round connection tracking. */
+    bool charge_from, charge_to;        /* Of a peering: the tenants of the
+                                         * side pay, both ways; not both. */
 };
 
 VEC_TYPEDEF(ir_names, const char *);
@@ -323,11 +326,20 @@ struct ir_prog *ir_parse(const struct source *, struct arena *,
  * is wrong. */
 bool ir_validate(const struct ir_prog *, struct diags *);
 
-/* The meter of what the network, which is here, sends or receives, but for
- * endpoints and classes that have their own; NULL if there is none.
- * ir_validate() sees to it that it has one to send. */
+/* Who pays for packets, by which uplink of the node. */
+struct ir_account {
+    const struct ir_tenant *tenant;
+    const char *uplink;
+};
+
+/* The tenant of the network, which is here, by the uplink of that. */
+struct ir_account ir_account_of(const struct ir_network *);
+
+/* The meter of what is sent or received so, but for endpoints and classes that
+ * have their own; NULL if there is none.  ir_validate() sees to it that each
+ * network here has one to send, and each tenant that pays for it. */
 const struct ir_meter *ir_find_meter(const struct ir_prog *,
-                                     const struct ir_network *, bool receive);
+                                     struct ir_account, bool receive);
 
 /* The uplink of this name, or NULL: a program that was parsed may lack it. */
 const struct ir_uplink *ir_find_uplink(const struct ir_prog *,
@@ -347,20 +359,25 @@ bool ir_meter_is_rest(const struct ir_meter *);
 /* Is it all that its packets pass in its direction? */
 bool ir_meter_is_alone(const struct ir_meter *);
 
-/* Is it of what the tenant of the network, which is here, sends or receives by
- * the uplink of that? */
-bool ir_meter_is_of(const struct ir_meter *, const struct ir_network *,
-                    bool receive);
+/* Is it of what is sent or received so? */
+bool ir_meter_is_of(const struct ir_meter *, struct ir_account, bool receive);
 
 /* That of what it sends or receives in a class, if that has its own; else
  * NULL. */
 const struct ir_meter *ir_class_meter(const struct ir_prog *,
-                                      const struct ir_network *,
+                                      struct ir_account,
                                       const struct ir_class *, bool receive);
 
 /* The meter of what the endpoint itself sends or receives, or NULL. */
 const struct ir_meter *ir_own_meter(const struct ir_prog *,
                                     const struct ir_endpoint *, bool receive);
+
+/* The sides of a rule of which one pays for what goes to and from the other;
+ * 'payers' is NULL if nobody pays for others. */
+struct ir_charge {
+    const ir_endpoint_vec *payers, *others;
+};
+struct ir_charge ir_charge_of(const struct ir_rule *);
 
 /* The room behind ir_build() that says which endpoints may have to do with
  * 'node': an element an endpoint, by its index in the policy. */

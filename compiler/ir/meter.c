@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sema/charge.h"
 #include "sema/ident.h"
 #include "sema/policy.h"
 #include "sema/tree.h"
@@ -28,9 +29,11 @@ ir_place_of(struct arena *arena, const struct value *at, bool key)
     };
 }
 
-/* Does a network of the tenant that is here take the uplink? */
+/* Does a network of the tenant that is here take the uplink, or does it pay
+ * for others that do? */
 static bool
 is_taken(const struct ir_prog *prog, const struct ir_tenant *tenant,
+         const struct policy_tenant *policy, const struct intent_node *node,
          const struct intent_uplink *uplink)
 {
     for (size_t i = prog->networks.n; i-- > 0
@@ -41,7 +44,7 @@ is_taken(const struct ir_prog *prog, const struct ir_tenant *tenant,
             return true;
         }
     }
-    return false;
+    return !ir_is_fabric(prog) && find_payer(policy, node, uplink);
 }
 
 static void
@@ -226,7 +229,7 @@ ir_add_meters(struct ir_prog *prog, const struct intent_node *node,
     for (size_t i = 0; i < node->uplinks.n; i++) {
         const struct intent_uplink *uplink = &node->uplinks.v[i];
 
-        if (is_taken(prog, tenant, uplink)) {
+        if (is_taken(prog, tenant, policy, node, uplink)) {
             add_whole(prog, node, uplink, policy, tenant, false,
                       numbers->arena);
             if (ir_is_fabric(prog) ? policy->intent->receive.limit.at != NULL
@@ -240,12 +243,15 @@ ir_add_meters(struct ir_prog *prog, const struct intent_node *node,
 
     add_owns(prog, node, policy, tenant, numbers->arena);
 
-    struct ir_meter **own = &prog->meters.v[first];
     size_t n = prog->meters.n - first;
-    qsort(own, n, sizeof *own, compare_meters);
+    struct ir_meter **own = n ? &prog->meters.v[first] : NULL;
+    if (n) {
+        qsort(own, n, sizeof *own, compare_meters);
+    }
     for (size_t i = 0; i < n; i++) {
         if (own[i]->endpoint || own[i]->class || own[i]->receive
-            || own[i]->split || ir_meter_is_rest(own[i]) || n_uplinks > 1) {
+            || own[i]->split || ir_meter_is_rest(own[i]) || n_uplinks > 1
+            || !tenant->here) {
             own[i]->number = ident_take(numbers, "meter", own[i]->name, 28);
         }
         if (has_limit_beside(own[i])) {
@@ -256,23 +262,29 @@ ir_add_meters(struct ir_prog *prog, const struct intent_node *node,
     }
 }
 
+struct ir_account
+ir_account_of(const struct ir_network *network)
+{
+    return (struct ir_account) { network->tenant, network->uplink };
+}
+
 bool
-ir_meter_is_of(const struct ir_meter *meter, const struct ir_network *network,
+ir_meter_is_of(const struct ir_meter *meter, struct ir_account account,
                bool receive)
 {
-    return (meter->tenant == network->tenant && meter->receive == receive
-            && !strcmp(meter->uplink, network->uplink));
+    return (meter->tenant == account.tenant && meter->receive == receive
+            && !strcmp(meter->uplink, account.uplink));
 }
 
 const struct ir_meter *
-ir_find_meter(const struct ir_prog *prog, const struct ir_network *network,
+ir_find_meter(const struct ir_prog *prog, struct ir_account account,
               bool receive)
 {
     for (size_t i = 0; i < prog->meters.n; i++) {
         const struct ir_meter *meter = prog->meters.v[i];
 
         if (!meter->endpoint && !meter->class && !meter->split
-            && ir_meter_is_of(meter, network, receive)) {
+            && ir_meter_is_of(meter, account, receive)) {
             return meter;
         }
     }
@@ -280,14 +292,14 @@ ir_find_meter(const struct ir_prog *prog, const struct ir_network *network,
 }
 
 const struct ir_meter *
-ir_class_meter(const struct ir_prog *prog, const struct ir_network *network,
+ir_class_meter(const struct ir_prog *prog, struct ir_account account,
                const struct ir_class *class, bool receive)
 {
     for (size_t i = 0; i < prog->meters.n; i++) {
         const struct ir_meter *meter = prog->meters.v[i];
 
         if (meter->class == class
-            && ir_meter_is_of(meter, network, receive)) {
+            && ir_meter_is_of(meter, account, receive)) {
             return meter;
         }
     }

@@ -39,8 +39,8 @@ void ir_split_meter(struct ir_prog *, struct ir_meter *,
  * there is one. */
 void ir_join_split(const struct ir_prog *, struct ir_meter *);
 
-/* Adds the meters of a tenant whose networks are in the program, and which is
- * on 'node', the program's: what it sends first, in the order of their names.
+/* Adds the meters that a tenant whose networks are in the program has on
+ * 'node', the program's: what it sends first, in the order of their names.
  * Those that are not a tenant's only one take 'numbers', in whose arena all
  * are. */
 void ir_add_meters(struct ir_prog *, const struct intent_node *node,

@@ -67,3 +67,14 @@ ir_rule_is_of(const struct ir_rule *rule, const struct ir_tenant *tenant)
 
     return !strncmp(rule->name, tenant->name, n) && rule->name[n] == '/';
 }
+
+struct ir_charge
+ir_charge_of(const struct ir_rule *rule)
+{
+    const ir_endpoint_vec *from = &rule->from.endpoints;
+    const ir_endpoint_vec *to = &rule->to.endpoints;
+
+    return (rule->charge_from ? (struct ir_charge) { from, to }
+            : rule->charge_to ? (struct ir_charge) { to, from }
+            : (struct ir_charge) { NULL, NULL });
+}

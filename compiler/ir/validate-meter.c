@@ -92,8 +92,8 @@ ir_validate_meter(struct ir_validator *v, const struct ir_meter *meter)
     ir_check_prefix(v, meter->tenant, meter->name);
     check_parent(v, meter);
     check_split(v, meter);
-    if (!meter->tenant->here == !meter->node
-        || !meter->node == ir_is_fabric(v->prog)) {
+    if (!meter->node == ir_is_fabric(v->prog)
+        || (!meter->tenant->here && !meter->node && !meter->number)) {
         ir_invalid(v, "its tenant is not here, or it has no node");
     } else if (previous && previous->tenant
                && strcmp(previous->tenant->name, meter->tenant->name) > 0) {
@@ -116,5 +116,55 @@ ir_validate_meter(struct ir_validator *v, const struct ir_meter *meter)
         ir_invalid(v, "it is not for what a tenant sends, and has no number");
     } else {
         ir_once(v, "meter of '%s' without number", meter->tenant->name);
+    }
+}
+
+/* The first tenant of 'payers' that has no meter of what it sends by the
+ * uplink, or NULL. */
+static const struct ir_tenant *
+find_unmetered(const struct ir_prog *prog, const ir_endpoint_vec *payers,
+               const char *uplink)
+{
+    const struct ir_tenant *last = NULL;
+
+    for (size_t i = 0; i < payers->n; i++) {
+        const struct ir_tenant *tenant = payers->v[i]->tenant;
+
+        if (tenant != last
+            && !ir_find_meter(prog, (struct ir_account) { tenant, uplink },
+                              false)) {
+            return tenant;
+        }
+        last = tenant;
+    }
+    return NULL;
+}
+
+void
+ir_validate_charges(struct ir_validator *v)
+{
+    for (size_t i = 0; i < v->prog->rules.n && !ir_is_fabric(v->prog); i++) {
+        const struct ir_rule *rule = v->prog->rules.v[i];
+        struct ir_charge charge = ir_charge_of(rule);
+        const char *last = NULL;
+
+        v->what = "rule";
+        v->name = rule->name;
+        v->place = &rule->place;
+        for (size_t j = 0; charge.payers && j < charge.others->n; j++) {
+            const char *uplink = charge.others->v[j]->network->uplink;
+
+            if (!charge.others->v[j]->node && uplink != last) {
+                const struct ir_tenant *tenant
+                    = find_unmetered(v->prog, charge.payers, uplink);
+
+                if (tenant) {
+                    ir_invalid(v, "no meter of '%s', which pays, is for "
+                               "uplink '%s'", tenant->name, uplink);
+                    return;
+                }
+                last = uplink;
+            }
+        }
     }
 }

@@ -340,6 +340,11 @@ check_rule(struct ir_validator *v, const struct ir_rule *rule)
             || (rule->kind != RULE_ALLOW && rule->kind != RULE_PEERING))) {
         ir_invalid(v, "it cannot be stateless");
     }
+    if ((rule->charge_from || rule->charge_to)
+        && (rule->kind != RULE_PEERING
+            || (rule->charge_from && rule->charge_to))) {
+        ir_invalid(v, "it charges both sides, or is no peering");
+    }
     if (!is_every(v, rule, rule->from_every, &rule->from)
         || !is_every(v, rule, rule->to_every, &rule->to)) {
         ir_invalid(v, "only a guardrail has a side that is everybody");
@@ -463,7 +468,8 @@ check_metered(struct ir_validator *v)
             ir_invalid(v, "it takes an uplink without endpoints here, or none "
                        "with");
             return;
-        } else if (network->here && !ir_find_meter(v->prog, network, false)) {
+        } else if (network->here
+                   && !ir_find_meter(v->prog, ir_account_of(network), false)) {
             ir_invalid(v, "no meter is for its uplink");
             return;
         }
@@ -484,6 +490,7 @@ ir_validate(const struct ir_prog *prog, struct diags *diags)
     if (!v.failed) {
         check_runs(&v);
         check_metered(&v);
+        ir_validate_charges(&v);
     }
     hmapx_destroy(&v.records);
     sset_destroy(&v.taken);

@@ -42,6 +42,9 @@ void ir_check_prefix(struct ir_validator *, const struct ir_tenant *,
 /* Checks what no field of a meter by itself shows. */
 void ir_validate_meter(struct ir_validator *, const struct ir_meter *);
 
+/* Who pays for others has meters for it. */
+void ir_validate_charges(struct ir_validator *);
+
 /* Checks the member at 'm' that 'field' is, by itself. */
 void ir_validate_value(struct ir_validator *, const struct ir_field *,
                        const void *m);

@@ -34,7 +34,7 @@ static const struct known rule[] = {
     { "name", NULL }, { "action", NULL }, { "from", selector },
     { "to", selector }, { "service", NULL }, { "class", NULL },
     { "reply_class", NULL }, { "require", NULL }, { "imposed", NULL },
-    { "stateful", NULL }, { NULL, NULL },
+    { "stateful", NULL }, { "charge", NULL }, { NULL, NULL },
 };
 
 static const struct known network[] = {

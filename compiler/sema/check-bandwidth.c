@@ -10,6 +10,7 @@
 
 #include "intent/exceed.h"
 #include "packets.h"
+#include "sema/charge.h"
 #include "sema/policy.h"
 
 /* Rates are whole kbps in OpenFlow 1.3, section A.3.4.5. */
@@ -116,16 +117,20 @@ check_packets(struct diags *diags, const struct intent_tenant *tenant)
 }
 
 static void
-check_limit(const struct quantity *limit, const struct intent_node *node,
+check_limit(const struct quantity *limit, const struct policy_tenant *tenant,
+            const struct intent_node *node,
             const struct intent_uplink *uplink, struct diags *diags)
 {
     if (limit->at && limit->n > uplink->rate.n) {
         struct diag *d = value_error(diags, limit->at,
                                      "this limit is above the rate of an "
                                      "uplink of node '%s', where the tenant "
-                                     "has endpoints", node->name.s);
+                                     "%s", node->name.s,
+                                     tenant_is_at(tenant, node, uplink)
+                                     ? "has endpoints" : "pays for others");
         diag_remedy(diags, d, "lower it to the uplink's rate");
         diag_see(diags, d, uplink->rate.at->span, "the uplink's rate");
+        see_payer(diags, d, tenant, node, uplink);
     }
 }
 
@@ -149,9 +154,9 @@ check_uplink(const struct policy *policy, const struct intent_node *node,
         const struct intent_bandwidth *receive = &tenant->intent->receive;
 
         if (tenant_takes(tenant, node, uplink)) {
-            check_limit(&send->limit, node, uplink, diags);
+            check_limit(&send->limit, tenant, node, uplink, diags);
             if (!is_short(send, receive)) {
-                check_limit(&receive->limit, node, uplink, diags);
+                check_limit(&receive->limit, tenant, node, uplink, diags);
             }
         }
     }
@@ -230,7 +235,7 @@ check_own_limit(const struct policy_endpoint *e, const struct quantity *limit,
         diag_remedy(diags, d, "lower it to the tenant's limit");
         diag_see(diags, d, whole->at->span, "the tenant's limit");
     } else if (uplink) {
-        check_limit(limit, e->node, uplink, diags);
+        check_limit(limit, e->tenant, e->node, uplink, diags);
     }
 }
 

@@ -13,6 +13,7 @@
 
 #include "intent/units.h"
 #include "openvswitch/dynamic-string.h"
+#include "sema/charge.h"
 #include "sema/policy.h"
 #include "sema/tree.h"
 #include "util.h"
@@ -104,7 +105,12 @@ rate_text(uint64_t rate, struct arena *arena)
     return s;
 }
 
-VEC_TYPEDEF(guarantee_vec, const struct quantity *);
+/* What a tenant is guaranteed. */
+struct guarantee {
+    const struct quantity *rate;
+    const struct policy_payer *payer;   /* NULL: it has endpoints there. */
+};
+VEC_TYPEDEF(guarantee_vec, struct guarantee);
 
 /* What tenants are guaranteed by the uplink. */
 static guarantee_vec
@@ -120,7 +126,10 @@ find_guarantees(const struct policy *policy, const struct intent_node *node,
             = &tenant_bandwidth(tenant, receive)->guarantee;
 
         if (guarantee->at && tenant_takes(tenant, node, uplink)) {
-            *vec_push(arena, &all) = guarantee;
+            *vec_push(arena, &all) = (struct guarantee) {
+                guarantee, tenant_is_at(tenant, node, uplink) ? NULL
+                : find_payer(tenant, node, uplink),
+            };
         }
     }
     return all;
@@ -131,7 +140,7 @@ static bool
 guarantees_equal(const guarantee_vec *a, const guarantee_vec *b)
 {
     for (size_t i = 0; i < a->n && i < b->n; i++) {
-        if (a->v[i]->at != b->v[i]->at) {
+        if (a->v[i].rate->at != b->v[i].rate->at) {
             return false;
         }
     }
@@ -141,9 +150,9 @@ guarantees_equal(const guarantee_vec *a, const guarantee_vec *b)
 static int
 compare_guarantees(const void *a_, const void *b_)
 {
-    const struct quantity *const *a = a_, *const *b = b_;
+    const struct guarantee *a = a_, *b = b_;
 
-    return (*a)->n > (*b)->n ? -1 : (*a)->n < (*b)->n;
+    return a->rate->n > b->rate->n ? -1 : a->rate->n < b->rate->n;
 }
 
 /* Reports guarantees whose sum is above the uplink's rate, with the largest
@@ -167,7 +176,12 @@ report_guarantees(const struct intent_node *node,
                 rate_text(wire - uplink->rate.n, diags->arena));
     qsort(all->v, all->n, sizeof *all->v, compare_guarantees);
     for (size_t i = 0; i < all->n; i++) {
-        diag_see(diags, d, all->v[i]->at->span, "one of them");
+        const struct policy_payer *payer = all->v[i].payer;
+
+        diag_see(diags, d, all->v[i].rate->at->span, "one of them%s%s%s",
+                 payer ? ", which by '" : "",
+                 payer ? payer->peering->name : "",
+                 payer ? "' pays for others there" : "");
     }
 }
 
@@ -181,7 +195,7 @@ check_guarantees(const struct policy *policy, const struct intent_node *node,
     uint64_t sum = 0;
 
     for (size_t i = 0; i < all->n; i++) {
-        sum += all->v[i]->n;
+        sum += all->v[i].rate->n;
     }
     if (!all->n || wire_rate(sum, overhead) <= uplink->rate.n) {
         return true;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "sema/charge.h"
 #include "sema/policy.h"
 #include "sema/tree.h"
 
@@ -44,7 +45,7 @@ network_uplink(const struct policy_network *network,
 }
 
 bool
-tenant_takes(const struct policy_tenant *tenant,
+tenant_is_at(const struct policy_tenant *tenant,
              const struct intent_node *node,
              const struct intent_uplink *uplink)
 {
@@ -54,6 +55,15 @@ tenant_takes(const struct policy_tenant *tenant,
         }
     }
     return false;
+}
+
+bool
+tenant_takes(const struct policy_tenant *tenant,
+             const struct intent_node *node,
+             const struct intent_uplink *uplink)
+{
+    return (tenant_is_at(tenant, node, uplink)
+            || find_payer(tenant, node, uplink));
 }
 
 /* "rail0, rail1": those of the node that the network may take, or all. */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sema/charge.h"
 #include "sema/policy.h"
 #include "util.h"
 
@@ -50,7 +51,7 @@ pairs_intersect(const endpoint_vec *from_a, const endpoint_vec *to_a,
     return n_to && (n_from > 1 || n_to > 1 || from != to);
 }
 
-static bool
+bool
 services_intersect(const struct policy_service *a,
                    const struct policy_service *b)
 {
@@ -84,19 +85,27 @@ outside_intersects(const struct policy_rule *a, const struct policy_rule *b)
                 && intersect(&a->to, &b->to, &one)));
 }
 
-/* Can both rules match one packet?  Symmetric services match both ways. */
+bool
+rules_join_same(const struct policy_rule *a, const struct policy_rule *b)
+{
+    return pairs_intersect(&a->from, &a->to, &b->from, &b->to);
+}
+
+bool
+rules_join_opposite(const struct policy_rule *a, const struct policy_rule *b)
+{
+    return (service_has_symmetric(a->service)
+            && service_has_symmetric(b->service)
+            && pairs_intersect(&a->from, &a->to, &b->to, &b->from));
+}
+
+/* Can both rules match one packet? */
 static bool
 rules_intersect(const struct policy_rule *a, const struct policy_rule *b)
 {
-    bool symmetric = (service_has_symmetric(a->service)
-                      && service_has_symmetric(b->service));
-
     return (services_intersect(a->service, b->service)
-            && (pairs_intersect(&a->from, &a->to, &b->from, &b->to)
-                || outside_intersects(a, b)
-                || (symmetric
-                    && pairs_intersect(&a->from, &a->to,
-                                       &b->to, &b->from))));
+            && (rules_join_same(a, b) || outside_intersects(a, b)
+                || rules_join_opposite(a, b)));
 }
 
 static void
@@ -208,6 +217,7 @@ policy_check(const struct policy *policy, struct arena *arena,
     check_splits(policy, diags);
     check_dscp_in(policy, diags);
     check_classes(policy, arena, diags);
+    check_charges(policy, diags);
     check_ids(policy, arena, diags);
     if (diags->n_errors == n_errors) {
         check_doubts(policy, diags);

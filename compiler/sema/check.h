@@ -31,7 +31,12 @@ void check_addressing(const struct policy *, struct arena *, struct diags *);
 /* That it is clear which uplink each network takes. */
 void check_uplinks(const struct policy *, struct diags *);
 
-/* Does a network of the tenant that has endpoints on 'node' take 'uplink'? */
+/* Has the tenant an endpoint on 'node' whose network takes 'uplink' there? */
+bool tenant_is_at(const struct policy_tenant *,
+                  const struct intent_node *node,
+                  const struct intent_uplink *uplink);
+
+/* That, or does it pay there for others' endpoints? */
 bool tenant_takes(const struct policy_tenant *, const struct intent_node *node,
                   const struct intent_uplink *uplink);
 
@@ -68,6 +73,16 @@ void check_lossless(const struct policy *, struct diags *);
 
 /* Warns of bounds of delay, which nobody has computed. */
 void check_delays(const struct policy *, struct diags *);
+
+/* Have both something in common to match? */
+bool services_intersect(const struct policy_service *,
+                        const struct policy_service *);
+
+/* Can both rules speak of a packet between the same two endpoints, in the same
+ * direction?  Or, as symmetric services match both ways, each in its own? */
+bool rules_join_same(const struct policy_rule *, const struct policy_rule *);
+bool rules_join_opposite(const struct policy_rule *,
+                         const struct policy_rule *);
 
 /* Tunnels, and room for them in the uplinks' frames. */
 void check_overlay(const struct policy *, struct diags *);

@@ -11,11 +11,26 @@
 #include "sema/meaning.h"
 #include "sema/tree.h"
 
+/* Has 'tenant' a meter of what is got by the uplink of 'to'? */
+static bool
+gets_metered(const struct policy_tenant *tenant,
+             const struct policy_endpoint *to)
+{
+    return tree_receives(tenant, to->node,
+                         network_uplink(to->network, to->node));
+}
+
 bool
 pays_for_getting(const struct policy_endpoint *to)
 {
-    return tree_receives(to->tenant, to->node,
-                         network_uplink(to->network, to->node));
+    return gets_metered(to->tenant, to);
+}
+
+/* Who pays for what 'to' gets, if somebody does. */
+static const struct policy_tenant *
+getting_payer(const struct meaning *m, const struct policy_endpoint *to)
+{
+    return m->payer && gets_metered(m->payer, to) ? m->payer : to->tenant;
 }
 
 /* Has 'e' a part of its own of what its tenant shares out? */
@@ -58,6 +73,8 @@ meaning_meters(const struct meaning *m, const struct policy_endpoint *to,
                struct meaning_meter meters[MAX_MEANING_METERS])
 {
     const struct policy_endpoint *from = m->charged ? m->from : NULL;
+    const struct policy_endpoint *here = to && !m->node ? to : NULL;
+    const struct policy_tenant *getting = here ? getting_payer(m, here) : NULL;
     const struct policy_class *kept = mark_of(m, to).kept;
     size_t n = 0;
 
@@ -66,6 +83,7 @@ meaning_meters(const struct meaning *m, const struct policy_endpoint *to,
             .tenant = from->tenant, .class = kept, .dscp_in = true,
         };
     }
+    from = from && from->tenant == m->charged ? from : NULL;
     if (from && from->intent->send.limit.at) {
         meters[n++] = (struct meaning_meter) {
             from->tenant, from, NULL, m->uplink, false, false,
@@ -77,15 +95,16 @@ meaning_meters(const struct meaning *m, const struct policy_endpoint *to,
             m->uplink, false, false,
         };
     }
-    if (to && !m->node && to->intent->receive.limit.at) {
+    if (here && getting == here->tenant && here->intent->receive.limit.at) {
         meters[n++] = (struct meaning_meter) {
-            to->tenant, to, NULL, NULL, true, false,
+            getting, here, NULL, NULL, true, false,
         };
     }
-    if (to && !m->node && pays_for_getting(to) && !has_share(to, true)) {
+    if (here && gets_metered(getting, here)
+        && !(getting == here->tenant && has_share(here, true))) {
         meters[n++] = (struct meaning_meter) {
-            to->tenant, NULL, paying_class(m, to, to->tenant, true),
-            network_uplink(to->network, to->node), true, false,
+            getting, NULL, paying_class(m, here, getting, true),
+            network_uplink(here->network, here->node), true, false,
         };
     }
     return n;

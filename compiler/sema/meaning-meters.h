@@ -12,7 +12,9 @@
  * On the node that it comes from, that of what its tenant sends by the uplink
  * of its network; on the node of its receiver, that of what the receiver's
  * tenant gets by the uplink of the receiver's network, if it has one, or, for
- * what comes from outside, that of what it sends.  Those of an endpoint
+ * what comes from outside, that of what it sends.  Where another tenant pays,
+ * that one's are meant, by the same uplinks; if it has none of what it gets,
+ * the receiver's.  Those of an endpoint
  * itself, if it has some, come before its tenant's; or take their place, where
  * endpoints of the tenant share what it has.  Where classes share it, that of
  * the packet's class is meant, if it has a part.  Before all of these, what

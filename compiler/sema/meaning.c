@@ -14,6 +14,7 @@
 
 #include "flow.h"
 #include "packets.h"
+#include "sema/charge.h"
 #include "sema/meaning-dhcp.h"
 #include "sema/meaning-endpoint.h"
 #include "sema/meaning-external.h"
@@ -280,7 +281,9 @@ judge_route_and_policy(const struct policy *policy,
         m.kept = find_kept(m.class, q);
         m.dscp = dscp_of(m.class, m.kept);
         m.queue = queue_of(m.class, m.kept);
-        m.charged = (q->tunnel ? NULL : q->from ? q->from->tenant
+        m.payer = q->from && m.to ? rule_payer(m.rule, q->from, m.to) : NULL;
+        m.charged = (q->tunnel ? NULL : m.payer ? m.payer
+                     : q->from ? q->from->tenant
                      : pays_for_getting(m.to) ? NULL : m.to->tenant);
     }
     return m;

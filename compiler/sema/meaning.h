@@ -63,6 +63,7 @@
  *     an endpoint and an external rules that name it speak, and of nothing
  *     that is not tracked.  A packet of an endpoint that comes with the DSCP
  *     which its class lets in keeps it.
+ *     A peering may say which of its tenants pays for both directions.
  *
  *  9. Is it allowed from one tenant to another, both here?  Each has a zone of
  *     its own, and the receiver's must agree about the direction: from the
@@ -172,8 +173,13 @@ struct meaning {
                                          * packet keeps its DSCP; else NULL. */
     uint8_t dscp;               /* Written into it; ECN is kept. */
     uint16_t queue;
+    const struct policy_tenant *payer;      /* Who pays, by the peering that
+                                             * allows it, for what is sent and
+                                             * for what is received; NULL: who
+                                             * sends, and who gets it. */
     const struct policy_tenant *charged;    /* Whose meter of what is sent
-                                             * pays: the sender's, or from an
+                                             * pays: the payer's, else the
+                                             * sender's, or from an
                                              * external the receiver's if that
                                              * has none of what it gets; NULL:
                                              * nobody's here. */

@@ -13,6 +13,7 @@
 
 #include "base/nearest.h"
 #include "packets.h"
+#include "sema/charge.h"
 #include "sema/check.h"
 #include "sema/ident.h"
 #include "sema/resolve.h"
@@ -324,6 +325,9 @@ add_intent_rule(struct resolver *r, const struct intent_rule *intent,
     rule->service = RESOLVE(r, &r->policy->services, intent->require.s
                             ? intent->require : intent->service, "service");
     rule->stateless = intent->stateless;
+    rule->charge = (!intent->charge.s ? CHARGE_SENDER
+                    : !strcmp(intent->charge.s, "from") ? CHARGE_FROM
+                    : CHARGE_TO);
     rule->class = find_class(r, intent, intent->class);
     rule->reply_class = (intent->reply_class.s
                          ? find_class(r, intent, intent->reply_class)
@@ -424,6 +428,7 @@ policy_resolve(const struct intent *intent, struct arena *arena,
     policy->claims = claims_create(arena);
     resolve_all(&r, intent);
     if (diags->n_errors == n_errors) {
+        find_payers(policy, arena);
         policy_check(policy, arena, diags);
     } else {
         diags->unchecked = "conflicts";

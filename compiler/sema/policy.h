@@ -118,6 +118,13 @@ struct policy_range {
 };
 VEC_TYPEDEF(range_vec, struct policy_range);
 
+/* Who pays for what a peering allows. */
+enum charge {
+    CHARGE_SENDER,
+    CHARGE_FROM,                /* The tenant of that side, both ways. */
+    CHARGE_TO,
+};
+
 struct policy_rule {
     uint64_t id;                /* 48 bits; see sema/ident.h. */
     enum rule_kind kind;
@@ -130,11 +137,21 @@ struct policy_rule {
     tenant_vec from_tenants, to_tenants;    /* That a peering's sides name. */
     bool from_every, to_every;  /* Of a guardrail: every endpoint. */
     bool imposed;               /* A peering that needs no consent. */
+    enum charge charge;         /* Of a peering; no tenant of it is on both
+                                 * sides. */
     const struct value *stateless;      /* NULL: it is tracked. */
     const struct policy_service *service;   /* NULL: any. */
     const struct policy_class *class;       /* NULL: POLICY_BEST_EFFORT. */
     const struct policy_class *reply_class; /* Of tracked replies; as
                                              * class. */
+};
+
+/* A tenant pays on a node, by this uplink, for endpoints of others there. */
+struct policy_payer {
+    const struct policy_tenant *tenant;
+    const struct intent_node *node;
+    const struct intent_uplink *uplink;
+    const struct policy_rule *peering;  /* The first that says so. */
 };
 
 struct policy {
@@ -144,6 +161,7 @@ struct policy {
     VEC(struct policy_tenant *) tenants;    /* Sorted by name. */
     VEC(struct policy_external *) externals;    /* Sorted by name. */
     VEC(struct policy_rule *) rules;        /* Sorted by name. */
+    VEC(struct policy_payer) payers;
     struct claims *claims;      /* What it takes that others could want. */
 };
 

@@ -83,9 +83,9 @@ compare_meters(struct comparison *c, const uint64_t meters[], size_t n_meters,
                const struct expect *e, const struct expect_copy *copy)
 {
     struct meaning m = {
-        .from = e->from, .charged = e->charged, .uplink = e->uplink,
-        .node = e->node, .kept = copy->kept, .dscp = copy->dscp,
-        .queue = copy->queue,
+        .from = e->from, .payer = e->payer, .charged = e->charged,
+        .uplink = e->uplink, .node = e->node, .kept = copy->kept,
+        .dscp = copy->dscp, .queue = copy->queue,
     };
     struct meaning_meter meant[MAX_MEANING_METERS];
     size_t n_meant = meaning_meters(&m, copy->to, meant), n = 0;

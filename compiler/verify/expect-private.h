@@ -62,6 +62,10 @@ const endpoint_vec *judge_reached(struct judge *, const struct origin *);
 bool seen_is_backward(const struct seen *);
 
 dd_t expect_leaf(struct judge *, const struct expect *);
+
+/* Notes who pays, once the rules that decide are known: all of them let the
+ * same tenant pay. */
+void expect_payer(const struct judge *, struct expect *);
 dd_t expect_deny(struct judge *, const struct origin *, enum reason);
 
 /* Sets of packets. */

@@ -420,6 +420,7 @@ expect_based(struct judge *j, uint32_t number, dd_t leaf)
     e.dscp = verdict->dscp;
     e.queue = verdict->queue;
     e.conditional &= e.allow;
+    expect_payer(j, &e);
     return expect_leaf(j, &e);
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "sema/charge.h"
 #include "sema/meaning-reach.h"
 #include "util.h"
 #include "verify/expect-private.h"
@@ -233,4 +234,16 @@ is_for_symmetric(struct judge *j, enum field proto, enum field port)
         }
     }
     return set;
+}
+
+void
+expect_payer(const struct judge *j, struct expect *e)
+{
+    size_t n;
+    const struct policy_rule *const *rules = expect_rules(j, e->rules, &n);
+
+    if (e->allow && e->from && e->to) {
+        e->payer = rule_payer(rules[0], e->from, e->to);
+        e->charged = e->charged && e->payer ? e->payer : e->charged;
+    }
 }

@@ -34,7 +34,7 @@ struct expect {
     const struct policy_endpoint *from, *to;
     const struct policy_attachment *external;   /* It is for an external. */
     const struct intent_node *node;     /* It leaves by tunnel. */
-    const struct policy_tenant *charged;
+    const struct policy_tenant *payer, *charged;        /* As there. */
     const struct policy_class *kept;    /* As in struct meaning. */
     const struct intent_uplink *uplink;
     const struct policy_tenant *zones[2];       /* In which it is tracked; if

@@ -211,7 +211,8 @@ compare_allowed(const struct test *t, const struct expect *e,
                              && e->router == m->answer_router ? NULL
                              : "who answers")
             : e->many != m->many ? "many"
-            : e->charged != m->charged || e->uplink != m->uplink ? "charge"
+            : e->payer != m->payer || e->charged != m->charged
+              || e->uplink != m->uplink ? "charge"
             : m->many ? compare_copies(t, e, m)
             : e->to != m->to || e->node != m->node ? "receiver"
             : (e->external != NULL) != (!m->to && m->external) ? "external"

@@ -86,6 +86,27 @@ check_parts(const struct ir_prog *prog, struct diags *diags)
     return true;
 }
 
+/* VFs have rates, whoever pays for what they send. */
+static bool
+check_charges(const struct ir_prog *prog, struct diags *diags)
+{
+    for (size_t i = 0; i < prog->rules.n; i++) {
+        const struct ir_rule *rule = prog->rules.v[i];
+
+        if (rule->charge_from || rule->charge_to) {
+            struct diag *d = diag_error(
+                diags, rule->place.span, rule->place.pointer, "the NIC "
+                "charges what a VF sends to the tenant of its endpoint, and "
+                "to no other");
+
+            diag_remedy(diags, d, "remove \"charge\", or choose another "
+                        "target");
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Only a program that was parsed may lack it. */
 static bool
 check_uplinks(const struct ir_prog *prog, struct diags *diags)
@@ -109,6 +130,7 @@ asap2_check(const struct ir_prog *prog, const struct backend_caps *caps,
     bool fits = openflow_check(prog, caps, diags);
 
     fits &= check_parts(prog, diags);
+    fits &= check_charges(prog, diags);
     fits &= asap2_check_classes(prog, diags);
     fits &= check_uplinks(prog, diags);
     if (prog->telemetry) {

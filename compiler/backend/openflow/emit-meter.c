@@ -60,14 +60,14 @@ put_ids(struct meter_path *path, const struct ir_meter *meter)
 }
 
 struct meter_path
-meter_path(const struct ir_prog *prog, const struct ir_network *network,
+meter_path(const struct ir_prog *prog, struct ir_account account,
            const struct ir_endpoint *ep, const struct ir_class *class,
            bool receive)
 {
     const struct ir_meter *own
-        = (class ? ir_class_meter(prog, network, class, receive)
+        = (class ? ir_class_meter(prog, account, class, receive)
            : ep ? ir_own_meter(prog, ep, receive) : NULL);
-    const struct ir_meter *all = ir_find_meter(prog, network, receive);
+    const struct ir_meter *all = ir_find_meter(prog, account, receive);
     struct meter_path path = { .n = 0 };
 
     if (own) {
@@ -131,7 +131,7 @@ set_microburst(struct plan_meter *meter, const struct ir_meter *ir)
     meter->limit = own_cap_bytes(ir);
     meter->exceed = ir->exceed;
     /* A packet has the tag of the last meter with one, and stays that of the
-     * tenant that sent it. */
+     * tenant that pays for sending it. */
     meter->tag = ir->tenant && !ir->receive ? ir->tenant->number : 0;
 }
 

@@ -39,17 +39,31 @@ rule_priority(const struct ir_rule *rule)
     OVS_NOT_REACHED();
 }
 
+/* Notes who pays, if the rule says it.  Of what is not tracked 'back' says
+ * that the sides are those of an answer. */
+static const char *
+note_payer(const struct ir_rule *rule, bool back)
+{
+    return (!rule->charge_from && !rule->charge_to ? ""
+            : rule->charge_from != back
+            ? "move:"REG_FROM_TENANT"->"REG_PAYER","
+            : "move:"REG_TO_TENANT"->"REG_PAYER",");
+}
+
 static const char *
 rule_actions(struct emitter *e, const struct ir_rule *rule,
-             const struct ir_class *class)
+             const struct ir_class *class, bool back)
 {
+    const char *payer = note_payer(rule, back);
+
     if (rule_kind_denies(rule->kind)) {
         return "drop";
     } else if (!class) {
-        return FORMAT(e, "goto_table:%d", TABLE_COMMIT);
+        return FORMAT(e, "%sgoto_table:%d", payer, TABLE_COMMIT);
     }
-    return FORMAT(e, "set_field:%#"PRIx32"->"REG_CLASS",goto_table:%d",
-                  CLASS_VALUE(class->dscp, class->queue), TABLE_COMMIT);
+    return FORMAT(e, "%sset_field:%#"PRIx32"->"REG_CLASS",goto_table:%d",
+                  payer, CLASS_VALUE(class->dscp, class->queue),
+                  TABLE_COMMIT);
 }
 
 /* Adds the matches of the parts of externals: of all parts of one as of a
@@ -152,7 +166,7 @@ add_product(struct emitter *e, const struct ir_rule *rule, const char *part,
         .name = FORMAT(e, "%s %s", rule->name, part),
         .priority = rule_priority(rule),
         .rule = rule,
-        .actions = rule_actions(e, rule, rule->class),
+        .actions = rule_actions(e, rule, rule->class, false),
         .from = match_side(e, from, &from_fields),
         .to = match_side(e, to, &to_fields),
         .services = services,
@@ -161,8 +175,20 @@ add_product(struct emitter *e, const struct ir_rule *rule, const char *part,
     };
 }
 
-/* What is not tracked, there and back: what allows it is weaker for what comes
- * back, where both may speak. */
+/* What is not tracked, there and back, each for services of its own. */
+static void
+add_both_ways(struct emitter *e, const struct ir_rule *rule, const char *part,
+              struct rule_side from, struct rule_side to, match_vec there,
+              match_vec back, product_vec *products)
+{
+    add_product(e, rule, part, from, to, there, products);
+    add_product(e, rule, FORMAT(e, "%s, back", part), to, from, back,
+                products);
+    products->v[products->n - 1].actions = rule_actions(e, rule, rule->class,
+                                                        true);
+}
+
+/* What allows it is weaker for what comes back, where both may speak. */
 static void
 add_untracked(struct emitter *e, const struct ir_rule *rule,
               struct rule_side from, struct rule_side to,
@@ -172,8 +198,7 @@ add_untracked(struct emitter *e, const struct ir_rule *rule,
     match_vec back = match_untracked(e, rule->service, "tp_src");
 
     if (there.n) {
-        add_product(e, rule, "untracked", from, to, there, products);
-        add_product(e, rule, "untracked, back", to, from, back, products);
+        add_both_ways(e, rule, "untracked", from, to, there, back, products);
         if (!rule_kind_denies(rule->kind)) {
             products->v[products->n - 1].priority = PRIORITY_UNTRACKED;
         }
@@ -202,7 +227,7 @@ add_rule(struct emitter *e, const struct ir_rule *rule,
         add_product(e, rule, "replies", from, to,
                     match_tracked(e, service, TRACKED_REPLIES), products);
         products->v[products->n - 1].actions
-            = rule_actions(e, rule, rule->reply_class);
+            = rule_actions(e, rule, rule->reply_class, false);
     }
 
     match_vec services = match_stateless(e, service);
@@ -215,8 +240,8 @@ add_rule(struct emitter *e, const struct ir_rule *rule,
         return;
     }
     if (services.n) {
-        add_product(e, rule, "stateless", from, to, services, products);
-        add_product(e, rule, "stateless, back", to, from, services, products);
+        add_both_ways(e, rule, "stateless", from, to, services, services,
+                      products);
     }
     if (rule->stateless || (rule_kind_denies(rule->kind)
                             && speaks_of_some(rule, stateless))) {

@@ -73,23 +73,35 @@ match_class(struct emitter *e, const char *match, const struct ir_class *class)
                   CLASS_VALUE(class->dscp, class->queue));
 }
 
+void
+emit_charged(struct emitter *e, const struct charged *c)
+{
+    struct meter_path path = meter_path(e->prog, c->account, NULL, NULL,
+                                        false);
+
+    emit_path(e, c->priority, c->match, &path);
+    for (size_t i = 0; i < e->prog->meters.n; i++) {
+        const struct ir_class *class = e->prog->meters.v[i]->class;
+
+        if (class && ir_meter_is_of(e->prog->meters.v[i], c->account, false)) {
+            path = meter_path(e->prog, c->account, NULL, class, false);
+            emit_path(e, c->class_priority, match_class(e, c->match, class),
+                      &path);
+        }
+    }
+}
+
 /* What 'match' matches of the network is at its cost: of its classes, where
  * they have their own meters, and else of all. */
 static void
 emit_charge(struct emitter *e, const struct ir_network *network,
             const char *match)
 {
-    struct meter_path path = meter_path(e->prog, network, NULL, NULL, false);
+    const struct charged charged = {
+        ir_account_of(network), match, PRIORITY_ALLOW, PRIORITY_OWN,
+    };
 
-    emit_path(e, PRIORITY_ALLOW, match, &path);
-    for (size_t i = 0; i < e->prog->meters.n; i++) {
-        const struct ir_class *class = e->prog->meters.v[i]->class;
-
-        if (ir_meter_is_of(e->prog->meters.v[i], network, false) && class) {
-            path = meter_path(e->prog, network, NULL, class, false);
-            emit_path(e, PRIORITY_OWN, match_class(e, match, class), &path);
-        }
-    }
+    emit_charged(e, &charged);
 }
 
 /* What comes from outside is at the receiver's cost: of what it may get, if
@@ -100,7 +112,7 @@ emit_inward_call(struct emitter *e, const struct ir_network *network)
     const char *match = FORMAT(e, REG_CROSSING"=%d,"REG_NETWORK"=%#"PRIx32,
                                CROSSING_EXTERNAL, network->vni);
 
-    if (ir_find_meter(e->prog, network, true)) {
+    if (ir_find_meter(e->prog, ir_account_of(network), true)) {
         emit_flow(e, TABLE_METER, PRIORITY_ALLOW, REASON_PIPELINE, match,
                   FORMAT(e, "goto_table:%d", TABLE_OUTPUT));
     } else {
@@ -114,7 +126,8 @@ emit_inward_call(struct emitter *e, const struct ir_network *network)
 static void
 emit_network(struct emitter *e, const struct ir_network *network)
 {
-    const struct ir_meter *meter = ir_find_meter(e->prog, network, false);
+    const struct ir_meter *meter = ir_find_meter(
+        e->prog, ir_account_of(network), false);
 
     if (e->prog->externals.n) {
         emit_inward_call(e, network);
@@ -133,8 +146,8 @@ emit_calls(struct emitter *e)
         const struct ir_endpoint *ep = meter->endpoint;
 
         if (ep && !meter->receive) {
-            struct meter_path path = meter_path(e->prog, ep->network, ep,
-                                                NULL, false);
+            struct meter_path path = meter_path(
+                e->prog, ir_account_of(ep->network), ep, NULL, false);
 
             emit_path(e, PRIORITY_OWN,
                       FORMAT(e, REG_SOURCE"=%#"PRIx32, ep->number), &path);
@@ -169,23 +182,46 @@ emit_delivery(struct emitter *e, const struct ir_endpoint *ep,
               FORMAT(e, "%soutput:\"%s\"", last, ep->interface));
 }
 
-void
-emit_port_output(struct emitter *e, const struct ir_endpoint *ep)
+/* What goes out to 'ep' in classes that have their own meters. */
+static void
+emit_class_deliveries(struct emitter *e, const struct ir_endpoint *ep,
+                      const struct charged *c)
 {
-    struct meter_path path = meter_path(e->prog, ep->network, ep, NULL, true);
-    const char *match = FORMAT(e, REG_DEST"=%#"PRIx32, ep->number);
-
-    emit_delivery(e, ep, PRIORITY_ALLOW, match, &path);
     for (size_t i = 0; i < e->prog->meters.n; i++) {
         const struct ir_class *class = e->prog->meters.v[i]->class;
 
-        if (ir_meter_is_of(e->prog->meters.v[i], ep->network, true)
-            && class) {
-            path = meter_path(e->prog, ep->network, NULL, class, true);
-            emit_delivery(e, ep, PRIORITY_OWN, match_class(e, match, class),
-                          &path);
+        if (class && ir_meter_is_of(e->prog->meters.v[i], c->account, true)) {
+            struct meter_path path = meter_path(e->prog, c->account, NULL,
+                                                class, true);
+
+            emit_delivery(e, ep, c->class_priority,
+                          match_class(e, c->match, class), &path);
         }
     }
+}
+
+void
+emit_charged_delivery(struct emitter *e, const struct ir_endpoint *ep,
+                      const struct charged *c)
+{
+    struct meter_path path = meter_path(e->prog, c->account, NULL, NULL, true);
+
+    emit_delivery(e, ep, c->priority, c->match, &path);
+    emit_class_deliveries(e, ep, c);
+}
+
+void
+emit_port_output(struct emitter *e, const struct ir_endpoint *ep)
+{
+    const struct charged charged = {
+        ir_account_of(ep->network), FORMAT(e, REG_DEST"=%#"PRIx32, ep->number),
+        PRIORITY_ALLOW, PRIORITY_OWN,
+    };
+    struct meter_path path = meter_path(e->prog, charged.account, ep, NULL,
+                                        true);
+
+    emit_delivery(e, ep, charged.priority, charged.match, &path);
+    emit_class_deliveries(e, ep, &charged);
 }
 
 void
@@ -195,4 +231,5 @@ emit_qos(struct emitter *e)
     emit_dscp_in(e);
     add_meters(e);
     emit_calls(e);
+    emit_payers(e);
 }

@@ -123,16 +123,32 @@ void emit_sides(struct emitter *);
 /* POLICY. */
 void emit_policy(struct emitter *);
 
-/* The meters that packets of the network pass, in 'class' or from or to 'ep'
- * if those are not NULL, first to last: at most one in METER and one in SHARE,
- * or one in OUTPUT and one in DELIVER. */
+/* The meters that packets pass at the cost of the account, in 'class' or from
+ * or to 'ep' if those are not NULL, first to last: at most one in METER and
+ * one in SHARE, or one in OUTPUT and one in DELIVER. */
 struct meter_path {
     uint32_t ids[2];
     size_t n;
 };
-struct meter_path meter_path(const struct ir_prog *, const struct ir_network *,
+struct meter_path meter_path(const struct ir_prog *, struct ir_account,
                              const struct ir_endpoint *ep,
                              const struct ir_class *, bool receive);
+
+/* Of what the match matches, which is at the cost of the account: what METER
+ * and perhaps SHARE do, or for 'ep', which is here, OUTPUT and perhaps
+ * DELIVER.  The account's classes with meters of their own have
+ * 'class_priority'. */
+struct charged {
+    struct ir_account account;
+    const char *match;
+    enum of_priority priority, class_priority;
+};
+void emit_charged(struct emitter *, const struct charged *);
+void emit_charged_delivery(struct emitter *, const struct ir_endpoint *ep,
+                           const struct charged *);
+
+/* The same of what endpoints here send or get at the cost of others. */
+void emit_payers(struct emitter *);
 
 /* Do SHARE and DELIVER have flows? */
 bool has_long_paths(const struct ir_prog *);

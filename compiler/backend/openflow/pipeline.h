@@ -65,7 +65,10 @@ enum of_table {
 #define REG_SOURCE      "reg1"  /* Sender's endpoint number, or external's. */
 #define REG_NETWORK     "reg2"  /* VNI of the sender's network. */
 #define REG_DEST        "reg3"  /* Receiver's endpoint number. */
-#define REG_ND_FLAGS    "reg4"  /* Of a neighbor advertisement. */
+#define REG_ND_FLAGS    "reg4"  /* Of a neighbor advertisement, which never
+                                 * comes to POLICY. */
+#define REG_PAYER       "reg4"  /* Number of the tenant that pays by what a
+                                 * peering says; 0: it says nothing. */
 #define REG_CLASS       "reg5"  /* CLASS_VALUE(); 0 is best-effort. */
 #define REG_ZONE        "reg6"  /* Sender's conntrack zone. */
 #define REG_DIRECTION   "reg7"  /* enum of_direction. */
@@ -127,6 +130,8 @@ enum of_priority {
                                  * POLICY, as what comes back. */
     PRIORITY_ALLOW = 200,
     PRIORITY_OWN = 250,         /* An endpoint's own, before its tenant's. */
+    PRIORITY_PAYER = 260,       /* Of who pays for others; and ... */
+    PRIORITY_PAYER_CLASS = 270, /* ... of a class of theirs. */
     PRIORITY_DENY = 300,
     PRIORITY_FORBIDDEN = 400,   /* Never, whoever sends it. */
     PRIORITY_EVERYBODY = 450,   /* A guardrail from or to everybody. */

@@ -199,8 +199,15 @@ static void
 check_rules(const struct ir_prog *prog, struct diags *diags)
 {
     for (size_t i = 0; i < prog->rules.n; i++) {
-        if (prog->rules.v[i]->stateless) {
-            refuse(diags, &prog->rules.v[i]->place, "remove \"stateful\", or "
+        const struct ir_rule *rule = prog->rules.v[i];
+
+        if (rule->charge_from || rule->charge_to) {
+            refuse(diags, &rule->place, "remove \"charge\", or choose "
+                   "another target", "OVN meters each port for the tenant of "
+                   "its endpoint, and cannot charge another");
+        }
+        if (rule->stateless) {
+            refuse(diags, &rule->place, "remove \"stateful\", or "
                    "choose another target", "the target ovn has no stateless "
                    "rules yet, but of symmetric services");
         }

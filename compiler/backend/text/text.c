@@ -190,8 +190,11 @@ put_rule(struct ds *ds, const struct ir_rule *rule,
         ds_put_format(ds, ", replies %s", rule->reply_class
                       ? rule->reply_class->name : "best effort");
     }
-    ds_put_format(ds, "%s [line %"PRIu32"]\n",
-                  rule->stateless ? ", stateless" : "", rule->place.line);
+    ds_put_format(ds, "%s%s [line %"PRIu32"]\n",
+                  rule->stateless ? ", stateless" : "",
+                  rule->charge_from ? ", charged to who opens"
+                  : rule->charge_to ? ", charged to who is called" : "",
+                  rule->place.line);
 }
 
 /* The rules of 'kind' of 'tenant', which is NULL for peerings. */
@@ -312,6 +315,17 @@ put_pools(struct ds *ds, const struct ir_prog *prog)
     }
 }
 
+static bool
+pays_for_others(const struct ir_prog *prog, const struct ir_tenant *tenant)
+{
+    for (size_t i = 0; i < prog->meters.n; i++) {
+        if (prog->meters.v[i]->tenant == tenant && !tenant->here) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void
 put_rates(struct ds *ds, const struct ir_prog *prog,
           const struct ir_tenant *tenant)
@@ -321,6 +335,9 @@ put_rates(struct ds *ds, const struct ir_prog *prog,
             && !ir_meter_is_rest(prog->meters.v[i])) {
             put_meter(ds, prog->meters.v[i]);
         }
+    }
+    if (!tenant->here) {
+        return;
     }
     if (tenant->packet_rate) {
         ds_put_format(ds, "  %-10s", "packets");
@@ -340,10 +357,10 @@ put_tenant(struct ds *ds, const struct ir_prog *prog,
            const struct ir_tenant *tenant)
 {
     ds_put_format(ds, "\ntenant %s%s\n", tenant->name,
-                  tenant->here ? "" : ", on other nodes only");
-    if (tenant->here) {
-        put_rates(ds, prog, tenant);
-    }
+                  tenant->here ? "" : pays_for_others(prog, tenant)
+                  ? ", on other nodes, but pays for others here"
+                  : ", on other nodes only");
+    put_rates(ds, prog, tenant);
     for (size_t i = 0; i < prog->networks.n; i++) {
         if (prog->networks.v[i]->tenant == tenant) {
             put_network(ds, prog->networks.v[i]);
