@@ -1,6 +1,7 @@
 # Random intents.
 random_worlds = \
 	tests/differential/random.h \
+	tests/differential/world-charge.c \
 	tests/differential/world-check.c \
 	tests/differential/world-meters.c \
 	tests/differential/world-dscp-in.c \

@@ -37,18 +37,19 @@ any_endpoint(const struct draft *d)
     }
 }
 
-/* A rule, often a peering or one that names externals, of which there are
- * fewer. */
+/* A rule, often a peering, one that says who pays, or one that names
+ * externals, of which there are fewer. */
 static const struct policy_rule *
 pick_rule(const struct draft *d)
 {
-    unsigned int wish = rng_below(d->rng, 4);
+    unsigned int wish = rng_below(d->rng, 5);
     const struct policy_rule *rule = NULL;
 
     for (int i = 0; i < 12; i++) {
         rule = d->policy->rules.v[rng_below(d->rng, d->policy->rules.n)];
         if (wish == 0 ? rule->kind == RULE_PEERING
-            : wish == 1 ? rule->from_ranges.n || rule->to_ranges.n : true) {
+            : wish == 1 ? rule->from_ranges.n || rule->to_ranges.n
+            : wish == 2 ? rule->charge != CHARGE_SENDER : true) {
             break;
         }
     }

@@ -14,6 +14,7 @@
 
 #include "outcome.h"
 #include "packets.h"
+#include "sema/check.h"
 #include "sema/meaning-reach.h"
 #include "sema/meaning.h"
 #include "sema/tree.h"
@@ -62,7 +63,11 @@ tally_init(struct tally *tally, bool live)
         "counted-from-external", "counted", "part-of-tenant", "rest-of-tenant",
         "part-of-class", "part-of-class-got", "class", "best-effort",
         "reply-class", "dscp-kept", "dscp-kept-from-tunnel",
-        "dscp-not-kept-from-external",
+        "dscp-not-kept-from-external", "charged",
+    };
+    static const char *const charged[] = {
+        "receiver", "sender", "for-getting", "not-for-getting", "guest",
+        "class", "stateless", "reply",
     };
     static const char *const untracked[] = {
         "multicast-ipv4", "multicast-ipv6", "multicast-to-one",
@@ -74,6 +79,7 @@ tally_init(struct tally *tally, bool live)
     };
 
     memset(tally, 0, sizeof *tally);
+    tally->live = live;
     for (int i = 0; i < N_CONNECTIONS; i++) {
         expect(tally, "state", connection_name(i));
     }
@@ -97,6 +103,10 @@ tally_init(struct tally *tally, bool live)
     }
     for (size_t i = 0; i < ARRAY_SIZE(untracked); i++) {
         expect(tally, "untracked", untracked[i]);
+    }
+    /* Too rare for so few packets. */
+    for (size_t i = 0; i < ARRAY_SIZE(charged) && !live; i++) {
+        expect(tally, "charged", charged[i]);
     }
 }
 
@@ -152,13 +162,48 @@ family(const struct flow *packet, const struct meaning *m)
     return "other-denied";
 }
 
+/* By peerings that say who pays. */
+static void
+count_charged(struct tally *tally, const struct question *q,
+              const struct meaning *m)
+{
+    const struct policy_tenant *payer = m->payer;
+    const struct policy_endpoint *here = m->node ? NULL : m->to;
+    bool other = m->charged == payer && payer != m->from->tenant;
+    bool gets = (here && tree_receives(payer, here->node,
+                                       network_uplink(here->network,
+                                                      here->node)));
+    const struct {
+        bool holds;
+        const char *name;
+    } ways[] = {
+        { other, "receiver" },
+        { m->charged == payer && !other, "sender" },
+        { gets && payer != here->tenant, "for-getting" },
+        { here && !gets && payer != here->tenant, "not-for-getting" },
+        { other && !tenant_is_at(payer, m->from->node, m->uplink),
+          "guest" },
+        { other && m->class && tenant_part(payer, false, m->class->dscp,
+                                           m->class->queue),
+          "class" },
+        { other && m->rule->stateless, "stateless" },
+        { other && q->connection == CONNECTION_REPLY, "reply" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+        if (ways[i].holds) {
+            bump(tally, "charged", ways[i].name);
+        }
+    }
+}
+
 static void
 count_allowed(struct tally *tally, const struct question *q,
               const struct meaning *m)
 {
     bool between = !m->external && m->from->tenant != m->to->tenant;
     bool two_zones = between && !q->tunnel && !m->node;
-    bool split = (m->from && m->charged
+    bool split = (m->from && m->charged == m->from->tenant
                   && tenant_is_split(m->charged, m->from->node, m->uplink,
                                      false));
     const struct policy_class *class = m->class;
@@ -198,6 +243,7 @@ count_allowed(struct tally *tally, const struct question *q,
         { m->external && m->to && class && class->dscp_in
           && q->packet.nw_tos >> 2 == class->dscp_in->dscp,
           "dscp-not-kept-from-external" },
+        { m->payer, "charged" },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
@@ -311,6 +357,9 @@ tally_count(struct tally *tally, const struct compiled *c,
     }
     if (m.rule && m.allow) {
         count_allowed(tally, q, &m);
+        if (m.payer && !tally->live) {
+            count_charged(tally, q, &m);
+        }
     } else if (!m.allow && m.reason == REASON_CT_INVALID && m.to) {
         bump(tally, "allowed", "zones-disagree");
     }

@@ -19,6 +19,7 @@
 enum { MAX_TALLY_ITEMS = 120 };
 
 struct tally {
+    bool live;
     size_t intents, flows, packets;
     struct tally_item {
         const char *group, *name;

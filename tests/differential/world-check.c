@@ -173,6 +173,7 @@ check_rule(const struct check *check, int number)
            : !service_fits(w, rule, policy->service) ? "has another service"
            : !policy->stateless != !rule->stateless
            ? "is stateful, or not, against the intent"
+           : policy->charge != rule->charge ? "charges somebody else"
            : NULL);
 
     return wrong ? arena_printf(check->c->arena, "rule %s %s", name, wrong)

@@ -316,7 +316,7 @@ static bool
 has_bandwidth(const struct world *w, const struct plan *plan, int tenant,
               bool receive)
 {
-    unsigned int uplinks = world_uplinks_here(w, tenant);
+    unsigned int uplinks = world_uplinks_taken(w, tenant);
     bool several = (uplinks & (uplinks - 1)) != 0;
 
     for (int i = 0; i < MAX_UPLINKS; i++) {

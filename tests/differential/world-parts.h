@@ -51,6 +51,14 @@ void world_init_stateless(struct world *, struct rng *);
 void world_init_connections(struct world *, struct rng *);
 void world_init_protocols(struct world *, struct rng *);
 
+void world_init_charges(struct world *, struct rng *);
+
+/* Appends the members that only a peering has. */
+void world_put_peering(struct ds *, const struct world_rule *);
+
+/* 1-bits: the uplinks of the node by which the tenant pays for others. */
+unsigned int world_uplinks_paid(const struct world *, int tenant);
+
 void world_init_externals(struct world *, struct rng *);
 
 /* Appends ", "externals": {...}", if there are any. */
@@ -88,8 +96,10 @@ bool world_is_shared(const struct world *, int uplink, bool receive,
 bool world_is_split(const struct world *, int tenant, int uplink,
                     bool receive, uint64_t *apart);
 
-/* 1-bits: the uplinks that the tenant's networks here take. */
+/* 1-bits: the uplinks that the tenant's networks here take; and those, and by
+ * which it pays. */
 unsigned int world_uplinks_here(const struct world *, int tenant);
+unsigned int world_uplinks_taken(const struct world *, int tenant);
 
 /* What the endpoint says of a direction beside its limit, if anything. */
 struct world_share world_own_share(const struct world *, int endpoint,

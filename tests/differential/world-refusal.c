@@ -46,6 +46,21 @@ lacks_gateway(const struct world *w, const struct world_rule *rule)
     return false;
 }
 
+/* That others may be about the same packets is not looked at. */
+static bool
+is_charged_otherwise(const struct world *w, const struct world_rule *rule)
+{
+    for (int i = 0; i < w->n_rules; i++) {
+        const struct world_rule *other = &w->rules[i];
+
+        if (other != rule && !other->left_out && other->tenant == PEERING
+            && (other->charge || rule->charge)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static const struct {
     const char *cause;          /* A part of it. */
     bool (*judge)(const struct world *, const struct world_rule *);
@@ -65,6 +80,7 @@ static const struct {
     { "nobody knows what is a reply of ", NULL },
     { "one side of a tenant's rule must be ", NULL },
     { "this allows packets that rule ", NULL },
+    { ", somebody else pays", is_charged_otherwise },
 };
 
 static bool

@@ -251,6 +251,12 @@ world_uplinks_here(const struct world *w, int tenant)
     return w->tenants[tenant].left_out ? 0 : set;
 }
 
+unsigned int
+world_uplinks_taken(const struct world *w, int tenant)
+{
+    return world_uplinks_here(w, tenant) | world_uplinks_paid(w, tenant);
+}
+
 bool
 world_is_shared(const struct world *w, int uplink, bool receive,
                 uint64_t *apart)
@@ -260,7 +266,7 @@ world_is_shared(const struct world *w, int uplink, bool receive,
     for (int i = 0; i < w->n_tenants; i++) {
         struct world_share s = world_bandwidth(w, i, uplink, receive).share;
 
-        if (world_uplinks_here(w, i) & 1u << uplink) {
+        if (world_uplinks_taken(w, i) & 1u << uplink) {
             shared |= s.guarantee_mbps || s.weight;
             if (s.no_borrow) {
                 *apart += s.guarantee_mbps * UINT64_C(1000);

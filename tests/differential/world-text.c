@@ -242,9 +242,7 @@ put_rule(struct ds *ds, const struct world_rule *rule)
     if (rule->deny && rule->tenant >= 0) {
         ds_put_cstr(ds, ", \"action\": \"deny\"");
     }
-    if (rule->imposed) {
-        ds_put_cstr(ds, ", \"imposed\": true");
-    }
+    world_put_peering(ds, rule);
     if (rule->service >= 0) {
         const char *name = service_names[rule->service];
         bool encrypted = !strcmp(name, "psp") || !strcmp(name, "ipsec");

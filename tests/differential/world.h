@@ -146,6 +146,7 @@ struct world_rule {
     int service, class;         /* -1: none. */
     int reply_class;            /* -2: none; -1: best-effort. */
     bool stateless;
+    enum charge charge;         /* Of a peering. */
     struct world_selector from, to;
 };
 
