@@ -35,6 +35,7 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/openflow/emit-sides.c \
 	compiler/backend/openflow/emit-state.c \
 	compiler/backend/openflow/emit-tunnels.c \
+	compiler/backend/openflow/emit-upcalls.c \
 	compiler/backend/openflow/emit.h \
 	compiler/backend/openflow/openflow.c \
 	compiler/backend/openflow/openflow.h \
@@ -226,6 +227,8 @@ libbulkhead_a_SOURCES = \
 	compiler/push/state.c \
 	compiler/push/state.h \
 	compiler/push/tunnel.c \
+	compiler/push/upcalls.c \
+	compiler/push/upcalls.h \
 	compiler/push/watch.c \
 	compiler/push/watch.h \
 	compiler/push/words.c \

@@ -107,6 +107,7 @@ test_scripts = \
 	tests/system/telemetry-test.sh \
 	tests/system/metrics-test.sh \
 	tests/system/connections-test.sh \
+	tests/system/upcalls-test.sh \
 	tests/system/protocols-test.sh \
 	tests/system/zones-test.sh \
 	tests/system/externals-test.sh \

@@ -107,6 +107,7 @@ NEEDS_RESOLVING = {
     "limits-burst-over": UNIT,
     "limits-burst-under-batch": UNIT,
     "limits-rate-over": UNIT,
+    "limits-upcalls-over": UNIT,
     "mac-of-gateway": "that address follows from the VNI",
     "mac-twice": ONCE,
     "many-errors": NAME,

@@ -19,13 +19,13 @@
 #include "push/push.h"
 #include "util.h"
 
-/* What changes of limits of connections, if anything does. */
+/* What changes of limits, if anything does. */
 static void
 print_limits(const struct push_diff *diff)
 {
     if (diff->limits_set || diff->limits_deleted) {
-        printf("; limits of connections %zu set, %zu deleted",
-               diff->limits_set, diff->limits_deleted);
+        printf("; limits of connections or upcalls %zu set, "
+               "%zu deleted", diff->limits_set, diff->limits_deleted);
     }
 }
 

@@ -166,6 +166,23 @@ decode_microburst(struct decoder *d, const struct value *v,
     }
 }
 
+/* The limit of packets a second, if there is one, that is "key". */
+static void
+decode_packet_limit(struct decoder *d, const struct value *limits,
+                    const char *key, const char *what, struct quantity *rate,
+                    struct quantity *burst)
+{
+    static const struct member members[] = {
+        { "rate", true }, { "burst", true }, { NULL, false },
+    };
+    const struct value *v = value_member(limits, key);
+
+    if (v && decode_object(d, v, what, members)) {
+        *rate = decode_packet_rate(d, v, "rate");
+        *burst = decode_packets(d, v, "burst");
+    }
+}
+
 /* What a tenant may have of what is limited without being sold. */
 void
 decode_limits(struct decoder *d, const struct value *v,
@@ -175,28 +192,16 @@ decode_limits(struct decoder *d, const struct value *v,
         { "packets", false }, { "connections", false }, { "upcalls", false },
         { NULL, false },
     };
-    static const struct member of_packets[] = {
-        { "rate", true }, { "burst", true }, { NULL, false },
-    };
-    const struct value *packets, *refused;
 
     if (!v || !decode_object(d, v, "limits", members)) {
         return;
     }
-    packets = value_member(v, "packets");
-    if (packets && decode_object(d, packets, "a limit of packets",
-                                 of_packets)) {
-        tenant->packet_rate = decode_packet_rate(d, packets, "rate");
-        tenant->packet_burst = decode_packets(d, packets, "burst");
-    }
+    decode_packet_limit(d, v, "packets", "a limit of packets",
+                        &tenant->packet_rate, &tenant->packet_burst);
+    decode_packet_limit(d, v, "upcalls", "a limit of upcalls",
+                        &tenant->upcall_rate, &tenant->upcall_burst);
     if (value_member(v, "connections")) {
         tenant->connections = decode_integer(d, v, "connections", 1,
                                              MAX_CONNECTIONS);
-    }
-    refused = value_member(v, "upcalls");
-    if (refused) {
-        decode_error(d, refused, "upcalls of a tenant cannot be limited: Open "
-                     "vSwitch makes them before it applies any meter",
-                     "remove it");
     }
 }

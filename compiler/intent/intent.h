@@ -211,6 +211,7 @@ struct intent_tenant {
     struct intent_bandwidth send, receive;
     struct intent_microburst microburst;
     struct quantity packet_rate, packet_burst;
+    struct quantity upcall_rate, upcall_burst;
     uint32_t connections;       /* That are tracked, at most; 0: no limit. */
     VEC(struct intent_network) networks;
     VEC(struct intent_endpoint) endpoints;

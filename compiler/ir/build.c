@@ -109,6 +109,8 @@ add_tenant(struct builder *b, const struct policy_tenant *policy)
                                 policy->name, 32);
     tenant->packet_rate = intent->packet_rate.n;
     tenant->packet_burst = intent->packet_burst.n;
+    tenant->upcall_rate = intent->upcall_rate.n;
+    tenant->upcall_burst = intent->upcall_burst.n;
     tenant->connections = intent->connections;
     *vec_push(b->arena, &b->prog->tenants) = tenant;
     return tenant;

@@ -103,6 +103,8 @@ struct ir_tenant {
                                  * that. */
     uint32_t packet_rate;       /* A second; 0: no limit. */
     uint32_t packet_burst;
+    uint32_t upcall_rate;       /* A second; 0: no limit. */
+    uint32_t upcall_burst;
     uint32_t connections;       /* That its zone holds, at most; 0: no
                                  * limit. */
     size_t n_endpoints;         /* In the program, at least 1. */

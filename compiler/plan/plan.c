@@ -36,17 +36,33 @@ plan_add_flow(struct plan *plan, uint8_t table, uint16_t priority,
     };
 }
 
+/* The action that notes the numbers, each of 4 bytes, after two of 0. */
+static const char *
+format_note(struct arena *arena, const uint32_t numbers[], size_t n)
+{
+    const char *note = "note:00.00";
+
+    for (size_t i = 0; i < n; i++) {
+        for (int shift = 24; shift >= 0; shift -= 8) {
+            note = arena_printf(arena, "%s.%02"PRIx32, note,
+                                numbers[i] >> shift & 0xff);
+        }
+    }
+    return note;
+}
+
 const char *
 plan_limit_note(struct arena *arena, uint32_t connections)
 {
-    const char *note = "note:";
+    return format_note(arena, &connections, 1);
+}
 
-    for (int i = PLAN_NOTE_BYTES; i-- > 0; ) {
-        note = arena_printf(arena, "%s%02x%s", note,
-                            (unsigned int) ((uint64_t) connections >> 8 * i
-                                            & 0xff), i ? "." : "");
-    }
-    return note;
+const char *
+plan_upcalls_note(struct arena *arena, const struct plan_upcalls *limit)
+{
+    const uint32_t numbers[] = { limit->number, limit->rate, limit->burst };
+
+    return format_note(arena, numbers, ARRAY_SIZE(numbers));
 }
 
 int

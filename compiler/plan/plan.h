@@ -135,6 +135,16 @@ struct plan_limit {
     uint32_t connections;
 };
 
+/* How many upcalls the interfaces of a tenant may make together, for
+ * upcall-limits.txt and manifest.json.  Push finds it in the flows: one of
+ * ADMIT that matches all of in_port says by a note what it is of. */
+struct plan_upcalls {
+    const char *name;           /* The tenant. */
+    uint32_t number;
+    uint32_t rate, burst;       /* A second; at once. */
+    const char *interfaces;     /* With spaces between. */
+};
+
 /* The port for all tunnels that the bridge must have, a flow-based one
  * ("options:remote_ip=flow" in ovs-vswitchd.conf.db(5)). */
 #define PLAN_TUNNEL INTERFACE_TUNNEL
@@ -170,7 +180,9 @@ struct plan {
     VEC(struct plan_number) tenants, endpoints;
     VEC(struct plan_network) networks;
     VEC(struct plan_external) externals;
-    VEC(struct plan_limit) limits;      /* Of a plan that a backend filled. */
+    /* Of a plan that a backend filled. */
+    VEC(struct plan_limit) limits;
+    VEC(struct plan_upcalls) upcalls;
     plan_names by_tunnel;       /* Endpoints on other nodes, ... */
     plan_names elsewhere;       /* ... and those that no tunnel reaches. */
     plan_names cut_off;         /* "EXTERNAL:TENANT/ENDPOINT": here, where
@@ -194,6 +206,11 @@ void plan_add_flow(struct plan *, uint8_t table, uint16_t priority,
  * notes: the number, in network byte order. */
 enum { PLAN_NOTE_BYTES = 6 };
 const char *plan_limit_note(struct arena *, uint32_t connections);
+
+/* The same for a limit of upcalls: number, rate and burst, 4 bytes each, after
+ * two of 0. */
+enum { PLAN_UPCALLS_NOTE_BYTES = 14 };
+const char *plan_upcalls_note(struct arena *, const struct plan_upcalls *);
 
 /* Sorts flows and drops repeated ones, keeping the first that was added: two
  * rules may allow the same packets.  If two flows of the same table, priority

@@ -53,6 +53,18 @@ format_limits(const struct plan *plan, struct ds *ds)
     }
 }
 
+/* Names of tenants and of interfaces are plain words. */
+static void
+format_upcalls(const struct plan *plan, struct ds *ds)
+{
+    for (size_t i = 0; i < plan->upcalls.n; i++) {
+        const struct plan_upcalls *limit = &plan->upcalls.v[i];
+
+        ds_put_format(ds, "%s %"PRIu32" %"PRIu32" %s\n", limit->name,
+                      limit->rate, limit->burst, limit->interfaces);
+    }
+}
+
 /* No text of the intent gets here but the node's name and the type, which are
  * plain words, and an address that was parsed. */
 static void
@@ -250,6 +262,23 @@ limits_to_json(const struct plan *plan)
 }
 
 static struct json *
+upcalls_to_json(const struct plan *plan)
+{
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; i < plan->upcalls.n; i++) {
+        const struct plan_upcalls *limit = &plan->upcalls.v[i];
+        struct json *object = json_object_create();
+
+        json_object_put_string(object, "tenant", limit->name);
+        json_object_put(object, "rate", json_integer_create(limit->rate));
+        json_object_put(object, "burst", json_integer_create(limit->burst));
+        json_array_add(array, object);
+    }
+    return array;
+}
+
+static struct json *
 tunnel_to_json(const struct plan *plan)
 {
     struct json *object = json_object_create();
@@ -299,6 +328,9 @@ format_manifest(const struct plan *plan, struct ds *ds)
     if (plan->telemetry) {
         json_object_put(manifest, "telemetry", json_boolean_create(true));
     }
+    if (plan->upcalls.n) {
+        json_object_put(manifest, "upcalls", upcalls_to_json(plan));
+    }
     json_object_put(manifest, "tunnel", (plan->tunnel.type
                                          ? tunnel_to_json(plan)
                                          : json_null_create()));
@@ -332,7 +364,9 @@ plan_shape(const struct plan *plan)
             : plan->northbound ? SHAPE_NORTHBOUND : SHAPE_FLOWS);
 }
 
-#define LIMITS "ct-limits.txt"  /* Where there are none, it is not there. */
+/* Where there are none, these are not there. */
+#define LIMITS "ct-limits.txt"
+#define UPCALLS "upcall-limits.txt"
 
 static const struct {
     const char *name;
@@ -341,6 +375,7 @@ static const struct {
     bool nic;                   /* ...if they set a NIC. */
 } files[] = {
     { LIMITS, format_limits, SHAPE_FLOWS, false },
+    { UPCALLS, format_upcalls, SHAPE_FLOWS, false },
     { "meters.txt", format_meters, SHAPE_FLOWS, false },
     { "flows.txt", format_flows, SHAPE_FLOWS, false },
     { "ovs-vsctl.sh", format_script, SHAPE_FLOWS, false },
@@ -357,7 +392,8 @@ has_file(const struct plan *plan, size_t i)
 {
     return (files[i].shape == plan_shape(plan)
             && (!files[i].nic || plan->nic)
-            && (plan->limits.n || strcmp(files[i].name, LIMITS)));
+            && (plan->limits.n || strcmp(files[i].name, LIMITS))
+            && (plan->upcalls.n || strcmp(files[i].name, UPCALLS)));
 }
 
 void

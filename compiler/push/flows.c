@@ -30,6 +30,7 @@ switch_state_init(struct switch_state *state)
     hmap_init(&state->flows);
     hmap_init(&state->callers);
     hmap_init(&state->owners);
+    hmap_init(&state->limits);
     hmap_init(&state->meters);
     memset(state->n_flows, 0, sizeof state->n_flows);
 }
@@ -41,6 +42,7 @@ flow_destroy(struct flow_entry *flow)
     minimatch_destroy(&flow->match);
     free(flow->ofpacts);
     free(flow->text);
+    free(flow->port);
     free(flow);
 }
 
@@ -56,6 +58,7 @@ switch_state_destroy(struct switch_state *state)
     hmap_destroy(&state->flows);
     hmap_destroy(&state->callers);
     hmap_destroy(&state->owners);
+    hmap_destroy(&state->limits);
     HMAP_FOR_EACH_POP (meter, node, &state->meters) {
         free(meter);
     }
@@ -83,12 +86,34 @@ flow_meter(struct flow_entry *flow)
     return NULL;
 }
 
+/* The note of 'n' bytes among the actions, or NULL. */
+static const uint8_t *
+find_note(const struct flow_entry *flow, size_t n)
+{
+    const struct ofpact *a;
+
+    OFPACT_FOR_EACH (a, flow->ofpacts, flow->ofpacts_len) {
+        if (a->type == OFPACT_NOTE && ofpact_get_NOTE(a)->length == n) {
+            return ofpact_get_NOTE(a)->data;
+        }
+    }
+    return NULL;
+}
+
+/* The number 'i' of a note (plan_limit_note(), plan_upcalls_note()). */
+static uint32_t
+read_note(const uint8_t *note, size_t i)
+{
+    return ntohl(get_unaligned_be32((const void *) (note + 2
+                                                    + i * sizeof(ovs_be32))));
+}
+
 /* Sets 'zone' and 'connections' of the flow. */
 static void
 note_zone(struct flow_entry *flow)
 {
     const struct miniflow *mask = &flow->match.mask->masks;
-    const struct ofpact *a;
+    const uint8_t *note;
 
     flow->zone = 0;
     flow->connections = 0;
@@ -97,13 +122,24 @@ note_zone(struct flow_entry *flow)
         return;
     }
     flow->zone = MINIFLOW_GET_U16(flow->match.flow, ct_zone);
-    OFPACT_FOR_EACH (a, flow->ofpacts, flow->ofpacts_len) {
-        if (a->type == OFPACT_NOTE
-            && ofpact_get_NOTE(a)->length == PLAN_NOTE_BYTES) {
-            flow->connections = ntohl(get_unaligned_be32(
-                (const void *) (ofpact_get_NOTE(a)->data + PLAN_NOTE_BYTES
-                                - sizeof(ovs_be32))));
-        }
+    note = find_note(flow, PLAN_NOTE_BYTES);
+    if (note) {
+        flow->connections = read_note(note, 0);
+    }
+}
+
+/* Sets 'limited' of the flow, and what belongs to it. */
+static void
+note_upcalls(struct flow_entry *flow)
+{
+    const struct miniflow *mask = &flow->match.mask->masks;
+    const uint8_t *note = find_note(flow, PLAN_UPCALLS_NOTE_BYTES);
+
+    flow->limited = 0;
+    if (note && MINIFLOW_GET_U32(mask, in_port.ofp_port) == UINT16_MAX) {
+        flow->limited = read_note(note, 0);
+        flow->upcall_rate = read_note(note, 1);
+        flow->upcall_burst = read_note(note, 2);
     }
 }
 
@@ -133,6 +169,10 @@ switch_state_put(struct switch_state *state, struct flow_entry *flow)
     if (flow->zone) {
         hmap_insert(&state->owners, &flow->owner, hash_int(flow->zone, 0));
     }
+    note_upcalls(flow);
+    if (flow->limited) {
+        hmap_insert(&state->limits, &flow->limit, hash_int(flow->limited, 0));
+    }
 }
 
 void
@@ -145,6 +185,9 @@ switch_state_remove(struct switch_state *state, struct flow_entry *flow)
     }
     if (flow->zone) {
         hmap_remove(&state->owners, &flow->owner);
+    }
+    if (flow->limited) {
+        hmap_remove(&state->limits, &flow->limit);
     }
     flow_destroy(flow);
 }
@@ -209,6 +252,16 @@ normalize_flow(struct ofputil_flow_mod *fm, struct flow_entry *flow)
     return ofperr ? xstrdup(ofperr_to_string(ofperr)) : NULL;
 }
 
+/* The name of the flow's in_port, or NULL. */
+static char *
+port_name(const struct flow_entry *flow, const struct ofputil_port_map *ports)
+{
+    ofp_port_t port = u16_to_ofp(MINIFLOW_GET_U32(flow->match.flow,
+                                                  in_port.ofp_port));
+
+    return nullable_xstrdup(ofputil_port_map_get_name(ports, port));
+}
+
 /* Makes an entry of one flow of a plan.  Returns NULL, or a reason that the
  * caller must free. */
 static char *
@@ -232,6 +285,9 @@ parse_flow(const char *text, const struct ofputil_port_map *ports,
     ovs_list_init(&flow->changed);
     flow->plain = true;
     flow->text = xstrdup(text);
+    if (find_note(flow, PLAN_UPCALLS_NOTE_BYTES)) {
+        flow->port = port_name(flow, ports);
+    }
     if (!(usable & SESSION_PROTOCOL)) {
         flow_destroy(flow);
         return xstrdup("needs another version of OpenFlow");
@@ -282,6 +338,7 @@ flow_clone(const struct flow_entry *flow)
     minimatch_clone(&clone->match, &flow->match);
     clone->ofpacts = xmemdup(flow->ofpacts, flow->ofpacts_len);
     clone->text = NULL;
+    clone->port = NULL;
     return clone;
 }
 

@@ -43,6 +43,13 @@ struct flow_entry {
     uint32_t connections;       /* ...and how many it may hold, if it has a
                                  * note of that; or 0. */
     struct hmap_node owner;     /* If 'zone' is not 0. */
+    uint32_t limited;           /* If it matches all of in_port and has a note
+                                 * of a limit of upcalls: the tenant; else
+                                 * 0... */
+    uint32_t upcall_rate, upcall_burst; /* ...and that limit. */
+    char *port;                 /* The name of a plan's flow's in_port, if it
+                                 * has that note; else NULL. */
+    struct hmap_node limit;     /* If 'limited' is not 0. */
     struct ovs_list changed;    /* For push/keep.c. */
 };
 
@@ -60,6 +67,7 @@ struct switch_state {
     struct hmap flows;          /* Contains "struct flow_entry"s... */
     struct hmap callers;        /* ...and those that call a meter by its id. */
     struct hmap owners;         /* Those that say whose a zone is, by zone. */
+    struct hmap limits;         /* Those with a limit of upcalls, by tenant. */
     struct hmap meters;         /* Contains "struct meter_entry"s. */
     struct {
         size_t ours, others;

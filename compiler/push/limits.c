@@ -36,6 +36,7 @@ limits_init(struct limits *limits)
 {
     *limits = (struct limits) { .changes = VEC_INIT };
     hmap_init(&limits->live);
+    upcalls_init(&limits->upcalls);
 }
 
 static void
@@ -53,6 +54,7 @@ limits_destroy(struct limits *limits)
 {
     clear(limits);
     hmap_destroy(&limits->live);
+    upcalls_destroy(&limits->upcalls);
 }
 
 static struct zone_limit *
@@ -96,8 +98,8 @@ find_flow(const struct switch_state *state, uint16_t zone, bool limited)
     return NULL;
 }
 
-bool
-limits_are_of(const struct switch_state *state)
+static bool
+zones_are_of(const struct switch_state *state)
 {
     const struct flow_entry *flow;
 
@@ -109,8 +111,14 @@ limits_are_of(const struct switch_state *state)
     return false;
 }
 
-const char *
-limits_read(struct push *push)
+bool
+limits_are_of(const struct switch_state *state)
+{
+    return zones_are_of(state) || upcalls_are_of(state);
+}
+
+static const char *
+read_zones(struct push *push)
 {
     const char *const arguments[] = { datapath(push) };
     const char *answer, *reason;
@@ -120,7 +128,7 @@ limits_read(struct push *push)
                          ARRAY_SIZE(arguments), push->deadline, push->arena,
                          &answer);
     if (reason) {
-        return (limits_are_of(&push->wanted) || limits_are_of(&push->live)
+        return (zones_are_of(&push->wanted) || zones_are_of(&push->live)
                 ? arena_printf(push->arena, "bridge %s: %s",
                                push->target->bridge, reason) : NULL);
     }
@@ -134,6 +142,14 @@ limits_read(struct push *push)
         }
     }
     return NULL;
+}
+
+const char *
+limits_read(struct push *push)
+{
+    const char *reason = read_zones(push);
+
+    return reason ? reason : upcalls_read(push);
 }
 
 static void
@@ -172,7 +188,14 @@ void
 limits_forget(struct push *push)
 {
     memset(&push->limits.changes, 0, sizeof push->limits.changes);
+    upcalls_forget(push);
     push->diff->limits_set = push->diff->limits_deleted = 0;
+}
+
+bool
+limits_differ(const struct limits *limits)
+{
+    return limits->changes.n || limits->upcalls.changes.n;
 }
 
 void
@@ -194,6 +217,7 @@ limits_compare(struct push *push)
         qsort(limits->changes.v, limits->changes.n,
               sizeof *limits->changes.v, compare_zones);
     }
+    upcalls_compare(push);
 }
 
 const char *
@@ -267,6 +291,7 @@ limits_set(struct push *push)
 {
     const char *reason = set(push, false, push->deadline);
 
+    reason = reason ? reason : upcalls_set(push);
     if (reason) {
         limits_undo(push);
         reason = arena_printf(push->arena, "bridge %s: %s",
@@ -283,6 +308,7 @@ limits_undo(struct push *push)
 
     set(push, true, deadline);
     delete(push, true, deadline);
+    upcalls_undo(push, deadline);
 }
 
 void
@@ -306,6 +332,7 @@ limits_settle(struct push *push)
         }
     }
     limits->changes.n = 0;
+    upcalls_settle(push);
 }
 
 const char *
@@ -319,9 +346,9 @@ limits_name(const struct plan *plan, const struct limit_change *change)
     return NULL;
 }
 
-const char *
-limits_title(const struct push *push, const struct plan *old,
-             const struct limit_change *change)
+static const char *
+title(const struct push *push, const struct plan *old,
+      const struct limit_change *change)
 {
     const char *name = limits_name(push->plan, change);
 
@@ -330,9 +357,34 @@ limits_title(const struct push *push, const struct plan *old,
             : arena_printf(push->arena, "zone %"PRIu16, change->zone));
 }
 
-const char *
-limits_words(struct arena *arena, bool there, uint32_t connections)
+static const char *
+words(struct arena *arena, bool there, uint32_t connections)
 {
     return (there ? arena_printf(arena, "%"PRIu32" connections", connections)
             : NULL);
+}
+
+limit_words_vec
+limits_describe(const struct push *push, const struct plan *old)
+{
+    const struct limits *limits = &push->limits;
+    limit_words_vec all = VEC_INIT;
+
+    for (size_t i = 0; i < limits->changes.n; i++) {
+        const struct limit_change *c = &limits->changes.v[i];
+
+        *vec_push(push->arena, &all) = (struct limit_words) {
+            title(push, old, c), words(push->arena, c->had, c->was),
+            words(push->arena, c->has, c->is),
+        };
+    }
+    for (size_t i = 0; i < limits->upcalls.changes.n; i++) {
+        const struct upcall_change *c = &limits->upcalls.changes.v[i];
+
+        *vec_push(push->arena, &all) = (struct limit_words) {
+            upcalls_title(push, old, c), upcalls_words(push->arena, c->was),
+            upcalls_words(push->arena, c->is),
+        };
+    }
+    return all;
 }

@@ -7,7 +7,8 @@
 #ifndef PUSH_LIMITS_H
 #define PUSH_LIMITS_H 1
 
-/* How many connections the zones of connection tracking may hold.
+/* How many connections the zones of connection tracking may hold; and, with
+ * them, how many upcalls the ports of tenants may make (push/upcalls.h).
  *
  * OpenFlow has no message for that: ovs-vswitchd takes such limits by its
  * control socket, for a datapath, which all bridges of its type share, and
@@ -23,6 +24,7 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "openvswitch/hmap.h"
+#include "push/upcalls.h"
 
 struct plan;
 struct push;
@@ -44,6 +46,7 @@ struct limit_change {
 struct limits {
     struct hmap live;           /* Contains "struct zone_limit"s. */
     VEC(struct limit_change) changes;   /* That are due, in an arena. */
+    struct upcalls upcalls;
 };
 
 void limits_init(struct limits *);
@@ -53,7 +56,8 @@ void limits_destroy(struct limits *);
  * known; where nothing of Bulkhead's has a limit, nobody needs to know. */
 const char *limits_read(struct push *);
 
-/* Does a flow of Bulkhead's among them say what a zone may hold? */
+/* Does a flow of Bulkhead's among them say what a zone may hold, or how many
+ * upcalls a port may make? */
 bool limits_are_of(const struct switch_state *);
 
 /* Nothing is due. */
@@ -61,6 +65,9 @@ void limits_forget(struct push *);
 
 /* Compares that with what flows say, wanted and live ones, into 'changes'. */
 void limits_compare(struct push *);
+
+/* Is there such a difference? */
+bool limits_differ(const struct limits *);
 
 /* Sets the limits that are due.  Returns NULL, or why not: then they are what
  * they were. */
@@ -73,12 +80,14 @@ void limits_settle(struct push *);
 /* The tenant whose the zone of a change is, by the plan, or NULL. */
 const char *limits_name(const struct plan *, const struct limit_change *);
 
-/* For people: "TENANT (connections)", by the push's plan or an older one,
- * which may be NULL, else "zone 5"; and "1000 connections", or NULL if there
- * is no limit. */
-const char *limits_title(const struct push *, const struct plan *old,
-                         const struct limit_change *);
-const char *limits_words(struct arena *, bool there, uint32_t connections);
+/* For people: the changes, as "TENANT (connections)", by the push's plan or an
+ * older one, which may be NULL, else "zone 5"; and "1000 connections", or NULL
+ * if there is no limit. */
+struct limit_words {
+    const char *title, *before, *after;
+};
+VEC_TYPEDEF(limit_words_vec, struct limit_words);
+limit_words_vec limits_describe(const struct push *, const struct plan *old);
 
 /* "zone=5,limit=1000", as ovs-appctl takes it, in the arena. */
 const char *limits_text(struct arena *, uint16_t zone, uint32_t connections);

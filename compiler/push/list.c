@@ -165,6 +165,20 @@ add_limit(struct push *push, const struct limit_change *c, bool held)
 }
 
 static void
+add_upcalls(struct push *push, const struct upcall_change *c,
+            const struct upcall_limit *limit, bool held)
+{
+    struct push_line line = {
+        .what = "limit", .held = held, .name = upcalls_name(push->plan, c),
+        .text = limit ? upcalls_text(push->arena, c, limit) : NULL,
+    };
+
+    if (limit) {
+        add_line(push, &line);
+    }
+}
+
+static void
 list_limits(struct push *push)
 {
     for (size_t i = 0; i < push->limits.changes.n; i++) {
@@ -176,6 +190,12 @@ list_limits(struct push *push)
         if (c->has) {
             add_limit(push, c, false);
         }
+    }
+    for (size_t i = 0; i < push->limits.upcalls.changes.n; i++) {
+        const struct upcall_change *c = &push->limits.upcalls.changes.v[i];
+
+        add_upcalls(push, c, c->was, true);
+        add_upcalls(push, c, c->is, false);
     }
 }
 

@@ -98,7 +98,7 @@ struct push_diff {
     bool compared;              /* Else all that follows is 0. */
     size_t flows_added, flows_changed, flows_deleted, flows_same;
     size_t meters_added, meters_deleted, meters_same;
-    size_t limits_set, limits_deleted;  /* Of connections, of zones. */
+    size_t limits_set, limits_deleted;  /* Of connections or upcalls. */
 
     /* Of push_status(): the first of what differs, meters, then flows by
      * table. */

@@ -219,7 +219,7 @@ watch_limits(struct watch *w)
 
     if (!reason) {
         limits_compare(push);
-        w->limits = push->limits.changes.n > 0;
+        w->limits = limits_differ(&push->limits);
         w->news = w->news || w->limits;
     }
     return reason;

@@ -21,7 +21,7 @@ struct watch {
     struct push *push;
     struct ovs_list wanted;     /* "struct flow_entry"s, by their 'changed'. */
     struct ovs_list live;       /* The same; no wanted flow has their key. */
-    bool meters, limits;        /* Do meters, or limits of zones, differ? */
+    bool meters, limits;        /* Do meters, or limits, differ? */
     bool news;                  /* Since watch_compare(). */
 
     /* What has been sent since watch_ask(), so that the answer is without it.
@@ -48,8 +48,8 @@ void watch_ask(struct watch *);
  * session_answer(). */
 int watch_answer(struct watch *, long long int deadline, long long int *more);
 
-/* Reads the live limits of zones, if there are to be any.  Returns NULL, or a
- * reason. */
+/* Reads the live limits (push/limits.h), if there are to be any.  Returns
+ * NULL, or a reason. */
 const char *watch_limits(struct watch *);
 
 /* Makes 'flow', whose ownership it takes, a wanted one; or no flow of its

@@ -413,16 +413,14 @@ add_meters(struct words *words)
 static void
 add_limits(struct words *words)
 {
-    const struct limits *limits = &words->push->limits;
+    limit_words_vec limits = limits_describe(words->push, words->old);
 
-    for (size_t i = 0; i < limits->changes.n; i++) {
-        const struct limit_change *c = &limits->changes.v[i];
-        struct push_change *change = &get_thing(
-            words, "limits", limits_title(words->push, words->old,
-                                          c))->change;
+    for (size_t i = 0; i < limits.n; i++) {
+        struct push_change *change = &get_thing(words, "limits",
+                                                limits.v[i].title)->change;
 
-        change->before = limits_words(words->push->arena, c->had, c->was);
-        change->after = limits_words(words->push->arena, c->has, c->is);
+        change->before = limits.v[i].before;
+        change->after = limits.v[i].after;
     }
 }
 

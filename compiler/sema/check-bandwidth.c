@@ -94,14 +94,12 @@ check_microburst(struct diags *diags, const struct intent_microburst *m)
 }
 
 static void
-check_packets(struct diags *diags, const struct intent_tenant *tenant)
+check_packets(struct diags *diags, const struct quantity *rate,
+              const struct quantity *burst)
 {
-    const struct quantity *rate = &tenant->packet_rate;
-    const struct quantity *burst = &tenant->packet_burst;
-
     if (rate->at && rate->n > MAX_PACKET_RATE) {
         struct diag *d = value_error(diags, rate->at,
-                                     "a meter cannot hold this rate");
+                                     "the switch cannot hold this rate");
         diag_remedy(diags, d, "choose a rate up to 4Gpps");
     }
     if (burst->at && (burst->n < MIN_PACKETS || burst->n > MAX_PACKETS)) {
@@ -268,7 +266,8 @@ check_bandwidth(const struct policy *policy, struct diags *diags)
 
         check_both(&tenant->send, &tenant->receive, diags);
         check_microburst(diags, &tenant->microburst);
-        check_packets(diags, tenant);
+        check_packets(diags, &tenant->packet_rate, &tenant->packet_burst);
+        check_packets(diags, &tenant->upcall_rate, &tenant->upcall_burst);
         for (size_t j = 0; j < policy->tenants.v[i]->endpoints.n; j++) {
             check_own(policy->tenants.v[i]->endpoints.v[j], diags);
         }

@@ -174,6 +174,8 @@ edit_tenant(struct world *w, struct rng *rng, enum edit edit, int tenant,
         t->mark_kib = t->limited && rng_chance(rng, 50) ? 100 : 0;
     } else if (edit == EDIT_LIMITS) {
         t->counted = !t->counted;
+        t->upcalls = t->upcalls ? 0 : 1000;
+        t->upcalls_burst = 32;
     } else if (edit <= EDIT_ENDPOINT) {
         edit_endpoint(w, rng, edit, tenant);
     } else if (edit <= EDIT_GROUPS) {

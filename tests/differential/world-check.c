@@ -296,6 +296,7 @@ world_check(const struct world *w, const struct compiled *c)
 
     wrong = wrong ? wrong : check_rules(&check);
     wrong = wrong ? wrong : check_limits(&check);
+    wrong = wrong ? wrong : world_check_upcalls(w, c);
     wrong = wrong ? wrong : world_check_externals(w, c);
     wrong = wrong ? wrong : world_check_refusals(w, c->arena);
     wrong = wrong ? wrong : world_check_dscp_in(w, c);

@@ -125,6 +125,16 @@ void world_put_dscp_in(struct ds *, const struct world_class *);
 const char *world_check_dscp_in(const struct world *,
                                 const struct compiled *);
 
+/* Draws for itself which tenants have a limit of upcalls. */
+void world_init_upcalls(struct world *, struct rng);
+
+/* Appends ", "limits": {...}". */
+void world_put_limits(struct ds *, const struct world_tenant *);
+
+/* Returns NULL, or which port is limited otherwise. */
+const char *world_check_upcalls(const struct world *,
+                                const struct compiled *);
+
 /* Returns NULL, or which meter the plan has otherwise. */
 const char *world_check_meters(const struct world *, const struct compiled *);
 

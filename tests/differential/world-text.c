@@ -337,16 +337,7 @@ put_tenant(struct ds *ds, const struct world *w, int i)
         put_depth(ds, "limit", t->limit_kib);
         put_exceed(ds, t->exceed);
     }
-    ds_put_cstr(ds, ", \"limits\": {");
-    if (t->counted) {
-        ds_put_format(ds, "\"packets\": {\"rate\": \"%dkpps\", "
-                      "\"burst\": \"%dpkt\"}", t->kpps, t->burst_packets);
-    }
-    if (t->connections) {
-        world_put_comma(ds);
-        ds_put_format(ds, "\"connections\": %d", t->connections);
-    }
-    ds_put_char(ds, '}');
+    world_put_limits(ds, t);
     ds_put_cstr(ds, ",\n   \"networks\": {");
     for (int j = 0; j < w->n_networks; j++) {
         if (w->networks[j].tenant == i && !w->networks[j].left_out) {

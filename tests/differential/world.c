@@ -303,6 +303,7 @@ world_init(struct world *w, uint64_t seed)
     init_endpoints(w, &rng);
     world_init_shares(w, (struct rng) { ~rng.state });
     world_init_dscp_in(w, (struct rng) { ~rng.state ^ 1 });
+    world_init_upcalls(w, (struct rng) { ~rng.state ^ 2 });
     init_copies(w, &rng);
     world_init_externals(w, &rng);
     init_rules(w, &rng);

@@ -81,6 +81,7 @@ struct world_tenant {
     bool limited, counted;      /* It has "bandwidth", "limits". */
     int mbps, burst_kib, kpps, burst_packets;
     int connections;            /* Of "limits" too; 0: no such limit. */
+    int upcalls, upcalls_burst; /* The same, a second and at once. */
     bool both;                  /* "bandwidth" is in its short form, or: */
     int received_mbps, received_kib;    /* 0: no "receive". */
     struct world_share shares[2];       /* If the world is 'shared': of what

@@ -107,6 +107,28 @@ check_charges(const struct ir_prog *prog, struct diags *diags)
     return true;
 }
 
+/* The kernel's queues of upcalls are of ports, and have no rate. */
+static bool
+check_upcalls(const struct ir_prog *prog, struct diags *diags)
+{
+    bool fits = true;
+
+    for (size_t i = 0; i < prog->tenants.n; i++) {
+        const struct ir_tenant *tenant = prog->tenants.v[i];
+
+        if (tenant->here && tenant->upcall_rate) {
+            struct diag *d = diag_error(
+                diags, tenant->place.span, tenant->place.pointer, "the kernel "
+                "datapath cannot limit the upcalls of a tenant");
+
+            diag_remedy(diags, d, "remove \"upcalls\" of its \"limits\", or "
+                        "choose another target");
+            fits = false;
+        }
+    }
+    return fits;
+}
+
 /* Only a program that was parsed may lack it. */
 static bool
 check_uplinks(const struct ir_prog *prog, struct diags *diags)
@@ -131,6 +153,7 @@ asap2_check(const struct ir_prog *prog, const struct backend_caps *caps,
 
     fits &= check_parts(prog, diags);
     fits &= check_charges(prog, diags);
+    fits &= check_upcalls(prog, diags);
     fits &= asap2_check_classes(prog, diags);
     fits &= check_uplinks(prog, diags);
     if (prog->telemetry) {

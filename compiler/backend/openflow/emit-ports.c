@@ -21,12 +21,13 @@ emit_admit(struct emitter *e, const struct ir_endpoint *ep)
     emit_flow(e, TABLE_ADMIT, PRIORITY_ALLOW, REASON_PIPELINE,
               FORMAT(e, "in_port=\"%s\",vlan_tci=0x0000/0x1fff",
                      ep->interface),
-              FORMAT(e, "%sset_field:%#"PRIx32"->"REG_TENANT","
+              FORMAT(e, "%s%sset_field:%#"PRIx32"->"REG_TENANT","
                      "set_field:%#"PRIx32"->"REG_SOURCE","
                      "set_field:%#"PRIx32"->"REG_NETWORK","
                      "set_field:%#"PRIx16"->"REG_ZONE","
                      "set_field:%#"PRIx32"->"REG_FROM",goto_table:%d",
-                     limit_call(e, ep->tenant), ep->tenant->number, ep->number,
+                     limit_call(e, ep->tenant), upcalls_note(e, ep->tenant),
+                     ep->tenant->number, ep->number,
                      ep->network->vni, ep->tenant->zone,
                      ep->group->number, TABLE_SPOOF));
 }

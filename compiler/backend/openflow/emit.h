@@ -62,6 +62,12 @@ void emit_dhcp(struct emitter *);
 const char *limit_call(struct emitter *, const struct ir_tenant *);
 void emit_limits(struct emitter *);
 
+/* The action, with a comma, by which push finds the limit of upcalls of the
+ * tenant of a port, or "" (plan_upcalls_note()).  emit_upcalls() adds these
+ * limits to the plan. */
+const char *upcalls_note(struct emitter *, const struct ir_tenant *);
+void emit_upcalls(struct emitter *);
+
 /* Has a tenant of the node a limit of connections? */
 bool has_connection_limits(const struct ir_prog *);
 

@@ -223,6 +223,7 @@ openflow_emit(const struct ir_prog *prog, const struct backend_caps *caps,
     plan->telemetry = prog->telemetry;
     emit_misses(&e);
     emit_limits(&e);
+    emit_upcalls(&e);
     emit_ports(&e);
     emit_dhcp(&e);
     emit_conntrack(&e);

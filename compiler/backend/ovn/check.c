@@ -76,6 +76,11 @@ check_tenants(const struct ir_prog *prog, struct diags *diags)
                    "another target", "OVN counts bytes, and cannot limit a "
                    "tenant's packets");
         }
+        if (tenant->upcall_rate) {
+            refuse(diags, &tenant->place, "remove \"upcalls\" of its "
+                   "\"limits\", or choose another target", "OVN cannot limit "
+                   "a tenant's upcalls");
+        }
         if (tenant->connections) {
             refuse(diags, &tenant->place, "remove \"connections\" of its "
                    "\"limits\", or choose another target", "OVN cannot limit "

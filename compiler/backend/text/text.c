@@ -327,6 +327,18 @@ pays_for_others(const struct ir_prog *prog, const struct ir_tenant *tenant)
 }
 
 static void
+put_packets(struct ds *ds, const char *what, uint32_t rate, uint32_t burst)
+{
+    if (rate) {
+        ds_put_format(ds, "  %-10s", what);
+        format_packet_rate(rate, ds);
+        ds_put_cstr(ds, ", bursts of ");
+        format_packets(burst, ds);
+        ds_put_char(ds, '\n');
+    }
+}
+
+static void
 put_rates(struct ds *ds, const struct ir_prog *prog,
           const struct ir_tenant *tenant)
 {
@@ -339,13 +351,8 @@ put_rates(struct ds *ds, const struct ir_prog *prog,
     if (!tenant->here) {
         return;
     }
-    if (tenant->packet_rate) {
-        ds_put_format(ds, "  %-10s", "packets");
-        format_packet_rate(tenant->packet_rate, ds);
-        ds_put_cstr(ds, ", bursts of ");
-        format_packets(tenant->packet_burst, ds);
-        ds_put_char(ds, '\n');
-    }
+    put_packets(ds, "packets", tenant->packet_rate, tenant->packet_burst);
+    put_packets(ds, "upcalls", tenant->upcall_rate, tenant->upcall_burst);
     if (tenant->connections) {
         ds_put_format(ds, "  %-10s%"PRIu32" at once\n", "tracks",
                       tenant->connections);
