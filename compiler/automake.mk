@@ -184,6 +184,8 @@ libbulkhead_a_SOURCES = \
 	compiler/plan/plan.c \
 	compiler/plan/plan.h \
 	compiler/plan/record.c \
+	compiler/plan/record-rows.c \
+	compiler/plan/record-rows.h \
 	compiler/plan/record.h \
 	compiler/plan/row.c \
 	compiler/plan/row.h \

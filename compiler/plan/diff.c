@@ -7,6 +7,7 @@
 #include <config.h>
 
 #include "plan/plan.h"
+#include "plan/row.h"
 
 #include <string.h>
 
@@ -66,4 +67,14 @@ plan_compare(const struct plan *old, const struct plan *new)
         diff.meters_deleted += !has_meter(new, &old->meters.v[i]);
     }
     return diff;
+}
+
+bool
+plan_same(const struct plan *a, const struct plan *b)
+{
+    struct plan_diff diff = plan_compare(a, b);
+
+    return (!diff.added.n && !diff.changed.n && !diff.deleted.n
+            && !diff.meters_added && !diff.meters_deleted
+            && a->northbound == b->northbound && plan_same_rows(a, b));
 }

@@ -267,6 +267,9 @@ struct plan_diff {
 };
 struct plan_diff plan_compare(const struct plan *old, const struct plan *new);
 
+/* Would both do the same to a switch, or to a northbound database? */
+bool plan_same(const struct plan *, const struct plan *);
+
 /* The order of finished flows: negative, zero or positive as strcmp().  Zero:
  * the same table, priority and match. */
 int plan_compare_flows(const struct plan_flow *, const struct plan_flow *);

@@ -16,6 +16,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "openvswitch/shash.h"
+#include "plan/record-rows.h"
 #include "sema/ident.h"
 #include "sha1.h"
 #include "util.h"
@@ -254,6 +255,9 @@ plan_record_format(const struct plan_record *record, struct ds *ds)
         json_object_put(object, lists[i].name,
                         list_to_json(list_of(plan, i), lists[i].shape));
     }
+    if (plan->northbound) {
+        json_object_put(object, "rows", plan_rows_to_json(plan));
+    }
     body = json_to_string(object, JSSF_SORT);
     json_destroy(object);
     sha1_bytes(body, strlen(body), digest);
@@ -397,6 +401,7 @@ read_record(const struct json *json, struct arena *arena,
             struct plan_record *record)
 {
     struct plan *plan = arena_zalloc(arena, sizeof *plan);
+    const struct json *rows = find(json, "rows");
     bool ok = (read_shape(find(json, "record"), &record_shape, arena, record)
                && read_list(find(json, "files"), &name_shape, arena,
                             (void *) &record->files)
@@ -409,8 +414,10 @@ read_record(const struct json *json, struct arena *arena,
                        list);
     }
     plan->arena = arena;
+    plan->northbound = rows != NULL;
     record->plan = plan;
-    return ok && is_plan(plan);
+    return (ok && is_plan(plan)
+            && (!rows || plan_rows_from_json(rows, plan)));
 }
 
 const char *

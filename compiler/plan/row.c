@@ -110,3 +110,57 @@ plan_row_number(struct plan *plan, struct plan_row *row, const char *column,
                  .key = key,
                  .value = arena_printf(plan->arena, "%lld", n) });
 }
+
+static bool
+same_string(const char *a, const char *b)
+{
+    return a && b ? !strcmp(a, b) : a == b;
+}
+
+static bool
+same_column(const struct plan_column *a, const struct plan_column *b)
+{
+    if (strcmp(a->name, b->name) || a->kind != b->kind
+        || a->atoms.n != b->atoms.n) {
+        return false;
+    }
+    for (size_t i = 0; i < a->atoms.n; i++) {
+        const struct plan_atom *x = &a->atoms.v[i], *y = &b->atoms.v[i];
+
+        if (!same_string(x->key, y->key) || !same_string(x->value, y->value)
+            || (x->row ? !y->row || x->row->index != y->row->index
+                : y->row != NULL)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+same_row(const struct plan_row *a, const struct plan_row *b)
+{
+    if (strcmp(a->table, b->table) || strcmp(a->id, b->id)
+        || a->columns.n != b->columns.n) {
+        return false;
+    }
+    for (size_t i = 0; i < a->columns.n; i++) {
+        if (!same_column(&a->columns.v[i], &b->columns.v[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool
+plan_same_rows(const struct plan *a, const struct plan *b)
+{
+    if (a->rows.n != b->rows.n) {
+        return false;
+    }
+    for (size_t i = 0; i < a->rows.n; i++) {
+        if (!same_row(a->rows.v[i], b->rows.v[i])) {
+            return false;
+        }
+    }
+    return true;
+}

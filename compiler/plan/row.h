@@ -72,6 +72,9 @@ void plan_row_number(struct plan *, struct plan_row *, const char *column,
 bool plan_row_refers(const struct plan_row *, const char *column,
                      const struct plan_row *to);
 
+/* Hold both plans the same rows, in the same order? */
+bool plan_same_rows(const struct plan *, const struct plan *);
+
 /* The rows as one request to a northbound database of OVN: it replaces all
  * that are marked as Bulkhead's, or nothing if others have a name of theirs.
  */

@@ -27,16 +27,6 @@
  * Its record is written before the switch is changed, so that there is room
  * for it, and gets its name afterwards: what has the name was applied. */
 
-/* Would both do the same to a bridge? */
-static bool
-same_plan(const struct plan *a, const struct plan *b)
-{
-    struct plan_diff diff = plan_compare(a, b);
-
-    return (!diff.added.n && !diff.changed.n && !diff.deleted.n
-            && !diff.meters_added && !diff.meters_deleted);
-}
-
 /* Has the bridge, or what the node keeps of it, moved since the order was
  * saved? */
 static const char *
@@ -68,24 +58,6 @@ note_kept(struct push_diff *diff, struct state *state)
     diff->warnings = state->warnings;
 }
 
-/* The record of 'order': a new generation if it is another plan than the
- * last. */
-static struct plan_record *
-make_record(const struct push_target *target, const struct state *state,
-            const struct plan_record *order)
-{
-    struct plan_record *record = arena_zalloc(state->arena, sizeof *record);
-    bool same = state->current && same_plan(state->current->plan,
-                                            order->plan);
-
-    *record = *order;
-    record->generation = state_last(state) + !same;
-    record->bridge = target->bridge;
-    record->time = plan_record_time(state->arena, time_wall());
-    record->held = NULL;
-    return record;
-}
-
 /* Runs 'order' and keeps it.  It takes the place of 'replaces', which may be
  * 0. */
 static const char *
@@ -93,7 +65,7 @@ run_and_keep(const struct push_target *target, struct state *state,
              const struct plan_record *order, uint64_t replaces,
              struct push_diff *diff)
 {
-    struct plan_record *record = make_record(target, state, order);
+    struct plan_record *record = state_record(state, order);
     const char *refused, *reason;
 
     refused = target->state ? state_prepare(state, record) : NULL;
@@ -189,7 +161,7 @@ run_guarded(const struct push_target *target, struct state *state,
     const char *reason = find_way_back(target, state, back);
     int fd;
 
-    if (reason || same_plan(back->plan, order->plan)) {
+    if (reason || plan_same(back->plan, order->plan)) {
         return reason ? reason : run_and_keep(target, state, order, 0, diff);
     }
     reason = state_make(state);
@@ -265,7 +237,7 @@ push_note(const struct push_target *target, const struct plan_record *order)
         return NULL;
     }
     state_read(&state, target->state, target->bridge, order->plan->arena);
-    record = make_record(target, &state, order);
+    record = state_record(&state, order);
     reason = state_prepare(&state, record);
     return reason ? reason : state_commit(&state, record, 0);
 }
@@ -305,36 +277,6 @@ push_status(const struct push_target *target, const struct plan *plan,
     return reason;
 }
 
-/* Chooses the generation to go back to, or returns why there is none. */
-static const char *
-choose(struct state *state, uint64_t to, const char *node,
-       struct plan_record *record)
-{
-    const char *list = "", *reason;
-
-    for (size_t i = 0; i < state->kept.n; i++) {
-        uint64_t generation = state->kept.v[i];
-
-        list = arena_printf(state->arena, "%s %"PRIu64, list, generation);
-        if (to ? generation != to : !i) {
-            continue;
-        }
-        reason = state_load(state, generation, record);
-        if (!reason && node && record->plan->node[0]
-            && strcmp(record->plan->node, node)) {
-            return arena_printf(state->arena, "generation %"PRIu64" of bridge "
-                                "%s is of node %s, not %s", generation,
-                                state->bridge, record->plan->node, node);
-        }
-        return (reason && !to
-                ? arena_printf(state->arena, "%s; name another one with --to",
-                               reason) : reason);
-    }
-    return arena_printf(state->arena, "bridge %s: there is no %sgeneration to "
-                        "go back to; kept are:%s", state->bridge,
-                        to ? "such " : "earlier ", list[0] ? list : " none");
-}
-
 const char *
 push_rollback(const struct push_target *target, uint64_t to, const char *node,
               struct arena *arena, struct push_diff *diff)
@@ -347,7 +289,7 @@ push_rollback(const struct push_target *target, uint64_t to, const char *node,
     memset(diff, 0, sizeof *diff);
     if (!reason) {
         state_read(&state, target->state, target->bridge, arena);
-        reason = choose(&state, to, node, &record);
+        reason = state_choose(&state, to, node, &record);
         if (!reason) {
             reason = run_and_keep(target, &state, &record, record.generation,
                                   diff);

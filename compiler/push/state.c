@@ -20,6 +20,7 @@
 #include "base/file.h"
 #include "openvswitch/dynamic-string.h"
 #include "socket-util.h"
+#include "timeval.h"
 #include "util.h"
 
 /* The largest file that is read: a plan has a million flows at most. */
@@ -160,7 +161,9 @@ void
 state_open(struct state *state, const char *root, const char *bridge,
            struct arena *arena)
 {
-    *state = (struct state) { .arena = arena, .bridge = bridge, .root = root };
+    *state = (struct state) { .arena = arena, .bridge = bridge, .root = root,
+                              .what = arena_printf(arena, "bridge %s",
+                                                   bridge) };
     if (!root) {
         return;
     }
@@ -267,4 +270,56 @@ state_abandon(struct state *state, const struct plan_record *record)
         file_abandon(state->arena, record_path(state, record->generation));
         rmdir(state->dir);      /* Stays unless it is empty. */
     }
+}
+
+struct plan_record *
+state_record(const struct state *state, const struct plan_record *order)
+{
+    struct plan_record *record = arena_zalloc(state->arena, sizeof *record);
+    bool same = state->current && plan_same(state->current->plan,
+                                            order->plan);
+
+    *record = *order;
+    record->generation = state_last(state) + !same;
+    record->bridge = state->bridge;
+    record->time = plan_record_time(state->arena, time_wall());
+    record->held = NULL;
+    return record;
+}
+
+/* Loads the generation, which is kept; 'chosen' if the operator named it. */
+static const char *
+load_chosen(struct state *state, uint64_t generation, bool chosen,
+            const char *node, struct plan_record *record)
+{
+    const char *reason = state_load(state, generation, record);
+
+    if (!reason && node && record->plan->node[0]
+        && strcmp(record->plan->node, node)) {
+        return arena_printf(state->arena, "generation %"PRIu64" of %s is of "
+                            "node %s, not %s", generation, state->what,
+                            record->plan->node, node);
+    }
+    return (reason && !chosen
+            ? arena_printf(state->arena, "%s; name another one with --to",
+                           reason) : reason);
+}
+
+const char *
+state_choose(struct state *state, uint64_t to, const char *node,
+             struct plan_record *record)
+{
+    const char *list = "";
+
+    for (size_t i = 0; i < state->kept.n; i++) {
+        uint64_t generation = state->kept.v[i];
+
+        if (to ? generation == to : i == 1) {
+            return load_chosen(state, generation, to != 0, node, record);
+        }
+        list = arena_printf(state->arena, "%s %"PRIu64, list, generation);
+    }
+    return arena_printf(state->arena, "%s: there is no %sgeneration to go "
+                        "back to; kept are:%s", state->what,
+                        to ? "such " : "earlier ", list[0] ? list : " none");
 }

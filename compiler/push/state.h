@@ -30,6 +30,7 @@ enum { STATE_MAX_KEPT = 3 };
 struct state {
     struct arena *arena;        /* Not owned. */
     const char *bridge;
+    const char *what;           /* "bridge br0", for messages. */
     const char *root, *dir;     /* ROOT/BRIDGE; NULL: nothing is kept. */
     generation_vec kept;        /* Those that have a file, the last one
                                  * first. */
@@ -54,6 +55,17 @@ uint64_t state_last(const struct state *);
  * be trusted. */
 const char *state_load(struct state *, uint64_t generation,
                        struct plan_record *);
+
+/* The record of 'order' under the next generation, or if its plan is the last
+ * one's, under that. */
+struct plan_record *state_record(const struct state *,
+                                 const struct plan_record *order);
+
+/* Reads the generation to go back to, the one before the last if 'to' is 0,
+ * which must be of 'node' if that is not NULL.  Returns NULL, or why there is
+ * none. */
+const char *state_choose(struct state *, uint64_t to, const char *node,
+                         struct plan_record *);
 
 /* Reads a file, if only its owner can have written it.  Returns NULL, or a
  * reason. */
