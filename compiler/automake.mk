@@ -215,6 +215,16 @@ libbulkhead_a_SOURCES = \
 	compiler/push/list.c \
 	compiler/push/lock.c \
 	compiler/push/meters.c \
+	compiler/push/nb-commit.c \
+	compiler/push/nb-compare.c \
+	compiler/push/nb-database.c \
+	compiler/push/nb-datum.c \
+	compiler/push/nb-index.c \
+	compiler/push/nb-private.h \
+	compiler/push/nb-schema.c \
+	compiler/push/nb-words.c \
+	compiler/push/nb.c \
+	compiler/push/nb.h \
 	compiler/push/ovsdb.c \
 	compiler/push/ovsdb.h \
 	compiler/push/push.c \
@@ -390,6 +400,26 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/witness.c \
 	compiler/verify/witness.h
 
+# OVN's northbound database, as its schema has it.
+nb_idl = \
+	compiler/push/nb-idl.c \
+	compiler/push/nb-idl.h
+nodist_libbulkhead_a_SOURCES = $(nb_idl)
+BUILT_SOURCES += $(nb_idl)
+CLEANFILES += $(nb_idl) compiler/push/nb-idl.ovsidl
+EXTRA_DIST += compiler/push/nb-idl.ann
+ovsdb_idlc = '$(OVS_PREFIX)/bin/ovsdb-idlc'
+compiler/push/nb-idl.ovsidl: $(OVN_NB_SCHEMA) $(srcdir)/compiler/push/nb-idl.ann
+	$(AM_V_GEN)$(MKDIR_P) compiler/push && \
+	$(ovsdb_idlc) annotate '$(OVN_NB_SCHEMA)' \
+	    $(srcdir)/compiler/push/nb-idl.ann >$@.tmp && mv $@.tmp $@
+compiler/push/nb-idl.c: compiler/push/nb-idl.ovsidl
+	$(AM_V_GEN)$(ovsdb_idlc) c-idl-source compiler/push/nb-idl.ovsidl \
+	    >$@.tmp && mv $@.tmp $@
+compiler/push/nb-idl.h: compiler/push/nb-idl.ovsidl
+	$(AM_V_GEN)$(ovsdb_idlc) c-idl-header compiler/push/nb-idl.ovsidl \
+	    >$@.tmp && mv $@.tmp $@
+
 BULKHEAD_LIBS = \
 	libbulkhead.a $(JANSSON_LIBS) $(MICROHTTPD_LIBS) $(OVS_LIBS)
 
@@ -414,6 +444,7 @@ bulkhead_SOURCES = \
 	compiler/cli/import.c \
 	compiler/cli/main.c \
 	compiler/cli/metrics.c \
+	compiler/cli/northbound.c \
 	compiler/cli/offload.c \
 	compiler/cli/order.c \
 	compiler/cli/partial.c \

@@ -112,6 +112,7 @@ test_scripts = \
 	tests/system/zones-test.sh \
 	tests/system/externals-test.sh \
 	tests/system/drops-test.sh \
+	tests/system/ovn-apply-test.sh \
 	tests/system/ovn-test.sh \
 	tests/system/nic-test.sh \
 	tests/system/offload-test.sh \

@@ -25,6 +25,9 @@ apply(const struct cli_options *options, const struct plan_record *order,
     struct push_diff diff;
     const char *reason;
 
+    if (order->plan->northbound) {
+        return cli_nb_apply(options, order, arena);
+    }
     target.bridge = order->bridge;
     target.confirm_ms = 1000 * options->confirm;
     reason = push_apply(&target, order, &diff);
@@ -62,12 +65,17 @@ cmd_apply(const struct cli_options *options)
 int
 cmd_rollback(const struct cli_options *options)
 {
-    struct arena *arena = arena_create();
-    struct push_target target = cli_target(options, arena);
+    struct arena *arena;
+    struct push_target target;
     struct push_diff diff;
-    const char *reason = push_rollback(&target, options->to, options->node,
-                                       arena, &diff);
+    const char *reason;
 
+    if (cli_is_fabric(options)) {
+        return cli_nb_rollback(options);
+    }
+    arena = arena_create();
+    target = cli_target(options, arena);
+    reason = push_rollback(&target, options->to, options->node, arena, &diff);
     cli_print_warnings(options->bridge, &diff);
     if (reason) {
         cli_print_error(reason);

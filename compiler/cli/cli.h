@@ -173,12 +173,33 @@ void cli_print_diff(const char *node, const char *bridge,
                     const struct push_diff *, enum cli_mood);
 void cli_print_warnings(const char *bridge, const struct push_diff *);
 void cli_print_generation(const struct push_diff *);
+
+/* Print the generation that is kept as the last, or add it to an object.
+ * 'intent' is the hash of one that it is compared with, or NULL. */
+void cli_print_kept(const struct plan_record *kept,
+                    const generation_vec *generations, const char *intent);
+void cli_put_kept(struct json *, uint64_t generation,
+                  const struct plan_record *kept,
+                  const generation_vec *generations);
 struct json *cli_diff_json(const char *node, const char *bridge,
                            const struct push_diff *);
 
 /* Prints what apply would do with the order. */
 int cli_plan(const struct cli_options *, struct plan_record *,
              struct arena *);
+
+/* Writes the order to a file, for apply.  Returns NULL, or why it cannot. */
+const char *cli_save_order(const char *path, struct plan_record *,
+                           struct arena *);
+
+/* The same commands for OVN's northbound database, which the target is for. */
+bool cli_is_fabric(const struct cli_options *);
+int cli_nb_plan(const struct cli_options *, struct plan_record *,
+                struct arena *);
+int cli_nb_apply(const struct cli_options *, const struct plan_record *,
+                 struct arena *);
+int cli_nb_status(const struct cli_options *);
+int cli_nb_rollback(const struct cli_options *);
 
 /* If standard input is a terminal, waits for Enter, which confirms
  * 'generation', or until that is decided otherwise.  Returns EXIT_*. */

@@ -212,22 +212,25 @@ const struct cli_command cli_commands[] = {
       "      who may reach whom; for ovn, ovn-nbctl.sh and ovn-nb.json" },
     { "plan", OPTION_NODE | NODE_REQUIRED | OPTION_BRIDGE | BRIDGE_REQUIRED
       | OPTION_SWITCH | OPTION_FORMAT | OPTION_OUTPUT | OPTION_EXIT_CODE
-      | OPTION_PARTIAL, cmd_plan,
+      | OPTION_PARTIAL | OPTION_TARGET, cmd_plan,
       "INTENT... --node=NODE --bridge=BRIDGE [--partial] [-o FILE]\n"
-      "           [--exit-code]",
+      "           [--exit-code], or INTENT... --target=ovn [-o FILE] ...",
       "say what apply would change on the bridge: tenants, endpoints, rules\n"
       "      and bandwidth; -o saves it for apply" },
     { "apply", OPTION_NODE | OPTION_BRIDGE | OPTION_SWITCH | OPTION_FORMAT
-      | OPTION_DRY_RUN | OPTION_PARTIAL | OPTION_CONFIRM, cmd_apply,
+      | OPTION_DRY_RUN | OPTION_PARTIAL | OPTION_CONFIRM | OPTION_TARGET,
+      cmd_apply,
       "INTENT... --node=NODE --bridge=BRIDGE [--partial]\n"
-      "           [--confirm=TIME] [--dry-run], or apply PLAN",
-      "make the bridge hold the intent, or the saved plan, in one step" },
+      "           [--confirm=TIME] [--dry-run], or INTENT... --target=ovn\n"
+      "           [--dry-run], or apply PLAN",
+      "make the bridge, or OVN's northbound database, hold the intent, or\n"
+      "      the saved plan, in one step" },
     { "confirm", OPTION_BRIDGE | BRIDGE_REQUIRED | INTENT_NONE, cmd_confirm,
       "--bridge=BRIDGE",
       "keep what apply --confirm has done, which else goes back" },
     { "rollback", OPTION_NODE | OPTION_BRIDGE | BRIDGE_REQUIRED
-      | OPTION_SWITCH | OPTION_TO | INTENT_NONE, cmd_rollback,
-      "--bridge=BRIDGE [--to=GENERATION] [--node=NODE]",
+      | OPTION_SWITCH | OPTION_TO | OPTION_TARGET | INTENT_NONE, cmd_rollback,
+      "--bridge=BRIDGE [--to=GENERATION] [--node=NODE], or --target=ovn ...",
       "make the bridge hold again what was applied before" },
     { "attach", OPTION_BRIDGE | BRIDGE_REQUIRED | OPTION_SWITCH
       | OPTION_INTERFACE | INTENT_NONE, cmd_attach,
@@ -239,8 +242,10 @@ const struct cli_command cli_commands[] = {
       cmd_detach, "TENANT/ENDPOINT --bridge=BRIDGE",
       "let no interface say so any more", "an endpoint" },
     { "status", OPTION_NODE | OPTION_BRIDGE | BRIDGE_REQUIRED | OPTION_SWITCH
-      | OPTION_VERBOSE | OPTION_FORMAT | INTENT_OPTIONAL, cmd_status,
-      "[INTENT... --node=NODE] --bridge=BRIDGE [-v]",
+      | OPTION_VERBOSE | OPTION_FORMAT | OPTION_TARGET | INTENT_OPTIONAL,
+      cmd_status,
+      "[INTENT... --node=NODE] --bridge=BRIDGE [-v], or\n"
+      "           [INTENT...] --target=ovn [-v]",
       "say whether the bridge holds the intent, or without one, what was\n"
       "      applied last; with -v, what differs" },
     { "clear", OPTION_BRIDGE | BRIDGE_REQUIRED | OPTION_SWITCH | INTENT_NONE,

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,10 +22,19 @@
 #include "fatal-signal.h"
 #include "offload/profile.h"
 #include "openvswitch/vlog.h"
+#include "stream-ssl.h"
 #include "stream.h"
 #include "util.h"
 
 enum { MAX_TIME = 86400 };      /* Seconds. */
+
+/* Options without a letter to spare. */
+enum {
+    OPT_PRIVATE_KEY = UCHAR_MAX + 1,
+    OPT_CERTIFICATE,
+    OPT_CA_CERT,
+    SSL_OPTION_ENUMS,
+};
 
 /* The options of all commands; 'of' says which commands take one. */
 static const struct {
@@ -36,6 +46,15 @@ static const struct {
     { { "output", required_argument, NULL, 'o' }, OPTION_OUTPUT },
     { { "db", required_argument, NULL, 'd' }, OPTION_SWITCH },
     { { "timeout", required_argument, NULL, 't' }, OPTION_SWITCH },
+    { { "private-key", required_argument, NULL, OPT_PRIVATE_KEY },
+      OPTION_SWITCH },
+    { { "certificate", required_argument, NULL, OPT_CERTIFICATE },
+      OPTION_SWITCH },
+    { { "ca-cert", required_argument, NULL, OPT_CA_CERT }, OPTION_SWITCH },
+    { { "ssl-protocols", required_argument, NULL, OPT_SSL_PROTOCOLS },
+      OPTION_SWITCH },
+    { { "ssl-ciphers", required_argument, NULL, OPT_SSL_CIPHERS },
+      OPTION_SWITCH },
     { { "target", required_argument, NULL, 'T' }, OPTION_TARGET },
     { { "dump", required_argument, NULL, 'D' }, OPTION_DUMP },
     { { "verbose", no_argument, NULL, 'v' }, OPTION_VERBOSE },
@@ -221,6 +240,21 @@ parse_dump(const char *s)
     usage_error("--dump takes intent, ir, lowered or plan, not '%s'", s);
 }
 
+/* Takes an option of TLS; returns false if it is none. */
+static bool
+parse_tls(int c)
+{
+    switch (c) {
+    case OPT_PRIVATE_KEY: stream_ssl_set_private_key_file(optarg); break;
+    case OPT_CERTIFICATE: stream_ssl_set_certificate_file(optarg); break;
+    case OPT_CA_CERT: stream_ssl_set_ca_cert_file(optarg, false); break;
+    case OPT_SSL_PROTOCOLS: stream_ssl_set_protocols(optarg); break;
+    case OPT_SSL_CIPHERS: stream_ssl_set_ciphers(optarg); break;
+    default: return false;
+    }
+    return true;
+}
+
 /* Returns the options that were given, as OPTION_*. */
 static unsigned int
 parse_options(int argc, char *argv[], struct cli_options *options)
@@ -277,7 +311,10 @@ parse_options(int argc, char *argv[], struct cli_options *options)
                   break;
         case 'h': options->help = true; break;
         case 'V': puts(PACKAGE_STRING); exit(EXIT_DONE);
-        default:                        /* getopt_long() has said why. */
+        default:
+            if (parse_tls(c)) {
+                break;
+            }                           /* Else getopt_long() has said why. */
             fputs("bulkhead: 'bulkhead --help' shows the usage\n", stderr);
             exit(EXIT_USAGE);
         }
@@ -286,6 +323,27 @@ parse_options(int argc, char *argv[], struct cli_options *options)
                 given |= option_table[i].of;
             }
         }
+    }
+}
+
+/* What goes with --target? */
+static void
+check_target(const struct cli_command *command,
+             const struct cli_options *options)
+{
+    const struct backend *target = options->target;
+
+    if (cli_is_fabric(options)
+        && (options->node || options->bridge || options->partial
+            || options->confirm)) {
+        usage_error("--target=%s is for all nodes together, and takes no %s",
+                    target->name, options->node ? "--node"
+                    : options->bridge ? "--bridge"
+                    : options->partial ? "--partial" : "--confirm");
+    } else if (command->options & OPTION_SWITCH && target
+               && target != backends[0] && !target->fabric) {
+        usage_error("'%s' is for the targets %s and ovn; 'compile' knows %s",
+                    command->name, backends[0]->name, target->name);
     }
 }
 
@@ -301,15 +359,13 @@ check_options(const struct cli_command *command, unsigned int given,
             }
         }
     }
-    if (options->target && options->target->fabric && options->node) {
-        usage_error("--target=%s is for all nodes together, and takes no "
-                    "--node", options->target->name);
-    }
+    check_target(command, options);
     if (command->options & NODE_REQUIRED && !options->node
-        && !(options->target && options->target->fabric)) {
+        && !cli_is_fabric(options)) {
         usage_error("'%s' needs --node=NODE", command->name);
     }
-    if (command->options & BRIDGE_REQUIRED && !options->bridge) {
+    if (command->options & BRIDGE_REQUIRED && !options->bridge
+        && !cli_is_fabric(options)) {
         usage_error("'%s' needs --bridge=BRIDGE", command->name);
     }
     if (command->options & OPTION_INTERFACE && !options->interface) {

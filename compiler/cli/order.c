@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/backend.h"
 #include "base/source.h"
 #include "intent/intent.h"
 #include "openvswitch/dynamic-string.h"
@@ -86,7 +87,9 @@ static const char *
 check_place(const struct cli_options *options,
             const struct plan_record *order, struct arena *arena)
 {
-    if (options->node && strcmp(options->node, order->plan->node)) {
+    if (order->plan->northbound && (options->node || options->bridge)) {
+        return "it is for OVN, and takes no --node and no --bridge";
+    } else if (options->node && strcmp(options->node, order->plan->node)) {
         return arena_printf(arena, "it is for node %s, not %s",
                             order->plan->node, options->node);
     } else if (options->bridge && strcmp(options->bridge, order->bridge)) {
@@ -108,12 +111,12 @@ check_intent(const struct cli_options *options,
 {
     struct cli_options again = *options;
     struct plan_record fresh;
-    struct plan_diff diff;
     int status;
 
     again.intent = order->files.v;
     again.n_intent = order->files.n;
-    again.node = order->plan->node;
+    again.node = order->plan->northbound ? NULL : order->plan->node;
+    again.target = backend_find(order->plan->target);
     again.bridge = order->bridge;
     again.partial = order->partial;
     status = cli_load_intent(&again, arena, &fresh);
@@ -123,10 +126,7 @@ check_intent(const struct cli_options *options,
     } else if (strcmp(fresh.intent, order->intent)) {
         *reason = "its intent has changed since; make it anew";
         return EXIT_WRONG;
-    }
-    diff = plan_compare(order->plan, fresh.plan);
-    if (diff.added.n || diff.changed.n || diff.deleted.n || diff.meters_added
-        || diff.meters_deleted) {
+    } else if (!plan_same(order->plan, fresh.plan)) {
         *reason = "it is not what its intent gives: it was written to, or is "
                   "of another version; make it anew";
         return EXIT_WRONG;
@@ -168,6 +168,8 @@ cli_load_order(const struct cli_options *options, struct arena *arena,
         && !source_read(arena, options->intent[0], &source)
         && plan_record_is(source->text, source->len)) {
         return load_saved(options, source, arena, order);
+    } else if (cli_is_fabric(options)) {
+        return cli_load_intent(options, arena, order);
     } else if (!options->node) {
         return usage("apply", "--node=NODE");
     } else if (!options->bridge) {

@@ -123,10 +123,9 @@ print_plan(const struct cli_options *options, const struct plan_record *order,
     cli_print_diff(order->plan->node, order->bridge, diff, CLI_WOULD);
 }
 
-/* Saves the plan for apply. */
-static const char *
-save(const char *path, struct plan_record *order,
-     const struct push_diff *diff, struct arena *arena)
+const char *
+cli_save_order(const char *path, struct plan_record *order,
+               struct arena *arena)
 {
     struct ds ds = DS_EMPTY_INITIALIZER;
     const char *reason;
@@ -136,9 +135,7 @@ save(const char *path, struct plan_record *order,
         return arena_printf(arena, "cannot write %s: it is there, and no "
                             "regular file", path);
     }
-    order->generation = diff->generation;
     order->time = plan_record_time(arena, time_wall());
-    order->held = diff->held;
     plan_record_format(order, &ds);
     reason = file_replace(arena, path, ds.string, ds.length, 0666);
     ds_destroy(&ds);
@@ -153,6 +150,9 @@ cli_plan(const struct cli_options *options, struct plan_record *order,
     struct push_diff diff;
     const char *reason;
 
+    if (order->plan->northbound) {
+        return cli_nb_plan(options, order, arena);
+    }
     target.bridge = order->bridge;
     reason = push_plan(&target, order, &diff);
     cli_print_left_out(order->plan);
@@ -162,7 +162,9 @@ cli_plan(const struct cli_options *options, struct plan_record *order,
         return EXIT_UNREACHABLE;
     }
     print_plan(options, order, &diff);
-    reason = options->output ? save(options->output, order, &diff, arena)
+    order->generation = diff.generation;
+    order->held = diff.held;
+    reason = options->output ? cli_save_order(options->output, order, arena)
              : NULL;
     if (reason) {
         cli_print_error(reason);

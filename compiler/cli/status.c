@@ -139,13 +139,10 @@ cli_print_diff(const char *node, const char *bridge,
     }
 }
 
-/* The generation that the node keeps as the last.  'intent' is the hash of one
- * that it is compared with, or NULL. */
-static void
-print_kept(const struct push_diff *diff, const char *intent)
+void
+cli_print_kept(const struct plan_record *kept,
+               const generation_vec *generations, const char *intent)
 {
-    const struct plan_record *kept = diff->kept;
-
     if (!kept) {
         return;
     }
@@ -157,10 +154,10 @@ print_kept(const struct push_diff *diff, const char *intent)
     } else {
         fputs("cleared", stdout);
     }
-    if (diff->generations.n > 1) {
+    if (generations->n > 1) {
         fputs("; kept before it:", stdout);
-        for (size_t i = 1; i < diff->generations.n; i++) {
-            printf(" %"PRIu64, diff->generations.v[i]);
+        for (size_t i = 1; i < generations->n; i++) {
+            printf(" %"PRIu64, generations->v[i]);
         }
     }
     putchar('\n');
@@ -169,7 +166,7 @@ print_kept(const struct push_diff *diff, const char *intent)
 void
 cli_print_generation(const struct push_diff *diff)
 {
-    print_kept(diff, NULL);
+    cli_print_kept(diff->kept, &diff->generations, NULL);
 }
 
 static struct json *
@@ -228,12 +225,12 @@ counts_json(size_t added, size_t deleted, size_t kept)
 }
 
 static struct json *
-generations_json(const struct push_diff *diff)
+generations_json(const generation_vec *generations)
 {
     struct json *array = json_array_create_empty();
 
-    for (size_t i = 0; i < diff->generations.n; i++) {
-        json_array_add(array, json_integer_create(diff->generations.v[i]));
+    for (size_t i = 0; i < generations->n; i++) {
+        json_array_add(array, json_integer_create(generations->v[i]));
     }
     return array;
 }
@@ -255,18 +252,17 @@ guard_json(const struct guard *guard)
     return object;
 }
 
-static void
-put_kept(struct json *object, const struct push_diff *diff)
+void
+cli_put_kept(struct json *object, uint64_t generation,
+             const struct plan_record *kept,
+             const generation_vec *generations)
 {
-    const struct plan_record *kept = diff->kept;
-
     json_object_put(object, "generation",
-                    diff->generation ? json_integer_create(diff->generation)
+                    generation ? json_integer_create(generation)
                     : json_null_create());
     show_put(object, "applied", kept ? kept->time : NULL);
     show_put(object, "intent", kept ? kept->intent : NULL);
-    json_object_put(object, "generations", generations_json(diff));
-    json_object_put(object, "unconfirmed", guard_json(&diff->guard));
+    json_object_put(object, "generations", generations_json(generations));
 }
 
 static struct json *
@@ -299,7 +295,8 @@ cli_diff_json(const char *node, const char *bridge,
     show_put(object, "foreign", diff->foreign);
     show_put(object, "mirrors", diff->mirrors);
     json_object_put(object, "uncounted", json_boolean_create(diff->uncounted));
-    put_kept(object, diff);
+    cli_put_kept(object, diff->generation, diff->kept, &diff->generations);
+    json_object_put(object, "unconfirmed", guard_json(&diff->guard));
     return object;
 }
 
@@ -342,7 +339,8 @@ status(const struct cli_options *options, const struct plan_record *order,
         print_json(node, bridge, &diff, cli_agent_json(bridge, arena));
     } else {
         cli_print_diff(node, bridge, &diff, CLI_WOULD);
-        print_kept(&diff, order ? order->intent : NULL);
+        cli_print_kept(diff.kept, &diff.generations,
+                       order ? order->intent : NULL);
         cli_agent_print(bridge, arena);
         if (options->verbose) {
             print_lines(&diff);
@@ -359,7 +357,9 @@ cmd_status(const struct cli_options *options)
     struct plan_record order;
     int code = EXIT_DONE;
 
-    if (!options->n_intent != !options->node) {
+    if (cli_is_fabric(options)) {
+        return cli_nb_status(options);
+    } else if (!options->n_intent != !options->node) {
         fputs("bulkhead: 'status' takes an intent and --node=NODE together, "
               "or none of both\n", stderr);
         return EXIT_USAGE;

@@ -20,5 +20,9 @@
 #define NB_INTERFACE_KEY "bulkhead-interface"   /* Of a port... */
 #define NB_UPLINK_KEY "bulkhead-uplink" /* ...and the uplink that it takes. */
 
+/* What "bulkhead apply" adds: the generation in which it last wrote the row;
+ * in the Port_Group of all endpoints, that of the database. */
+#define NB_VERSION_KEY "bulkhead-version"
+#define NB_EVERYBODY "bulkhead"         /* The Port_Group's id. */
 
 #endif /* sema/northbound.h */

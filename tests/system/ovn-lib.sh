@@ -18,15 +18,25 @@ have_ovn() {
     [ -e "$ovn_schemas/ovn-nb.ovsschema" ]
 }
 
-# ovn_database NAME: nb or sb, at $switch_dir/NAME.sock.
+# ovn_database NAME [SCHEMA]: nb or sb, or of another schema, at
+# $switch_dir/NAME.sock.
 ovn_database() {
-    ovsdb-tool create "$switch_dir/$1.db" "$ovn_schemas/ovn-$1.ovsschema"
-    ovsdb-server "$switch_dir/$1.db" --remote="punix:$switch_dir/$1.sock" \
-        --unixctl="$switch_dir/$1.ctl" --pidfile="$switch_dir/$1.pid" \
-        --no-chdir --log-file="$switch_dir/$1.log" -vconsole:off \
-        -vsyslog:off </dev/null >"$switch_dir/$1.out" 2>&1 &
+    ovsdb-tool create "$switch_dir/$1.db" \
+        "${2:-$ovn_schemas/ovn-$1.ovsschema}"
+    ovn_serve "$1"
+}
+
+# ovn_serve NAME [OPTION...]: the server of a database that is there.
+ovn_serve() {
+    local name=$1
+    shift
+    ovsdb-server "$switch_dir/$name.db" \
+        --remote="punix:$switch_dir/$name.sock" \
+        --unixctl="$switch_dir/$name.ctl" --pidfile="$switch_dir/$name.pid" \
+        --no-chdir --log-file="$switch_dir/$name.log" -vconsole:off \
+        -vsyslog:off "$@" </dev/null >"$switch_dir/$name.out" 2>&1 &
     switch_pids+=("$!")
-    switch_await "$switch_dir/$1.sock" "$1"
+    switch_await "$switch_dir/$name.sock" "$name"
 }
 
 # ovn_start: databases and northd, and ovn-trace as a daemon.

@@ -79,7 +79,7 @@ add_ports(struct emitter *e)
 {
     e->ports = arena_zalloc(e->plan->arena,
                             (e->prog->endpoints.n + 1) * sizeof *e->ports);
-    e->everybody = plan_add_row(e->plan, "Port_Group", "bulkhead");
+    e->everybody = plan_add_row(e->plan, "Port_Group", NB_EVERYBODY);
     plan_row_string(e->plan, e->everybody, "name", "bulkhead");
     for (size_t i = 0; i < e->prog->endpoints.n; i++) {
         const struct ir_endpoint *endpoint = e->prog->endpoints.v[i];

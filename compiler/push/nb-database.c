@@ -1,0 +1,105 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "push/nb-private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "openvswitch/poll-loop.h"
+#include "push/nb-idl.h"
+#include "timeval.h"
+#include "util.h"
+
+/* Of a lock that ovsdb-server keeps, for all of Bulkhead's that write. */
+#define LOCK "bulkhead"
+
+static const char *
+fail(const struct nb_database *db, int error)
+{
+    return arena_printf(db->arena, "%s: %s", db->place,
+                        ovs_retval_to_string(error == EOF ? ECONNRESET
+                                             : error));
+}
+
+const char *
+nb_database_wait(struct nb_database *db, struct ovsdb_idl_txn *txn)
+{
+    int error = ovsdb_idl_get_last_error(db->idl);
+
+    if (!ovsdb_idl_is_alive(db->idl)) {
+        return fail(db, error ? error : ECONNRESET);
+    } else if (time_msec() >= db->deadline) {
+        return fail(db, error ? error : ETIMEDOUT);
+    }
+    ovsdb_idl_wait(db->idl);
+    if (txn) {
+        ovsdb_idl_txn_wait(txn);
+    }
+    poll_timer_wait_until(db->deadline);
+    poll_block();
+    ovsdb_idl_run(db->idl);
+    return NULL;
+}
+
+static void
+make_copy(struct nb_database *db, bool lock)
+{
+    bool again = strchr(db->target->db, ',') != NULL;
+
+    db->idl = ovsdb_idl_create(db->target->db, &nbrec_idl_class, false, again);
+    for (size_t i = 0; i < NB_N_TABLES; i++) {
+        for (size_t j = 0; j < nb_tables[i]->n_columns; j++) {
+            ovsdb_idl_add_column(db->idl, &nb_tables[i]->columns[j]);
+        }
+    }
+    ovsdb_idl_add_column(db->idl, &nbrec_address_set_col_name);
+    ovsdb_idl_add_table(db->idl, &nbrec_table_nb_global);
+    if (lock) {
+        ovsdb_idl_set_lock(db->idl, LOCK);
+    }
+}
+
+const char *
+nb_database_open(struct nb_database *db, const struct nb_target *target,
+                 bool lock, struct arena *arena)
+{
+    const char *reason;
+
+    *db = (struct nb_database) {
+        .target = target, .arena = arena,
+        .deadline = time_msec() + target->timeout_ms,
+        .place = arena_printf(arena, "%s at %s", nbrec_idl_class.database,
+                              target->db),
+    };
+    reason = nb_schema_check(db);
+    if (reason) {
+        return reason;
+    }
+    make_copy(db, lock);
+    ovsdb_idl_run(db->idl);
+    while (!reason && (!ovsdb_idl_has_ever_connected(db->idl)
+                       || (lock && !ovsdb_idl_has_lock(db->idl)))) {
+        reason = nb_database_wait(db, NULL);
+    }
+    if (reason && lock && ovsdb_idl_is_lock_contended(db->idl)) {
+        reason = arena_printf(arena, "%s: another Bulkhead is changing it, "
+                              "and has its lock \"%s\"", db->place, LOCK);
+    } else if (!reason && !nbrec_nb_global_first(db->idl)) {
+        reason = arena_printf(arena, "%s is not initialized: start "
+                              "ovn-northd, or 'ovn-nbctl init'", db->place);
+    }
+    return reason;
+}
+
+void
+nb_database_close(struct nb_database *db)
+{
+    ovsdb_idl_destroy(db->idl);
+}

@@ -1,0 +1,152 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef PUSH_NB_PRIVATE_H
+#define PUSH_NB_PRIVATE_H 1
+
+/* The rooms behind push/nb.h. */
+
+#include "openvswitch/hmap.h"
+#include "openvswitch/shash.h"
+#include "ovsdb-data.h"
+#include "ovsdb-idl-provider.h"
+#include "ovsdb-idl.h"
+#include "plan/row.h"
+#include "push/nb.h"
+#include "sset.h"
+
+/* nb-database.c: a copy of the database that follows it. */
+
+struct nb_database {
+    const struct nb_target *target;
+    struct arena *arena;
+    long long int deadline;
+    const char *place;          /* "OVN_Northbound at unix:..." */
+    struct ovsdb_idl *idl;
+};
+
+/* Connects and reads all, and, if 'lock', gets the database's lock: two runs
+ * at once would keep each other's plans.  Returns NULL, or why not. */
+const char *nb_database_open(struct nb_database *, const struct nb_target *,
+                             bool lock, struct arena *);
+void nb_database_close(struct nb_database *);
+
+/* Waits for news, of the transaction too if there is one.  Returns NULL, or
+ * why there will be none: "DATABASE: CAUSE". */
+const char *nb_database_wait(struct nb_database *, struct ovsdb_idl_txn *);
+
+/* nb-schema.c */
+
+/* Is the schema of the database one that Bulkhead can work with?  Returns
+ * NULL, or why not. */
+const char *nb_schema_check(const struct nb_database *);
+
+/* nb-index.c: what the database holds of ours. */
+
+enum { NB_N_TABLES = 8 };
+extern const struct ovsdb_idl_table_class *const nb_tables[NB_N_TABLES];
+
+/* Where the table of this name is in 'nb_tables'; NB_N_TABLES: nowhere. */
+size_t nb_table(const char *name);
+
+/* Does northd write the column? */
+bool nb_is_of_northd(const struct ovsdb_idl_column *);
+
+/* The column of a table, and what it holds in a row. */
+const struct ovsdb_idl_column *nb_column(const struct ovsdb_idl_table_class *,
+                                         const char *name);
+const char *nb_string(const struct ovsdb_idl_row *, const char *column);
+const char *nb_id(const struct ovsdb_idl_row *, const char *key);
+
+/* A row of one of the tables. */
+struct nb_row {
+    struct hmap_node node;      /* By UUID. */
+    const struct ovsdb_idl_row *row;
+    bool ours;
+    const struct plan_row *wanted;      /* What it is of the plan, or NULL. */
+};
+
+struct nb_index {
+    struct hmap rows;           /* nb_rows. */
+    struct shash ours[NB_N_TABLES];     /* By id; of several, the first. */
+    struct shash foreign[NB_N_TABLES];  /* By name. */
+    struct sset address_sets;   /* Names of Address_Sets, which are others'. */
+};
+void nb_index_init(struct nb_index *, const struct nb_database *);
+void nb_index_destroy(struct nb_index *);
+struct nb_row *nb_index_find(const struct nb_index *, const struct uuid *);
+
+/* nb-datum.c */
+
+/* Returns what of the plan the schema of the build has no place for, or
+ * NULL. */
+const char *nb_find_unknown(const struct plan *, struct arena *);
+
+/* What a column of the plan, or if that is NULL the default, is as a column of
+ * that type.  'uuids' are those of the plan's rows. */
+void nb_datum_from_plan(const struct plan_column *, const struct ovsdb_type *,
+                        const struct uuid *uuids, struct ovsdb_datum *);
+
+/* Adds to 'wanted', of 'column', what is in 'row' and not ours to remove. */
+void nb_datum_keep(struct ovsdb_datum *wanted,
+                   const struct ovsdb_idl_column *,
+                   const struct ovsdb_idl_row *, const struct nb_index *);
+
+/* Does the key of an entry of external_ids say that it is Bulkhead's? */
+bool nb_is_our_key(const char *key);
+
+/* Does a column refer to rows that go when nothing refers to them? */
+bool nb_holds_rows(const struct ovsdb_idl_column *);
+
+/* nb-compare.c */
+
+/* What is to be written to a row. */
+struct nb_cell {
+    const struct ovsdb_idl_column *column;
+    struct ovsdb_datum wanted;
+};
+struct nb_item {
+    const struct ovsdb_idl_table_class *class;
+    const struct ovsdb_idl_row *row;    /* NULL: to be added... */
+    const struct plan_row *wanted;      /* ...and NULL: to be deleted. */
+    struct uuid uuid;
+    VEC(struct nb_cell) cells;
+};
+
+struct nb_comparison {
+    const struct nb_database *db;
+    const struct plan *plan;
+    struct arena *arena;
+    struct nb_index index;
+    struct uuid *uuids;         /* Of the plan's rows. */
+    VEC(struct nb_item) items;
+    struct nb_diff *diff;
+};
+
+/* Compares the plan with the database, and fills 'diff' but for what is kept.
+ */
+void nb_compare(struct nb_comparison *, const struct nb_database *,
+                const struct plan *, struct nb_diff *);
+const char *nb_hash(const struct nb_comparison *);      /* For 'held'. */
+void nb_comparison_destroy(struct nb_comparison *);
+
+/* nb-words.c */
+
+/* Fills 'changes' and 'lines' of the diff. */
+void nb_words(struct nb_comparison *);
+
+/* "endpoint a/e0", or "Logical_Switch_Port 'x'" of what is not ours. */
+const char *nb_title(struct arena *, const struct ovsdb_idl_row *);
+
+/* nb-commit.c */
+
+/* Makes the database hold the plan, as 'generation'.  Compares again if it
+ * changes meanwhile, and refuses as soon as it is unfit.  Returns NULL, or why
+ * not. */
+const char *nb_commit(struct nb_comparison *, struct nb_database *,
+                      uint64_t generation);
+
+#endif /* push/nb-private.h */

@@ -1,0 +1,258 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "push/nb.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "push/nb-private.h"
+#include "push/state.h"
+#include "util.h"
+
+bool
+nb_diff_is_of_rows(const struct nb_diff *diff)
+{
+    return diff->added || diff->changed || diff->deleted;
+}
+
+bool
+nb_diff_is_empty(const struct nb_diff *diff)
+{
+    return !nb_diff_is_of_rows(diff) && !diff->unfit.n && !diff->foreign.n;
+}
+
+/* One run. */
+struct run {
+    const struct nb_target *target;
+    struct arena *arena;
+    struct nb_database db;
+    struct nb_comparison comparison;
+    struct state state;
+    struct nb_diff *diff;
+};
+
+static void
+note_kept(struct run *run)
+{
+    run->diff->kept = run->state.current;
+    run->diff->generations = run->state.kept;
+    run->diff->warnings = run->state.warnings;
+}
+
+/* Reads what the node keeps of the database. */
+static void
+read_state(struct run *run)
+{
+    state_read(&run->state, run->target->state, run->diff->name, run->arena);
+    run->state.what = run->db.place;
+    note_kept(run);
+}
+
+/* Compares, again if it has before. */
+static const char *
+compare(struct run *run, const struct plan *plan)
+{
+    const char *unknown = nb_find_unknown(plan, run->arena);
+
+    if (unknown) {
+        return arena_printf(run->arena, "%s: the schema that Bulkhead was "
+                            "built with has no place for the %s that the plan "
+                            "has", run->db.place, unknown);
+    } else if (run->comparison.db) {
+        nb_comparison_destroy(&run->comparison);
+    }
+    nb_compare(&run->comparison, &run->db, plan, run->diff);
+    read_state(run);
+    return NULL;
+}
+
+/* Opens the database and compares. */
+static const char *
+begin(struct run *run, const struct nb_target *target,
+      const struct plan *plan, bool write, struct arena *arena,
+      struct nb_diff *diff)
+{
+    const char *reason;
+
+    memset(diff, 0, sizeof *diff);
+    memset(run, 0, sizeof *run);
+    run->target = target;
+    run->arena = arena;
+    run->diff = diff;
+    reason = nb_database_open(&run->db, target, write, arena);
+    diff->place = run->db.place;
+    return reason ? reason : compare(run, plan);
+}
+
+/* As begin(), of what the node keeps, whichever that is. */
+static const char *
+begin_kept(struct run *run, const struct nb_target *target, bool write,
+           struct arena *arena, struct nb_diff *diff)
+{
+    struct plan *nothing = arena_zalloc(arena, sizeof *nothing);
+
+    plan_init(nothing, arena, "", "");
+    return begin(run, target, nothing, write, arena, diff);
+}
+
+static void
+end(struct run *run)
+{
+    if (run->comparison.db) {
+        nb_comparison_destroy(&run->comparison);
+    }
+    nb_database_close(&run->db);
+}
+
+/* Has the database moved since the order was saved? */
+static const char *
+check_order(const struct run *run, const struct plan_record *order)
+{
+    const struct nb_diff *diff = run->diff;
+
+    if (!order->held) {
+        return NULL;
+    } else if (strcmp(order->bridge, diff->name)) {
+        return arena_printf(run->arena, "%s is another database than the one "
+                            "that the plan was made for", diff->place);
+    } else if (order->generation != diff->generation) {
+        return arena_printf(run->arena, "%s is at generation %"PRIu64", and "
+                            "the plan was made at %"PRIu64"; make it anew",
+                            diff->place, diff->generation, order->generation);
+    }
+    return (strcmp(order->held, nb_hash(&run->comparison))
+            ? arena_printf(run->arena, "%s has changed since the plan was "
+                           "made; make it anew", diff->place) : NULL);
+}
+
+static const char *
+check_fit(const struct run *run)
+{
+    const plan_names *unfit = &run->diff->unfit;
+    const char *reason = NULL;
+
+    for (size_t i = 0; i < unfit->n; i++) {
+        reason = arena_printf(run->arena, "%s%s%s", reason ? reason : "",
+                              reason ? "\n" : "", unfit->v[i]);
+    }
+    return reason;
+}
+
+/* The record of 'order'.  Another node may have given the database a later
+ * generation than this one knows. */
+static struct plan_record *
+make_record(const struct run *run, const struct plan_record *order)
+{
+    struct plan_record *record = state_record(&run->state, order);
+    uint64_t last = state_last(&run->state);
+    bool repair = record->generation == last && last >= run->diff->generation;
+    uint64_t least = (run->diff->generation
+                      + (nb_diff_is_of_rows(run->diff) && !repair));
+
+    record->generation = MAX(record->generation, least);
+    return record;
+}
+
+/* Commits what was compared, and keeps it in place of 'replaces', which may
+ * be 0. */
+static const char *
+commit_and_keep(struct run *run, const struct plan_record *order,
+                uint64_t replaces)
+{
+    struct plan_record *record = make_record(run, order);
+    bool keep = run->target->state != NULL;
+    const char *refused = keep ? state_prepare(&run->state, record) : NULL;
+    const char *reason = nb_commit(&run->comparison, &run->db,
+                                   record->generation);
+
+    reason = reason ? reason : check_fit(run);
+    if (reason || refused || !keep) {
+        state_abandon(&run->state, record);
+    } else {
+        refused = state_commit(&run->state, record, replaces);
+    }
+    note_kept(run);
+    if (!reason) {
+        run->diff->generation = record->generation;
+        run->diff->done = record;
+    }
+    if (!reason && refused) {
+        *vec_push(run->arena, &run->diff->warnings) = arena_printf(
+            run->arena, "this generation is not kept, so there is no "
+            "rollback to it: %s", refused);
+    }
+    return reason;
+}
+
+const char *
+nb_apply(const struct nb_target *target, const struct plan_record *order,
+         struct nb_diff *diff)
+{
+    struct run run;
+    const char *reason = begin(&run, target, order->plan, true,
+                               order->plan->arena, diff);
+
+    reason = reason ? reason : check_order(&run, order);
+    reason = reason ? reason : check_fit(&run);
+    reason = reason ? reason : commit_and_keep(&run, order, 0);
+    end(&run);
+    return reason;
+}
+
+const char *
+nb_plan(const struct nb_target *target, const struct plan_record *order,
+        struct nb_diff *diff)
+{
+    struct run run;
+    const char *reason = begin(&run, target, order->plan, false,
+                               order->plan->arena, diff);
+
+    reason = reason ? reason : check_order(&run, order);
+    reason = reason ? reason : check_fit(&run);
+    if (!reason) {
+        diff->held = nb_hash(&run.comparison);
+    }
+    end(&run);
+    return reason;
+}
+
+const char *
+nb_status(const struct nb_target *target, const struct plan *plan,
+          struct arena *arena, struct nb_diff *diff)
+{
+    struct run run;
+    const char *reason = (plan ? begin(&run, target, plan, false, arena, diff)
+                          : begin_kept(&run, target, false, arena, diff));
+
+    if (!reason && !plan) {
+        reason = (run.state.current ? compare(&run, run.state.current->plan)
+                  : arena_printf(arena, "%s: nothing that can be trusted is "
+                                 "kept of what was applied; name the intent",
+                                 diff->place));
+    }
+    end(&run);
+    return reason;
+}
+
+const char *
+nb_rollback(const struct nb_target *target, uint64_t to, struct arena *arena,
+            struct nb_diff *diff)
+{
+    struct plan_record record;
+    struct run run;
+    const char *reason = begin_kept(&run, target, true, arena, diff);
+
+    reason = reason ? reason : state_choose(&run.state, to, NULL, &record);
+    reason = reason ? reason : compare(&run, record.plan);
+    reason = reason ? reason : check_fit(&run);
+    reason = reason ? reason : commit_and_keep(&run, &record,
+                                               record.generation);
+    end(&run);
+    return reason;
+}

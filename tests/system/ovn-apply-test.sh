@@ -1,0 +1,468 @@
+#!/usr/bin/env bash
+# Copyright (c) 2026 The Bulkhead authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# plan, apply, status and rollback for a private northbound database of OVN:
+# what is there, what others do to it, and what must be refused.
+# Exit 77: skipped, with the reason.
+# Environment: BULKHEAD, OVS_PREFIX, srcdir; found by themselves if unset.
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=ovn-lib.sh
+. "$here/ovn-lib.sh"
+
+intent=$here/ovn.json
+
+# bulk COMMAND ARGUMENT...: for the private database.
+bulk() {
+    local command=$1
+    shift
+    "$BULKHEAD" "$command" --target=ovn --timeout=20 "$@"
+}
+
+nbctl() { ovn-nbctl --timeout=10 "$@"; }
+
+# now_holds INTENT: whatever was there.
+now_holds() {
+    bulk apply "$1" >"$switch_dir/applied" 2>&1 ||
+        die "cannot apply $1: $(cat "$switch_dir/applied")"
+}
+
+# All rows with their UUIDs, in order.
+contents() { ovsdb-client dump "$OVN_NB_DB" OVN_Northbound; }
+
+# unchanged COMMAND...: and the database holds what it held.
+unchanged() {
+    local before
+    before=$(contents)
+    "$@" && diff <(echo "$before") <(contents)
+}
+
+# edited FILE EXPRESSION: the intent, as a line of Python changes it.
+edited() {
+    python3 - "$intent" "$1" "$2" <<'PYTHON'
+import json
+import sys
+
+with open(sys.argv[1], encoding="utf-8") as file:
+    intent = json.load(file)
+exec(sys.argv[3], {"i": intent, "t": intent["tenants"]})
+with open(sys.argv[2], "w", encoding="utf-8") as file:
+    json.dump(intent, file)
+PYTHON
+}
+
+# A database that has another schema: schema FILE EXPRESSION.
+schema() {
+    python3 - "$ovn_schemas/ovn-nb.ovsschema" "$1" "$2" <<'PYTHON'
+import json
+import sys
+
+with open(sys.argv[1], encoding="utf-8") as file:
+    schema = json.load(file)
+del schema["cksum"]
+exec(sys.argv[3], {"s": schema, "t": schema["tables"]})
+with open(sys.argv[2], "w", encoding="utf-8") as file:
+    json.dump(schema, file)
+PYTHON
+}
+
+n_transactions() {
+    ovsdb-tool show-log "$switch_dir/nb.db" | grep -c '^record'
+}
+
+# The last transaction's lines about rows.
+last_transaction() {
+    ovsdb-tool -m show-log "$switch_dir/nb.db" |
+        awk '/^record/ { text = "" } { text = text $0 "\n" }
+             END { printf "%s", text }'
+}
+
+sends_nothing() {
+    local before
+    before=$(n_transactions)
+    "$@" && [ "$(n_transactions)" = "$before" ]
+}
+
+test_start() {
+    check 'a database that was never used is refused' unchanged \
+        says 'is not initialized' 3 bulk apply "$intent"
+    nbctl init
+    check 'plan says what is to come' unchanged \
+        says '+ endpoint a/e0: rows 1 added' 4 bulk plan "$intent" --exit-code
+    check 'apply --dry-run too' unchanged \
+        says 'rows to be 79 added' 0 bulk apply "$intent" --dry-run
+    check 'apply' says 'rows 79 added' 0 bulk apply "$intent"
+    check 'it is generation 1' \
+        says 'generation 1 of' 0 bulk status
+    check 'apply again sends nothing' sends_nothing \
+        says 'as intended, 79 rows' 0 bulk apply "$intent"
+    check 'plan has nothing to do' \
+        says 'as intended' 0 bulk plan "$intent" --exit-code
+    check 'as JSON' says '"as_intended":true' 0 bulk status -f json
+}
+
+# The same rows come by all ways.
+test_same_rows() {
+    "$BULKHEAD" compile "$intent" --target=ovn -o "$switch_dir/one"
+    ovsdb-client transact "$OVN_NB_DB" "$(cat "$switch_dir/one/ovn-nb.json")" \
+        >/dev/null
+    check 'the rows of ovn-nb.json are the rows of apply' \
+        says 'as intended, 79 rows' 0 bulk status "$intent"
+    now_holds "$intent"
+}
+
+# The row, and the Port_Group of all for the generation.
+changes_one() {
+    says 'rows 0 added, 1 changed, 0 deleted' 0 \
+        bulk apply "$switch_dir/one.json" || return 1
+    last_transaction >"$switch_dir/last"
+    cat "$switch_dir/last"
+    grep 'Logical_Switch_Port row "b-c/e0"' "$switch_dir/last" >/dev/null &&
+        [ "$(grep -c '^  table' "$switch_dir/last")" = 2 ]
+}
+
+test_minimal() {
+    edited "$switch_dir/one.json" \
+        't["b-c"]["endpoints"]["e0"]["mac"] = "02:00:00:00:00:77"'
+    check 'plan names what changes' \
+        says '~ endpoint b-c/e0: rows 1 changed (addresses, port_security)' 0 \
+        bulk plan "$switch_dir/one.json"
+    check 'one endpoint, one row' changes_one
+    edited "$switch_dir/two.json" 'del t["a"]["endpoints"]["e3"]'
+    check 'what goes is said' says '- endpoint a/e3: rows 1 deleted' 0 \
+        bulk plan "$switch_dir/two.json"
+    check 'and goes' says ', 2 deleted' 0 bulk apply "$switch_dir/two.json"
+    check 'and nothing is left' says 'as intended' 0 bulk status
+    now_holds "$intent"
+}
+
+# What is ours and changed by hand, missing, or with our mark.
+test_drift() {
+    local acl
+    acl=$(nbctl --bare --columns=_uuid find acl \
+        external_ids:bulkhead-rule=a/web direction=to-lport | head -n 1)
+    nbctl set acl "$acl" priority=5 \
+        -- set logical_switch c/x other_config:mcast_snoop=true \
+        -- lsp-set-port-security c/e0
+    check 'status says which rule was changed' \
+        says 'rule a/web: rows 1 changed (priority)' 4 bulk status
+    check 'and which network' \
+        says 'network c/x: rows 1 changed (other_config)' 4 bulk status
+    check 'and which endpoint' \
+        says 'endpoint c/e0: rows 1 changed (port_security)' 4 bulk status
+    check 'and how' says "+ACL 'a/web tracked to-lport" 4 bulk status -v
+    nbctl lsp-del a/e0
+    check 'and what is missing' \
+        says 'endpoint a/e0: rows 1 missing' 4 bulk status
+    nbctl pg-add copied a/e3 -- set port_group copied \
+        external_ids='{bulkhead=b17d,bulkhead-id=a/copied}'
+    check 'and what has our mark and is not of the intent' \
+        says 'group a/copied: rows 1 too many' 4 bulk status
+    check 'apply mends it' says 'rows 1 added' 0 bulk apply "$intent"
+    check 'with nothing left' says 'as intended, 79 rows' 0 bulk status
+    check 'and it is no new generation' \
+        says "generation $(generation) of" 0 bulk status
+    nbctl set logical_switch c/x external_ids:theirs=kept
+    check 'keys of others in external_ids are no drift' \
+        says 'as intended, 79 rows' 0 bulk status
+    now_holds "$switch_dir/one.json"
+    check 'and stay' [ "$(nbctl get logical_switch c/x \
+        external_ids:theirs)" = kept ]
+    now_holds "$intent"
+}
+
+generation() {
+    nbctl get port_group bulkhead external_ids:bulkhead-version | tr -d '"'
+}
+
+# Rows of others, beside ours and in them.
+test_others() {
+    nbctl ls-add theirs -- lsp-add theirs theirs-port \
+        -- pg-add their_group theirs-port \
+        -- acl-add their_group from-lport 7 ip4 drop \
+        -- set logical_switch theirs external_ids:bulkhead=theirs
+    check 'what others have beside it is no difference' \
+        says 'as intended, 79 rows' 0 bulk status
+    nbctl lsp-add c/x stranger -- acl-add bulkhead from-lport 9 ip4 allow \
+        -- pg-set-ports their_group a/e0
+    check 'what is in a network of ours is said' \
+        says "network c/x has others' Logical_Switch_Port 'stranger'" 4 \
+        bulk status
+    check 'and a rule in a group' says "group bulkhead has others' ACL" 4 \
+        bulk status
+    check 'and a group that takes our endpoint' \
+        says "Port_Group 'their_group' has endpoint a/e0 in its ports" 4 \
+        bulk status
+    check 'apply leaves it there' unchanged \
+        says 'which stays, and may pass' 0 bulk apply "$intent"
+    edited "$switch_dir/no-c.json" 'del t["c"]'
+    check 'what it is in does not go' unchanged \
+        says "others' Logical_Switch_Port 'stranger' in its ports, and" 3 \
+        bulk apply "$switch_dir/no-c.json"
+    nbctl lsp-del stranger -- acl-del bulkhead from-lport 9 ip4 \
+        -- ls-del theirs -- pg-del their_group
+    check 'but when it has gone' says 'deleted' 0 \
+        bulk apply "$switch_dir/no-c.json"
+    now_holds "$intent"
+}
+
+# refuses_name NAME COMMAND...: after it, for NAME.
+refuses_name() {
+    local name=$1
+    shift
+    nbctl "$@"
+    check "another's $name is refused" unchanged \
+        says "'$name'" 3 bulk apply "$switch_dir/new.json"
+    check "and $name not planned" says "'$name'" 3 \
+        bulk plan "$switch_dir/new.json"
+}
+
+test_clashes() {
+    local new='t["d"] = json.loads(json.dumps(t["c"]).replace("c0", "d0"))
+t["d"]["networks"]["x"]["vni"] = 44'
+    edited "$switch_dir/new.json" "import json
+$new
+t['d']['endpoints'].pop('e1')
+t['d']['endpoints']['e0']['interface'] = 'd0'
+t['d']['endpoints']['e0']['mac'] = '02:00:00:00:00:99'"
+    check 'a new tenant is one to be added' \
+        says '+ network d/x: rows 1 added' 0 bulk plan "$switch_dir/new.json"
+    refuses_name d/x ls-add d/x
+    nbctl ls-del d/x
+    refuses_name d lr-add d
+    nbctl lr-del d
+    nbctl ls-add theirs
+    refuses_name d/e0 lsp-add theirs d/e0
+    nbctl ls-del theirs
+    refuses_name bulkhead.tenant.d pg-add bulkhead.tenant.d
+    nbctl pg-del bulkhead.tenant.d
+    refuses_name bulkhead.tenant.d_ip4 create address_set \
+        name=bulkhead.tenant.d_ip4
+    nbctl destroy address_set bulkhead.tenant.d_ip4
+    nbctl remove logical_switch c/x external_ids bulkhead
+    check 'a row of ours that lost its mark is not ours' unchanged \
+        says "'c/x' that is not Bulkhead's" 3 bulk apply "$intent"
+    nbctl set logical_switch c/x external_ids:bulkhead=b17d
+}
+
+# other_database NAME EXPRESSION: with another schema, at NAME.sock.
+other_database() {
+    schema "$switch_dir/$1.ovsschema" "$2"
+    ovn_database "$1" "$switch_dir/$1.ovsschema"
+    ovn-nbctl --timeout=10 --db="unix:$switch_dir/$1.sock" init
+}
+
+test_schemas() {
+    local db=unix:$switch_dir
+    other_database older 's["version"] = "6.3.0"'
+    check 'an older schema is refused' \
+        says 'has schema 6.3.0, older than' 3 \
+        bulk apply "$intent" --db="$db/older.sock"
+    other_database lacking 'del t["ACL"]["columns"]["label"]'
+    check 'one that lacks a column is refused' \
+        says 'without the column label in table ACL' 3 \
+        bulk apply "$intent" --db="$db/lacking.sock"
+    other_database newer 's["version"] = "9.0.0"
+t["ACL"]["columns"]["tier"] = {"type": "integer"}'
+    check 'a newer one that has all is taken' says 'rows 79 added' 0 \
+        bulk apply "$intent" --db="$db/newer.sock"
+    check 'the southbound is refused' says 'there is no such database' 3 \
+        bulk apply "$intent" --db="$OVN_SB_DB"
+    check 'nobody there' says 'is its ovsdb-server running there' 3 \
+        bulk apply "$intent" --db="$db/nobody.sock"
+}
+
+# through HOW [COMMAND...]: starts a proxy, at proxy.sock.
+through() {
+    python3 "$here/nb_proxy.py" "$switch_dir/proxy.sock" \
+        "$switch_dir/nb.sock" "$@" >"$switch_dir/proxy.out" 2>&1 &
+    switch_pids+=("$!")
+    switch_await "$switch_dir/proxy.sock" proxy
+    proxy=unix:$switch_dir/proxy.sock
+}
+
+end_proxy() {
+    kill "${switch_pids[-1]}"
+    wait "${switch_pids[-1]}" 2>/dev/null || true
+    unset 'switch_pids[-1]'
+    rm "$switch_dir/proxy.sock"
+}
+
+# A database that goes away in the middle.
+test_lost() {
+    local doubt='it has taken all of the change or nothing'
+    through lost
+    check 'a database that ends first has nothing of it' unchanged \
+        says "$doubt" 3 bulk apply "$switch_dir/one.json" --db="$proxy"
+    end_proxy
+    check 'which status says' says 'as intended' 0 bulk status
+    through silent
+    check 'nor has one that says nothing' unchanged \
+        says "$doubt" 3 "$BULKHEAD" apply "$switch_dir/one.json" \
+        --target=ovn --timeout=3 --db="$proxy"
+    end_proxy
+    through unanswered
+    check 'one that ends afterwards has all of it' \
+        says "$doubt" 3 bulk apply "$switch_dir/one.json" --db="$proxy"
+    end_proxy
+    check 'which status says, too' says 'as intended' 0 \
+        bulk status "$switch_dir/one.json"
+    now_holds "$intent"
+}
+
+# Others who change something between the look and the transaction.
+test_concurrent() {
+    through late ovn-nbctl --timeout=10 --db="$OVN_NB_DB" \
+        set logical_switch_port b-c/e0 external_ids:theirs=kept
+    check 'what changes meanwhile is looked at again' \
+        says 'rows 0 added, 1 changed' 0 \
+        bulk apply "$switch_dir/one.json" --db="$proxy"
+    check 'and kept' [ "$(nbctl get logical_switch_port b-c/e0 \
+        external_ids:theirs)" = kept ]
+    end_proxy
+    through late ovn-nbctl --timeout=10 --db="$OVN_NB_DB" \
+        lsp-add c/x stranger
+    check 'what others put meanwhile into what goes keeps it' \
+        says "'stranger' in its ports, and" 3 \
+        bulk apply "$switch_dir/no-c.json" --db="$proxy"
+    end_proxy
+    check 'and all of it is there' says 'network c/x has' 4 \
+        bulk status "$switch_dir/one.json"
+    nbctl lsp-del stranger
+    ovsdb-client lock "$OVN_NB_DB" bulkhead >"$switch_dir/lock.out" 2>&1 &
+    switch_pids+=("$!")
+    until grep locked "$switch_dir/lock.out" >/dev/null; do sleep 0.1; done
+    check 'another that writes is waited for, and then said' unchanged \
+        says 'another Bulkhead is changing it' 3 "$BULKHEAD" apply \
+        "$intent" --target=ovn --timeout=2
+    check 'but status does not wait' exits 0 \
+        bulk status "$switch_dir/one.json"
+    kill "${switch_pids[-1]}"
+    unset 'switch_pids[-1]'
+    now_holds "$intent"
+}
+
+test_saved() {
+    local plan=$switch_dir/saved.plan
+    bulk plan "$switch_dir/one.json" -o "$plan" >"$switch_dir/planned" 2>&1
+    check 'a saved plan is carried out' says 'rows 0 added, 1 changed' 0 \
+        "$BULKHEAD" apply "$plan"
+    check 'once' unchanged says 'and the plan was made at' 3 \
+        "$BULKHEAD" apply "$plan"
+    bulk plan "$intent" -o "$plan" >"$switch_dir/planned" 2>&1
+    nbctl set logical_switch c/x other_config:mcast_snoop=true
+    check 'not if somebody has changed a row' unchanged \
+        says 'has changed since the plan was made' 3 "$BULKHEAD" apply "$plan"
+    nbctl remove logical_switch c/x other_config mcast_snoop
+    check 'not to another database' \
+        says 'another database than the one' 3 \
+        "$BULKHEAD" apply "$plan" --db="unix:$switch_dir/newer.sock"
+    check 'not to a bridge' says 'is for OVN' 1 \
+        "$BULKHEAD" apply "$plan" --bridge=br0
+    sed -i 's/"allow-related"/"allow"/' "$plan"
+    check 'not if it was written to' says 'has been changed' 1 \
+        "$BULKHEAD" apply "$plan"
+    now_holds "$intent"
+}
+
+test_rollback() {
+    local first
+    first=$(generation)
+    now_holds "$switch_dir/one.json"
+    now_holds "$switch_dir/two.json"
+    check 'three generations are kept' \
+        says "kept before it: $((first + 1)) $first" 0 bulk status
+    check 'rollback goes back by one' says 'rows 2 added' 0 bulk rollback
+    check 'which is what was there' says 'as intended' 0 \
+        bulk status "$switch_dir/one.json"
+    check 'and a new generation' [ "$(generation)" = $((first + 3)) ]
+    check 'rollback --to goes further' says 'rows' 0 \
+        bulk rollback --to="$first"
+    check 'to what was there then' says 'as intended, 79 rows' 0 \
+        bulk status "$intent"
+    check 'not to what is not kept' unchanged \
+        says 'no such generation' 3 bulk rollback --to=1000
+    nbctl set logical_switch c/x other_config:mcast_snoop=true
+    rm -r "$BULKHEAD_STATEDIR"
+    check 'without what is kept, no rollback' unchanged \
+        says 'no earlier generation' 3 bulk rollback
+    check 'and no status without an intent' \
+        says 'name the intent' 3 bulk status
+    check 'but generations go on' says "generation $((first + 5)) of" 0 \
+        bulk apply "$intent"
+}
+
+# How a database is named.
+test_remotes() {
+    local key=$switch_dir/key.pem cert=$switch_dir/cert.pem port
+    check 'several servers of one database' says 'as intended' 0 \
+        bulk status "$intent" \
+        --db="unix:$switch_dir/nobody.sock,unix:$switch_dir/nb.sock"
+    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test \
+        -keyout "$key" -out "$cert" 2>/dev/null
+    ovs-appctl -t "$switch_dir/nb.ctl" ovsdb-server/add-remote \
+        "db:OVN_Northbound,NB_Global,connections"
+    kill "$(cat "$switch_dir/nb.pid")"
+    while [ -e "$switch_dir/nb.pid" ]; do sleep 0.05; done
+    rm -f "$switch_dir/nb.sock"
+    ovn_serve nb --remote=pssl:0:127.0.0.1 --private-key="$key" \
+        --certificate="$cert" --ca-cert="$cert"
+    port=$(sed -n 's/.*listening on port \([0-9]*\).*/\1/p' \
+        "$switch_dir/nb.log" | tail -n 1)
+    check 'by TLS' says 'as intended' 0 bulk status "$intent" \
+        --db="ssl:127.0.0.1:$port" --private-key="$key" \
+        --certificate="$cert" --ca-cert="$cert"
+    check 'not without a key' exits 3 bulk status "$intent" \
+        --db="ssl:127.0.0.1:$port" --ca-cert="$cert"
+    check 'a bridge is not for it' says 'takes no --bridge' 2 \
+        bulk apply "$intent" --bridge=br0
+    check 'nor is a node' says 'takes no --node' 2 \
+        bulk plan "$intent" --node=n1
+    check 'other targets are compiled only' \
+        says "is for the targets userspace and ovn" 2 \
+        "$BULKHEAD" apply "$intent" --target=text --node=n1 --bridge=br0
+}
+
+# What northd writes is no drift.
+test_northd() {
+    switch_spawn ovn-northd --ovnnb-db="$OVN_NB_DB" --ovnsb-db="$OVN_SB_DB"
+    nbctl --wait=sb sync
+    check 'northd writes' nbctl --timeout=10 wait-until \
+        logical_switch_port a/x/gateway up=true
+    check 'and that is no drift' says 'as intended, 79 rows' 0 bulk status
+}
+
+main() {
+    find_ovs
+    find_bulkhead
+    have_ovn || {
+        echo "ovn-apply-test.sh: skipped: needs ovn-central:" \
+             "./bootstrap --developer"
+        exit 77
+    }
+    trap_cleanup switch_stop
+    switch_prepare
+    export OVN_RUNDIR=$switch_dir OVN_NB_DB=unix:$switch_dir/nb.sock \
+           OVN_SB_DB=unix:$switch_dir/sb.sock
+    ovn_database nb
+    ovn_database sb
+    test_start
+    test_same_rows
+    test_minimal
+    test_drift
+    test_others
+    test_clashes
+    test_schemas
+    test_lost
+    test_concurrent
+    test_saved
+    test_rollback
+    test_remotes
+    test_northd
+    [ "$failures" = 0 ]
+}
+
+main
