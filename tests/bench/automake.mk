@@ -107,6 +107,11 @@ bench-verify: all
 	@BULKHEAD='$(abs_top_builddir)/bulkhead' $(srcdir)/tests/bench/verify
 .PHONY: bench-verify
 
+bench-ovn: all
+	@BULKHEAD='$(abs_top_builddir)/bulkhead' OVS_PREFIX='$(OVS_PREFIX)' \
+	    srcdir='$(abs_srcdir)' $(srcdir)/tests/bench/ovn
+.PHONY: bench-ovn
+
 EXTRA_DIST += \
 	tests/bench/README.md \
 	tests/bench/bursts-dpdk \
@@ -115,6 +120,8 @@ EXTRA_DIST += \
 	tests/bench/make-intent.py \
 	tests/bench/meters-dpdk \
 	tests/bench/openflow13.py \
+	tests/bench/ovn \
+	tests/bench/ovn_cost.py \
 	tests/bench/push \
 	tests/bench/push.py \
 	tests/bench/push_resident.py \

@@ -7,7 +7,8 @@
 # packets on the ports of a chassis.
 # Exit 77: skipped, with the reason.
 # Environment: BULKHEAD, OVS_PREFIX, srcdir; found by themselves if unset.
-# SEED, OVN_INTENTS and OVN_PACKETS say what random packets are compared.
+# SEED, OVN_INTENTS and OVN_PACKETS say what random packets are compared, and
+# OVN_LEAST how many judgments that must come to.
 set -euo pipefail
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
@@ -117,8 +118,9 @@ test_meaning() {
     check 'OVN keeps several examples' [ "${#examples[@]}" -ge 3 ]
     check 'ovn-trace agrees with bulkhead trace' \
         run_interruptible python3 "$here/ovn.py" "${SEED:-1}" \
-        "${OVN_INTENTS:-6}" "${OVN_PACKETS:-30}" "${examples[@]}"
-    sed -n 's/^# \([0-9]* packets,.*\)/# \1/p' "$switch_dir/out"
+        "${OVN_INTENTS:-6}" "${OVN_PACKETS:-30}" "${OVN_LEAST:-1000}" \
+        "${examples[@]}"
+    sed -n 's/^# \([0-9]* judgments,.*\)/# \1/p' "$switch_dir/out"
 }
 
 # The chassis n1, with a port for each endpoint there.

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds ovn-trace against "bulkhead trace".
 
-usage: ovn.py SEED INTENTS PACKETS [INTENT...]
+usage: ovn.py SEED INTENTS PACKETS LEAST [INTENT...]
 
 The private OVN of ovn-lib.sh runs; each of the intents, and so many random
-ones, is loaded into it, and so many random packets are judged by both.
+ones, is loaded into it, and so many random packets are judged by both, in
+each state that they can be in.  Fewer than LEAST judgments are a failure.
 """
 
 import collections
@@ -121,9 +122,13 @@ class Comparison:
                   f"ovn-trace: {got}\n# ovn-trace '{packet.ovn()}'")
         return wanted[0]
 
-    def missing(self):
+    def total(self):
+        return sum(self.tally.values())
+
+    def missing(self, least):
         """What must come out in a run that has tested anything."""
-        return [what for what in MUST if not self.tally[what]]
+        few = [f"{least} judgments"] if self.total() < least else []
+        return few + [what for what in MUST if not self.tally[what]]
 
 
 def is_untracked(packet):
@@ -160,10 +165,10 @@ def read_example(path):
 
 
 def main():
-    seed, n_intents, n_packets = map(int, sys.argv[1:4])
+    seed, n_intents, n_packets, least = map(int, sys.argv[1:5])
     source = random.Random(seed)
     comparison = Comparison()
-    for path in sys.argv[4:]:
+    for path in sys.argv[5:]:
         load([path])
         compare_all(source, comparison, [path], read_example(path), n_packets)
     for i in range(n_intents):
@@ -173,11 +178,12 @@ def main():
         compare_all(source, comparison, [path], intent, n_packets)
     for what, n in sorted(comparison.tally.items()):
         print(f"# {n} {what}")
-    print(f"# {sum(comparison.tally.values())} packets, "
+    missing = comparison.missing(least)
+    print(f"# {comparison.total()} judgments, "
           f"{comparison.failures} differences; seed {seed}")
-    for what in comparison.missing():
+    for what in missing:
         print(f"# never: {what}")
-    sys.exit(bool(comparison.failures or comparison.missing()))
+    sys.exit(bool(comparison.failures or missing))
 
 
 if __name__ == "__main__":
