@@ -81,6 +81,7 @@ tests_import_judge_LDADD = $(BULKHEAD_LIBS)
 # Those that need no switch first.
 test_scripts = \
 	tests/golden/run \
+	tests/compile-test \
 	tests/fmt-test \
 	tests/import/run \
 	tests/import/ovn \

@@ -118,9 +118,8 @@ sync_folder(struct arena *arena, const char *path)
     }
 }
 
-/* Makes 'new', which is complete, 'path'. */
-static const char *
-install(struct arena *arena, const char *path, const char *new)
+const char *
+file_settle(struct arena *arena, const char *path, const char *new)
 {
     if (rename(new, path)) {
         int error = errno;
@@ -135,19 +134,34 @@ install(struct arena *arena, const char *path, const char *new)
 const char *
 file_install(struct arena *arena, const char *path)
 {
-    return install(arena, path, new_name(arena, path));
+    return file_settle(arena, path, new_name(arena, path));
+}
+
+static const char *
+stage(struct arena *arena, const char *path, const void *data, size_t len,
+      mode_t mode, const struct stat *like, const char **new)
+{
+    int fd = create_beside(arena, path, mode, new);
+
+    return (fd < 0 ? complaint(arena, path, errno)
+            : fill(arena, path, *new, fd, data, len, like));
+}
+
+const char *
+file_stage(struct arena *arena, const char *path, const void *data,
+           size_t len, mode_t mode, const char **new)
+{
+    return stage(arena, path, data, len, mode, NULL, new);
 }
 
 static const char *
 replace(struct arena *arena, const char *path, const void *data, size_t len,
         mode_t mode, const struct stat *like)
 {
-    const char *new, *reason;
-    int fd = create_beside(arena, path, mode, &new);
+    const char *new;
+    const char *reason = stage(arena, path, data, len, mode, like, &new);
 
-    reason = (fd < 0 ? complaint(arena, path, errno)
-              : fill(arena, path, new, fd, data, len, like));
-    return reason ? reason : install(arena, path, new);
+    return reason ? reason : file_settle(arena, path, new);
 }
 
 const char *

@@ -26,7 +26,15 @@ const char *file_prepare(struct arena *, const char *path, const void *data,
 /* Makes PATH.new, which is complete, PATH. */
 const char *file_install(struct arena *, const char *path);
 
-/* Both, by a name that no other file has. */
+/* Writes beside PATH, by a name that no other file has, which it stores.  When
+ * that fails, nothing of it stays. */
+const char *file_stage(struct arena *, const char *path, const void *data,
+                       size_t len, mode_t, const char **new);
+
+/* Makes 'new', which is complete, PATH.  When that fails, 'new' is gone. */
+const char *file_settle(struct arena *, const char *path, const char *new);
+
+/* Both. */
 const char *file_replace(struct arena *, const char *path, const void *data,
                          size_t len, mode_t);
 

@@ -291,9 +291,10 @@ void plan_print(const struct plan *, struct ds *);
 
 /* Writes flows.txt, meters.txt, ovs-vsctl.sh and manifest.json, and devlink.sh
  * and dcb.sh if a NIC is to be set; or policy.txt, or ovn-nbctl.sh and
- * ovn-nb.json, to the folder 'dir', which is made if it is not there.  Each
- * file is replaced as a whole or not at all.  Returns NULL, or a reason in
- * 'plan->arena'. */
+ * ovn-nb.json, to the folder 'dir', which is made if it is not there.  All of
+ * them are written before the first is replaced, and manifest.json is replaced
+ * last: while there is none, the others may be of two plans.  Returns NULL, or
+ * a reason in 'plan->arena'. */
 const char *plan_write(const struct plan *, const char *dir);
 
 #endif /* plan/plan.h */

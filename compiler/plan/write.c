@@ -367,6 +367,8 @@ plan_shape(const struct plan *plan)
 /* Where there are none, these are not there. */
 #define LIMITS "ct-limits.txt"
 #define UPCALLS "upcall-limits.txt"
+#define MANIFEST "manifest.json"        /* The last of its shape. */
+#define MANIFEST_OLD MANIFEST".old"
 
 static const struct {
     const char *name;
@@ -381,7 +383,7 @@ static const struct {
     { "ovs-vsctl.sh", format_script, SHAPE_FLOWS, false },
     { "devlink.sh", plan_format_devlink, SHAPE_FLOWS, true },
     { "dcb.sh", plan_format_dcb, SHAPE_FLOWS, true },
-    { "manifest.json", format_manifest, SHAPE_FLOWS, false },
+    { MANIFEST, format_manifest, SHAPE_FLOWS, false },
     { "policy.txt", format_policy, SHAPE_POLICY, false },
     { "ovn-nbctl.sh", plan_format_nbctl, SHAPE_NORTHBOUND, false },
     { "ovn-nb.json", plan_format_transaction, SHAPE_NORTHBOUND, false },
@@ -407,41 +409,120 @@ plan_print(const struct plan *plan, struct ds *ds)
     }
 }
 
+/* The files of a plan on their way into a folder. */
+struct folder {
+    const struct plan *plan;
+    const char *dir;
+    const char *staged[ARRAY_SIZE(files)];      /* Their names until all are
+                                                 * there; NULL: none. */
+};
+
+static const char *
+file_path(const struct folder *f, const char *name)
+{
+    return arena_printf(f->plan->arena, "%s/%s", f->dir, name);
+}
+
+static void
+abandon(struct folder *f)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+        if (f->staged[i]) {
+            unlink(f->staged[i]);
+        }
+    }
+}
+
+/* Writes them all beside those that are there. */
+static const char *
+stage_files(struct folder *f)
+{
+    const char *error = NULL;
+
+    for (size_t i = 0; i < ARRAY_SIZE(files) && !error; i++) {
+        struct ds ds = DS_EMPTY_INITIALIZER;
+        const char *new;
+
+        if (!has_file(f->plan, i)) {
+            continue;
+        }
+        files[i].format(f->plan, &ds);
+        ds_cstr(&ds);
+        error = file_stage(f->plan->arena, file_path(f, files[i].name),
+                           ds.string, ds.length, 0666, &new);
+        ds_destroy(&ds);
+        f->staged[i] = error ? NULL : new;
+    }
+    return error;
+}
+
+/* Removes a file of an earlier plan. */
+static const char *
+remove_file(const struct folder *f, const char *name)
+{
+    const char *path = file_path(f, name);
+
+    return (!unlink(path) || errno == ENOENT ? NULL
+            : arena_printf(f->plan->arena, "cannot remove %s, of an earlier "
+                           "plan: %s", path, ovs_strerror(errno)));
+}
+
+/* Takes the manifest of an earlier plan away, and then what this one does not
+ * have.  Only where there is one such files are of an earlier plan: it keeps
+ * that in mind by MANIFEST_OLD until all is done. */
+static const char *
+clear_earlier(const struct folder *f)
+{
+    const char *old = file_path(f, MANIFEST_OLD), *error = NULL;
+
+    if (rename(file_path(f, MANIFEST), old) && errno != ENOENT) {
+        return arena_printf(f->plan->arena, "cannot write %s: %s", old,
+                            ovs_strerror(errno));
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(files) && !access(old, F_OK) && !error;
+         i++) {
+        error = (files[i].shape != SHAPE_FLOWS || has_file(f->plan, i) ? NULL
+                 : remove_file(f, files[i].name));
+    }
+    return error;
+}
+
+/* Puts them in place of those that are there. */
+static const char *
+settle_files(struct folder *f)
+{
+    bool manifest = plan_shape(f->plan) == SHAPE_FLOWS;
+    const char *error = manifest ? clear_earlier(f) : NULL;
+
+    for (size_t i = 0; i < ARRAY_SIZE(files) && !error; i++) {
+        if (f->staged[i]) {
+            error = file_settle(f->plan->arena, file_path(f, files[i].name),
+                                f->staged[i]);
+            f->staged[i] = NULL;
+        }
+    }
+    if (error && manifest) {
+        return arena_printf(f->plan->arena, "%s; %s has no "MANIFEST" now: "
+                            "its files may be of two plans", error, f->dir);
+    }
+    return error || !manifest ? error : remove_file(f, MANIFEST_OLD);
+}
+
 const char *
 plan_write(const struct plan *plan, const char *dir)
 {
-    bool earlier;
+    struct folder f = { .plan = plan, .dir = dir };
+    const char *error;
 
     if (mkdir(dir, 0777) && errno != EEXIST) {
         return arena_printf(plan->arena, "cannot make the folder %s: %s%s",
                             dir, ovs_strerror(errno), errno == ENOENT
                             ? "; make the one that it is to be in first" : "");
     }
-    /* Only then a file that this plan does not have is of an earlier one. */
-    earlier = !access(arena_printf(plan->arena, "%s/manifest.json", dir),
-                      F_OK);
-    for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-        const char *path = arena_printf(plan->arena, "%s/%s", dir,
-                                        files[i].name);
-        struct ds ds = DS_EMPTY_INITIALIZER;
-        const char *error;
-
-        if (!has_file(plan, i)) {
-            if (files[i].shape == plan_shape(plan) && earlier
-                && unlink(path) && errno != ENOENT) {
-                return arena_printf(plan->arena, "cannot remove %s, of an "
-                                    "earlier plan: %s", path,
-                                    ovs_strerror(errno));
-            }
-            continue;
-        }
-        files[i].format(plan, &ds);
-        ds_cstr(&ds);
-        error = file_replace(plan->arena, path, ds.string, ds.length, 0666);
-        ds_destroy(&ds);
-        if (error) {
-            return error;
-        }
+    error = stage_files(&f);
+    error = error ? error : settle_files(&f);
+    if (error) {
+        abandon(&f);
     }
-    return NULL;
+    return error;
 }
