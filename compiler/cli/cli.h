@@ -126,6 +126,10 @@ struct policy;
 const struct policy *cli_load_policy(const struct cli_options *,
                                      struct arena *);
 
+/* The same for who asks about it: of what is right nothing is printed. */
+const struct policy *cli_consult_policy(const struct cli_options *,
+                                        struct arena *);
+
 /* The intent as the subject of a sentence. */
 const char *cli_intent_title(const struct cli_options *);
 

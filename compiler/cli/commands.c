@@ -62,8 +62,9 @@ check_node(const struct policy *policy, const struct cli_options *options)
     exit(EXIT_USAGE);
 }
 
-const struct policy *
-cli_load_policy(const struct cli_options *options, struct arena *arena)
+static const struct policy *
+load_policy(const struct cli_options *options, struct arena *arena,
+            bool warns)
 {
     const struct policy *policy = NULL;
     const struct intent *intent;
@@ -82,11 +83,25 @@ cli_load_policy(const struct cli_options *options, struct arena *arena)
             diags.unchecked = "names and conflicts";
         }
     }
-    report_diags(&diags);
+    if (!policy || warns) {
+        report_diags(&diags);
+    }
     if (policy && options->node) {
         check_node(policy, options);
     }
     return policy;
+}
+
+const struct policy *
+cli_load_policy(const struct cli_options *options, struct arena *arena)
+{
+    return load_policy(options, arena, true);
+}
+
+const struct policy *
+cli_consult_policy(const struct cli_options *options, struct arena *arena)
+{
+    return load_policy(options, arena, false);
 }
 
 struct ir_prog *

@@ -100,7 +100,7 @@ static int
 explain_rule(const struct cli_options *options, uint64_t cookie)
 {
     struct arena *arena = arena_create();
-    const struct policy *policy = cli_load_policy(options, arena);
+    const struct policy *policy = cli_consult_policy(options, arena);
     const struct policy_rule *found = NULL;
 
     for (size_t i = 0; policy && i < policy->rules.n; i++) {

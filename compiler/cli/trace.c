@@ -220,7 +220,7 @@ trace(const struct cli_options *options, struct arena *arena,
       struct flow *packet, const struct flow_wildcards *given,
       enum connection connection, const struct meaning_opener *opener)
 {
-    const struct policy *policy = cli_load_policy(options, arena);
+    const struct policy *policy = cli_consult_policy(options, arena);
     struct meaning_question q = {
         .node = options->node, .packet = packet, .connection = connection,
         .opener = opener,

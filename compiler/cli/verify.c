@@ -137,7 +137,7 @@ prove(struct job *job)
     struct verify_result result;
     int status;
 
-    job->task.policy = cli_load_policy(options, job->arena);
+    job->task.policy = cli_consult_policy(options, job->arena);
     job->task.node = options->node;
     job->task.tables = &job->tables;
     if (!job->task.policy) {
