@@ -70,6 +70,17 @@ skip_literal(struct scan *scan)
     }
 }
 
+/* To JSON 101.0 and 1e6 are whole numbers, as to the schema. */
+static void
+scan_real(double real, struct value *value)
+{
+    bool whole = (real >= INT32_MIN && real <= INT32_MAX
+                  && real == (int32_t) real);
+
+    value->type = whole ? VALUE_INTEGER : VALUE_REAL;
+    value->integer = whole ? (int32_t) real : 0;
+}
+
 static void
 scan_array(struct scan *scan, const json_t *json, struct value *value)
 {
@@ -143,7 +154,7 @@ scan_value(struct scan *scan, const json_t *json, struct value *value)
         skip_literal(scan);
         break;
     case JSON_REAL:
-        value->type = VALUE_REAL;
+        scan_real(json_real_value(json), value);
         skip_literal(scan);
         break;
     case JSON_TRUE:

@@ -181,7 +181,7 @@ START_TEST(test_wrong_shapes)
     bad_intent("{" FABRIC ", 'tenants': []}", "a map of tenants");
     bad_intent("{" FABRIC ", 'tennants': {}}", "did you mean 'tenants'?");
     bad_intent("{'version': 2, 'tenants': {}}", "this must be 1");
-    bad_intent("{'version': 1.0, 'tenants': {}}", "this must be 1");
+    bad_intent("{'version': 1.5, 'tenants': {}}", "this must be 1");
     bad_intent("{'version': 1, 'tenants': {}}", "needs a member 'fabric'");
     bad_intent("{'version': 1, 'fabric': {'nodes': {'n': {'uplinks': {}}}},"
                "'tenants': {}}", "a node without uplinks has no rates");

@@ -59,7 +59,7 @@ START_TEST(test_types)
 {
     struct unit u;
 
-    good_value(&u, "[null, false, -7, 1.0, 's', [], {}]");
+    good_value(&u, "[null, false, -7, 1.5, 's', [], {}]");
     ck_assert_uint_eq(u.value->n, 7);
     for (int i = 0; i < 7; i++) {
         ck_assert_int_eq(u.value->elems[i].type, VALUE_NULL + i);
@@ -69,6 +69,26 @@ START_TEST(test_types)
     ck_assert_str_eq(u.value->elems[4].string, "s");
     ck_assert_ptr_null(value_member(u.value, "x"));
     ck_assert_ptr_null(value_member(&u.value->elems[6], "x"));
+    unit_destroy(&u);
+}
+END_TEST
+
+/* What a schema takes for whole is whole, as far as anything counts. */
+START_TEST(test_whole_numbers)
+{
+    enum { N_WHOLE = 5 };
+    static const int64_t whole[N_WHOLE] = { 101, 1000000, 0, -7, INT32_MAX };
+    struct unit u;
+
+    good_value(&u, "[101.0, 1e6, -0.0, -70e-1, 2147483647.0, 2147483648.0, "
+               "1e30, 0.5]");
+    for (size_t i = 0; i < N_WHOLE; i++) {
+        ck_assert_int_eq(u.value->elems[i].type, VALUE_INTEGER);
+        ck_assert_int_eq(u.value->elems[i].integer, whole[i]);
+    }
+    for (size_t i = N_WHOLE; i < u.value->n; i++) {
+        ck_assert_int_eq(u.value->elems[i].type, VALUE_REAL);
+    }
     unit_destroy(&u);
 }
 END_TEST
@@ -219,6 +239,7 @@ value_suite(void)
 
     tcase_add_test(tc, test_places);
     tcase_add_test(tc, test_types);
+    tcase_add_test(tc, test_whole_numbers);
     tcase_add_test(tc, test_strings);
     tcase_add_test(tc, test_pointers);
     tcase_add_test(tc, test_member_order);
