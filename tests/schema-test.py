@@ -57,6 +57,7 @@ NEEDS_RESOLVING = {
     "class-built-in": "the built-in name is the compiler's",
     "classes-under-jumbo-frame": UNIT,
     "classes-contradict": ONCE,
+    "classes-contradict-protocol": ONCE,
     "classes-contradict-symmetric": ONCE,
     "consent-missing-from": TENANTS,
     "peer-of-itself": TENANTS,
@@ -170,7 +171,6 @@ NEEDS_RESOLVING = {
     "unit-size-overflow": UNIT,
     "uplink-unknown": NAME,
     "uplinks-share-interface": ONCE,
-    "vni-real": "to a schema, 101.0 is a whole number",
     "vni-twice": ONCE,
 }
 

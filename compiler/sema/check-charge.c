@@ -33,8 +33,8 @@ check_pair(const struct policy_rule *a, const struct policy_rule *b,
                                     "'%s', somebody else pays", a->name);
 
         diag_remedy(diags, d, "let \"charge\" of both name the same tenants, "
-                    "or make them match different packets (RoCEv2 matches "
-                    "both ways)");
+                    "or make them match different packets%s",
+                    rules_join_same(a, b) ? "" : BOTH_WAYS);
         diag_see(diags, d, policy_rule_span(a), "the other peering");
     }
 }

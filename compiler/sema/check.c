@@ -119,8 +119,8 @@ check_class(const struct policy_rule *a, const struct policy_rule *b,
                                     "this allows packets that rule '%s' "
                                     "allows with another class", a->name);
         diag_remedy(diags, d, "give both the same class, or make them match "
-                    "different packets (RoCEv2, and so 'any service', "
-                    "matches both ways)");
+                    "different packets%s", !rules_join_same(a, b)
+                    && rules_join_opposite(a, b) ? BOTH_WAYS : "");
         diag_see(diags, d, policy_rule_span(a), "the other rule");
     }
 }
