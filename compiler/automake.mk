@@ -305,6 +305,8 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/meaning.c \
 	compiler/sema/meaning.h \
 	compiler/sema/northbound.h \
+	compiler/sema/packet-value.c \
+	compiler/sema/packet-value.h \
 	compiler/sema/packet.c \
 	compiler/sema/packet.h \
 	compiler/sema/part.c \

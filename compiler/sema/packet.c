@@ -8,7 +8,6 @@
 
 #include "sema/packet.h"
 
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <netinet/icmp6.h>
 #include <netinet/in.h>
@@ -22,6 +21,7 @@
 #include "packets.h"
 #include "sema/check.h"
 #include "sema/meaning-packet.h"
+#include "sema/packet-value.h"
 #include "sema/policy.h"
 #include "util.h"
 
@@ -51,24 +51,6 @@ exact_name(uint8_t protocol, const char *name)
         }
     }
     return name;
-}
-
-/* Open vSwitch's parser takes 10.2.0.267 for 10.2.0.11. */
-static char *
-check_ip4(const char *key, const char *value)
-{
-    static const char *const fields[] = {
-        "nw_src", "nw_dst", "ip_src", "ip_dst", "arp_spa", "arp_tpa",
-    };
-    struct in_addr ip;
-
-    for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-        if (!strcmp(key, fields[i]) && inet_pton(AF_INET, value, &ip) != 1) {
-            return xasprintf("%s: '%s' is not an IPv4 address, as in "
-                             "10.1.0.11", key, value);
-        }
-    }
-    return NULL;
 }
 
 /* A field of one family after the protocol 'p' of the other; 'p' is NULL if
@@ -139,7 +121,7 @@ packet_parse(const char *text, struct flow *packet,
     while (!error && ofputil_parse_key_value(&pos, &key, &value)) {
         const struct ofp_protocol *p;
 
-        error = check_ip4(key, value);
+        error = packet_check_value(key, value);
         error = error ? error : check_family(key, named);
         if (!strncmp(key, "ct_", 3)) {
             alien = true;
@@ -148,6 +130,13 @@ packet_parse(const char *text, struct flow *packet,
         if (ofp_parse_protocol(key, &p)) {
             protocol = p->nw_proto;
             named = p;
+        } else if (packet_parse_protocol(key, &p)) {
+            ds_put_format(&exact, "%s%s,nw_proto=%"PRIu8, exact.length ? ","
+                          : "", p->dl_type == ETH_TYPE_IP ? "ip" : "ipv6",
+                          p->nw_proto);
+            protocol = p->nw_proto;
+            named = p;
+            continue;
         } else if (!strcmp(key, "nw_proto") || !strcmp(key, "ip_proto")) {
             protocol = atoi(value);
         }
