@@ -17,6 +17,7 @@
 #include "sema/check.h"
 #include "sema/ident.h"
 #include "sema/resolve.h"
+#include "sema/tree.h"
 #include "util.h"
 
 /* Comparison of pointers to things that have a 'name', for qsort(). */
@@ -429,6 +430,7 @@ policy_resolve(const struct intent *intent, struct arena *arena,
     resolve_all(&r, intent);
     if (diags->n_errors == n_errors) {
         find_payers(policy, arena);
+        find_trees(policy, arena);
         policy_check(policy, arena, diags);
     } else {
         diags->unchecked = "conflicts";

@@ -162,6 +162,8 @@ struct policy {
     VEC(struct policy_external *) externals;    /* Sorted by name. */
     VEC(struct policy_rule *) rules;        /* Sorted by name. */
     VEC(struct policy_payer) payers;
+    bool *trees[2];             /* tree_is_there() for sent and received, by
+                                 * the number of the uplink in the intent. */
     struct claims *claims;      /* What it takes that others could want. */
 };
 

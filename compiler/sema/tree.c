@@ -89,20 +89,70 @@ tenant_apart(const struct policy_tenant *tenant,
     return apart;
 }
 
+/* The number of the uplink, of all in the intent. */
+static size_t
+uplink_number(const struct policy *policy, const struct intent_node *node,
+              const struct intent_uplink *uplink)
+{
+    const struct intent *intent = policy->intent;
+    size_t number = uplink - node->uplinks.v;
+
+    for (size_t i = 0; &intent->nodes.v[i] != node; i++) {
+        number += intent->nodes.v[i].uplinks.n;
+    }
+    return number;
+}
+
+/* Where 'tenant' takes the uplink, it makes trees of what it has shares of. */
+static void
+note_trees(struct policy *policy, const struct policy_tenant *tenant,
+           const struct intent_node *node,
+           const struct intent_uplink *uplink)
+{
+    for (int receive = 0; receive < 2 && uplink; receive++) {
+        const struct intent_bandwidth *b = tenant_bandwidth(tenant, receive);
+
+        if (b->guarantee.at || b->weight_at) {
+            policy->trees[receive][uplink_number(policy, node, uplink)] = true;
+        }
+    }
+}
+
+void
+find_trees(struct policy *policy, struct arena *arena)
+{
+    const struct intent *intent = policy->intent;
+    size_t n = 0;
+
+    for (size_t i = 0; i < intent->nodes.n; i++) {
+        n += intent->nodes.v[i].uplinks.n;
+    }
+    for (int receive = 0; receive < 2; receive++) {
+        policy->trees[receive] = arena_zalloc(arena, n * sizeof(bool));
+    }
+    for (size_t i = 0; i < policy->tenants.n; i++) {
+        const struct policy_tenant *tenant = policy->tenants.v[i];
+
+        for (size_t j = 0; j < tenant->endpoints.n; j++) {
+            const struct policy_endpoint *e = tenant->endpoints.v[j];
+
+            if (e->node) {
+                note_trees(policy, tenant, e->node,
+                           network_uplink(e->network, e->node));
+            }
+        }
+    }
+    for (size_t i = 0; i < policy->payers.n; i++) {
+        note_trees(policy, policy->payers.v[i].tenant,
+                   policy->payers.v[i].node, policy->payers.v[i].uplink);
+    }
+}
+
 bool
 tree_is_there(const struct policy *policy, const struct intent_node *node,
               const struct intent_uplink *uplink, bool receive)
 {
-    for (size_t i = 0; i < policy->tenants.n; i++) {
-        const struct policy_tenant *tenant = policy->tenants.v[i];
-        const struct intent_bandwidth *b = tenant_bandwidth(tenant, receive);
-
-        if ((b->guarantee.at || b->weight_at)
-            && tenant_takes(tenant, node, uplink)) {
-            return true;
-        }
-    }
-    return false;
+    return policy->trees[receive][uplink_number(policy, node, uplink)];
 }
 
 uint64_t

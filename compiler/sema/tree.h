@@ -69,6 +69,9 @@ uint64_t tenant_apart(const struct policy_tenant *,
                       const struct intent_node *,
                       const struct intent_uplink *, bool receive);
 
+/* Finds the trees of a policy whose payers are known. */
+void find_trees(struct policy *, struct arena *);
+
 /* Is what tenants send by the uplink, or receive, a tree? */
 bool tree_is_there(const struct policy *, const struct intent_node *,
                    const struct intent_uplink *, bool receive);
