@@ -164,6 +164,7 @@ check_doubts(const struct policy *policy, struct diags *diags)
 {
     doubt_externals(policy, diags);
     check_lossless(policy, diags);
+    doubt_dscp_in(policy, diags);
     check_delays(policy, diags);
     for (size_t i = 0; i < policy->tenants.n; i++) {
         const struct policy_tenant *tenant = policy->tenants.v[i];

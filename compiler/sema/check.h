@@ -53,6 +53,9 @@ void check_frames(const struct policy *, struct diags *);
 /* Packets that may keep the DSCP they come with. */
 void check_dscp_in(const struct policy *, struct diags *);
 
+/* Warns of such that a limit never keeps, or that look like another class. */
+void doubt_dscp_in(const struct policy *, struct diags *);
+
 /* What the tenants of each uplink may send together, against the uplink. */
 void check_sums(const struct policy *, struct diags *);
 
@@ -83,6 +86,10 @@ bool services_intersect(const struct policy_service *,
 bool rules_join_same(const struct policy_rule *, const struct policy_rule *);
 bool rules_join_opposite(const struct policy_rule *,
                          const struct policy_rule *);
+
+/* Said where only the latter is so. */
+#define BOTH_WAYS " (ports such as RoCEv2's match both ways, also in 'any " \
+                  "service')"
 
 /* Tunnels, and room for them in the uplinks' frames. */
 void check_overlay(const struct policy *, struct diags *);
