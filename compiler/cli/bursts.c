@@ -90,6 +90,7 @@ list(const struct cli_options *options, struct watch_names *w,
         bursts_begin(options);
         print_sample(options, w->names, &s);
         bursts_end(options);
+        watch_warn_unknown(options, w->names, &s);
         print_doubts(f, &s);
     }
     follower_destroy(f);
@@ -174,12 +175,16 @@ record_until_stopped(struct recording *r)
 
 /* Is there telemetry?  If not, nobody waits for it overnight. */
 static const char *
-check_telemetry(const struct cli_options *options, struct arena *arena)
+check_telemetry(const struct cli_options *options,
+                const struct tenant_names *names, struct arena *arena)
 {
     struct follower *f = watch_follower(options);
     struct sample s;
     const char *reason = follower_sample(f, arena, &s);
 
+    if (!reason) {
+        watch_warn_unknown(options, names, &s);
+    }
     follower_destroy(f);
     return reason;
 }
@@ -189,7 +194,7 @@ record(const struct cli_options *options, struct watch_names *w,
        struct arena *arena)
 {
     struct recording r = { .options = options, .names = w };
-    const char *reason = check_telemetry(options, arena);
+    const char *reason = check_telemetry(options, w->names, arena);
     int status;
 
     if (reason) {

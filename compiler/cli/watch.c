@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/nearest.h"
 #include "dirs.h"
 #include "telemetry/follow.h"
 #include "telemetry/names.h"
@@ -158,6 +159,59 @@ watch_selects_burst(const struct cli_options *options,
         }
     }
     return !options->tenant;
+}
+
+static void
+warn_unknown(const char *what, const struct nearest *nearest)
+{
+    fprintf(stderr, "bulkhead: warning: %s '%s'%s%s%s\n", what, nearest->word,
+            nearest->best ? "; did you mean '" : "",
+            nearest->best ? nearest->best : "", nearest->best ? "'?" : "");
+}
+
+static bool
+has_port(const struct sample *s, struct nearest *nearest)
+{
+    for (size_t i = 0; i < s->ports.n; i++) {
+        if (!strcmp(s->ports.v[i].name, nearest->word)) {
+            return true;
+        }
+        nearest_try(nearest, s->ports.v[i].name);
+    }
+    return false;
+}
+
+static bool
+has_tag(const struct cli_options *options, const struct tenant_names *names,
+        const struct sample *s)
+{
+    for (size_t i = 0; i < s->totals.n; i++) {
+        if (watch_selects_tenant(options, names, s->totals.v[i].tag)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void
+watch_warn_unknown(const struct cli_options *options,
+                   const struct tenant_names *names, const struct sample *s)
+{
+    if (options->port) {
+        struct nearest nearest = nearest_init(options->port);
+
+        if (!has_port(s, &nearest)) {
+            warn_unknown("the switch counts for no port", &nearest);
+        }
+    }
+    if (options->tenant) {
+        struct nearest nearest = nearest_init(options->tenant);
+
+        if (!tenant_names_try(names, &nearest)
+            && !has_tag(options, names, s)) {
+            warn_unknown("no tenant is known as", &nearest);
+        }
+    }
 }
 
 /* Numbers. */

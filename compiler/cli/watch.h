@@ -37,6 +37,10 @@ bool watch_selects_tenant(const struct cli_options *,
 bool watch_selects_burst(const struct cli_options *,
                          const struct tenant_names *, const struct burst *);
 
+/* Warns of a '--port' or '--tenant' that nothing in the sample can be of. */
+void watch_warn_unknown(const struct cli_options *,
+                        const struct tenant_names *, const struct sample *);
+
 /* The follower of the switch's telemetry. */
 struct follower *watch_follower(const struct cli_options *);
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/folder.h"
+#include "base/nearest.h"
 #include "hash.h"
 #include "openvswitch/hmap.h"
 #include "plan/plan.h"
@@ -126,6 +127,21 @@ tenant_names_find(const struct tenant_names *names, uint64_t tag)
     const struct entry *e = find_entry(names, tag);
 
     return e ? e->tenant : NULL;
+}
+
+bool
+tenant_names_try(const struct tenant_names *names, struct nearest *nearest)
+{
+    const struct entry *e;
+
+    HMAP_FOR_EACH (e, node, &names->by_tag) {
+        if (e->tenant && !strcmp(e->tenant, nearest->word)) {
+            return true;
+        } else if (e->tenant) {
+            nearest_try(nearest, e->tenant);
+        }
+    }
+    return false;
 }
 
 const char *

@@ -9,9 +9,11 @@
 
 /* The tenants that the tags of packets stand for. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct nearest;
 struct plan;
 struct tenant_names;
 
@@ -37,7 +39,11 @@ size_t tenant_names_count(const struct tenant_names *);
  * Good until the names are destroyed. */
 const char *tenant_names_find(const struct tenant_names *, uint64_t tag);
 
-/* The same for people: "(none)" for 0, "tag:N" for a tag without a name. */
+/* Has a tenant the name of 'nearest'?  Tries all names for it. */
+bool tenant_names_try(const struct tenant_names *, struct nearest *);
+
+/* The same as tenant_names_find() for people: "(none)" for 0, "tag:N" for a
+ * tag without a name. */
 const char *tenant_names_text(const struct tenant_names *, uint64_t tag,
                               char buffer[32]);
 

@@ -107,7 +107,9 @@ open_socket(const char *where, struct sockaddr_storage *at)
     }
     target = (colon ? xasprintf("%s:%.*s", port, (int) (colon - where), where)
               : xasprintf("%s:127.0.0.1", port));
-    fd = inet_open_passive(SOCK_STREAM, target, -1, at, 0, false);
+    fd = (inet_parse_passive(target, -1, at, false, NULL)
+          ? inet_open_passive(SOCK_STREAM, target, -1, at, 0, false)
+          : -EINVAL);
     free(target);
     return fd;
 }
@@ -134,8 +136,8 @@ metrics_server_open(const char *listen, metrics_page *page, void *aux,
 
     *sp = NULL;
     if (fd == -EINVAL) {
-        return arena_printf(arena, "--listen takes [ADDRESS:]PORT, an IPv6 "
-                            "address in brackets, not '%s'", where);
+        return arena_printf(arena, "--listen takes [ADDRESS:]PORT, an address "
+                            "and no name, IPv6 in brackets, not '%s'", where);
     } else if (fd < 0) {
         return arena_printf(arena, "cannot listen on %s: %s%s", where,
                             ovs_strerror(-fd), fd != -EADDRINUSE ? ""

@@ -93,6 +93,8 @@ test_http() {
         metrics --listen="$(cut -d/ -f3 <<<"$url")"
     check 'no such address: 3' says '--listen takes [ADDRESS:]PORT' 3 \
         metrics --listen=here:1:x
+    check 'a name is no address: 3' says 'an address and no name' 3 \
+        metrics --listen=localhost:1
     check 'IPv6' ipv6
     check 'a client that says nothing keeps nobody waiting' silent_clients
     check '--once' eval \

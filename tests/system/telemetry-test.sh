@@ -59,6 +59,13 @@ test_bursts() {
         eval 'bursts --no-headings --tenant=llm-training | wc -l'
     check '--port' counts 0 \
         eval 'bursts --no-headings --port=pf0vf0 | wc -l'
+    check 'a port that is not there' says "did you mean 'pf0vf1'" 0 \
+        bursts --port=pf0vg1
+    check 'a tenant that is not there' \
+        says "no tenant is known as 'storag'; did you mean 'storage'" 0 \
+        bursts --tenant=storag
+    check "a tenant that is" counts quiet eval \
+        'bursts --tenant=storage 2>&1 >/dev/null && echo quiet'
     check '--since' counts 2 eval 'bursts --no-headings --since=5m | wc -l'
 }
 
