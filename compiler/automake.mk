@@ -177,6 +177,8 @@ libbulkhead_a_SOURCES = \
 	compiler/plan/dcb.c \
 	compiler/plan/devlink.c \
 	compiler/plan/diff.c \
+	compiler/plan/manifest.c \
+	compiler/plan/manifest.h \
 	compiler/plan/nic.c \
 	compiler/plan/nic.h \
 	compiler/plan/northbound.c \

@@ -1,0 +1,18 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef PLAN_MANIFEST_H
+#define PLAN_MANIFEST_H 1
+
+#include "plan/plan.h"
+
+struct ds;
+
+/* Appends manifest.json: what the numbers in flows and meters stand for, and
+ * what the bridge must have.  docs/json.md has its members. */
+void plan_format_manifest(const struct plan *, struct ds *);
+
+#endif /* plan/manifest.h */
