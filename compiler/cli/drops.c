@@ -23,8 +23,8 @@
 
 /* A line of the output. */
 struct row {
-    const char *reason;         /* "default", ..., "deny", "meter" or
-                                 * "limits". */
+    const char *reason;         /* "default", ..., "deny", "meter", "limits"
+                                 * or "upcalls". */
     const char *name;           /* Of a rule or tenant, or NULL. */
     const struct push_drop *drop;
 };
@@ -48,13 +48,29 @@ meter_name(const struct plan *plan, uint32_t id, struct arena *arena)
     return name ? name : arena_printf(arena, "%"PRIu32, id);
 }
 
+/* The tenant of this number in 'plan', which may be NULL, or the number. */
+static const char *
+tenant_name(const struct plan *plan, uint32_t number, struct arena *arena)
+{
+    for (size_t i = 0; plan && i < plan->tenants.n; i++) {
+        if (plan->tenants.v[i].number == number) {
+            return plan->tenants.v[i].name;
+        }
+    }
+    return arena_printf(arena, "%#"PRIx32, number);
+}
+
 static struct row
 make_row(const struct push_drop *drop, const struct plan *plan,
          struct arena *arena)
 {
     uint64_t id = drop->cookie & ~COOKIE_MARK_MASK;
 
-    if (!drop->cookie) {
+    if (drop->tenant) {
+        return (struct row) {
+            "upcalls", tenant_name(plan, drop->tenant, arena), drop,
+        };
+    } else if (!drop->cookie) {
         return (struct row) {
             plan_meter_counts_packets(drop->meter) ? "limits" : "meter",
             meter_name(plan, drop->meter, arena), drop,
@@ -98,12 +114,17 @@ print_json(const row_vec *rows)
         struct json *object = json_object_create();
 
         show_put_number(object, "packets", row->drop->packets);
-        show_put_number(object, "bytes", row->drop->bytes);
+        if (!row->drop->tenant) {
+            show_put_number(object, "bytes", row->drop->bytes);
+        }
         show_put(object, "reason", row->reason);
         show_put(object, "name", row->name);
         if (row->drop->cookie) {
             json_object_put_format(object, "cookie", "%#"PRIx64,
                                    row->drop->cookie);
+        } else if (row->drop->tenant) {
+            json_object_put_format(object, "number", "%#"PRIx32,
+                                   row->drop->tenant);
         } else {
             show_put_number(object, "meter", row->drop->meter);
         }
@@ -112,8 +133,17 @@ print_json(const row_vec *rows)
     show_json(array);
 }
 
+/* The bytes, or 'none' if they are not counted. */
+static const char *
+bytes_text(const struct push_drop *drop, const char *none,
+           struct arena *arena)
+{
+    return (drop->tenant ? none
+            : arena_printf(arena, "%"PRIu64, drop->bytes));
+}
+
 static void
-print_csv(const row_vec *rows, bool headings)
+print_csv(const row_vec *rows, bool headings, struct arena *arena)
 {
     if (headings) {
         puts("reason,name,packets,bytes");
@@ -122,14 +152,14 @@ print_csv(const row_vec *rows, bool headings)
     for (size_t i = 0; i < rows->n; i++) {
         const struct row *row = &rows->v[i];
 
-        printf("%s,%s,%"PRIu64",%"PRIu64"\n", row->reason,
+        printf("%s,%s,%"PRIu64",%s\n", row->reason,
                row->name ? row->name : "", row->drop->packets,
-               row->drop->bytes);
+               bytes_text(row->drop, "", arena));
     }
 }
 
 static void
-print_table(const row_vec *rows, bool headings)
+print_table(const row_vec *rows, bool headings, struct arena *arena)
 {
     int width = 4;
 
@@ -144,9 +174,9 @@ print_table(const row_vec *rows, bool headings)
     for (size_t i = 0; i < rows->n; i++) {
         const struct row *row = &rows->v[i];
 
-        printf("%-16s %-*s %12"PRIu64" %16"PRIu64"\n", row->reason, width,
+        printf("%-16s %-*s %12"PRIu64" %16s\n", row->reason, width,
                row->name ? row->name : "-", row->drop->packets,
-               row->drop->bytes);
+               bytes_text(row->drop, "-", arena));
     }
 }
 
@@ -165,8 +195,10 @@ print_drops(const struct cli_options *options, const push_drops_vec *drops,
         qsort(rows.v, rows.n, sizeof *rows.v, compare_rows);
     }
     switch (options->format) {
-    case FORMAT_TABLE: print_table(&rows, !options->no_headings); break;
-    case FORMAT_CSV: print_csv(&rows, !options->no_headings); break;
+    case FORMAT_TABLE:
+        print_table(&rows, !options->no_headings, arena);
+        break;
+    case FORMAT_CSV: print_csv(&rows, !options->no_headings, arena); break;
     case FORMAT_JSON: print_json(&rows); break;
     }
 }

@@ -163,6 +163,22 @@ correct_meters(struct push *push, push_drops_vec *drops)
 }
 
 static const char *
+add_upcalls(struct push *push, push_drops_vec *drops)
+{
+    const char *reason = upcalls_read(push);
+    const struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &push->limits.upcalls.live) {
+        const struct upcall_limit *limit = node->data;
+
+        *vec_push(push->arena, drops) = (struct push_drop) {
+            .tenant = upcalls_tenant(node->name), .packets = limit->dropped,
+        };
+    }
+    return reason;
+}
+
+static const char *
 read_drops(struct push *push, push_drops_vec *drops)
 {
     const char *reason = bridge_info_read(push->target->db,
@@ -182,7 +198,8 @@ read_drops(struct push *push, push_drops_vec *drops)
     add_flows(push, drops);
     error = add_meters(push, drops);
     error = error ? error : correct_meters(push, drops);
-    return error ? push_errno(push, "reading meters", error) : NULL;
+    return (error ? push_errno(push, "reading meters", error)
+            : add_upcalls(push, drops));
 }
 
 const char *
@@ -196,11 +213,15 @@ push_drops(const struct push_target *target, struct arena *arena,
     const char *reason;
 
     *drops = (push_drops_vec) VEC_INIT;
+    switch_state_init(&push.wanted);
     switch_state_init(&push.live);
+    limits_init(&push.limits);
     bridge_info_init(&push.info);
     reason = read_drops(&push, drops);
     session_close(push.session);
+    switch_state_destroy(&push.wanted);
     switch_state_destroy(&push.live);
+    limits_destroy(&push.limits);
     bridge_info_destroy(&push.info);
     return reason;
 }

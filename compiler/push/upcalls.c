@@ -22,7 +22,7 @@
 
 /* What follows the name of a group, as the switch says it. */
 #define SCAN_GROUP ",rate=%"SCNu32",burst=%"SCNu32",admitted=%*[0-9]" \
-                   ",dropped=%*[0-9],ports=%n"
+                   ",dropped=%"SCNu64",ports=%n"
 
 /* The datapath of the bridge, and of all others of its type. */
 static const char *
@@ -104,7 +104,8 @@ take_line(struct push *push, const char *line, size_t length)
     int n;
 
     if (!strncmp(text, ours, strlen(ours))
-        && ovs_scan(end, SCAN_GROUP, &limit.rate, &limit.burst, &n)) {
+        && ovs_scan(end, SCAN_GROUP, &limit.rate, &limit.burst,
+                    &limit.dropped, &n)) {
         limit.ports = end + n;
         text += strlen("group=");
         put_live(&push->limits.upcalls,
@@ -227,11 +228,9 @@ upcalls_compare(struct push *push)
         }
     }
     SHASH_FOR_EACH (node, &upcalls->live) {
-        uint32_t tenant = strtoul(strrchr(node->name, '/') + 1, NULL, 16);
-
         if (!sset_contains(&wanted, node->name)) {
-            add_change(push, arena_strdup(push->arena, node->name), tenant,
-                       NULL);
+            add_change(push, arena_strdup(push->arena, node->name),
+                       upcalls_tenant(node->name), NULL);
         }
     }
     sset_destroy(&wanted);
@@ -332,6 +331,12 @@ upcalls_settle(struct push *push)
         }
     }
     upcalls_forget(push);
+}
+
+uint32_t
+upcalls_tenant(const char *group)
+{
+    return strtoul(strrchr(group, '/') + 1, NULL, 16);
 }
 
 const char *

@@ -31,6 +31,7 @@ struct switch_state;
 struct upcall_limit {
     uint32_t rate, burst;       /* Upcalls a second; at once. */
     const char *ports;          /* Their names, sorted, with spaces between. */
+    uint64_t dropped;           /* Of a live one: packets, so far. */
 };
 
 /* One that is to be set or deleted. */
@@ -58,6 +59,9 @@ void upcalls_compare(struct push *);
 const char *upcalls_set(struct push *);
 void upcalls_undo(struct push *, long long int deadline);
 void upcalls_settle(struct push *);
+
+/* The number of the tenant whose the group is, by its name. */
+uint32_t upcalls_tenant(const char *group);
 
 /* The tenant whose the change is, by the plan, or NULL. */
 const char *upcalls_name(const struct plan *, const struct upcall_change *);

@@ -134,6 +134,8 @@ test_flood() {
     check 'a connection passes' passes 1 red 0 2001
     flood red 0 150
     check 'the flood is held' held red 100
+    check '...as drops tells' says 'upcalls,red,' 0 \
+        "$BULKHEAD" drops "$folder" --node $node --bridge br0 -f csv
     check '...and costs the tenant new flows' passes 0 red 1 33000
     check '...but not what is known' passes 1 red 0 2001
     check "...nor the other tenant's connections" passes 1 blue 0 2001
