@@ -403,8 +403,6 @@ test_remotes() {
         --db="unix:$switch_dir/nobody.sock,unix:$switch_dir/nb.sock"
     openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test \
         -keyout "$key" -out "$cert" 2>/dev/null
-    ovs-appctl -t "$switch_dir/nb.ctl" ovsdb-server/add-remote \
-        "db:OVN_Northbound,NB_Global,connections"
     kill "$(cat "$switch_dir/nb.pid")"
     while [ -e "$switch_dir/nb.pid" ]; do sleep 0.05; done
     rm -f "$switch_dir/nb.sock"

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "openvswitch/dynamic-string.h"
+#include "plan/row.h"
 #include "unit.h"
 #include "util.h"
 
@@ -185,6 +186,65 @@ START_TEST(test_foreign)
 }
 END_TEST
 
+/* A plan of rows, of all kinds of columns, in place of the example's. */
+static void
+format_rows(void)
+{
+    struct plan_row *group, *acl;
+
+    plan_init(&u.plan, u.arena, "", "ovn");
+    u.plan.northbound = true;
+    acl = plan_add_row(&u.plan, "ACL", "x");
+    plan_row_string(&u.plan, acl, "match", "ip4");
+    plan_row_integer(&u.plan, acl, "priority", 7);
+    plan_row_number(&u.plan, acl, "action", "dscp", 26);
+    group = plan_add_row(&u.plan, "Port_Group", "y");
+    plan_row_set(&u.plan, group, "addresses", "10.0.0.1");
+    plan_row_set(&u.plan, group, "addresses", "10.0.0.2");
+    plan_row_ref(&u.plan, group, "acls", acl);
+    plan_row_ref(&u.plan, acl, "back", group);
+    ds_clear(&text);
+    plan_record_format(&record, &text);
+}
+
+START_TEST(test_rows)
+{
+    static const char *const changes[][2] = {
+        { "\"rows\":[", "\"rows\":7,\"r\":[" },
+        { "[\"ACL\",\"x\",", "[\"ACL\",null," },
+        { "[\"ACL\",\"x\",", "[7,\"x\"," },
+        { "[\"ACL\",\"x\",", "7,[\"ACL\",\"x\"," },
+        { "[\"external_ids\",4", "[\"other_ids\",4" },
+        { "[\"external_ids\",4", "[\"external_ids\",6" },
+        { "[\"external_ids\",4", "[\"external_ids\",-1" },
+        { "[\"external_ids\",4", "[\"external_ids\",0" },
+        { "[\"match\",0,\"ip4\"]", "[\"match\",0]" },
+        { "[\"match\",0,\"ip4\"]", "[\"match\",0,\"ip4\",\"ip6\"]" },
+        { "[\"match\",0,\"ip4\"]", "[\"match\",0,7]" },
+        { "[\"match\",0,\"ip4\"]", "7" },
+        { "[\"dscp\",\"26\"]", "[\"dscp\"]" },
+        { "[\"dscp\",\"26\"]", "[\"dscp\",26]" },
+        { "[\"back\",3,1]", "[\"back\",3,2]" },      /* No such row. */
+        { "[\"back\",3,1]", "[\"back\",3,-1]" },
+        { "[\"back\",3,1]", "[\"back\",3,\"1\"]" },
+    };
+    struct plan_record parsed;
+
+    format_rows();
+    ck_assert_ptr_null(parse(text.string, text.length, &parsed));
+    ck_assert(plan_same(parsed.plan, &u.plan));
+    ck_assert_ptr_null(parse_body(body_with("\"ip4\"", "\"ip6\"")));
+    for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
+        const char *body = body_with(changes[i][0], changes[i][1]);
+
+        ck_assert_msg(parse_body(body), "%s for %s", changes[i][1],
+                      changes[i][0]);
+    }
+    plan_row_set(&u.plan, u.plan.rows.v[1], "addresses", "10.0.0.3");
+    ck_assert(!plan_same(parsed.plan, &u.plan));
+}
+END_TEST
+
 Suite *
 record_suite(void)
 {
@@ -195,5 +255,6 @@ record_suite(void)
     tcase_add_loop_test(tc, test_round, 0, ARRAY_SIZE(examples));
     tcase_add_test(tc, test_damage);
     tcase_add_test(tc, test_foreign);
+    tcase_add_test(tc, test_rows);
     return suite;
 }
