@@ -11,7 +11,7 @@
 #include <string.h>
 
 const char *background_names[N_BACKGROUNDS] = {
-    "Poisson", "on-off", "all-reduce",
+    "Poisson", "on-off", "all-reduce", "dense", "near misses",
 };
 
 #define NS_PER_FRAME (BURST_FRAME * 8e6 / LINE_KBPS)
@@ -55,6 +55,8 @@ burst_traffic_init(struct burst_traffic *t, enum background background,
     t->background_now = start;
     t->on_end = start;
     t->burst.start = t->burst.end = start;
+    t->train_next = start;
+    queue_init(&t->queue, BURST_PEAK_KBPS, 0, BURST_DEPTH, 0, start);
     draw_burst(t);
 }
 
@@ -70,7 +72,36 @@ next_in_period(struct burst_traffic *t, double share, double on, double off)
     }
 }
 
-static void
+/* Room in the queue, in bytes. */
+static uint64_t
+room(const struct burst_traffic *t)
+{
+    work_t depth = BURST_DEPTH * WORK_PER_BYTE;
+
+    return t->queue.backlog < depth
+           ? (depth - t->queue.backlog) / WORK_PER_BYTE : 0;
+}
+
+/* A frame of what fills the queue, to the last byte.  Returns its size, 0 if
+ * there is no room. */
+static uint32_t
+next_in_train(struct burst_traffic *t)
+{
+    uint64_t left = room(t);
+    uint32_t size = left < BURST_FRAME ? left : BURST_FRAME;
+
+    if (size < BURST_FRAME) {
+        t->train_step = 0;
+        t->train_next = t->background_now + exponential(t, 60000);
+    }
+    t->background_now += t->train_step
+                         ? t->train_step : exponential(t, NS_PER_FRAME / 0.15);
+    return size < 64 ? 0 : size;
+}
+
+/* Moves the background on to its next packet.  Returns the size of this one,
+ * 0 if there is none. */
+static uint32_t
 next_background(struct burst_traffic *t)
 {
     switch (t->background) {
@@ -81,24 +112,72 @@ next_background(struct burst_traffic *t)
         next_in_period(t, 0.3, exponential(t, 50000), exponential(t, 50000));
         break;
     case BG_ALL_REDUCE:
-    case N_BACKGROUNDS:
-    default:
         next_in_period(t, 0.35, 12000, 68000);
         break;
+    case BG_DENSE:
+        t->background_now += exponential(t, NS_PER_FRAME / 0.36);
+        break;
+    case BG_NEAR_MISSES:
+    case N_BACKGROUNDS:
+    default:
+        if (!t->train_step && t->background_now >= t->train_next) {
+            t->train_step = NS_PER_FRAME / uniform(t, 0.6, 1);
+        }
+        if (t->train_step) {
+            return next_in_train(t);
+        }
+        t->background_now += exponential(t, NS_PER_FRAME / 0.15);
+        break;
     }
+    return BURST_FRAME;
 }
 
-bool
-burst_traffic_next(struct burst_traffic *t, struct packet *packet,
-                   struct true_burst *burst)
+/* Makes a packet of the background.  Returns false if it comes later than it
+ * would, or not at all: it would look like a burst. */
+static bool
+make_background(struct burst_traffic *t, struct packet *packet)
 {
-    packet->size = BURST_FRAME;
-    if (t->background_now < t->burst_now) {
-        packet->when = t->background_now;
-        next_background(t);
+    packet->when = t->background_now;
+    queue_advance(&t->queue, packet->when);
+    if (!t->queue.open && !t->train_step && room(t) < BURST_FRAME) {
+        t->background_now = packet->when + 1
+                            + ((BURST_FRAME - room(t)) * WORK_PER_BYTE
+                               / t->queue.rate);
         return false;
     }
+    packet->size = next_background(t);
+    if (packet->size) {
+        queue_put(&t->queue, packet->size);
+        t->n_near += !t->queue.open && room(t) < 64;
+    }
+    return packet->size;
+}
+
+/* Until the queue of the burst before is empty, the next one waits. */
+static bool
+postpone_burst(struct burst_traffic *t)
+{
+    uint64_t now = t->burst_now, wait = 10000;
+
+    queue_advance(&t->queue, now);
+    if (!t->queue.open || now > t->burst.start) {
+        return false;
+    }
+    t->burst_now += wait;
+    t->burst.start += wait;
+    t->burst.end += wait;
+    return true;
+}
+
+static bool
+make_burst(struct burst_traffic *t, struct packet *packet,
+           struct true_burst *burst)
+{
     packet->when = t->burst_now;
+    packet->size = BURST_FRAME;
+    t->n_begun += packet->when <= t->burst.start;
+    queue_advance(&t->queue, packet->when);
+    queue_put(&t->queue, packet->size);
     if (t->burst_now + t->burst_step / 2 < t->burst.end) {
         t->burst_now += t->burst_step;
         return false;
@@ -106,4 +185,19 @@ burst_traffic_next(struct burst_traffic *t, struct packet *packet,
     *burst = t->burst;
     draw_burst(t);
     return true;
+}
+
+bool
+burst_traffic_next(struct burst_traffic *t, struct packet *packet,
+                   struct true_burst *burst)
+{
+    for (;;) {
+        if (t->background_now < t->burst_now) {
+            if (make_background(t, packet)) {
+                return false;
+            }
+        } else if (!postpone_burst(t)) {
+            return make_burst(t, packet, burst);
+        }
+    }
 }
