@@ -12,6 +12,8 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/asap2/nic.c \
 	compiler/backend/asap2/nic.h \
 	compiler/backend/backend.c \
+	compiler/backend/lost.c \
+	compiler/backend/lost.h \
 	compiler/backend/backend.h \
 	compiler/backend/openflow/capacity.c \
 	compiler/backend/openflow/conjunction.c \
@@ -177,6 +179,8 @@ libbulkhead_a_SOURCES = \
 	compiler/plan/dcb.c \
 	compiler/plan/devlink.c \
 	compiler/plan/diff.c \
+	compiler/plan/differences.c \
+	compiler/plan/differences.h \
 	compiler/plan/manifest.c \
 	compiler/plan/manifest.h \
 	compiler/plan/nic.c \

@@ -41,6 +41,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-gcra.c \
 	tests/unit/test-intent.c \
 	tests/unit/test-ir.c \
+	tests/unit/test-lost.c \
 	tests/unit/test-meaning.c \
 	tests/unit/test-ofp-microburst.c \
 	tests/unit/test-openflow.c \

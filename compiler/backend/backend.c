@@ -50,6 +50,9 @@ backend_compile(const struct backend *backend, struct ir_prog *prog,
                    "the target %s takes the program of %s", backend->name,
                    backend->fabric ? "the fabric" : "a node");
     } else if (backend->check(prog, backend->caps, diags)) {
+        if (backend->note) {
+            backend->note(prog, plan);
+        }
         if (backend->lower) {
             backend->lower(prog, arena);
         }

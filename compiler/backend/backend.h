@@ -48,6 +48,10 @@ struct backend {
     bool (*check)(const struct ir_prog *, const struct backend_caps *,
                   struct diags *);
 
+    /* Notes in 'plan->differences' what of the program, which has passed
+     * 'check', the target does not keep.  NULL: it keeps all. */
+    void (*note)(const struct ir_prog *, struct plan *);
+
     /* Rewrites the program, which means the same then, to what is best for
      * the target.  NULL: it is taken as it is. */
     void (*lower)(struct ir_prog *, struct arena *);

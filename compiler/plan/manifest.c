@@ -14,6 +14,7 @@
 
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "plan/differences.h"
 #include "plan/nic.h"
 
 static struct json *
@@ -254,6 +255,10 @@ plan_format_manifest(const struct plan *plan, struct ds *ds)
     }
     if (plan->telemetry) {
         json_object_put(manifest, "telemetry", json_boolean_create(true));
+    }
+    if (plan->differences.n) {
+        json_object_put(manifest, "differences",
+                        plan_differences_to_json(plan));
     }
     if (plan->upcalls.n) {
         json_object_put(manifest, "upcalls", upcalls_to_json(plan));

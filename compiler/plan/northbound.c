@@ -11,6 +11,7 @@
 
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "plan/differences.h"
 #include "plan/nic.h"
 #include "plan/plan.h"
 #include "plan/row.h"
@@ -224,8 +225,9 @@ plan_format_nbctl(const struct plan *plan, struct ds *ds)
     ds_put_cstr(ds, "#!/bin/sh\n"
                 "# Makes OVN's northbound database hold the intent, in one "
                 "transaction:\n"
-                "# sh ovn-nbctl.sh [OPTION-OF-OVN-NBCTL...]\n"
-                "set -eu\n");
+                "# sh ovn-nbctl.sh [OPTION-OF-OVN-NBCTL...]\n");
+    plan_format_differences(plan, ds);
+    ds_put_cstr(ds, "set -eu\n");
     ds_put_cstr(ds, "find_ours() {\n"
                 "    table=$1\n"
                 "    shift\n"

@@ -78,6 +78,23 @@ copy_places(struct plan *to, const struct plan *from)
     }
 }
 
+static void
+copy_differences(struct plan *to, const struct plan *from)
+{
+    for (size_t i = 0; i < from->differences.n; i++) {
+        const struct plan_difference *d = &from->differences.v[i];
+        struct plan_difference *copied = vec_push(to->arena,
+                                                  &to->differences);
+
+        *copied = (struct plan_difference) {
+            .tenant = copy(to, d->tenant), .uplink = copy(to, d->uplink),
+            .place = copy(to, d->place), .asked = copy(to, d->asked),
+            .held = copy(to, d->held),
+        };
+        copy_names(to, &copied->lost, &d->lost);
+    }
+}
+
 void
 plan_copy_notes(struct plan *to, const struct plan *from)
 {
@@ -89,6 +106,7 @@ plan_copy_notes(struct plan *to, const struct plan *from)
     copy_cookies(to, from);
     copy_numbers(to, from);
     copy_places(to, from);
+    copy_differences(to, from);
     copy_names(to, &to->ports, &from->ports);
     copy_names(to, &to->by_tunnel, &from->by_tunnel);
     copy_names(to, &to->elsewhere, &from->elsewhere);

@@ -96,6 +96,8 @@ plan_meter_other(uint32_t id)
                  : id < 0x30000u ? 0x30000u : 0x70000u);
 }
 
+VEC_TYPEDEF(plan_names, const char *);
+
 /* What a cookie means, for manifest.json. */
 struct plan_cookie {
     uint64_t cookie;
@@ -145,6 +147,15 @@ struct plan_upcalls {
     const char *interfaces;     /* With spaces between. */
 };
 
+/* What the intent asks of a tenant's meter and the target does not keep, for
+ * manifest.json. */
+struct plan_difference {
+    const char *tenant, *uplink;
+    const char *place;          /* "line 1, /tenants/..."; NULL: not known. */
+    const char *asked, *held;   /* Bands, in ovs-ofctl's syntax. */
+    plan_names lost;            /* In words, with numbers. */
+};
+
 /* The port for all tunnels that the bridge must have, a flow-based one
  * ("options:remote_ip=flow" in ovs-vswitchd.conf.db(5)). */
 #define PLAN_TUNNEL INTERFACE_TUNNEL
@@ -159,7 +170,6 @@ struct plan_tunnel {
 #define PLAN_TELEMETRY_COMMAND \
     "ovs-vsctl set Open_vSwitch . other_config:" PLAN_TELEMETRY "=true"
 
-VEC_TYPEDEF(plan_names, const char *);
 VEC_TYPEDEF(plan_rows, struct plan_row *);      /* See plan/row.h. */
 
 struct plan {
@@ -183,6 +193,7 @@ struct plan {
     /* Of a plan that a backend filled. */
     VEC(struct plan_limit) limits;
     VEC(struct plan_upcalls) upcalls;
+    VEC(struct plan_difference) differences;
     plan_names by_tunnel;       /* Endpoints on other nodes, ... */
     plan_names elsewhere;       /* ... and those that no tunnel reaches. */
     plan_names cut_off;         /* "EXTERNAL:TENANT/ENDPOINT": here, where

@@ -17,6 +17,7 @@
 
 #include "base/file.h"
 #include "openvswitch/dynamic-string.h"
+#include "plan/differences.h"
 #include "plan/manifest.h"
 #include "plan/nic.h"
 #include "plan/row.h"
@@ -29,6 +30,7 @@ format_flows(const struct plan *plan, struct ds *ds)
                   "replace-flows BRIDGE flows.txt\n"
                   "# The meters of meters.txt must be there first.\n",
                   plan->node);
+    plan_format_differences(plan, ds);
     for (size_t i = 0; i < plan->flows.n; i++) {
         ds_put_format(ds, "%s\n", plan_flow_string(plan,
                                                    &plan->flows.v[i]));

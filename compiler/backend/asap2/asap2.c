@@ -9,6 +9,7 @@
 #include "backend/asap2/asap2.h"
 
 #include "backend/asap2/nic.h"
+#include "backend/lost.h"
 #include "backend/openflow/openflow.h"
 #include "base/diag.h"
 #include "intent/exceed.h"
@@ -183,6 +184,7 @@ lower_meter(struct ir_meter *meter)
     meter->parent = NULL;
     meter->split = false;
     meter->limit_number = meter->weight = meter->apart_kbps = 0;
+    meter->burst_bytes = lost_drop_burst(meter);
     meter->microburst = false;
     meter->exceed = EXCEED_DROP;
     meter->mark_bytes = meter->depth_bytes = meter->limit_bytes = 0;
@@ -243,6 +245,7 @@ const struct backend asap2_backend = {
     .name = "asap2",
     .caps = &asap2_caps,
     .check = asap2_check,
+    .note = lost_note,
     .lower = asap2_lower,
     .emit = asap2_emit,
 };

@@ -8,6 +8,7 @@
 
 #include "backend/ovn/ovn.h"
 
+#include "backend/lost.h"
 #include "backend/ovn/emit.h"
 #include "pass/pass.h"
 
@@ -41,6 +42,7 @@ const struct backend ovn_backend = {
     .fabric = true,
     .caps = &northbound_caps,
     .check = ovn_check,
+    .note = lost_note,
     .lower = pass_group,
     .emit = ovn_emit,
 };

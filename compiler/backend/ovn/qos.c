@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "backend/lost.h"
 #include "util.h"
 
 /* Of marks; meters are another table of OVN's.  At 0 stand flows of its own,
@@ -103,7 +104,7 @@ get_limit(struct emitter *e, const struct ir_meter *meter, limits *all)
         if (other->receive == meter->receive
             && !strcmp(other->uplink, meter->uplink)
             && other->rate_kbps == meter->rate_kbps
-            && other->burst_bytes == meter->burst_bytes) {
+            && lost_drop_burst(other) == lost_drop_burst(meter)) {
             return &all->v[i];
         }
     }
@@ -130,7 +131,7 @@ add_meter(struct emitter *e, struct limit *limit)
                          limit->group.name));
     plan_row_number(e->plan, row, "bandwidth", "rate", meter->rate_kbps);
     plan_row_number(e->plan, row, "bandwidth", "burst",
-                    DIV_ROUND_UP(meter->burst_bytes * 8, 1000));
+                    DIV_ROUND_UP(lost_drop_burst(meter) * 8, 1000));
     ovn_add_to_switches(e, &limit->group.endpoints, "qos_rules", row);
 }
 
