@@ -162,6 +162,43 @@ START_TEST(test_refused)
 }
 END_TEST
 
+/* What ovs-ofctl says of it. */
+START_TEST(test_words)
+{
+    static const struct {
+        const char *text, *words;
+    } rows[] = {
+        { "peak_rate=999", "'peak_rate' must be at least 'rate'" },
+        { "mark=3", "'mark', 'depth' and 'limit' need 'peak_rate'" },
+        { "depth=3", "'mark', 'depth' and 'limit' need 'peak_rate'" },
+        { "limit=3", "'mark', 'depth' and 'limit' need 'peak_rate'" },
+        { "peak_rate=1000 mark=4 limit=3", "'mark' must be at most 'limit'" },
+        { "peak_rate=1000 depth=4 limit=3",
+          "'depth' must be at most 'limit'" },
+        { "peak_rate=0",
+          "peak_rate \"0\" is not a number between 1 and 4294967295" },
+        { "peak_rate=1000 mark=0",
+          "mark \"0\" is not a number between 1 and 4294967295" },
+        { "peak_rate=1000 depth=0",
+          "depth \"0\" is not a number between 1 and 4294967295" },
+        { "peak_rate=1000 limit=0",
+          "limit \"0\" is not a number between 1 and 4294967295" },
+        { "peak_rate=1000 limit=64KiB",
+          "limit \"64KiB\" is not a number between 1 and 4294967295" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct ofputil_meter_mod mm;
+        char *text = xasprintf(BAND "burst_bytes=2 %s", rows[i].text);
+        char *error = parse(text, &mm);
+
+        ck_assert_str_eq(error, rows[i].words);
+        free(error);
+        free(text);
+    }
+}
+END_TEST
+
 /* What a later version may send. */
 START_TEST(test_later)
 {
@@ -332,6 +369,7 @@ ofp_microburst_suite(void)
 
     tcase_add_test(tc, test_wire);
     tcase_add_test(tc, test_refused);
+    tcase_add_test(tc, test_words);
     tcase_add_test(tc, test_later);
     tcase_add_test(tc, test_features);
     tcase_add_test(tc, test_stats);

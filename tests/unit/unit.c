@@ -243,6 +243,7 @@ main(void)
     srunner_add_suite(runner, backend_suite());
     srunner_add_suite(runner, openflow_suite());
     srunner_add_suite(runner, conjunction_suite());
+    srunner_add_suite(runner, dp_meter_rows_suite());
     srunner_add_suite(runner, lost_suite());
     srunner_add_suite(runner, nic_suite());
     srunner_add_suite(runner, offload_suite());

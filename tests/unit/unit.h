@@ -43,6 +43,7 @@ Suite *pass_suite(void);
 Suite *backend_suite(void);
 Suite *openflow_suite(void);
 Suite *conjunction_suite(void);
+Suite *dp_meter_rows_suite(void);
 Suite *lost_suite(void);
 Suite *nic_suite(void);
 Suite *offload_suite(void);
