@@ -12,9 +12,9 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/asap2/nic.c \
 	compiler/backend/asap2/nic.h \
 	compiler/backend/backend.c \
+	compiler/backend/backend.h \
 	compiler/backend/lost.c \
 	compiler/backend/lost.h \
-	compiler/backend/backend.h \
 	compiler/backend/openflow/capacity.c \
 	compiler/backend/openflow/conjunction.c \
 	compiler/backend/openflow/conjunction.h \

@@ -52,15 +52,19 @@ burst_kbit(const struct ir_meter *meter)
     return DIV_ROUND_UP(lost_drop_burst(meter), KBIT_BYTES);
 }
 
+/* The band that the target userspace makes.  Who borrows is owed its
+ * guarantee, with its burst; nothing is a byte and a kbps, as there. */
 static const char *
 asked_string(const struct ir_meter *meter, struct arena *arena)
 {
+    uint64_t owed = (meter->parent ? meter->guarantee_kbps - meter->apart_kbps
+                     : rate_kbps(meter));
     struct ds ds = DS_EMPTY_INITIALIZER;
     const char *s;
 
     ds_put_format(&ds, "type=microburst rate=%"PRIu64" burst_bytes=%"PRIu64
-                  " peak_rate=%"PRIu64, rate_kbps(meter), meter->burst_bytes,
-                  rate_kbps(meter));
+                  " peak_rate=%"PRIu64, MAX(owed, 1),
+                  owed ? meter->burst_bytes : 1, rate_kbps(meter));
     if (meter->mark_bytes) {
         ds_put_format(&ds, " mark=%"PRIu32, meter->mark_bytes);
     }

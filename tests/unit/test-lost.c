@@ -17,9 +17,9 @@
 
 /* What plans say of "microburst" for targets that have drop bands only. */
 
-#define BURSTS(BURST, MICROBURST)                                       \
+#define BURSTS(BANDWIDTH, MICROBURST)                                   \
     "{" FABRIC ", 'tenants': {'t': {"                                   \
-    "'bandwidth': {'limit': '1Gbps', 'burst': '" BURST "'}, "           \
+    "'bandwidth': {'limit': '1Gbps', " BANDWIDTH "}, "                  \
     "'microburst': {" MICROBURST "}, "                                  \
     "'networks': {'net': {'vni': 1, 'subnets': ['10.0.0.0/24']}}, "     \
     "'endpoints': {'x': {'network': 'net', 'node': 'n1', "              \
@@ -91,31 +91,31 @@ is_held(const char *held)
 static const struct {
     const char *intent, *asked, *held, *lost;
 } cases[] = {
-    { BURSTS("125kB", "'mark': '20KiB', 'depth': '30KiB'"),
+    { BURSTS("'burst': '125kB'", "'mark': '20KiB', 'depth': '30KiB'"),
       "type=microburst rate=1000000 burst_bytes=125000 peak_rate=1000000 "
       "mark=20480 depth=30720 exceed=drop",
       "type=drop rate=1000000 burst_size=1000",
       "ECN-capable packets are not marked above 20480 bytes; "
       "bursts above 30720 bytes are not recorded; " },
-    { BURSTS("125kB", "'limit': '1MB', 'exceed': 'ecn'"),
+    { BURSTS("'burst': '125kB'", "'limit': '1MB', 'exceed': 'ecn'"),
       "type=microburst rate=1000000 burst_bytes=125000 peak_rate=1000000 "
       "limit=1000000 exceed=ecn",
       "type=drop rate=1000000 burst_size=1000",
       "up to 875000 bytes above the burst drop that would have passed, "
       "marked, if ECN-capable; " },
-    { BURSTS("64KiB", "'limit': '128KiB', 'exceed': 'dscp:9'"),
+    { BURSTS("'burst': '64KiB'", "'limit': '128KiB', 'exceed': 'dscp:9'"),
       "type=microburst rate=1000000 burst_bytes=65536 peak_rate=1000000 "
       "limit=131072 exceed=dscp:9",
       "type=drop rate=1000000 burst_size=525",
       "up to 65447 bytes above the burst drop that would have passed with "
       "DSCP 9; 89 bytes more pass at once, since a burst is whole kbits; "
       MS_CLOCK },
-    { BURSTS("250kB", "'limit': '250kB', 'exceed': 'pass'"),
+    { BURSTS("'burst': '250kB'", "'limit': '250kB', 'exceed': 'pass'"),
       "type=microburst rate=1000000 burst_bytes=250000 peak_rate=1000000 "
       "limit=250000 exceed=pass",
       "type=drop rate=1000000 burst_size=2000", "" },
     /* What is above the limit would not have passed. */
-    { BURSTS("250kB", "'limit': '125kB', 'exceed': 'drop'"),
+    { BURSTS("'burst': '250kB'", "'limit': '125kB', 'exceed': 'drop'"),
       "type=microburst rate=1000000 burst_bytes=250000 peak_rate=1000000 "
       "limit=125000 exceed=drop",
       "type=drop rate=1000000 burst_size=1000", "" },
@@ -142,6 +142,29 @@ START_TEST(nearest_drop_band)
 {
     check_case(&asap2_backend, _i);
     check_case(&ovn_backend, _i);
+}
+END_TEST
+
+/* Who borrows is owed less than its limit, or nothing. */
+START_TEST(shared)
+{
+    static const char *const rows[][2] = {
+        { BURSTS("'burst': '125kB', 'guarantee': '400Mbps'",
+                 "'mark': '20KiB'"),
+          "type=microburst rate=400000 burst_bytes=125000 peak_rate=1000000 "
+          "mark=20480 exceed=drop" },
+        { BURSTS("'burst': '125kB', 'weight': 3", "'mark': '20KiB'"),
+          "type=microburst rate=1 burst_bytes=1 peak_rate=1000000 "
+          "mark=20480 exceed=drop" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        compile(&asap2_backend, rows[i][0]);
+        ck_assert_uint_eq(u.plan.differences.n, 1);
+        ck_assert_str_eq(u.plan.differences.v[0].asked, rows[i][1]);
+        ck_assert(is_held(u.plan.differences.v[0].held));
+        unit_destroy(&u);
+    }
 }
 END_TEST
 
@@ -183,6 +206,7 @@ lost_suite(void)
     TCase *tcase = unit_case(suite, "lost");
 
     tcase_add_loop_test(tcase, nearest_drop_band, 0, ARRAY_SIZE(cases));
+    tcase_add_test(tcase, shared);
     tcase_add_test(tcase, files);
     tcase_add_test(tcase, nothing_lost);
     return suite;
