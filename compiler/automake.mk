@@ -383,6 +383,7 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/expect-port.c \
 	compiler/verify/expect-private.h \
 	compiler/verify/expect-route.c \
+	compiler/verify/expect-stateless.c \
 	compiler/verify/expect-rule.c \
 	compiler/verify/expect-tunnel.c \
 	compiler/verify/expect.c \

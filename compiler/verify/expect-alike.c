@@ -19,6 +19,26 @@
 
 VEC_TYPEDEF(side_vec, uint32_t);
 
+/* Tenants are sorted by name. */
+size_t
+judge_tenant(const struct judge *j, const struct policy_tenant *tenant)
+{
+    size_t first = 0, n = j->policy->tenants.n;
+
+    while (n > 1) {
+        size_t half = n / 2;
+
+        if (strcmp(tenant->name, j->policy->tenants.v[first + half]->name)
+            >= 0) {
+            first += half;
+            n -= half;
+        } else {
+            n = half;
+        }
+    }
+    return first;
+}
+
 static void
 add_sides(struct judge *j, side_vec *sides, const endpoint_vec *endpoints,
           uint32_t side)
@@ -90,6 +110,7 @@ judge_init_alike(struct judge *j)
                               * sizeof *j->reached);
     memo_init(&j->verdicts);
     memo_init(&j->connections);
+    memo_init(&j->passed);
 }
 
 void
@@ -97,6 +118,7 @@ judge_destroy_alike(struct judge *j)
 {
     memo_destroy(&j->verdicts);
     memo_destroy(&j->connections);
+    memo_destroy(&j->passed);
 }
 
 uint32_t

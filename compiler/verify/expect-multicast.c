@@ -86,8 +86,8 @@ static dd_t
 expect_copy(struct judge *j, const struct origin *s,
             const struct policy_endpoint *to)
 {
-    struct seen stateless = { TRACK_NONE, true, F_NW_PROTO, F_TP_DST };
-    struct seen first = { TRACK_NEW, false, F_NW_PROTO, F_TP_DST };
+    struct seen stateless = { TRACK_NONE, true, false, F_NW_PROTO, F_TP_DST };
+    struct seen first = { TRACK_NEW, false, false, F_NW_PROTO, F_TP_DST };
     struct expect base = { .from = s->q.from, .to = to };
     struct dd *dd = j->space->dd;
 

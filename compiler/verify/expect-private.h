@@ -10,7 +10,8 @@
 /* The rooms behind expect.h: expect.c has what the others share,
  * expect-port.c asks the questions 1 to 4, expect-route.c 5 to 7,
  * expect-rule.c 8 and 9, expect-external.c what an external is;
- * expect-alike.c says what need be asked once only. */
+ * expect-alike.c says what need be asked once only,
+ * expect-stateless.c what goes past tracking. */
 
 #include "verify/expect.h"
 
@@ -27,6 +28,7 @@ struct origin {
 struct seen {
     enum track track;           /* TRACK_NONE: they are not tracked. */
     bool stateless;
+    bool passed;                /* By rules that are not stateful. */
     enum field proto, port;     /* Of the opener; its destination port. */
 };
 
@@ -130,6 +132,22 @@ struct end {
 dd_t expect_rule(struct judge *, const struct origin *, const struct seen *,
                  const struct policy_endpoint *to,
                  const struct policy_attachment *out, bool routed);
+
+/* What of packets goes past connection tracking by rules that are not
+ * stateful, and question 8 of that. */
+dd_t is_passed_by_rules(struct judge *, const struct origin *);
+dd_t find_untracked(struct judge *, const struct policy_tenant *zone,
+                    const struct end *sender, const struct end *receiver);
+
+/* The packets that the rule could be about by its sides. */
+dd_t rule_joins(struct judge *, const struct policy_rule *,
+                const struct end *from, const struct end *to);
+
+/* What 'rule' decides, or if that is NULL, none, of what 'sender' sends;
+ * 'after' others of its kind. */
+dd_t verdict_by(struct judge *, const struct policy_rule *,
+                const struct seen *, const struct policy_tenant *zone,
+                const struct end *sender, bool after);
 
 /* Question 8 of packets from base->from to base->to, which are endpoints. */
 dd_t expect_between(struct judge *, const struct seen *,

@@ -53,7 +53,7 @@ judge_opened(struct judge *j, const struct origin *s, enum track track,
     bool error = track == TRACK_RELATED;
     bool backward = error || track == TRACK_REPLY;
     struct seen seen = {
-        track, false, error ? F_OPEN_PROTO : F_NW_PROTO, F_OPEN_DST,
+        track, false, false, error ? F_OPEN_PROTO : F_NW_PROTO, F_OPEN_DST,
     };
     enum field source = backward ? F_OPEN_DST : F_OPEN_SRC;
     enum field destination = backward ? F_OPEN_SRC : F_OPEN_DST;
@@ -94,7 +94,8 @@ judge_tracked(struct judge *j, const struct origin *s, enum track track,
               const struct target *target)
 {
     struct seen told = {
-        track, false, F_NW_PROTO, track == TRACK_REPLY ? F_TP_SRC : F_TP_DST,
+        track, false, false, F_NW_PROTO,
+        track == TRACK_REPLY ? F_TP_SRC : F_TP_DST,
     };
 
     return dd_choose(j->space->dd, tells_ports(j, track),
@@ -146,10 +147,12 @@ judge_connection(struct judge *j, const struct origin *s,
     static const enum track passing[] = {
         TRACK_NEW, TRACK_FORWARD, TRACK_REPLY, TRACK_RELATED,
     };
-    struct seen untracked = { TRACK_NONE, true, F_NW_PROTO, F_TP_DST };
+    struct seen untracked = { TRACK_NONE, true, false, F_NW_PROTO, F_TP_DST };
+    struct seen passed = { TRACK_NONE, true, true, F_NW_PROTO, F_TP_DST };
     struct dd *dd = j->space->dd;
     dd_t stateless = dd_and(dd, is_for_symmetric(j, F_NW_PROTO, F_TP_DST),
                             dd_not(dd, is_fragment(j)));
+    dd_t by_rules = is_passed_by_rules(j, s);
     dd_t unknown = expect_deny(j, s, REASON_CT_INVALID), result;
 
     result = dd_choose(dd, space_is(j->space, F_CONN1, TRACK_ERROR),
@@ -158,6 +161,10 @@ judge_connection(struct judge *j, const struct origin *s,
         result = dd_choose(dd, space_is(j->space, F_CONN1, passing[i]),
                            judge_owned(j, s, passing[i], target, unknown),
                            result);
+    }
+    if (by_rules != DD_NONE) {
+        result = dd_choose(dd, by_rules,
+                           reach_target(j, s, &passed, target), result);
     }
     return dd_choose(dd, stateless, reach_target(j, s, &untracked, target),
                      result);

@@ -22,26 +22,6 @@ enum { OP_STRONGER = DD_OP_USER + 16, OP_AGREE, OP_ADD_COPY,
 #define AGREED_NEW DD_LEAF(1)
 #define AGREED_KNOWN DD_LEAF(2)
 
-/* Tenants are sorted by name. */
-size_t
-judge_tenant(const struct judge *j, const struct policy_tenant *tenant)
-{
-    size_t first = 0, n = j->policy->tenants.n;
-
-    while (n > 1) {
-        size_t half = n / 2;
-
-        if (strcmp(tenant->name, j->policy->tenants.v[first + half]->name)
-            >= 0) {
-            first += half;
-            n -= half;
-        } else {
-            n = half;
-        }
-    }
-    return first;
-}
-
 const struct policy_rule *const *
 expect_rules(const struct judge *j, uint32_t rules, size_t *n)
 {
@@ -52,7 +32,7 @@ expect_rules(const struct judge *j, uint32_t rules, size_t *n)
     return v;
 }
 
-/* The rules of both, which are of one kind. */
+/* The rules of both, which are of one rank. */
 static uint32_t
 join_rules(struct judge *j, uint32_t a, uint32_t b)
 {
@@ -76,7 +56,7 @@ join_rules(struct judge *j, uint32_t a, uint32_t b)
     return joined;
 }
 
-/* Of two expectations about one packet: the stronger kind of rule decides. */
+/* Of two expectations about one packet: the stronger rule decides. */
 static dd_t
 leaf_stronger(void *judge, dd_t a, dd_t b)
 {
@@ -89,8 +69,8 @@ leaf_stronger(void *judge, dd_t a, dd_t b)
     }
     x = expect_get(j, a);
     y = expect_get(j, b);
-    if (x->kind != y->kind) {
-        return x->kind < y->kind ? a : b;
+    if (x->rank != y->rank) {
+        return x->rank < y->rank ? a : b;
     }
     both = *x;
     both.rules = join_rules(j, x->rules, y->rules);
@@ -207,7 +187,7 @@ is_on_side(struct judge *j, const struct end *end,
     return set;
 }
 
-static dd_t
+dd_t
 rule_joins(struct judge *j, const struct policy_rule *rule,
            const struct end *from, const struct end *to)
 {
@@ -259,11 +239,10 @@ verdict_kept(struct judge *j, const struct expect *verdict,
                      expect_leaf(j, &kept), expect_leaf(j, verdict));
 }
 
-/* What 'rule' decides, or if that is NULL, none, of what 'sender' sends. */
-static dd_t
+dd_t
 verdict_by(struct judge *j, const struct policy_rule *rule,
            const struct seen *seen, const struct policy_tenant *zone,
-           const struct end *sender)
+           const struct end *sender, bool after)
 {
     const struct policy_class *class = NULL;
     struct expect verdict;
@@ -273,12 +252,12 @@ verdict_by(struct judge *j, const struct policy_rule *rule,
     verdict.zones[0] = zone;
     verdict.commit[0] = seen->track == TRACK_NEW;
     if (!rule) {
-        verdict.kind = UINT8_MAX;
+        verdict.rank = UINT8_MAX;
         verdict.reason = REASON_DEFAULT;
     } else {
         class = (seen_is_backward(seen) && !seen->stateless
                  ? rule->reply_class : rule->class);
-        verdict.kind = rule->kind;
+        verdict.rank = 2 * rule->kind + after;
         verdict.rules = pool_add(&j->rules, &rule, sizeof rule) + 1;
         verdict.allow = !rule_kind_denies(rule->kind);
         verdict.dscp = class && verdict.allow ? class->dscp : 0;
@@ -355,15 +334,20 @@ find_verdict(struct judge *j, const struct seen *seen,
     struct dd *dd = j->space->dd;
     dd_t result = DD_NONE;
 
+    if (seen->passed) {
+        return find_untracked(j, zone, sender, receiver);
+    }
     for (size_t i = 0; i < rules->n; i++) {
         dd_t set = rule_speaks(j, rules->v[i], seen, sender, receiver);
 
         if (set != DD_NONE) {
             result = dd_apply(dd, &j->stronger, result, dd_cut(
-                dd, set, verdict_by(j, rules->v[i], seen, zone, sender)));
+                dd, set, verdict_by(j, rules->v[i], seen, zone, sender,
+                                    false)));
         }
     }
-    return dd_over(dd, result, verdict_by(j, NULL, seen, zone, sender));
+    return dd_over(dd, result, verdict_by(j, NULL, seen, zone, sender,
+                                          false));
 }
 
 /* The same between endpoints, once for all that rules treat alike. */
@@ -385,7 +369,7 @@ find_known_verdict(struct judge *j, const struct seen *seen,
     key.tenant = sender->endpoint->tenant;
     key.zone = zone;
     key.track = seen->track;
-    key.stateless = seen->stateless;
+    key.stateless = seen->stateless + seen->passed;
     key.proto = seen->proto;
     key.port = seen->port;
     known = memo_find(&j->verdicts, &key, sizeof key);
@@ -412,7 +396,7 @@ expect_based(struct judge *j, uint32_t number, dd_t leaf)
     memcpy(&e, pool_get(&j->bases, number - 1, &size), sizeof e);
     e.zones[0] = verdict->zones[0];
     e.commit[0] = verdict->commit[0];
-    e.kind = verdict->kind;
+    e.rank = verdict->rank;
     e.rules = verdict->rules;
     e.reason = verdict->reason;
     e.allow = verdict->allow;

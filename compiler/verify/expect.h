@@ -46,7 +46,7 @@ struct expect {
     struct eth_addr answer;
     uint16_t queue;
     uint8_t commit[2];          /* ... and noted? */
-    uint8_t allow, answered, router, routed, many, dscp, kind;
+    uint8_t allow, answered, router, routed, many, dscp, rank;
     uint8_t any_reason;         /* Whatever is named for dropping it. */
     uint8_t conditional;        /* While it is made: if the second zone
                                  * agrees. */
@@ -74,7 +74,7 @@ struct judge {
         const struct policy_endpoint *v[2];
     } *senders;                 /* The first, and one more, of a number. */
     endpoint_vec **reached;     /* By tenant; see judge_reached(). */
-    struct memo verdicts, connections;
+    struct memo verdicts, connections, passed;
     bool by_port;               /* No diagram is to be bound. */
 };
 
@@ -97,7 +97,7 @@ dd_t expect_based(struct judge *, uint32_t number, dd_t leaf);
 
 const struct expect *expect_get(const struct judge *, dd_t leaf);
 
-/* The rules that may be named for deciding: all of one kind that speak. */
+/* The rules that may be named for deciding: all of one rank that speak. */
 const struct policy_rule *const *expect_rules(const struct judge *,
                                               uint32_t rules, size_t *n);
 const struct expect_copy *expect_copies(const struct judge *,

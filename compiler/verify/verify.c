@@ -237,32 +237,11 @@ attempt(const struct verify_task *task, struct arena *arena,
     return p.scattered;
 }
 
-/* Of rules that are not stateful the diagrams know nothing: without a proof,
- * rather than with a wrong one. */
-static const char *
-find_stateless(const struct policy *policy, struct arena *arena)
-{
-    for (size_t i = 0; i < policy->rules.n; i++) {
-        const struct policy_rule *rule = policy->rules.v[i];
-
-        if (rule->stateless) {
-            return arena_printf(arena, "rule '%s' has \"stateful\": false, "
-                                "of which no proof is known yet", rule->name);
-        }
-    }
-    return NULL;
-}
-
 void
 verify(const struct verify_task *task, struct arena *arena,
        struct verify_result *result)
 {
-    const char *stateless = find_stateless(task->policy, arena);
-
-    if (stateless) {
-        memset(result, 0, sizeof *result);
-        result->unproved = stateless;
-    } else if (attempt(task, arena, result, false)) {
+    if (attempt(task, arena, result, false)) {
         attempt(task, arena, result, true);
     }
 }

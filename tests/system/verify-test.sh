@@ -30,12 +30,6 @@ test_examples() {
     local example name
     for example in "$srcdir"/examples/*.json "$srcdir"/examples/*/; do
         for name in $(nodes "${example%/}"); do
-            if grep -rq '"stateful": false' "$example"; then
-                check "$(basename "$example"), $name: not proved" says \
-                    'has "stateful": false, of which no proof is known' 1 \
-                    "$BULKHEAD" verify "${example%/}" --node "$name"
-                continue
-            fi
             check "$(basename "$example"), $name: proved" says \
                 'isolation    proved' 0 \
                 "$BULKHEAD" verify "${example%/}" --node "$name"

@@ -313,9 +313,6 @@ try_world(uint64_t seed, int n_packets)
     bool ok = true;
 
     world_init(&w, seed);
-    for (int i = 0; i < w.n_rules; i++) {
-        w.rules[i].stateless = false;   /* No proof is known of those. */
-    }
     world_compile(&w, &t.c);
     compiled_lower(&t.c, WORLD_NODE);
     t.marks = arena_zalloc(t.c.arena, (t.c.policy->tenants.n + 1)

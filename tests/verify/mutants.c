@@ -106,9 +106,6 @@ try_world(uint64_t seed, size_t n, struct count *count)
     bool ok, small;
 
     world_init(&w, seed);
-    for (int i = 0; i < w.n_rules; i++) {
-        w.rules[i].stateless = false;   /* No proof is known of those. */
-    }
     world_compile(&w, &c);
     compiled_lower(&c, WORLD_NODE);
     lines = proving_lines(&c);
