@@ -79,7 +79,7 @@ has_limit() {
     got=$(groups | sed -n "s|^group=${group[$1]},$(
         )rate=\([0-9]*\),burst=\([0-9]*\),.*ports=|\1 \2 |p")
     echo "limit of $1: $got"
-    [ "$got" = "${2:+$2 ${3:-$1"0 "$1"1"}}" ]
+    [ "$got" = "${2:+$2 ${3:-${1}0 ${1}1}}" ]
 }
 
 # counter TENANT admitted|dropped
