@@ -490,6 +490,8 @@ ir_validate(const struct ir_prog *prog, struct diags *diags)
     if (!v.failed) {
         check_runs(&v);
         check_metered(&v);
+    }
+    if (diags->n_errors == n_errors) {
         ir_validate_charges(&v);
     }
     hmapx_destroy(&v.records);

@@ -9,6 +9,7 @@
 /* Whose a meter is, its id says: docs/pipeline.md, "Meters".  So a tenant does
  * not pass that of another, not even one that nobody else passes. */
 
+#include "sema/charge.h"
 #include "sema/ident.h"
 #include "sema/tree.h"
 #include "util.h"
@@ -57,26 +58,28 @@ has_zone(const struct comparison *c, const struct usage *usage,
             && (usage->value & UINT16_MAX) == value);
 }
 
-/* Do networks of the tenant take several uplinks here? */
+/* Does the tenant take several uplinks here, or has it no zone, since it only
+ * pays for others? */
 static bool
-takes_several(const struct comparison *c, const struct policy_tenant *tenant)
+is_numbered(const struct comparison *c, const struct policy_tenant *tenant)
 {
-    const struct intent_uplink *first = NULL;
+    bool here = false;
+    int n = 0;
 
-    for (size_t i = 0; i < tenant->endpoints.n; i++) {
-        const struct policy_endpoint *e = tenant->endpoints.v[i];
+    for (size_t i = 0; i < c->node->uplinks.n; i++) {
+        const struct intent_uplink *uplink = &c->node->uplinks.v[i];
+        bool taken = find_payer(tenant, c->node, uplink) != NULL;
 
-        if (e->bound && e->node == c->node) {
-            const struct intent_uplink *uplink = network_uplink(e->network,
-                                                                c->node);
+        for (size_t k = 0; k < tenant->endpoints.n; k++) {
+            const struct policy_endpoint *e = tenant->endpoints.v[k];
 
-            if (first && uplink != first) {
-                return true;
+            if (e->bound && endpoint_takes(e, c->node, uplink)) {
+                taken = here = true;
             }
-            first = uplink;
         }
+        n += taken;
     }
-    return false;
+    return n > 1 || !here;
 }
 
 /* Of a meter of bits: what its number is made of.  NULL if it has the zone
@@ -102,7 +105,7 @@ name_of(const struct comparison *c, const struct usage *usage)
         name = arena_printf(c->arena, "%s/class/%s", name, class->name);
     } else if (!e && tenant_is_split(tenant, c->node, uplink, receive)) {
         name = arena_printf(c->arena, "%s/rest", name);
-    } else if (!e && !receive && !usage->limit && !takes_several(c, tenant)) {
+    } else if (!e && !receive && !usage->limit && !is_numbered(c, tenant)) {
         return NULL;
     }
     return usage->limit ? arena_printf(c->arena, "%s/limit", name) : name;
