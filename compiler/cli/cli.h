@@ -61,7 +61,7 @@ struct cli_options {
     bool once;
     bool verbose, no_headings, help, exit_code, dry_run, partial;
     bool write, check;
-    bool tenant_per_namespace;
+    const char *tenant_per;     /* "cluster" or "namespace". */
     enum cli_format format;
     const struct backend *target;
     const struct profile *profile;

@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/diag.h"
@@ -16,14 +17,30 @@
 #include "import/import.h"
 #include "intent/intent.h"
 #include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
 #include "sema/policy.h"
 
-/* Lays out the text of an intent, if it is right.  Prints what is wrong. */
+/* The same with a line for each member. */
+static const char *
+break_lines(const char *text, struct arena *arena)
+{
+    struct json *json = json_from_string(text);
+    char *lines = json_to_string(json, JSSF_PRETTY | JSSF_SORT);
+    const char *copy = arena_printf(arena, "%s\n", lines);
+
+    free(lines);
+    json_destroy(json);
+    return copy;
+}
+
+/* Lays out the text of an intent.  If it is wrong, prints why, by the lines of
+ * what it puts in 'out', which is for people to mend. */
 static bool
 lay_out(const char *text, struct arena *arena, struct ds *out)
 {
-    const struct source *source = source_create(arena, "the imported intent",
-                                                text, strlen(text));
+    const char *lines = break_lines(text, arena);
+    const struct source *source = source_create(arena, "standard output",
+                                                lines, strlen(lines));
     const struct intent *intent;
     struct diags diags;
 
@@ -34,6 +51,7 @@ lay_out(const char *text, struct arena *arena, struct ds *out)
         return true;
     }
     report_diags(&diags);
+    ds_put_cstr(out, lines);
     return false;
 }
 
@@ -73,12 +91,12 @@ import(const struct cli_options *options, struct arena *arena)
     text = (!strcmp(options->intent[0], "ovn")
             ? import_ovn(sources, options->n_intent - 1, arena, &diags)
             : import_k8s(sources, options->n_intent - 1,
-                         options->tenant_per_namespace, arena, &diags));
+                         (options->tenant_per
+                          && !strcmp(options->tenant_per, "namespace")),
+                         arena, &diags));
     report_diags(&diags);
     right = text && lay_out(text, arena, &out);
-    if (right) {
-        fputs(ds_cstr(&out), stdout);
-    }
+    fputs(ds_cstr(&out), stdout);
     ds_destroy(&out);
     return right ? EXIT_DONE : EXIT_WRONG;
 }
@@ -98,7 +116,7 @@ cmd_import(const struct cli_options *options)
               "'bulkhead --help' shows the usage\n", stderr);
         return EXIT_USAGE;
     }
-    if (ovn && options->tenant_per_namespace) {
+    if (ovn && options->tenant_per) {
         fputs("bulkhead: '--tenant-per' is for 'import k8s'\n", stderr);
         return EXIT_USAGE;
     }

@@ -214,14 +214,13 @@ parse_profile(const char *s)
     return profile;
 }
 
-/* Is it one tenant for each namespace, or for the cluster? */
-static bool
+static const char *
 parse_tenant_per(const char *s)
 {
     if (strcmp(s, "cluster") && strcmp(s, "namespace")) {
         usage_error("--tenant-per takes cluster or namespace, not '%s'", s);
     }
-    return !strcmp(s, "namespace");
+    return s;
 }
 
 static enum cli_dump
@@ -307,8 +306,7 @@ parse_options(int argc, char *argv[], struct cli_options *options)
         case 'I': options->interval = parse_time("--interval", optarg); break;
         case 'l': options->listen = optarg; break;
         case '1': options->once = true; break;
-        case 'k': options->tenant_per_namespace = parse_tenant_per(optarg);
-                  break;
+        case 'k': options->tenant_per = parse_tenant_per(optarg); break;
         case 'h': options->help = true; break;
         case 'V': puts(PACKAGE_STRING); exit(EXIT_DONE);
         default:

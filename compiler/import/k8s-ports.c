@@ -36,9 +36,10 @@ read_protocol(struct k8s *k, const struct value *v, uint8_t *protocol)
     if (name && !strcmp(name, "UDP")) {
         *protocol = IPPROTO_UDP;
     } else if (name && !strcmp(name, "SCTP")) {
-        k8s_warn(k, v, "it does not pass; a rule without ports would let it, "
-                 "with all else", "left out: the switch does not track SCTP, "
-                 "so an intent names no ports of it");
+        k8s_warn(k, v, "it does not pass; a rule of a service of the protocol "
+                 "\"sctp\" would let it, with all its ports",
+                 "left out: the switch does not see ports of SCTP, so an "
+                 "intent names none of them");
         return false;
     } else if (name && strcmp(name, "TCP")) {
         k8s_error(k, v, "write TCP, UDP or SCTP",
