@@ -290,7 +290,7 @@ void
 ovn_emit(struct ovn *m, const struct ovn_origin *o,
          const struct ovn_service *service, const ovn_pairs *pairs)
 {
-    ovn_names names = ovn_service_names(m, service, o->deny);
+    ovn_names names = ovn_service_names(m, service);
     const char *base = title_of(m, o);
 
     for (size_t i = 0; i < pairs->n; i++) {

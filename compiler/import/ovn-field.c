@@ -308,6 +308,21 @@ add_icmp_types(struct ovn *m, bool ip4, enum ovn_relation relation,
 }
 
 static void
+add_protocol(struct ovn *m, const char *name, ovn_boxes *boxes)
+{
+    struct ovn_box *box = ovn_add_box(m, boxes);
+
+    if (!strcmp(name, "icmp4") || !strcmp(name, "icmp6")) {
+        box->from = box->to = ovn_and(m, name[4] == '4' ? m->ip4 : m->ip6,
+                                      NULL);
+    }
+    box->dst = box->src = ovn_ports(m, !strcmp(name, "tcp") ? IPPROTO_TCP
+                                    : !strcmp(name, "udp") ? IPPROTO_UDP
+                                    : !strcmp(name, "sctp") ? IPPROTO_SCTP
+                                    : IPPROTO_ICMP, 0, UINT16_MAX);
+}
+
+static void
 add_ether_type(struct ovn *m, enum ovn_relation relation,
                const ovn_names *values, ovn_boxes *boxes)
 {
@@ -336,6 +351,9 @@ ovn_field(struct ovn *m, const char *field, enum ovn_relation relation,
     } else if (!strcmp(field, "udp.src") || !strcmp(field, "udp.dst")) {
         add_port_numbers(m, IPPROTO_UDP, field[4] == 'd', relation, values,
                          boxes);
+    } else if (!strcmp(field, "sctp.src") || !strcmp(field, "sctp.dst")) {
+        add_protocol(m, "sctp", boxes);         /* Of which no service has */
+        boxes->v[boxes->n - 1].vague = true;    /* a part of the ports. */
     } else if (!strcmp(field, "ip.proto")) {
         add_protocols(m, relation, values, boxes);
     } else if (!strcmp(field, "icmp4.type") || !strcmp(field, "icmp6.type")) {
@@ -353,20 +371,6 @@ add_family(struct ovn *m, bool ip4, ovn_boxes *boxes)
     struct ovn_box *box = ovn_add_box(m, boxes);
 
     box->from = box->to = ovn_and(m, ip4 ? m->ip4 : m->ip6, NULL);
-}
-
-static void
-add_protocol(struct ovn *m, const char *name, ovn_boxes *boxes)
-{
-    struct ovn_box *box = ovn_add_box(m, boxes);
-
-    if (!strcmp(name, "icmp4") || !strcmp(name, "icmp6")) {
-        box->from = box->to = ovn_and(m, name[4] == '4' ? m->ip4 : m->ip6,
-                                      NULL);
-    }
-    box->dst = box->src = ovn_ports(m, !strcmp(name, "tcp") ? IPPROTO_TCP
-                                    : !strcmp(name, "udp") ? IPPROTO_UDP
-                                    : IPPROTO_ICMP, 0, UINT16_MAX);
 }
 
 void
@@ -388,7 +392,7 @@ ovn_predicate(struct ovn *m, const char *name, bool negated, ovn_boxes *boxes)
         }
     } else if (!strcmp(name, "ip4") || !strcmp(name, "ip6")) {
         add_family(m, (name[2] == '4') != negated, boxes);
-    } else if (are_all(&names, "tcp udp icmp icmp4 icmp6") && !negated) {
+    } else if (are_all(&names, "tcp udp sctp icmp icmp4 icmp6") && !negated) {
         add_protocol(m, name, boxes);
     } else if (!strcmp(name, "ip.is_frag") && !negated) {
         ovn_add_box(m, boxes)->fragment = true;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "import/ranges.h"
+#include "openvswitch/json.h"
 #include "util.h"
 
 /* Sets of protocols and ports. */
@@ -31,6 +32,15 @@ static const struct {
 #undef SERVICE
 };
 
+/* Is it one that no service has (docs/intents.md, "Protocols")? */
+static bool
+is_refused(uint8_t protocol)
+{
+    return (protocol == IPPROTO_HOPOPTS || protocol == IPPROTO_IGMP
+            || protocol == IPPROTO_ROUTING || protocol == IPPROTO_FRAGMENT
+            || protocol == IPPROTO_AH || protocol == IPPROTO_DSTOPTS);
+}
+
 struct ovn_service
 ovn_ports(struct ovn *m, uint8_t protocol, int first, int last)
 {
@@ -39,20 +49,25 @@ ovn_ports(struct ovn *m, uint8_t protocol, int first, int last)
     switch (protocol) {
     case IPPROTO_TCP: ranges_add(m->arena, &s.tcp, MAX(first, 1), last); break;
     case IPPROTO_UDP: ranges_add(m->arena, &s.udp, MAX(first, 1), last); break;
-    case IPPROTO_ESP: s.esp = true; break;
     case IPPROTO_ICMP: case IPPROTO_ICMPV6: s.icmp = true; break;
+    default:
+        if (!is_refused(protocol)) {
+            ranges_add(m->arena, &s.others, protocol, protocol);
+        }
+        break;
     }
     return s;
 }
 
-/* All that a rule can name. */
+/* All that a few rules can name. */
 static struct ovn_service
 everything(struct ovn *m)
 {
-    struct ovn_service s = { .icmp = true, .esp = true };
+    struct ovn_service s = { .icmp = true };
 
     ranges_add(m->arena, &s.tcp, 1, UINT16_MAX);
     ranges_add(m->arena, &s.udp, 1, UINT16_MAX);
+    ranges_add(m->arena, &s.others, IPPROTO_ESP, IPPROTO_ESP);
     return s;
 }
 
@@ -76,7 +91,8 @@ ovn_common(struct ovn *m, const struct ovn_service *a,
         return a->any ? *b : *a;
     }
     return (struct ovn_service) {
-        .icmp = a->icmp && b->icmp, .esp = a->esp && b->esp,
+        .icmp = a->icmp && b->icmp,
+        .others = ranges_common(m->arena, &a->others, &b->others, &m->work),
         .tcp = ranges_common(m->arena, &a->tcp, &b->tcp, &m->work),
         .udp = ranges_common(m->arena, &a->udp, &b->udp, &m->work),
     };
@@ -90,7 +106,7 @@ ovn_union(struct ovn *m, const struct ovn_service *a,
         return ovn_any;
     }
     return (struct ovn_service) {
-        .icmp = a->icmp || b->icmp, .esp = a->esp || b->esp,
+        .icmp = a->icmp || b->icmp, .others = join(m, &a->others, &b->others),
         .tcp = join(m, &a->tcp, &b->tcp), .udp = join(m, &a->udp, &b->udp),
     };
 }
@@ -98,7 +114,7 @@ ovn_union(struct ovn *m, const struct ovn_service *a,
 bool
 ovn_service_is_empty(const struct ovn_service *s)
 {
-    return !s->any && !s->icmp && !s->esp && !s->tcp.n && !s->udp.n;
+    return !s->any && !s->icmp && !s->others.n && !s->tcp.n && !s->udp.n;
 }
 
 static bool
@@ -124,9 +140,10 @@ ovn_service_has(struct ovn *m, const struct ovn_service *s,
 {
     port_ranges tcp = ranges_join(m->arena, &s->tcp);
     port_ranges udp = ranges_join(m->arena, &s->udp);
+    port_ranges others = ranges_join(m->arena, &s->others);
 
     return s->any || (!part->any && (s->icmp || !part->icmp)
-                      && (s->esp || !part->esp)
+                      && is_within(&part->others, &others)
                       && is_within(&part->tcp, &tcp)
                       && is_within(&part->udp, &udp));
 }
@@ -163,6 +180,21 @@ ovn_one_way(struct ovn *m, const struct ovn_service *s)
     return out;
 }
 
+/* Do both have something? */
+static bool
+meet(const port_ranges *a, const port_ranges *b)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        for (size_t j = 0; j < b->n; j++) {
+            if (a->v[i].first <= b->v[j].last
+                && b->v[j].first <= a->v[i].last) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* The built-in service that begins at 'i'. */
 static struct ovn_service
 builtin_at(struct ovn *m, size_t i)
@@ -182,7 +214,8 @@ builtin_at(struct ovn *m, size_t i)
 bool
 ovn_service_meets(const struct ovn_service *a, const struct ovn_service *b)
 {
-    return (a->any || b->any || (a->icmp && b->icmp) || (a->esp && b->esp)
+    return (a->any || b->any || (a->icmp && b->icmp)
+            || meet(&a->others, &b->others)
             || (a->tcp.n && b->tcp.n) || (a->udp.n && b->udp.n));
 }
 
@@ -232,8 +265,20 @@ add_ports(struct ovn *m, uint8_t protocol, const port_ranges *ranges,
                                     ranges));
 }
 
+/* The service of one protocol that has no ports. */
+static const char *
+define_protocol(struct ovn *m, int protocol)
+{
+    struct json *service = json_object_create();
+    const char *name = arena_printf(m->arena, "protocol-%d", protocol);
+
+    json_object_put(service, "protocol", json_integer_create(protocol));
+    json_object_put(m->services, name, service);
+    return name;
+}
+
 ovn_names
-ovn_service_names(struct ovn *m, const struct ovn_service *s_, bool deny)
+ovn_service_names(struct ovn *m, const struct ovn_service *s_)
 {
     static const struct ovn_service none = { .any = false };
     struct ovn_service s = ovn_union(m, s_, &none);
@@ -247,8 +292,10 @@ ovn_service_names(struct ovn *m, const struct ovn_service *s_, bool deny)
     if (s.icmp) {
         *vec_push(m->arena, &names) = "icmp";
     }
-    if (s.esp && deny) {
-        *vec_push(m->arena, &names) = "ipsec";
+    for (size_t i = 0; i < s.others.n; i++) {
+        for (int n = s.others.v[i].first; n <= s.others.v[i].last; n++) {
+            *vec_push(m->arena, &names) = define_protocol(m, n);
+        }
     }
     add_ports(m, IPPROTO_TCP, &s.tcp, &names);
     add_ports(m, IPPROTO_UDP, &s.udp, &names);

@@ -121,6 +121,11 @@ is_enabled(struct ovn *m, const struct ovn_row *row)
 {
     value_vec atoms = ovn_atoms(m, row, "enabled");
 
+    if (atoms.n && atoms.v[0]->type != VALUE_BOOLEAN) {
+        ovn_error(m, row, "give what 'ovsdb-client -f json dump DATABASE "
+                  "OVN_Northbound' prints",
+                  "\"enabled\" must be true or false");
+    }
     return !atoms.n || atoms.v[0]->type != VALUE_BOOLEAN
            || atoms.v[0]->boolean;
 }

@@ -62,8 +62,9 @@ typedef unsigned long *ovn_set;         /* A bitmap of addresses. */
 /* What of IP: the parts OR. */
 struct ovn_service {
     bool any;                   /* All of it; then nothing else counts. */
-    bool icmp, esp;
+    bool icmp;
     port_ranges tcp, udp;
+    port_ranges others;         /* Numbers of other protocols. */
 };
 
 /* Packets from addresses to others, of a service: what an alternative of a
@@ -259,11 +260,9 @@ bool ovn_service_meets(const struct ovn_service *, const struct ovn_service *);
 struct ovn_service ovn_both_ways(struct ovn *, const struct ovn_service *);
 struct ovn_service ovn_one_way(struct ovn *, const struct ovn_service *);
 
-/* Names of services of the intent that are 'service' together, or, to deny
- * it, perhaps more, which this defines; an empty name is every service.  ESP
- * has no service of its own. */
-ovn_names ovn_service_names(struct ovn *, const struct ovn_service *,
-                            bool deny);
+/* Names of services of the intent that are 'service' together, which this
+ * defines; an empty name is every service. */
+ovn_names ovn_service_names(struct ovn *, const struct ovn_service *);
 
 /* ovn-set.c: of an Address_Set or a Port_Group; a port by itself. */
 const struct ovn_named *ovn_find_set(struct ovn *, const char *name);

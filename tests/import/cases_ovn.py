@@ -11,6 +11,8 @@ from ovn_tables import Tables
 PACKETS = [f"{protocol} {port}" for protocol in ("tcp", "udp")
            for port in (22, 53, 80, 443, 1000, 4420, 4690, 4791, 4793, 4799,
                         8080, 9000)] + ["icmp"]
+# By number.
+OTHERS = [f"ip {number}" for number in (47, 50, 89, 132)]
 IPS = {"a": "10.0.0.10", "b": "10.0.0.11", "c": "10.0.0.12",
        "d": "10.0.1.10", "e": "10.0.2.10"}
 
@@ -82,8 +84,9 @@ class Case:
     """'rules' are ENDS: PACKETS; what is not there must not pass."""
 
     def __init__(self, name, build, rules, warnings=(), error=None,
-                 change=None, contains=""):
+                 change=None, contains="", packets=PACKETS):
         self.name, self.rules, self.contains = name, rules, contains
+        self.packets = packets
         self.warnings, self.error, self.change = warnings, error, change
         self.tables = World()
         build(self.tables)
@@ -208,6 +211,23 @@ def words(w):
              "allow-related"),
             (FROM, 10, "inport == \"d\" && ip4 && ip.proto == {6, 1} && "
              "(icmp4 || tcp.dst == 443) && 1", "allow-related"))
+
+
+def neither_on_nor_off(w):
+    w.rows["Logical_Switch_Port"][0]["enabled"] = "false"
+
+
+def protocols(w):
+    w.group("g", "a b", (FROM, 0, "inport == @g && ip", "drop"),
+            (FROM, 10, "inport == @g && ip.proto == {132, 47}",
+             "allow-related"),
+            (FROM, 10, 'inport == "b" && ip.proto == 50', "allow-related"),
+            (FROM, 10, 'inport == "b" && sctp.src == 7', "allow-related"))
+
+
+def protocol_drops(w):
+    w.group("h", "c", (FROM, 20, "inport == @h && sctp", "drop"))
+    w.group("i", "d", (FROM, 20, "inport == @i && sctp.dst == 7", "drop"))
 
 
 def rocev2(w):
@@ -364,6 +384,17 @@ CASES = [
     Case("words", words, {
         "a > d, b > d": ["tcp 80"], "c > d": ["tcp 4420"],
         "d > a, d > b, d > c": ["tcp 443", "icmp"]}, [LEFT_OUT]),
+    Case("other protocols", protocols, {
+        "a > b, a > c, a > d": ["ip 47", "ip 132"],
+        "b > a, b > c, b > d": ["ip 47", "ip 50", "ip 132"],
+        "c > a, c > b, d > a, d > b": ANY + ["ip 50"],
+        "c > d, d > c": ALL + ["ip 50"]},
+        [LEFT_OUT, NONE], packets=PACKETS + OTHERS),
+    Case("drops of other protocols", protocol_drops, {
+        "a > b, b > a, a > c, b > c, a > d, b > d": ALL + OTHERS,
+        "c > a, c > b, c > d, d > a, d > b, d > c":
+            ALL + ["ip 47", "ip 50", "ip 89"]},
+        ["more is denied"], packets=PACKETS + OTHERS),
     Case("services without direction", rocev2, {
         "a > b, b > a": ["udp 4791"]}),
     Case("all is dropped by default", default_drop, {
@@ -394,6 +425,8 @@ CASES = [
     Case("a route that discards", discarded, {EVERY: ALL}),
     Case("a policy of a router", policy, {},
          error="Logical_Router_Policy: what it drops"),
+    Case("a port that is neither on nor off", neither_on_nor_off, {},
+         error='"enabled" must be true or false'),
     Case("an action that is not known", odd_action, {},
          error="the action 'pass' is not known"),
     Case("a newer schema with tiers", security_groups, {},
