@@ -91,11 +91,17 @@ cmd_rollback(const struct cli_options *options)
 int
 cmd_clear(const struct cli_options *options)
 {
-    struct arena *arena = arena_create();
-    struct push_target target = cli_target(options, arena);
+    struct arena *arena;
+    struct push_target target;
     struct push_diff diff;
-    const char *reason = push_clear(&target, arena, &diff);
+    const char *reason;
 
+    if (cli_is_fabric(options)) {
+        return cli_nb_clear(options);
+    }
+    arena = arena_create();
+    target = cli_target(options, arena);
+    reason = push_clear(&target, arena, &diff);
     cli_print_warnings(options->bridge, &diff);
     if (reason) {
         cli_print_error(reason);

@@ -204,6 +204,7 @@ int cli_nb_apply(const struct cli_options *, const struct plan_record *,
                  struct arena *);
 int cli_nb_status(const struct cli_options *);
 int cli_nb_rollback(const struct cli_options *);
+int cli_nb_clear(const struct cli_options *);
 
 /* If standard input is a terminal, waits for Enter, which confirms
  * 'generation', or until that is decided otherwise.  Returns EXIT_*. */

@@ -263,10 +263,11 @@ const struct cli_command cli_commands[] = {
       "           [INTENT...] --target=ovn [-v]",
       "say whether the bridge holds the intent, or without one, what was\n"
       "      applied last; with -v, what differs" },
-    { "clear", OPTION_BRIDGE | BRIDGE_REQUIRED | OPTION_SWITCH | INTENT_NONE,
-      cmd_clear,
-      "--bridge=BRIDGE",
-      "take Bulkhead's flows and meters off the bridge, and nothing else" },
+    { "clear", OPTION_BRIDGE | BRIDGE_REQUIRED | OPTION_SWITCH | OPTION_TARGET
+      | INTENT_NONE, cmd_clear,
+      "--bridge=BRIDGE, or --target=ovn ...",
+      "take Bulkhead's flows and meters off the bridge, or its rows out of\n"
+      "      OVN's northbound database, and nothing else" },
     { "trace", OPTION_NODE | OPTION_FROM | OPTION_STATE | OPTION_FORMAT,
       cmd_trace,
       "INTENT... --from=TENANT/ENDPOINT|external:NAME|tunnel:NODE:VNI "

@@ -40,7 +40,7 @@ static const char options_help[] =
     "default), asap2, text,\n"
     "                        or ovn: all nodes together, without --node; "
     "plan, apply,\n"
-    "                        status, rollback: ovn for its northbound "
+    "                        status, rollback, clear: ovn for its northbound "
     "database\n"
     "  --profile=PROFILE     the NIC that offload speaks of: connectx-5, "
     "connectx-6-dx,\n"

@@ -300,6 +300,20 @@ cli_nb_status(const struct cli_options *options)
     return code;
 }
 
+/* Says what was done, or why not. */
+static int
+tell(const char *reason, const struct nb_diff *diff)
+{
+    print_warnings(diff);
+    if (reason) {
+        cli_print_error(reason);
+        return EXIT_UNREACHABLE;
+    }
+    print_counts(diff, CLI_DONE);
+    cli_print_kept(diff->kept, &diff->generations, NULL);
+    return EXIT_DONE;
+}
+
 int
 cli_nb_rollback(const struct cli_options *options)
 {
@@ -307,14 +321,21 @@ cli_nb_rollback(const struct cli_options *options)
     struct nb_target target = make_target(options, arena);
     struct nb_diff diff;
     const char *reason = nb_rollback(&target, options->to, arena, &diff);
+    int code = tell(reason, &diff);
 
-    print_warnings(&diff);
-    if (reason) {
-        cli_print_error(reason);
-    } else {
-        print_counts(&diff, CLI_DONE);
-        cli_print_kept(diff.kept, &diff.generations, NULL);
-    }
     arena_destroy(arena);
-    return reason ? EXIT_UNREACHABLE : EXIT_DONE;
+    return code;
+}
+
+int
+cli_nb_clear(const struct cli_options *options)
+{
+    struct arena *arena = arena_create();
+    struct nb_target target = make_target(options, arena);
+    struct nb_diff diff;
+    const char *reason = nb_clear(&target, arena, &diff);
+    int code = tell(reason, &diff);
+
+    arena_destroy(arena);
+    return code;
 }

@@ -90,15 +90,22 @@ begin(struct run *run, const struct nb_target *target,
     return reason ? reason : compare(run, plan);
 }
 
+static struct plan *
+make_nothing(struct arena *arena)
+{
+    struct plan *nothing = arena_zalloc(arena, sizeof *nothing);
+
+    plan_init(nothing, arena, "", "");
+    nothing->northbound = true;
+    return nothing;
+}
+
 /* As begin(), of what the node keeps, whichever that is. */
 static const char *
 begin_kept(struct run *run, const struct nb_target *target, bool write,
            struct arena *arena, struct nb_diff *diff)
 {
-    struct plan *nothing = arena_zalloc(arena, sizeof *nothing);
-
-    plan_init(nothing, arena, "", "");
-    return begin(run, target, nothing, write, arena, diff);
+    return begin(run, target, make_nothing(arena), write, arena, diff);
 }
 
 static void
@@ -203,6 +210,15 @@ nb_apply(const struct nb_target *target, const struct plan_record *order,
     reason = reason ? reason : commit_and_keep(&run, order, 0);
     end(&run);
     return reason;
+}
+
+const char *
+nb_clear(const struct nb_target *target, struct arena *arena,
+         struct nb_diff *diff)
+{
+    struct plan_record order = { .plan = make_nothing(arena) };
+
+    return nb_apply(target, &order, diff);
 }
 
 const char *

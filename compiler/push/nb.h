@@ -87,13 +87,16 @@ bool nb_diff_is_empty(const struct nb_diff *);
  * then it refuses when the database is another, or has moved since.
  * nb_status() compares with 'plan'; if that is NULL, with what the node keeps
  * of the last apply.  nb_rollback() goes back to the generation 'to', or if
- * that is 0, to the one before the last. */
+ * that is 0, to the one before the last; nb_clear() takes all rows of ours
+ * away, which is a generation, too. */
 const char *nb_apply(const struct nb_target *, const struct plan_record *,
                      struct nb_diff *);
 const char *nb_plan(const struct nb_target *, const struct plan_record *,
                     struct nb_diff *);
 const char *nb_status(const struct nb_target *, const struct plan *,
                       struct arena *, struct nb_diff *);
+const char *nb_clear(const struct nb_target *, struct arena *,
+                     struct nb_diff *);
 const char *nb_rollback(const struct nb_target *, uint64_t to,
                         struct arena *, struct nb_diff *);
 

@@ -395,6 +395,19 @@ test_rollback() {
         bulk apply "$intent"
 }
 
+test_clear() {
+    nbctl ls-add theirs -- lsp-add theirs theirs-port
+    check 'clear takes our rows' says '79 deleted' 0 bulk clear
+    check 'all of them' [ -z "$(nbctl --bare --columns=_uuid find \
+        port_group external_ids:bulkhead=b17d)$(nbctl list acl)" ]
+    check 'and no others' nbctl get logical_switch_port theirs-port name
+    check 'which is as intended then' says 'cleared' 0 bulk status
+    check 'and can be gone back from' says 'rows 79 added' 0 bulk rollback
+    check 'to what was there' says 'as intended, 79 rows' 0 \
+        bulk status "$intent"
+    nbctl ls-del theirs
+}
+
 # How a database is named.
 test_remotes() {
     local key=$switch_dir/key.pem cert=$switch_dir/cert.pem port
@@ -458,6 +471,7 @@ main() {
     test_concurrent
     test_saved
     test_rollback
+    test_clear
     test_remotes
     test_northd
     [ "$failures" = 0 ]
