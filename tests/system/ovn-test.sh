@@ -118,7 +118,7 @@ test_meaning() {
     check 'OVN keeps several examples' [ "${#examples[@]}" -ge 3 ]
     check 'ovn-trace agrees with bulkhead trace' \
         run_interruptible python3 "$here/ovn.py" "${SEED:-1}" \
-        "${OVN_INTENTS:-6}" "${OVN_PACKETS:-30}" "${OVN_LEAST:-1000}" \
+        "${OVN_INTENTS:-8}" "${OVN_PACKETS:-30}" "${OVN_LEAST:-1000}" \
         "${examples[@]}"
     sed -n 's/^# \([0-9]* judgments,.*\)/# \1/p' "$switch_dir/out"
 }
