@@ -14,7 +14,9 @@
 
 #include "backend/backend.h"
 #include "cli/show.h"
+#include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "plan/differences.h"
 #include "plan/plan.h"
 #include "plan/record.h"
 #include "push/nb.h"
@@ -160,8 +162,9 @@ counts_json(size_t added, size_t changed, size_t deleted, size_t same)
     return object;
 }
 
+/* 'plan' is what it is about, or NULL. */
 static void
-show_diff_json(const struct nb_diff *diff)
+show_diff_json(const struct nb_diff *diff, const struct plan *plan)
 {
     struct json *object = json_object_create();
     struct json *changes = json_array_create_empty();
@@ -185,10 +188,24 @@ show_diff_json(const struct nb_diff *diff)
                     counts_json(diff->added, diff->changed, diff->deleted,
                                 diff->same));
     json_object_put(object, "changes", changes);
+    if (plan) {
+        json_object_put(object, "differences",
+                        plan_differences_to_json(plan));
+    }
     json_object_put(object, "unfit", names_json(&diff->unfit));
     json_object_put(object, "foreign", names_json(&diff->foreign));
     cli_put_kept(object, diff->generation, diff->kept, &diff->generations);
     show_json(object);
+}
+
+static void
+print_differences(const struct plan *plan)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    plan_format_differences(plan, &ds);
+    fputs(ds_cstr(&ds), stdout);
+    ds_destroy(&ds);
 }
 
 int
@@ -205,11 +222,12 @@ cli_nb_plan(const struct cli_options *options, struct plan_record *order,
         cli_print_error(reason);
         return EXIT_UNREACHABLE;
     } else if (options->format == FORMAT_JSON) {
-        show_diff_json(&diff);
+        show_diff_json(&diff, order->plan);
     } else {
         for (size_t i = 0; i < diff.changes.n; i++) {
             print_change(&diff.changes.v[i]);
         }
+        print_differences(order->plan);
         print_counts(&diff, CLI_WOULD);
     }
     order->bridge = diff.name;
@@ -239,7 +257,7 @@ cli_nb_apply(const struct cli_options *options,
         cli_print_error(reason);
         return EXIT_UNREACHABLE;
     } else if (options->format == FORMAT_JSON) {
-        show_diff_json(&diff);
+        show_diff_json(&diff, NULL);
     } else {
         print_counts(&diff, CLI_DONE);
         cli_print_kept(diff.kept, &diff.generations, NULL);
@@ -262,7 +280,7 @@ status(const struct cli_options *options, const struct plan_record *order,
         cli_print_error(reason);
         return EXIT_UNREACHABLE;
     } else if (options->format == FORMAT_JSON) {
-        show_diff_json(&diff);
+        show_diff_json(&diff, NULL);
     } else {
         for (size_t i = 0; i < diff.unfit.n; i++) {
             printf("not as intended: %s\n", diff.unfit.v[i]);

@@ -104,6 +104,20 @@ test_start() {
     check 'as JSON' says '"as_intended":true' 0 bulk status -f json
 }
 
+# What drop bands lose of "microburst" stands in the plan.
+test_differences() {
+    edited "$switch_dir/bursts.json" \
+        "t['a'].update(bandwidth={'limit': '1Gbps', 'burst': '125kB'},
+                       microburst={'mark': '20KiB'})"
+    check 'plan says what is not marked' \
+        says '#   - ECN-capable packets are not marked above 20480 bytes' 0 \
+        bulk plan "$switch_dir/bursts.json"
+    check 'also as JSON' says '"held":"type=drop rate=1000000' 0 \
+        bulk plan "$switch_dir/bursts.json" -f json
+    check 'plan has no more to say where nothing is lost' \
+        says '"differences":[]' 0 bulk plan "$intent" -f json
+}
+
 # The same rows come by all ways.
 test_same_rows() {
     "$BULKHEAD" compile "$intent" --target=ovn -o "$switch_dir/one"
@@ -461,6 +475,7 @@ main() {
     ovn_database nb
     ovn_database sb
     test_start
+    test_differences
     test_same_rows
     test_minimal
     test_drift
