@@ -300,7 +300,8 @@ try_packet(struct test *t)
                wrong, connection_name(question.connection),
                connection_name(question.beyond),
                question_text(&question, t->c.arena),
-               m.allow ? "allow" : reason_info(m.reason)->name);
+               m.allow ? "allow" : m.rule ? m.rule->name
+               : reason_info(m.reason)->name);
     }
     return !wrong;
 }
