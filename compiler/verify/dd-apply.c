@@ -30,11 +30,11 @@ is_trivial(const struct dd_op *op, dd_t a, dd_t b, dd_t *result)
 {
     if (op->keep_none && (a == DD_NONE || b == DD_NONE)) {
         *result = DD_NONE;
+    } else if (op->skip_none && (a == DD_NONE || b == DD_NONE)) {
+        *result = a == DD_NONE ? b : a;
     } else if (op->id == OP_CUT && a == DD_ALL) {
         *result = b;
-    } else if (op->id == OP_OVER && (a == DD_NONE || a == b)) {
-        *result = b;
-    } else if (op->id == OP_OVER && (b == DD_NONE || dd_is_leaf(a))) {
+    } else if (op->id == OP_OVER && (a == b || dd_is_leaf(a))) {
         *result = a;
     } else if (dd_is_leaf(a) && dd_is_leaf(b)) {
         *result = op->leaf(op->aux, a, b);
@@ -189,9 +189,9 @@ leaf_cut(void *aux OVS_UNUSED, dd_t a OVS_UNUSED, dd_t b)
 }
 
 static dd_t
-leaf_over(void *aux OVS_UNUSED, dd_t a, dd_t b)
+leaf_over(void *aux OVS_UNUSED, dd_t a, dd_t b OVS_UNUSED)
 {
-    return a == DD_NONE ? b : a;
+    return a;
 }
 
 static dd_t
@@ -203,12 +203,16 @@ leaf_not(void *aux OVS_UNUSED, dd_t a, dd_t b OVS_UNUSED)
 dd_t
 dd_cut(struct dd *dd, dd_t set, dd_t f)
 {
-    static const struct dd_op op = { leaf_cut, NULL, NULL, true, OP_CUT };
+    static const struct dd_op op = {
+        leaf_cut, NULL, NULL, true, false, OP_CUT,
+    };
 
     return dd_apply(dd, &op, set, f);
 }
 
-static const struct dd_op op_over = { leaf_over, NULL, NULL, false, OP_OVER };
+static const struct dd_op op_over = {
+    leaf_over, NULL, NULL, false, true, OP_OVER,
+};
 
 dd_t
 dd_over(struct dd *dd, dd_t high, dd_t low)
@@ -251,7 +255,9 @@ dd_or(struct dd *dd, dd_t a, dd_t b)
 dd_t
 dd_not(struct dd *dd, dd_t set)
 {
-    static const struct dd_op op = { leaf_not, NULL, NULL, false, OP_NOT };
+    static const struct dd_op op = {
+        leaf_not, NULL, NULL, false, false, OP_NOT,
+    };
 
     return dd_apply(dd, &op, set, DD_ALL);
 }

@@ -76,14 +76,14 @@ dd_t dd_over(struct dd *, dd_t high, dd_t low);
 dd_t dd_choose(struct dd *, dd_t set, dd_t yes, dd_t no);
 
 /* For each packet op->leaf(op->aux, a's leaf, b's leaf), which must depend on
- * nothing else.  'keep_none': if either is DD_NONE, so is the result, and
- * leaf() is not asked. */
+ * nothing else.  'keep_none': if either is DD_NONE, so is the result;
+ * 'skip_none': then the result is the other.  leaf() is not asked of them. */
 struct dd_op {
     dd_t (*leaf)(void *aux, dd_t a, dd_t b);
     dd_t (*bound)(void *aux, dd_t a, dd_t b);   /* If not NULL, for diagrams of
                                                  * which one is bound. */
     void *aux;
-    bool keep_none;
+    bool keep_none, skip_none;
     uint8_t id;                 /* From DD_OP_USER; one for each op. */
 };
 enum { DD_OP_USER = 8 };

@@ -21,7 +21,10 @@ static dd_t run_actions(struct exec *, const struct table_flow *,
 static dd_t
 join(struct exec *ex, dd_t a, dd_t b)
 {
-    return dd_apply(ex->space->dd, &ex->join, a, b);
+    dd_t none = effects_none(ex->effects);
+
+    return (a == none ? b : b == none ? a
+            : dd_apply(ex->space->dd, &ex->join, a, b));
 }
 
 /* The field of 'mf', or N_FIELDS after refusing. */

@@ -329,7 +329,7 @@ exec_bind(struct exec *ex, const struct state *state,
     r.number = pool_add(&ex->bindings, &binding, sizeof binding) + 1;
     dd_leaves(ex->space->dd, *result, reach_leaf, &r);
     if (!r.broken && is_by_itself(ex, state)) {
-        struct dd_op op = { leaf_bind, NULL, ex, true, OP_BIND };
+        struct dd_op op = { leaf_bind, NULL, ex, true, false, OP_BIND };
 
         *result = dd_apply(ex->space->dd, &op, *result, DD_LEAF(r.number));
     } else if (!r.broken) {

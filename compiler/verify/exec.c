@@ -46,8 +46,7 @@ leaf_join(void *effects, dd_t a, dd_t b)
 static dd_t
 leaf_merge(void *effects, dd_t a, dd_t b)
 {
-    return (a == DD_NONE ? b
-            : b == DD_NONE || effects_same(effects, a, b) ? a
+    return (effects_same(effects, a, b) ? a
             : effects_one(effects, EFFECT_AMBIGUOUS, 0));
 }
 
@@ -111,8 +110,12 @@ exec_create(struct table_set *tables, const struct exec_fields *fields_,
     ex->effects = effects;
     ex->tunnel = tunnel;
     ex->deadline = deadline;
-    ex->join = (struct dd_op) { leaf_join, NULL, effects, true, OP_JOIN };
-    ex->merge = (struct dd_op) { leaf_merge, NULL, effects, false, OP_MERGE };
+    ex->join = (struct dd_op) {
+        leaf_join, NULL, effects, true, false, OP_JOIN,
+    };
+    ex->merge = (struct dd_op) {
+        leaf_merge, NULL, effects, false, true, OP_MERGE,
+    };
     hmap_init(&ex->states);
     ex->matches = xmalloc(MAX(tables->flows.n, 1) * sizeof *ex->matches);
     for (size_t i = 0; i < tables->flows.n; i++) {

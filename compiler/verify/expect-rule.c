@@ -64,9 +64,6 @@ leaf_stronger(void *judge, dd_t a, dd_t b)
     const struct expect *x, *y;
     struct expect both;
 
-    if (a == DD_NONE || b == DD_NONE) {
-        return a == DD_NONE ? b : a;
-    }
     x = expect_get(j, a);
     y = expect_get(j, b);
     if (x->rank != y->rank) {
@@ -136,11 +133,13 @@ judge_init(struct judge *j, const struct policy *policy, const char *node,
     pool_init(&j->copies);
     pool_init(&j->bases);
     j->stronger = (struct dd_op) {
-        leaf_stronger, NULL, j, false, OP_STRONGER,
+        leaf_stronger, NULL, j, false, true, OP_STRONGER,
     };
-    j->agree = (struct dd_op) { leaf_agree, NULL, j, false, OP_AGREE };
+    j->agree = (struct dd_op) {
+        leaf_agree, NULL, j, false, false, OP_AGREE,
+    };
     j->add_copy = (struct dd_op) {
-        expect_add_copy, NULL, j, true, OP_ADD_COPY,
+        expect_add_copy, NULL, j, true, false, OP_ADD_COPY,
     };
     j->of_tenants = arena_zalloc(arena, (policy->tenants.n + 1)
                                  * sizeof *j->of_tenants);
@@ -426,7 +425,7 @@ static dd_t
 base_each(struct judge *j, dd_t verdict, uint32_t number)
 {
     struct basing basing = { j, number };
-    struct dd_op op = { leaf_base, NULL, &basing, true, OP_BASE };
+    struct dd_op op = { leaf_base, NULL, &basing, true, false, OP_BASE };
 
     return dd_apply(j->space->dd, &op, verdict, DD_LEAF(number));
 }

@@ -268,7 +268,7 @@ compare_bound(void *proof, dd_t effects, dd_t expect)
     struct proof *p = proof;
     struct side *side = &p->sides[p->entry->layout];
     struct dd *dd = side->space.dd;
-    struct dd_op op = { leaf_pair, NULL, p, false, OP_PAIR };
+    struct dd_op op = { leaf_pair, NULL, p, false, false, OP_PAIR };
     struct bound_pairs pairs = { .proof = p, .side = side, .same = true };
     dd_t of_effects = dd_unbind(dd, effects, &pairs.x);
     dd_t of_expect = dd_unbind(dd, expect, &pairs.y);
@@ -284,7 +284,8 @@ proof_compare(struct proof *p, struct entry *entry, bool voting)
     struct side *side = &p->sides[entry->layout];
     struct dd *dd = side->space.dd;
     struct dd_op op = {
-        leaf_compare, compare_bound, p, false, voting ? OP_VOTE : OP_COMPARE,
+        leaf_compare, compare_bound, p, false, false,
+        voting ? OP_VOTE : OP_COMPARE,
     };
     dd_t wrong;
 
