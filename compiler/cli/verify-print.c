@@ -232,7 +232,8 @@ shadowed_json(const struct verify_task *task, const struct verify_result *r)
 
 void
 verify_print_json(const struct verify_task *task,
-                  const struct verify_result *r, const char *bridge)
+                  const struct verify_result *r,
+                  const struct verify_cost *cost, const char *bridge)
 {
     struct json *object = json_object_create();
     struct json *differences = json_array_create_empty();
@@ -251,5 +252,12 @@ verify_print_json(const struct verify_task *task,
     json_object_put(object, "differences", differences);
     show_put_number(object, "n_differences", r->n_differences);
     show_put_number(object, "flows", task->tables->flows.n);
+    show_put(object, "intent_sha1", verify_hash_intent(
+        task, task->tables->arena));
+    show_put(object, "flows_sha1", verify_hash_flows(
+        task, task->tables->arena));
+    json_object_put(object, "read_ms", json_real_create(cost->read));
+    json_object_put(object, "proof_ms", json_real_create(cost->proof));
+    show_put_number(object, "diagrams", r->n_bytes);
     show_json(object);
 }

@@ -9,6 +9,7 @@
 #include "cli/verify.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "base/source.h"
 #include "cli/cli.h"
@@ -26,18 +27,28 @@ struct job {
     struct table_set tables;
     struct ofputil_port_map ports;
     const char *unfit;          /* Why the bridge is, or NULL. */
+    struct verify_cost cost;
 };
+
+/* Milliseconds of CPU time since 'start'. */
+static double
+since(clock_t start)
+{
+    return (clock() - start) * 1000.0 / CLOCKS_PER_SEC;
+}
 
 /* Returns EXIT_*, after printing what is wrong. */
 static int
 read_flows(struct job *job, const char *file, const char *text, size_t size)
 {
+    clock_t start = clock();
     const char *wrong;
 
     table_set_init(&job->tables, file, job->arena, &job->ports);
     job->tables.ports_known = job->options->bridge;
     wrong = table_set_parse(&job->tables, text, size);
     wrong = wrong ? wrong : table_set_finish(&job->tables);
+    job->cost.read = since(start);
     if (wrong) {
         cli_print_error(arena_printf(job->arena, "unproved: %s", wrong));
     }
@@ -135,6 +146,7 @@ prove(struct job *job)
     const struct cli_options *options = job->options;
     const char *bridge = options->bridge ? options->bridge : "BRIDGE";
     struct verify_result result;
+    clock_t start;
     int status;
 
     job->task.policy = cli_consult_policy(options, job->arena);
@@ -149,10 +161,15 @@ prove(struct job *job)
     }
     job->task.deadline = (options->timeout
                           ? time_msec() + 1000LL * options->timeout : 0);
+    start = clock();
     verify(&job->task, job->arena, &result);
+    job->cost.proof = since(start);
     result.unproved = result.unproved ? result.unproved : job->unfit;
-    (options->format == FORMAT_JSON ? verify_print_json : verify_print_table)(
-        &job->task, &result, bridge);
+    if (options->format == FORMAT_JSON) {
+        verify_print_json(&job->task, &result, &job->cost, bridge);
+    } else {
+        verify_print_table(&job->task, &result, bridge);
+    }
     return verify_is_proved(&result) ? EXIT_DONE : EXIT_WRONG;
 }
 

@@ -12,9 +12,19 @@
 
 #include "verify/verify.h"
 
+/* What it took, in milliseconds of CPU time. */
+struct verify_cost {
+    double read, proof;         /* Of the flows. */
+};
+
 void verify_print_table(const struct verify_task *,
                         const struct verify_result *, const char *bridge);
 void verify_print_json(const struct verify_task *,
-                       const struct verify_result *, const char *bridge);
+                       const struct verify_result *,
+                       const struct verify_cost *, const char *bridge);
+
+/* In hexadecimal digits. */
+const char *verify_hash_intent(const struct verify_task *, struct arena *);
+const char *verify_hash_flows(const struct verify_task *, struct arena *);
 
 #endif /* cli/verify.h */

@@ -120,6 +120,17 @@ dump_is_proved() {
     verify --flows "$switch_dir/dump" >"$switch_dir/verified"
 }
 
+# Does the proof name intent and flows by what others can compute?
+names_both() {
+    local hash flows=$switch_dir/compiled/flows.txt
+    verify --flows "$flows" -f json >"$switch_dir/verified" || return 1
+    hash=$(grep -v '^#' "$flows" | LC_ALL=C sort | sha1sum)
+    grep -c "\"flows_sha1\":\"${hash%% *}\"" "$switch_dir/verified" &&
+        hash=$("$BULKHEAD" compile "$intent" --node $node --dump=intent |
+            sha1sum) &&
+        grep -c "\"intent_sha1\":\"${hash%% *}\"" "$switch_dir/verified"
+}
+
 # planted TEXT FLOW: is TEXT said of what compile writes and one flow more?
 planted() {
     cp "$switch_dir/compiled/flows.txt" "$switch_dir/planted"
@@ -130,6 +141,7 @@ planted() {
 # Corners where a proof could look away.
 test_corners() {
     "$BULKHEAD" compile "$intent" --node $node -o "$switch_dir/compiled"
+    check 'JSON says what of: the hashes of intent and flows' names_both
     local to='output:"pf0vf2"' port='in_port="pf0vf0",vlan_tci=0/0x1fff'
     check 'a leak from the local port' planted 'from port LOCAL:' \
         "table=0,priority=900,in_port=LOCAL actions=$to"
