@@ -266,6 +266,7 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/check-addressing.c \
 	compiler/sema/check-bandwidth.c \
 	compiler/sema/check-charge.c \
+	compiler/sema/check-class.c \
 	compiler/sema/check-copies.c \
 	compiler/sema/check-delay.c \
 	compiler/sema/check-doubts.c \
@@ -310,6 +311,8 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/meaning-rule.h \
 	compiler/sema/meaning.c \
 	compiler/sema/meaning.h \
+	compiler/sema/narrower.c \
+	compiler/sema/narrower.h \
 	compiler/sema/northbound.h \
 	compiler/sema/packet-value.c \
 	compiler/sema/packet-value.h \

@@ -303,6 +303,7 @@ add_rule(struct builder *b, const struct policy_rule *policy)
         rule->name = policy->name;
         rule->id = policy->id;
         rule->kind = policy->kind;
+        rule->depth = policy->depth;
         rule->from.endpoints = from;
         rule->to.endpoints = to;
         rule->from_every = policy->from_every;

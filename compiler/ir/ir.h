@@ -258,6 +258,8 @@ struct ir_rule {
     struct ir_place place;
     uint64_t id;                /* 48 bits; see sema/ident.h. */
     enum rule_kind kind;
+    uint32_t depth;             /* Of those that allow a packet the deepest
+                                 * decides; see struct policy_rule. */
     struct ir_side from, to;
     bool from_every, to_every;  /* Of a guardrail: every endpoint of the
                                  * program, as of any other node's. */

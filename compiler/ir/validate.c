@@ -330,8 +330,9 @@ check_rule(struct ir_validator *v, const struct ir_rule *rule)
     } else if (!rule->from.endpoints.n && !rule->to.endpoints.n) {
         ir_invalid(v, "it has no endpoints");
     }
-    if (rule_kind_denies(rule->kind) && (rule->class || rule->replies)) {
-        ir_invalid(v, "it denies, and has a class");
+    if (rule_kind_denies(rule->kind)
+        && (rule->class || rule->replies || rule->depth)) {
+        ir_invalid(v, "it denies, and has a class or a depth");
     } else if (rule->reply_class && !rule->replies) {
         ir_invalid(v, "it has a class of replies that have none");
     }

@@ -195,8 +195,7 @@ may_settle(const struct policy_rule *other, const struct policy_rule *rule)
         return other != rule && other->kind == RULE_GUARDRAIL;
     }
     return (other->kind == RULE_DENY
-            || (rule->kind != RULE_DENY && other->class == rule->class
-                && other->reply_class == rule->reply_class));
+            || (rule->kind != RULE_DENY && rule_allows_for(other, rule)));
 }
 
 /* Finds one of the others that settles this, and puts it first: it may well

@@ -68,6 +68,14 @@ void check_splits(const struct policy *, struct diags *);
 /* As the intent says it, in the arena. */
 const char *rate_text(uint64_t rate, struct arena *);
 
+/* Rules that allow the same packet: finds the depth of each. */
+void check_classes(const struct policy *, struct diags *);
+
+/* Where both allow, once depths are found: is the class that a packet gets the
+ * same without 'rule' as with it? */
+bool rule_allows_for(const struct policy_rule *other,
+                     const struct policy_rule *rule);
+
 /* That nobody owns what keeps it apart from others. */
 void check_hosts(const struct policy *, struct diags *);
 

@@ -259,7 +259,8 @@ meaning_rule_speaks(const struct policy *policy,
 }
 
 /* Rules of stronger kinds come first.  Of what is not tracked, a rule that
- * allows it as it goes comes before one that allows it as what comes back. */
+ * allows it as it goes comes before one that allows it as what comes back.
+ * Then comes the narrower of two of different classes. */
 static int
 rule_rank(const struct policy *policy, const struct policy_rule *rule,
           const struct meaning_question *q, const struct policy_endpoint *to)
@@ -270,7 +271,7 @@ rule_rank(const struct policy *policy, const struct policy_rule *rule,
                  && is_untracked(policy, q)
                  && !rule_speaks_forth(rule, q->packet, &sender, &receiver));
 
-    return 2 * rule->kind + back;
+    return (2 * rule->kind + back) * (MAX_DEPTH + 1) - rule->depth;
 }
 
 const struct policy_rule *

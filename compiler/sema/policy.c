@@ -307,6 +307,7 @@ add_intent_rule(struct resolver *r, const struct intent_rule *intent,
     struct policy_rule *rule = add_rule(r, kind, tenant, intent->name.s,
                                         intent->name.at);
 
+    rule->intent = intent;
     if (tenant) {
         check_authority(r, intent, tenant);
     }

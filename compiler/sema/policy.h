@@ -128,6 +128,9 @@ enum charge {
 struct policy_rule {
     uint64_t id;                /* 48 bits; see sema/ident.h. */
     enum rule_kind kind;
+    unsigned int depth;         /* Of those that allow: the deepest of all
+                                 * that match decides; 0 to MAX_DEPTH. */
+    const struct intent_rule *intent;   /* NULL: a tenant's default. */
     const char *name;           /* "TENANT/RULE", "peering:NAME" or
                                  * "guardrail:NAME". */
     const struct value *at;

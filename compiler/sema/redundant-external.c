@@ -8,6 +8,7 @@
 
 #include "sema/check.h"
 
+#include "sema/narrower.h"
 #include "sema/policy.h"
 
 /* Rules of tenants about externals that change nothing: another rule of the
@@ -59,41 +60,11 @@ ranges_hold(const range_vec *all, const range_vec *some)
 }
 
 static bool
-service_holds_one(const struct policy_service *service,
-                  const struct service_match *one)
-{
-    for (size_t i = 0; i < service->matches.n; i++) {
-        const struct service_match *m = &service->matches.v[i];
-
-        if (m->protocol == one->protocol
-            && (!m->ports.last
-                || (one->ports.last && m->ports.first <= one->ports.first
-                    && one->ports.last <= m->ports.last))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool
-service_holds_all(const struct policy_service *all,
-                  const struct policy_service *some)
-{
-    for (size_t i = 0; all && some && i < some->matches.n; i++) {
-        if (!service_holds_one(all, &some->matches.v[i])) {
-            return false;
-        }
-    }
-    return !all || some;
-}
-
-static bool
 settles(const struct policy_rule *other, const struct policy_rule *rule)
 {
     return ((other->kind == RULE_DENY
-             || (rule->kind == RULE_ALLOW && other->class == rule->class
-                 && other->reply_class == rule->reply_class))
-            && service_holds_all(other->service, rule->service)
+             || (rule->kind == RULE_ALLOW && rule_allows_for(other, rule)))
+            && service_holds(other->service, rule->service)
             && endpoints_hold(&other->from, &rule->from)
             && endpoints_hold(&other->to, &rule->to)
             && ranges_hold(&other->from_ranges, &rule->from_ranges)

@@ -17,6 +17,9 @@ enum rule_kind {
 #undef RULE_KIND
 };
 
+/* So many rules, each narrower than the one before, may overrule one. */
+enum { MAX_DEPTH = 32 };
+
 const char *rule_kind_name(enum rule_kind);
 
 bool rule_kind_denies(enum rule_kind);

@@ -251,12 +251,13 @@ verdict_by(struct judge *j, const struct policy_rule *rule,
     verdict.zones[0] = zone;
     verdict.commit[0] = seen->track == TRACK_NEW;
     if (!rule) {
-        verdict.rank = UINT8_MAX;
+        verdict.rank = UINT16_MAX;
         verdict.reason = REASON_DEFAULT;
     } else {
         class = (seen_is_backward(seen) && !seen->stateless
                  ? rule->reply_class : rule->class);
-        verdict.rank = 2 * rule->kind + after;
+        verdict.rank = ((2 * rule->kind + after) * (MAX_DEPTH + 1)
+                        + MAX_DEPTH - rule->depth);
         verdict.rules = pool_add(&j->rules, &rule, sizeof rule) + 1;
         verdict.allow = !rule_kind_denies(rule->kind);
         verdict.dscp = class && verdict.allow ? class->dscp : 0;

@@ -45,13 +45,14 @@ struct expect {
     uint32_t reason;
     struct eth_addr answer;
     uint16_t queue;
+    uint16_t rank;              /* Of the rules: the least decides. */
     uint8_t commit[2];          /* ... and noted? */
-    uint8_t allow, answered, router, routed, many, dscp, rank;
+    uint8_t allow, answered, router, routed, many, dscp;
     uint8_t any_reason;         /* Whatever is named for dropping it. */
     uint8_t conditional;        /* While it is made: if the second zone
                                  * agrees. */
     uint8_t open;               /* See expect_based(). */
-    uint8_t pad[6];
+    uint8_t pad[7];
 };
 
 VEC_TYPEDEF(rule_vec, const struct policy_rule *);

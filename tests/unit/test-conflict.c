@@ -112,17 +112,17 @@ START_TEST(test_classes)
     /* One port in common is enough, and so is "any service". */
     wrong(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("low")),
                     RULE("s", LEFT, RIGHT, SILVER("mid"))), cause, place);
-    wrong(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("low")),
+    wrong(TWO_RULES(RULE("r", LEFT, "{}", GOLD("low")),
                     RULE("s", LEFT, RIGHT, ", 'class': 'silver'")), cause,
           place);
     wrong(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("icmp")),
                     RULE("s", LEFT, RIGHT, SILVER("icmp"))), cause, place);
     /* No class is best-effort, which is a class as well. */
     wrong(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("low")),
-                    RULE("s", LEFT, "{}", ", 'service': 'low'")), cause,
+                    RULE("s", LEFT, RIGHT, ", 'service': 'low'")), cause,
           place);
-    wrong(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("low")),
-                    RULE("s", LEFT, "{}", ", 'class': 'best-effort'")), cause,
+    wrong(TWO_RULES(RULE("r", LEFT, "{}", GOLD("low")),
+                    RULE("s", LEFT, RIGHT, ", 'class': 'best-effort'")), cause,
           place);
     taken(TWO_RULES(RULE("r", LEFT, RIGHT, ", 'service': 'low'"),
                     RULE("s", LEFT, "{}", ", 'class': 'best-effort'")));
@@ -130,7 +130,7 @@ START_TEST(test_classes)
     /* RoCEv2 and "any service" match both ways, ports only one. */
     wrong(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("rocev2")),
                     RULE("s", RIGHT, LEFT, SILVER("rocev2"))), cause, place);
-    wrong(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("rocev2")),
+    wrong(TWO_RULES(RULE("r", LEFT, "{}", GOLD("rocev2")),
                     RULE("s", RIGHT, LEFT, ", 'class': 'silver'")), cause,
           place);
     taken(TWO_RULES(RULE("r", LEFT, RIGHT, GOLD("low")),

@@ -299,6 +299,8 @@ START_TEST(test_bad_rules)
             "id 0x3001 is there twice");
     refused("rule b/s kind deny id 0x3002 from b/x to b/x class gold "
             "at 70:/t", "it denies, and has a class");
+    refused("rule b/s kind deny id 0x3002 depth 1 from b/x to b/x at 70:/t",
+            "it denies, and has a class or a depth");
 }
 END_TEST
 

@@ -234,6 +234,7 @@ main(void)
     srunner_add_suite(runner, intent_suite());
     srunner_add_suite(runner, sema_suite());
     srunner_add_suite(runner, conflict_suite());
+    srunner_add_suite(runner, narrower_suite());
     srunner_add_suite(runner, redundant_suite());
     srunner_add_suite(runner, externals_suite());
     srunner_add_suite(runner, meaning_suite());

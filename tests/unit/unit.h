@@ -34,6 +34,7 @@ Suite *value_suite(void);
 Suite *intent_suite(void);
 Suite *sema_suite(void);
 Suite *conflict_suite(void);
+Suite *narrower_suite(void);
 Suite *redundant_suite(void);
 Suite *externals_suite(void);
 Suite *meaning_suite(void);

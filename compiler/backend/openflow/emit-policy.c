@@ -32,8 +32,8 @@ rule_priority(const struct ir_rule *rule)
     case RULE_GUARDRAIL: return (rule->from_every || rule->to_every
                                  ? PRIORITY_EVERYBODY : PRIORITY_FORBIDDEN);
     case RULE_DENY: return PRIORITY_DENY;
-    case RULE_ALLOW: return PRIORITY_ALLOW;
-    case RULE_PEERING: return PRIORITY_ALLOW;
+    case RULE_ALLOW: return PRIORITY_ALLOW + rule->depth;
+    case RULE_PEERING: return PRIORITY_ALLOW + rule->depth;
     case RULE_DEFAULT: return PRIORITY_DEFAULT;
     }
     OVS_NOT_REACHED();
@@ -200,7 +200,8 @@ add_untracked(struct emitter *e, const struct ir_rule *rule,
     if (there.n) {
         add_both_ways(e, rule, "untracked", from, to, there, back, products);
         if (!rule_kind_denies(rule->kind)) {
-            products->v[products->n - 1].priority = PRIORITY_UNTRACKED;
+            products->v[products->n - 1].priority
+                = PRIORITY_UNTRACKED + rule->depth;
         }
     }
 }

@@ -128,7 +128,8 @@ enum of_priority {
     PRIORITY_DEFAULT = 100,
     PRIORITY_UNTRACKED = 150,   /* In TRACK, what stateless rules speak of; in
                                  * POLICY, as what comes back. */
-    PRIORITY_ALLOW = 200,
+    PRIORITY_ALLOW = 200,       /* In POLICY, these two and the depth of the
+                                 * rule, to MAX_DEPTH. */
     PRIORITY_OWN = 250,         /* An endpoint's own, before its tenant's. */
     PRIORITY_PAYER = 260,       /* Of who pays for others; and ... */
     PRIORITY_PAYER_CLASS = 270, /* ... of a class of theirs. */

@@ -21,7 +21,7 @@
 enum {
     PRIORITY_FORBIDDEN = 3000,
     PRIORITY_DENY = 2000,       /* Guardrails' too: both drop. */
-    PRIORITY_ALLOW = 1000,      /* Peerings' too. */
+    PRIORITY_ALLOW = 1000,      /* Peerings' too; and twice the depth. */
     PRIORITY_DEFAULT = 900,
     PRIORITY_NEIGHBOR = 100,
     PRIORITY_UNTRACKED_DROP = 2,
@@ -37,8 +37,8 @@ rule_priority(const struct ir_rule *rule)
     switch (rule->kind) {
     case RULE_GUARDRAIL: return PRIORITY_DENY;
     case RULE_DENY: return PRIORITY_DENY;
-    case RULE_ALLOW: return PRIORITY_ALLOW;
-    case RULE_PEERING: return PRIORITY_ALLOW;
+    case RULE_ALLOW: return PRIORITY_ALLOW + 2 * rule->depth;
+    case RULE_PEERING: return PRIORITY_ALLOW + 2 * rule->depth;
     case RULE_DEFAULT: return PRIORITY_DEFAULT;
     }
     OVS_NOT_REACHED();

@@ -13,8 +13,8 @@
 #include "backend/lost.h"
 #include "util.h"
 
-/* Of marks; meters are another table of OVN's.  At 0 stand flows of its own,
- * by which everything passes. */
+/* Of marks, a class's and the depth of the rule; meters are another table of
+ * OVN's.  At 0 stand flows of its own, by which everything passes. */
 enum { PRIORITY_CLASS = 1000, PRIORITY_BEST_EFFORT = 1, PRIORITY_METER = 1 };
 
 static struct plan_row *
@@ -29,13 +29,15 @@ add_qos(struct emitter *e, const char *id, enum ovn_direction direction,
     return row;
 }
 
-/* Marks what 'near' sends to 'far'.  DSCP 0 is best effort's, below. */
+/* Marks what 'near' sends to 'far'.  DSCP 0 is best effort's, below, unless a
+ * rule of another class is in between. */
 static void
 add_mark(struct emitter *e, const struct ir_rule *rule, const char *part,
          const struct ir_class *class, const ovn_groups *near,
          const ovn_groups *far, const char *service)
 {
-    ovn_products products = (class && class->dscp && service
+    uint8_t dscp = class ? class->dscp : 0;
+    ovn_products products = ((dscp || rule->depth) && service
                              ? ovn_pair(e, near, far)
                              : (ovn_products) VEC_INIT);
 
@@ -44,10 +46,10 @@ add_mark(struct emitter *e, const struct ir_rule *rule, const char *part,
         struct plan_row *row = add_qos(
             e, FORMAT(e, "%s %s %s", rule->name, part,
                       product->near->name),
-            OVN_FROM, PRIORITY_CLASS,
+            OVN_FROM, PRIORITY_CLASS + rule->depth,
             ovn_match(e, product, OVN_FROM, service));
 
-        plan_row_number(e->plan, row, "action", "dscp", class->dscp);
+        plan_row_number(e->plan, row, "action", "dscp", dscp);
         ovn_add_to_switches(e, &product->near->endpoints, "qos_rules", row);
     }
 }

@@ -190,10 +190,11 @@ put_rule(struct ds *ds, const struct ir_rule *rule,
         ds_put_format(ds, ", replies %s", rule->reply_class
                       ? rule->reply_class->name : "best effort");
     }
-    ds_put_format(ds, "%s%s [line %"PRIu32"]\n",
+    ds_put_format(ds, "%s%s%s [line %"PRIu32"]\n",
                   rule->stateless ? ", stateless" : "",
                   rule->charge_from ? ", charged to who opens"
                   : rule->charge_to ? ", charged to who is called" : "",
+                  rule->depth ? ", before wider rules" : "",
                   rule->place.line);
 }
 
