@@ -4,6 +4,7 @@ random_worlds = \
 	tests/differential/world-charge.c \
 	tests/differential/world-check.c \
 	tests/differential/world-meters.c \
+	tests/differential/world-nested.c \
 	tests/differential/world-dscp-in.c \
 	tests/differential/world-external.c \
 	tests/differential/world-late.c \

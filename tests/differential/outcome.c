@@ -102,7 +102,8 @@ cookies_differ(const struct compiled *c, uint64_t a, uint64_t b)
 {
     const struct policy_rule *one = find_rule(c, a), *other = find_rule(c, b);
 
-    return a != b && (!one || !other || one->kind != other->kind);
+    return a != b && (!one || !other || one->kind != other->kind
+                      || one->depth != other->depth);
 }
 
 static bool
@@ -125,7 +126,8 @@ is_deciding_rule(const struct comparison *c, const struct policy_rule *decides,
 {
     const struct policy_rule *rule = find_rule(c->compiled, cookie);
 
-    return rule && rule->kind == decides->kind && rule_speaks(c, rule, to);
+    return (rule && rule->kind == decides->kind
+            && rule->depth == decides->depth && rule_speaks(c, rule, to));
 }
 
 /* Adds the tenant's zone on this node, its own and nobody else's. */

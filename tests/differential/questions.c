@@ -37,8 +37,8 @@ any_endpoint(const struct draft *d)
     }
 }
 
-/* A rule, often a peering, one that says who pays, or one that names
- * externals, of which there are fewer. */
+/* A rule, often a peering, one that says who pays, or one that names externals
+ * or overrules others, of which there are fewer. */
 static const struct policy_rule *
 pick_rule(const struct draft *d)
 {
@@ -49,7 +49,8 @@ pick_rule(const struct draft *d)
         rule = d->policy->rules.v[rng_below(d->rng, d->policy->rules.n)];
         if (wish == 0 ? rule->kind == RULE_PEERING
             : wish == 1 ? rule->from_ranges.n || rule->to_ranges.n
-            : wish == 2 ? rule->charge != CHARGE_SENDER : true) {
+            : wish == 2 ? rule->charge != CHARGE_SENDER
+            : wish == 3 ? rule->depth > 0 : true) {
             break;
         }
     }

@@ -63,7 +63,9 @@ tally_init(struct tally *tally, bool live)
         "counted-from-external", "counted", "part-of-tenant", "rest-of-tenant",
         "part-of-class", "part-of-class-got", "class", "best-effort",
         "reply-class", "dscp-kept", "dscp-kept-from-tunnel",
-        "dscp-not-kept-from-external", "charged",
+        "dscp-not-kept-from-external", "charged", "narrower",
+        "narrower-of-several", "narrower-peering", "narrower-to-external",
+        "narrower-best-effort",
     };
     static const char *const charged[] = {
         "receiver", "sender", "for-getting", "not-for-getting", "guest",
@@ -76,6 +78,7 @@ tally_init(struct tally *tally, bool live)
         "dhcp-broadcast", "stateless-forth", "stateless-back",
         "stateless-denied", "stateless-by-tunnel", "stateless-peering",
         "stateless-ipv6", "stateless-without-connection",
+        "stateless-narrower",
     };
 
     memset(tally, 0, sizeof *tally);
@@ -244,6 +247,12 @@ count_allowed(struct tally *tally, const struct question *q,
           && q->packet.nw_tos >> 2 == class->dscp_in->dscp,
           "dscp-not-kept-from-external" },
         { m->payer, "charged" },
+        { m->rule->depth, "narrower" },
+        { m->rule->depth > 1, "narrower-of-several" },
+        { m->rule->depth && m->rule->kind == RULE_PEERING,
+          "narrower-peering" },
+        { m->rule->depth && m->external, "narrower-to-external" },
+        { m->rule->depth && !m->class, "narrower-best-effort" },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
@@ -300,6 +309,7 @@ count_stateless(struct tally *tally, const struct question *q,
         { "stateless-without-connection",
           m->allow && (q->connection == CONNECTION_NONE
                        || q->connection == CONNECTION_INVALID) },
+        { "stateless-narrower", m->allow && rule->depth },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {

@@ -171,6 +171,8 @@ check_rule(const struct check *check, int number)
                          : rule->reply_class, policy->reply_class)
            ? "has another class of replies"
            : !service_fits(w, rule, policy->service) ? "has another service"
+           : !rule->deny && policy->depth != world_depth(w, rule)
+           ? "has another depth"
            : !policy->stateless != !rule->stateless
            ? "is stateful, or not, against the intent"
            : policy->charge != rule->charge ? "charges somebody else"

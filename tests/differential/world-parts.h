@@ -50,6 +50,15 @@ void world_init_bindings(struct world *, struct rng *);
 void world_init_stateless(struct world *, struct rng *);
 void world_init_connections(struct world *, struct rng *);
 void world_init_protocols(struct world *, struct rng *);
+void world_init_nested(struct world *, struct rng *);
+
+/* Does another rule allow a packet of it with another class, and neither is
+ * the narrower one? */
+bool world_is_contradicted(const struct world *, const struct world_rule *);
+
+/* Of the rules that it overrules by being narrower, one more than that of the
+ * deepest; 0 if there are none. */
+int world_depth(const struct world *, const struct world_rule *);
 
 void world_init_charges(struct world *, struct rng *);
 

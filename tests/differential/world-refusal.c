@@ -79,7 +79,7 @@ static const struct {
     { "both sides of this rule are outside", NULL },
     { "nobody knows what is a reply of ", NULL },
     { "one side of a tenant's rule must be ", NULL },
-    { "this allows packets that rule ", NULL },
+    { "this allows packets that rule ", world_is_contradicted },
     { ", somebody else pays", is_charged_otherwise },
 };
 

@@ -312,6 +312,7 @@ world_init(struct world *w, uint64_t seed)
     world_init_connections(w, &rng);
     world_init_protocols(w, &rng);
     world_init_charges(w, &rng);
+    world_init_nested(w, &rng);
     leave_out_contradictions(w);
 }
 
