@@ -12,6 +12,19 @@
 
 /* Who may talk to whom. */
 
+/* Tenants reach externals by rules of their own. */
+static void
+refuse_externals(struct decoder *d, const selector_vec *side)
+{
+    for (size_t i = 0; i < side->n; i++) {
+        if (side->v[i].external.s) {
+            decode_error(d, side->v[i].external.at, "a peering joins tenants, "
+                         "and an external is none",
+                         "write a rule of each tenant that is to reach it");
+        }
+    }
+}
+
 static void
 decode_sides(struct decoder *d, const struct value *v, bool named,
              struct intent_rule *rule)
@@ -97,6 +110,8 @@ decode_peering(struct decoder *d, const struct value *v,
         return;
     }
     decode_sides(d, v, true, peering);
+    refuse_externals(d, &peering->from);
+    refuse_externals(d, &peering->to);
     decode_require(d, v, peering);
     decode_stateful(d, v, peering);
     if (!value_member(v, "service") && !value_member(v, "require")) {

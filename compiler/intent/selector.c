@@ -79,12 +79,11 @@ decode_alternative(struct decoder *d, const struct value *v,
     static const struct member of_named[] = {
         { "tenant", true }, { "network", false }, { "endpoint", false },
         { "labels", false }, { "cidr", false }, { "except", false },
-        { NULL, false },
+        { "external", false }, { NULL, false },
     };
     struct intent_selector s = { .at = v };
 
-    if (v->type == VALUE_OBJECT && value_member(v, "external")
-        && !needs_tenant) {
+    if (v->type == VALUE_OBJECT && value_member(v, "external")) {
         decode_object(d, v, "a selector of an external", of_external);
         s.external = decode_text(d, v, "external");
         decode_addresses(d, value_member(v, "cidr"), true, &s.cidrs);

@@ -324,9 +324,10 @@ check_rule(struct ir_validator *v, const struct ir_rule *rule)
 {
     bool from = is_own(rule, &rule->from), to = is_own(rule, &rule->to);
 
-    if (rule->kind != RULE_DENY && rule->kind != RULE_ALLOW
+    if ((rule->kind == RULE_DEFAULT || rule->kind == RULE_PEERING)
         && (rule->from.parts.n || rule->to.parts.n)) {
-        ir_invalid(v, "it names externals, and is no rule of a tenant");
+        ir_invalid(v, "it names externals, and is a peering or a tenant's "
+                   "default");
     } else if (!rule->from.endpoints.n && !rule->to.endpoints.n) {
         ir_invalid(v, "it has no endpoints");
     }

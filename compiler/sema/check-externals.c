@@ -150,7 +150,7 @@ check_ranges(const struct policy *policy, const struct policy_rule *rule,
         const struct policy_external *e = range->external;
         const struct value *at = e->intent->name.at;
 
-        if (!external_is_used_by(e, tenant)) {
+        if (tenant && !external_is_used_by(e, tenant)) {
             d = value_error(diags, range->at, "external '%s' is not for "
                             "tenant '%s'", e->name, tenant->name);
             diag_remedy(diags, d, "\"tenants\" of the external must list "
@@ -169,7 +169,7 @@ check_ranges(const struct policy *policy, const struct policy_rule *rule,
     }
 }
 
-/* A rule of a tenant that names externals. */
+/* A rule of a tenant, or a guardrail, that names externals. */
 static void
 check_rule(const struct policy *policy, const struct policy_rule *rule,
            struct diags *diags)
@@ -179,9 +179,10 @@ check_rule(const struct policy *policy, const struct policy_rule *rule,
     check_ranges(policy, rule, &rule->from_ranges, diags);
     check_ranges(policy, rule, &rule->to_ranges, diags);
     if (rule->service && rule->service->symmetric) {
-        d = value_error(diags, rule->at, "'%s' cannot be tracked, and what is "
-                        "not tracked never passes to or from an external",
-                        rule->service->name);
+        d = diag_error(diags, policy_rule_span(rule),
+                       value_pointer(rule->at, diags->arena),
+                       "'%s' cannot be tracked, and what is not tracked never "
+                       "passes to or from an external", rule->service->name);
         diag_remedy(diags, d, "name another service");
     }
     if (rule->stateless) {
@@ -191,8 +192,9 @@ check_rule(const struct policy *policy, const struct policy_rule *rule,
     }
     if (rule->from_ranges.n && rule->to_ranges.n && !rule->from.n
         && !rule->to.n) {
-        d = value_error(diags, rule->at, "both sides of this rule are "
-                        "outside");
+        d = diag_error(diags, policy_rule_span(rule),
+                       value_pointer(rule->at, diags->arena),
+                       "both sides of this rule are outside");
         diag_remedy(diags, d, "select endpoints on one of them");
     }
 }

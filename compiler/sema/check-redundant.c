@@ -181,11 +181,9 @@ speaks(const struct policy_rule *rule, const struct point *point,
                     && holds(&rule->to, from))));
 }
 
-/* Where 'other' speaks of what the rule speaks of, has it the last word, or
- * the same?  A guardrail stays when tenants change their minds.  What goes
- * round connection tracking does so whatever others say. */
-static bool
-may_settle(const struct policy_rule *other, const struct policy_rule *rule)
+bool
+rule_may_settle(const struct policy_rule *other,
+                const struct policy_rule *rule)
 {
     if (rule->stateless && !other->stateless) {
         return false;
@@ -281,7 +279,7 @@ one_is_settled(struct search *s, const rule_vec *alive)
         const struct policy_service *other = alive->v[i]->service;
 
         s->n_glances += other ? other->matches.n : 1;
-        if (may_settle(alive->v[i], rule)
+        if (rule_may_settle(alive->v[i], rule)
             && speaks(alive->v[i], &point, from, to)) {
             return true;
         }
@@ -301,7 +299,7 @@ changes_nothing(struct search *s, const rule_vec *alive)
     }
     s->others.n = s->found.n = 0;
     for (size_t i = 0; i < alive->n; i++) {
-        if (may_settle(alive->v[i], s->rule)) {
+        if (rule_may_settle(alive->v[i], s->rule)) {
             *vec_push(s->arena, &s->others) = alive->v[i];
         }
     }

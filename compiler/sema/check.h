@@ -142,6 +142,12 @@ bool selector_matches(const struct intent_selector *,
 /* Warns of what may be meant otherwise, in a policy that is right. */
 void check_doubts(const struct policy *, struct diags *);
 
+/* Where 'other' speaks of what the rule speaks of, has it the last word, or
+ * the same?  A guardrail stays when tenants change their minds.  What goes
+ * round connection tracking does so whatever others say. */
+bool rule_may_settle(const struct policy_rule *other,
+                     const struct policy_rule *rule);
+
 /* Warns, in a policy that is right, of rules that change nothing. */
 void check_redundant(const struct policy *, struct diags *);
 

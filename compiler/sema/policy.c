@@ -266,7 +266,8 @@ selects_every(const selector_vec *side)
     for (size_t i = 0; i < side->n; i++) {
         const struct intent_selector *s = &side->v[i];
 
-        if (!strcmp(s->tenant.s, POLICY_EVERY_TENANT) && !s->networks.n
+        if (s->tenant.s && !strcmp(s->tenant.s, POLICY_EVERY_TENANT)
+            && !s->networks.n
             && !s->endpoints.n && !s->labels.n && !s->cidrs.n
             && !s->except.n) {
             return true;

@@ -11,8 +11,10 @@
 #include "sema/narrower.h"
 #include "sema/policy.h"
 
-/* Rules of tenants about externals that change nothing: another rule of the
- * tenant says all of it.  That several do together is not found. */
+/* Rules about externals that change nothing: another rule of the tenant, or of
+ * the operator, says all of it.  That several do together is not found. */
+
+VEC_TYPEDEF(rule_vec, const struct policy_rule *);
 
 /* For the rules of a tenant; what takes more is not found. */
 enum { MAX_STEPS = 2000 * 1000 };
@@ -62,8 +64,7 @@ ranges_hold(const range_vec *all, const range_vec *some)
 static bool
 settles(const struct policy_rule *other, const struct policy_rule *rule)
 {
-    return ((other->kind == RULE_DENY
-             || (rule->kind == RULE_ALLOW && rule_allows_for(other, rule)))
+    return (rule_may_settle(other, rule)
             && service_holds(other->service, rule->service)
             && endpoints_hold(&other->from, &rule->from)
             && endpoints_hold(&other->to, &rule->to)
@@ -82,19 +83,22 @@ steps_of(const struct policy_rule *a, const struct policy_rule *b)
                ? a->service->matches.n * b->service->matches.n : 0));
 }
 
-/* The rules of a tenant stand together, so from 'first' on.  Of two that say
- * the same, the later in the file changes nothing. */
+/* One of 'all' that settles the rule.  What tenants say settles nothing of the
+ * operator's.  Of two that say the same, the later in the file changes
+ * nothing, or the tenant's. */
 static const struct policy_rule *
-find_settling(const struct policy *policy, size_t first,
-              const struct policy_rule *rule, size_t *n_steps)
+find_settling(const rule_vec *all, const struct policy_rule *rule,
+              size_t *n_steps)
 {
-    for (size_t i = first; i < policy->rules.n && *n_steps <= MAX_STEPS
-         && policy->rules.v[i]->tenant == rule->tenant; i++) {
-        const struct policy_rule *other = policy->rules.v[i];
+    for (size_t i = 0; i < all->n && *n_steps <= MAX_STEPS; i++) {
+        const struct policy_rule *other = all->v[i];
 
+        if (other->tenant && other->tenant != rule->tenant) {
+            continue;
+        }
         *n_steps += steps_of(other, rule);
-        if (other != rule && settles(other, rule)
-            && (!settles(rule, other)
+        if (settles(other, rule)
+            && (other->tenant != rule->tenant || !settles(rule, other)
                 || other->at->span.start < rule->at->span.start)) {
             return other;
         }
@@ -102,31 +106,42 @@ find_settling(const struct policy *policy, size_t first,
     return NULL;
 }
 
+static void
+report(const struct policy_rule *rule, const struct policy_rule *other,
+       struct diags *diags)
+{
+    struct diag *d = diag_warning(
+        diags, policy_rule_span(rule), value_pointer(rule->at, diags->arena),
+        "this changes nothing: '%s' %s all of it", other->name,
+        rule_kind_denies(other->kind) ? "denies" : "allows");
+
+    diag_remedy(diags, d, "remove it, or correct what one of them is about");
+    diag_see(diags, d, policy_rule_span(other), "'%s' is this", other->name);
+}
+
 void
 check_redundant_externals(const struct policy *policy, struct diags *diags)
 {
-    size_t first = 0, n_steps = 0;
+    struct arena *arena = arena_create();
+    const struct policy_tenant *tenant = NULL;
+    rule_vec all = VEC_INIT;
+    size_t n_steps = 0;
 
     for (size_t i = 0; i < policy->rules.n; i++) {
-        const struct policy_rule *rule = policy->rules.v[i], *other;
-
-        if (rule->tenant != policy->rules.v[first]->tenant) {
-            first = i;
-            n_steps = 0;
-        }
-        other = (rule->from_ranges.n + rule->to_ranges.n > 0
-                 ? find_settling(policy, first, rule, &n_steps) : NULL);
-        if (other) {
-            struct diag *d = diag_warning(
-                diags, policy_rule_span(rule),
-                value_pointer(rule->at, diags->arena), "this changes nothing: "
-                "'%s' %s all of it", other->name,
-                other->kind == RULE_DENY ? "denies" : "allows");
-
-            diag_remedy(diags, d, "remove it, or correct what one of them is "
-                        "about");
-            diag_see(diags, d, policy_rule_span(other), "'%s' is this",
-                     other->name);
+        if (policy->rules.v[i]->from_ranges.n
+            + policy->rules.v[i]->to_ranges.n) {
+            *vec_push(arena, &all) = policy->rules.v[i];
         }
     }
+    for (size_t i = 0; i < all.n; i++) {
+        const struct policy_rule *other;
+
+        n_steps = all.v[i]->tenant == tenant ? n_steps : 0;
+        tenant = all.v[i]->tenant;
+        other = find_settling(&all, all.v[i], &n_steps);
+        if (other) {
+            report(all.v[i], other, diags);
+        }
+    }
+    arena_destroy(arena);
 }

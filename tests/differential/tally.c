@@ -90,6 +90,8 @@ tally_init(struct tally *tally, bool live)
         expect(tally, "decided by", rule_kind_name(kind));
     }
     expect(tally, "decided by", "deny-between-tenants");
+    expect(tally, "decided by", "guardrail-from-outside");
+    expect(tally, "decided by", "guardrail-to-outside");
     for (size_t i = 0; i < n_reason_infos; i++) {
         if (!is_internal(reason_infos[i].reason, live)) {
             expect(tally, "reason", reason_infos[i].name);
@@ -356,6 +358,10 @@ tally_count(struct tally *tally, const struct compiled *c,
         bump(tally, "service", service_kind(m.rule->service));
         if (!m.allow && !m.external && m.from->tenant != m.to->tenant) {
             bump(tally, "decided by", "deny-between-tenants");
+        }
+        if (m.rule->kind == RULE_GUARDRAIL && m.external) {
+            bump(tally, "decided by", m.from ? "guardrail-to-outside"
+                 : "guardrail-from-outside");
         }
     } else if (m.allow && !m.answered) {
         count_untracked(tally, &q->packet, &m);

@@ -76,3 +76,40 @@ world_init_protocols(struct world *w, struct rng *rng)
                ? protocols[rng_below(rng, ARRAY_SIZE(protocols))] : 0);
     }
 }
+
+/* Some guardrails name externals, alone or beside tenants. */
+void
+world_init_guarded(struct world *w, struct rng *rng)
+{
+    for (int i = 0; i < w->n_rules && w->n_externals; i++) {
+        struct world_rule *rule = &w->rules[i];
+        bool from = rng_chance(rng, 50);
+        struct world_selector *s = from ? &rule->from : &rule->to;
+        struct world_selector *other = from ? &rule->to : &rule->from;
+
+        if (rule->tenant != GUARDRAIL || !rng_chance(rng, 70)) {
+            continue;
+        }
+        s->n = rng_chance(rng, 30) ? MAX_CHOICES : 1;
+        s->choices[s->n - 1].external = rng_below(rng, w->n_externals);
+        s->choices[s->n - 1].range = (rng_chance(rng, 60) ? -1
+                                      : (int) rng_below(rng, N_CIDRS));
+        if (rng_chance(rng, 60)) {
+            other->n = 1;
+            other->choices[0].in.tenant = EVERY_TENANT;
+            rule->service = rng_chance(rng, 50) ? -1 : rule->service;
+        }
+    }
+}
+
+void
+world_init_late(struct world *w, struct rng *rng)
+{
+    world_init_bindings(w, rng);
+    world_init_stateless(w, rng);
+    world_init_connections(w, rng);
+    world_init_protocols(w, rng);
+    world_init_charges(w, rng);
+    world_init_nested(w, rng);
+    world_init_guarded(w, rng);
+}

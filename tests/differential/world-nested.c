@@ -83,7 +83,7 @@ world_init_nested(struct world *w, struct rng *rng)
         struct world_rule *rule;
 
         if (w->rules[i].deny
-            || !rng_chance(rng, w->rules[i].tenant == PEERING ? 80 : 40)) {
+            || !rng_chance(rng, w->rules[i].tenant == PEERING ? 80 : 38)) {
             continue;
         }
         rule = &w->rules[w->n_rules++];

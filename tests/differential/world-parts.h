@@ -45,12 +45,14 @@ const char *world_find_misjudged(const struct world *,
 /* Returns NULL, or why a rule is left out that should not be. */
 const char *world_check_refusals(const struct world *, struct arena *);
 
-/* What is drawn last. */
+/* What is drawn last: all of this. */
+void world_init_late(struct world *, struct rng *);
 void world_init_bindings(struct world *, struct rng *);
 void world_init_stateless(struct world *, struct rng *);
 void world_init_connections(struct world *, struct rng *);
 void world_init_protocols(struct world *, struct rng *);
 void world_init_nested(struct world *, struct rng *);
+void world_init_guarded(struct world *, struct rng *);
 
 /* Does another rule allow a packet of it with another class, and neither is
  * the narrower one? */

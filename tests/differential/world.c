@@ -307,12 +307,7 @@ world_init(struct world *w, uint64_t seed)
     init_copies(w, &rng);
     world_init_externals(w, &rng);
     init_rules(w, &rng);
-    world_init_bindings(w, &rng);
-    world_init_stateless(w, &rng);
-    world_init_connections(w, &rng);
-    world_init_protocols(w, &rng);
-    world_init_charges(w, &rng);
-    world_init_nested(w, &rng);
+    world_init_late(w, &rng);
     leave_out_contradictions(w);
 }
 

@@ -81,10 +81,8 @@ put_side(struct ds *ds, const struct ir_side *side, bool every,
 
     if (every) {
         ds_put_cstr(ds, "everybody");
-        return;
     }
-
-    for (size_t i = 0; i < side->endpoints.n; i++) {
+    for (size_t i = 0; !every && i < side->endpoints.n; i++) {
         const struct ir_endpoint *e = side->endpoints.v[i];
         bool whole = false;
 
