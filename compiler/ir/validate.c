@@ -326,8 +326,7 @@ check_rule(struct ir_validator *v, const struct ir_rule *rule)
 
     if ((rule->kind == RULE_DEFAULT || rule->kind == RULE_PEERING)
         && (rule->from.parts.n || rule->to.parts.n)) {
-        ir_invalid(v, "it names externals, and is a peering or a tenant's "
-                   "default");
+        ir_invalid(v, "it names externals, and is a peering or a default");
     } else if (!rule->from.endpoints.n && !rule->to.endpoints.n) {
         ir_invalid(v, "it has no endpoints");
     }
@@ -353,8 +352,7 @@ check_rule(struct ir_validator *v, const struct ir_rule *rule)
     }
     if (!rule_kind_is_operators(rule->kind)
         && !(rule->kind == RULE_DENY ? from || to : from && to)) {
-        ir_invalid(v, "it is not a peering, and has endpoints of several "
-                   "tenants");
+        ir_invalid(v, "it has endpoints of several tenants, and no peering");
     }
     ir_once(v, "id %#"PRIx64, rule->id);
 }

@@ -85,7 +85,7 @@ START_TEST(test_bad_rules)
     refused("to internet/151.101.0.0/16,internet/2a04:4e42::/32",
             "to internet/151.101.0.0/17", "there is no such endpoint above");
     refused("rule web/blocked kind deny", "rule web/blocked kind peering",
-            "it names externals, and is no rule of a tenant");
+            "it names externals, and is a peering");
 }
 END_TEST
 
