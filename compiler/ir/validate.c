@@ -352,7 +352,7 @@ check_rule(struct ir_validator *v, const struct ir_rule *rule)
     }
     if (!rule_kind_is_operators(rule->kind)
         && !(rule->kind == RULE_DENY ? from || to : from && to)) {
-        ir_invalid(v, "it has endpoints of several tenants, and no peering");
+        ir_invalid(v, "it is not a peering, and is of several tenants");
     }
     ir_once(v, "id %#"PRIx64, rule->id);
 }

@@ -29,8 +29,8 @@ struct push_drop {
 };
 VEC_TYPEDEF(push_drops_vec, struct push_drop);
 
-/* Fills 'drops', each cookie, meter and tenant once, in no order.  Returns NULL,
- * or the reason why the switch or database could not be reached, in
+/* Fills 'drops', each cookie, meter and tenant once, in no order.  Returns
+ * NULL, or the reason why the switch or database could not be reached, in
  * 'arena'. */
 const char *push_drops(const struct push_target *, struct arena *,
                        push_drops_vec *drops);
