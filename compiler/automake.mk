@@ -13,6 +13,11 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/asap2/nic.h \
 	compiler/backend/backend.c \
 	compiler/backend/backend.h \
+	compiler/backend/kernel/htb.c \
+	compiler/backend/kernel/kernel.c \
+	compiler/backend/kernel/kernel.h \
+	compiler/backend/kernel/meters.c \
+	compiler/backend/kernel/meters.h \
 	compiler/backend/lost.c \
 	compiler/backend/lost.h \
 	compiler/backend/openflow/capacity.c \
@@ -30,6 +35,7 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/openflow/emit-ports.c \
 	compiler/backend/openflow/emit-meter.c \
 	compiler/backend/openflow/emit-qos.c \
+	compiler/backend/openflow/emit-queues.c \
 	compiler/backend/openflow/emit-routes.c \
 	compiler/backend/openflow/emit-services.c \
 	compiler/backend/openflow/emit-stateless.c \
@@ -181,6 +187,8 @@ libbulkhead_a_SOURCES = \
 	compiler/plan/diff.c \
 	compiler/plan/differences.c \
 	compiler/plan/differences.h \
+	compiler/plan/htb.c \
+	compiler/plan/htb.h \
 	compiler/plan/manifest.c \
 	compiler/plan/manifest.h \
 	compiler/plan/nic.c \

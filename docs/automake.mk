@@ -15,6 +15,7 @@ EXTRA_DIST += \
 	docs/import.md \
 	docs/intents.md \
 	docs/json.md \
+	docs/kernel.md \
 	docs/meters.md \
 	docs/offload.md \
 	docs/ovn.md \

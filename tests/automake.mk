@@ -47,6 +47,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-narrower.c \
 	tests/unit/test-ofp-microburst.c \
 	tests/unit/test-openflow.c \
+	tests/unit/test-kernel.c \
 	tests/unit/test-nic.c \
 	tests/unit/test-offload.c \
 	tests/unit/test-ovn.c \
@@ -119,6 +120,7 @@ test_scripts = \
 	tests/system/ovn-apply-test.sh \
 	tests/system/ovn-test.sh \
 	tests/system/nic-test.sh \
+	tests/system/qos-test.sh \
 	tests/system/offload-test.sh \
 	tests/system/series-test.sh \
 	tests/system/sandbox-test.sh \

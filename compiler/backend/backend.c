@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "backend/asap2/asap2.h"
+#include "backend/kernel/kernel.h"
 #include "backend/openflow/openflow.h"
 #include "backend/ovn/ovn.h"
 #include "backend/text/text.h"
@@ -24,6 +25,7 @@ const struct backend *const backends[] = {
     &text_backend,
     &ovn_backend,
     &asap2_backend,
+    &kernel_backend,
 };
 const size_t n_backends = ARRAY_SIZE(backends);
 

@@ -29,6 +29,7 @@ struct backend_caps {
     size_t n_zones;             /* Of connection tracking. */
     size_t n_meters;
     size_t n_members;           /* Meters below one. */
+    size_t n_queues;            /* Of tenants, for what goes by tunnel. */
     size_t n_conjunctions;      /* Ids. */
     size_t action_bytes;        /* Of one flow. */
     bool queues;                /* Has set_queue a use? */

@@ -26,6 +26,7 @@ struct lost {
     const struct ir_meter *meter;
     struct arena *arena;
     plan_names *words;
+    bool whole;                 /* Has its burst a millisecond of its rate? */
 };
 
 uint64_t
@@ -45,11 +46,19 @@ rate_kbps(const struct ir_meter *meter)
     return MAX(kbps, 1);
 }
 
+static uint64_t
+held_burst(const struct ir_meter *meter, bool whole)
+{
+    uint64_t burst = lost_drop_burst(meter);
+
+    return whole ? MAX(burst, DIV_ROUND_UP(rate_kbps(meter), 8)) : burst;
+}
+
 /* OpenFlow's unit, rounded up. */
 static uint64_t
-burst_kbit(const struct ir_meter *meter)
+burst_kbit(const struct ir_meter *meter, bool whole)
 {
-    return DIV_ROUND_UP(lost_drop_burst(meter), KBIT_BYTES);
+    return DIV_ROUND_UP(held_burst(meter, whole), KBIT_BYTES);
 }
 
 /* The band that the target userspace makes.  Who borrows is owed its
@@ -98,7 +107,7 @@ put_lost(struct lost *l, const char *format, ...)
 static void
 put_exceed(struct lost *l)
 {
-    uint64_t held = burst_kbit(l->meter) * KBIT_BYTES;
+    uint64_t held = burst_kbit(l->meter, l->whole) * KBIT_BYTES;
     uint64_t more = l->meter->limit_bytes - MIN(held, l->meter->limit_bytes);
 
     if (l->meter->exceed == EXCEED_DROP || !more) {
@@ -120,7 +129,7 @@ static void
 put_all(struct lost *l)
 {
     const struct ir_meter *meter = l->meter;
-    uint64_t kbps = rate_kbps(meter), kbit = burst_kbit(meter);
+    uint64_t kbps = rate_kbps(meter), kbit = burst_kbit(meter, l->whole);
     uint64_t more = kbit * KBIT_BYTES - lost_drop_burst(meter);
 
     if (meter->mark_bytes) {
@@ -133,8 +142,10 @@ put_all(struct lost *l)
     }
     put_exceed(l);
     if (more) {
-        put_lost(l, "%"PRIu64" bytes more pass at once, since a burst is "
-                 "whole kbits", more);
+        put_lost(l, "%"PRIu64" bytes more pass at once, since %s", more,
+                 held_burst(meter, l->whole) > lost_drop_burst(meter)
+                 ? "the kernel's meters count whole milliseconds"
+                 : "a burst is whole kbits");
     }
     /* Open vSwitch 3.1, dpif-netdev.c, and Linux, net/openvswitch/meter.c. */
     if (kbit < kbps / BITS_PER_KBIT) {
@@ -161,15 +172,16 @@ is_noted(const struct ir_meter *meter, const struct plan *plan)
     return false;
 }
 
-void
-lost_note(const struct ir_prog *prog, struct plan *plan)
+static void
+note(const struct ir_prog *prog, struct plan *plan, bool whole)
 {
     struct arena *arena = plan->arena;
 
     for (size_t i = 0; i < prog->meters.n; i++) {
         const struct ir_meter *meter = prog->meters.v[i];
         const struct ir_place *place = &meter->place;
-        struct lost lost = { .meter = meter, .arena = arena };
+        struct lost lost = { .meter = meter, .arena = arena,
+                             .whole = whole };
 
         if (meter->microburst && !is_noted(meter, plan)) {
             struct plan_difference *d = vec_push(arena, &plan->differences);
@@ -183,10 +195,22 @@ lost_note(const struct ir_prog *prog, struct plan *plan)
                 .asked = asked_string(meter, arena),
                 .held = arena_printf(arena, "type=drop rate=%"PRIu64
                                      " burst_size=%"PRIu64, rate_kbps(meter),
-                                     burst_kbit(meter)),
+                                     burst_kbit(meter, whole)),
             };
             lost.words = &d->lost;
             put_all(&lost);
         }
     }
+}
+
+void
+lost_note(const struct ir_prog *prog, struct plan *plan)
+{
+    note(prog, plan, false);
+}
+
+void
+lost_note_kernel(const struct ir_prog *prog, struct plan *plan)
+{
+    note(prog, plan, true);
 }

@@ -24,4 +24,8 @@ uint64_t lost_drop_burst(const struct ir_meter *);
  * "microburst" and its uplink. */
 void lost_note(const struct ir_prog *, struct plan *);
 
+/* The same of bursts that are made what the rate gives in a millisecond, if
+ * they are less (backend/kernel/meters.h). */
+void lost_note_kernel(const struct ir_prog *, struct plan *);
+
 #endif /* backend/lost.h */

@@ -223,8 +223,9 @@ const struct cli_command cli_commands[] = {
       | OPTION_TARGET | OPTION_DUMP | OPTION_FORMAT, cmd_compile,
       "INTENT... --node=NODE [--target=TARGET] [-o DIR] [-v] [--dump=STAGE]",
       "write flows.txt, meters.txt, ovs-vsctl.sh and manifest.json; for the\n"
-      "      target asap2, also devlink.sh and dcb.sh; for text, policy.txt:\n"
-      "      who may reach whom; for ovn, ovn-nbctl.sh and ovn-nb.json" },
+      "      target asap2, also devlink.sh and dcb.sh; for kernel, qos.sh;\n"
+      "      for text, policy.txt: who may reach whom; for ovn,\n"
+      "      ovn-nbctl.sh and ovn-nb.json" },
     { "plan", OPTION_NODE | NODE_REQUIRED | OPTION_BRIDGE | BRIDGE_REQUIRED
       | OPTION_SWITCH | OPTION_FORMAT | OPTION_OUTPUT | OPTION_EXIT_CODE
       | OPTION_PARTIAL | OPTION_TARGET, cmd_plan,

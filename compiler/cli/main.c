@@ -196,8 +196,8 @@ parse_target(const char *s)
     const struct backend *backend = backend_find(s);
 
     if (!backend) {
-        usage_error("--target takes userspace, asap2, text or ovn, not '%s'",
-                    s);
+        usage_error("--target takes userspace, asap2, kernel, text or ovn, "
+                    "not '%s'", s);
     }
     return backend;
 }

@@ -73,6 +73,7 @@ struct ir_uplink {
     const char *name;
     struct ir_place place;
     const char *interface;
+    uint64_t rate_kbps;         /* 0: not known, of a parsed program. */
 };
 
 /* A protocol and a range of destination ports; 0..0 is "any". */
@@ -305,6 +306,9 @@ struct ir_prog {
                                  * tenant uses an external that is not. */
     struct claims *claims;      /* What it takes; NULL if it was parsed. */
 };
+
+/* "line 1, /tenants/...", in the arena. */
+const char *ir_place_text(struct arena *, const struct ir_place *);
 
 /* Is it the program of the whole fabric? */
 bool ir_is_fabric(const struct ir_prog *);

@@ -38,6 +38,7 @@ ir_add_uplinks(struct ir_prog *prog, const struct intent_node *node,
             uplink->name = intent->name.s;
             uplink->place = ir_place_of(arena, intent->interface.at, false);
             uplink->interface = intent->interface.s;
+            uplink->rate_kbps = intent->rate.n / 1000;
             *vec_push(arena, &prog->uplinks) = uplink;
         }
     }

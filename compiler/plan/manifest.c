@@ -15,6 +15,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "plan/differences.h"
+#include "plan/htb.h"
 #include "plan/nic.h"
 
 static struct json *
@@ -246,6 +247,9 @@ plan_format_manifest(const struct plan *plan, struct ds *ds)
     }
     if (plan->nic) {
         json_object_put(manifest, "nic", plan_nic_to_json(plan->nic));
+    }
+    if (plan->htb) {
+        json_object_put(manifest, "htb", plan_htb_to_json(plan->htb));
     }
     if (plan->cut_off.n) {
         json_object_put(manifest, "cut_off", names_to_json(&plan->cut_off));

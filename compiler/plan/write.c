@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "openvswitch/dynamic-string.h"
 #include "plan/differences.h"
+#include "plan/htb.h"
 #include "plan/manifest.h"
 #include "plan/nic.h"
 #include "plan/row.h"
@@ -111,38 +112,58 @@ plan_shape(const struct plan *plan)
             : plan->northbound ? SHAPE_NORTHBOUND : SHAPE_FLOWS);
 }
 
-/* Where there are none, these are not there. */
-#define LIMITS "ct-limits.txt"
-#define UPCALLS "upcall-limits.txt"
 #define MANIFEST "manifest.json"        /* The last of its shape. */
 #define MANIFEST_OLD MANIFEST".old"
+
+static bool
+has_limits(const struct plan *plan)
+{
+    return plan->limits.n > 0;
+}
+
+static bool
+has_upcalls(const struct plan *plan)
+{
+    return plan->upcalls.n > 0;
+}
+
+static bool
+has_nic(const struct plan *plan)
+{
+    return plan->nic != NULL;
+}
+
+static bool
+has_htb(const struct plan *plan)
+{
+    return plan->htb != NULL;
+}
 
 static const struct {
     const char *name;
     void (*format)(const struct plan *, struct ds *);
     enum shape shape;           /* Of plans that have it, ... */
-    bool nic;                   /* ...if they set a NIC. */
+    bool (*has)(const struct plan *);   /* ...if this is so.  NULL: it is. */
 } files[] = {
-    { LIMITS, format_limits, SHAPE_FLOWS, false },
-    { UPCALLS, format_upcalls, SHAPE_FLOWS, false },
-    { "meters.txt", format_meters, SHAPE_FLOWS, false },
-    { "flows.txt", format_flows, SHAPE_FLOWS, false },
-    { "ovs-vsctl.sh", format_script, SHAPE_FLOWS, false },
-    { "devlink.sh", plan_format_devlink, SHAPE_FLOWS, true },
-    { "dcb.sh", plan_format_dcb, SHAPE_FLOWS, true },
-    { MANIFEST, plan_format_manifest, SHAPE_FLOWS, false },
-    { "policy.txt", format_policy, SHAPE_POLICY, false },
-    { "ovn-nbctl.sh", plan_format_nbctl, SHAPE_NORTHBOUND, false },
-    { "ovn-nb.json", plan_format_transaction, SHAPE_NORTHBOUND, false },
+    { "ct-limits.txt", format_limits, SHAPE_FLOWS, has_limits },
+    { "upcall-limits.txt", format_upcalls, SHAPE_FLOWS, has_upcalls },
+    { "meters.txt", format_meters, SHAPE_FLOWS, NULL },
+    { "flows.txt", format_flows, SHAPE_FLOWS, NULL },
+    { "ovs-vsctl.sh", format_script, SHAPE_FLOWS, NULL },
+    { "devlink.sh", plan_format_devlink, SHAPE_FLOWS, has_nic },
+    { "dcb.sh", plan_format_dcb, SHAPE_FLOWS, has_nic },
+    { "qos.sh", plan_format_qos, SHAPE_FLOWS, has_htb },
+    { MANIFEST, plan_format_manifest, SHAPE_FLOWS, NULL },
+    { "policy.txt", format_policy, SHAPE_POLICY, NULL },
+    { "ovn-nbctl.sh", plan_format_nbctl, SHAPE_NORTHBOUND, NULL },
+    { "ovn-nb.json", plan_format_transaction, SHAPE_NORTHBOUND, NULL },
 };
 
 static bool
 has_file(const struct plan *plan, size_t i)
 {
     return (files[i].shape == plan_shape(plan)
-            && (!files[i].nic || plan->nic)
-            && (plan->limits.n || strcmp(files[i].name, LIMITS))
-            && (plan->upcalls.n || strcmp(files[i].name, UPCALLS)));
+            && (!files[i].has || files[i].has(plan)));
 }
 
 void

@@ -33,6 +33,13 @@ first_with_tunnel(const struct policy *policy)
 }
 
 int
+tunnel_bytes(bool ip4)
+{
+    return ((ip4 ? IP_HEADER_LEN : IPV6_HEADER_LEN) + UDP_HEADER_LEN
+            + GENEVE_LEN + ETH_HEADER_LEN);
+}
+
+int
 encapsulation_bytes(const struct policy *policy)
 {
     const struct intent_node *node = first_with_tunnel(policy);
@@ -40,9 +47,7 @@ encapsulation_bytes(const struct policy *policy)
     if (!node || !policy->intent->encapsulation.s) {
         return 0;
     }
-    return ((IN6_IS_ADDR_V4MAPPED(&node->tunnel.ip) ? IP_HEADER_LEN
-             : IPV6_HEADER_LEN) + UDP_HEADER_LEN + GENEVE_LEN
-            + ETH_HEADER_LEN);
+    return tunnel_bytes(IN6_IS_ADDR_V4MAPPED(&node->tunnel.ip));
 }
 
 static int

@@ -191,6 +191,9 @@ bool tenant_consents(const struct policy_tenant *tenant,
  * outer headers and the inner Ethernet header, in bytes; 0 without one. */
 int encapsulation_bytes(const struct policy *);
 
+/* The same, for nodes whose addresses are of IPv4, or IPv6. */
+int tunnel_bytes(bool ip4);
+
 /* The largest payload of a frame in the network: what the intent says, or
  * what the uplinks of its endpoints' nodes leave. */
 uint16_t network_mtu(const struct policy *, const struct policy_network *);

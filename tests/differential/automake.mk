@@ -20,13 +20,13 @@ random_worlds = \
 # Differential tests: judges that must agree about random intents and packets.
 check_PROGRAMS += tests/differential/differential
 tests_differential_differential_SOURCES = \
-	tests/differential/asap2.c \
-	tests/differential/asap2.h \
 	tests/differential/differential.c \
 	tests/differential/draft-connection.c \
 	tests/differential/draft.h \
 	tests/differential/live.c \
 	tests/differential/live.h \
+	tests/differential/other.c \
+	tests/differential/other.h \
 	tests/differential/outcome-meter.c \
 	tests/differential/outcome-packet.c \
 	tests/differential/outcome.c \

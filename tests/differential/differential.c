@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "asap2.h"
 #include "live.h"
 #include "openvswitch/vlog.h"
+#include "other.h"
 #include "outcome.h"
 #include "questions.h"
 #include "sample.h"
@@ -41,17 +41,17 @@ struct options {
 
 enum { PACKETS_AN_INTENT = 200, TRACES_AN_INTENT = 50 };
 
-/* The tables of both targets. */
+/* The tables of all targets that are a bridge. */
 struct judges {
     struct tables *tables;
-    struct asap2 asap2;
+    struct other others[N_OTHERS];
 };
 
 static void
 judges_destroy(struct judges *judges)
 {
     tables_destroy(judges->tables);
-    asap2_destroy(&judges->asap2);
+    others_destroy(judges->others);
 }
 
 /* Compiles 'w' and loads it into a judge: the tables if 'live' is NULL, else
@@ -73,7 +73,7 @@ load(const struct world *w, struct live *live, struct compiled *c,
         return reason ? reason : live_load(live, &c->plan);
     }
     judges->tables = tables_create(c->prog, &c->plan, &reason);
-    reason = reason ? reason : asap2_init(&judges->asap2, c);
+    reason = reason ? reason : others_init(judges->others, c);
     return reason ? reason : compiled_reprint(c);
 }
 
@@ -92,7 +92,7 @@ differ(struct compiled *c, const struct judges *judges, struct live *live,
     }
     difference = outcome_compare(c, q, o, c->arena);
     if (!difference && !live) {
-        difference = asap2_compare(&judges->asap2, c, q, o, c->arena);
+        difference = others_compare(judges->others, c, q, o, c->arena);
     }
     return difference || live ? difference : relay_compare(relay, c, q, o);
 }

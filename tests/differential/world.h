@@ -30,7 +30,7 @@ enum { OWN_BURST_KIB = 100 };
 
 /* What tenants without a limit have: the rates and bursts of uplinks "u0",
  * "u1", ... of each node. */
-#define UPLINK_MBPS(I) (100000 + 1000 * (I))
+#define UPLINK_MBPS(I) (30000 + 1000 * (I))
 #define UPLINK_BURST_KIB(I) (256 + (I))
 
 /* Of network "nN"; less than 256. */

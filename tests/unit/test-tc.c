@@ -96,7 +96,7 @@ START_TEST(meters_and_chains)
     predict("ai-cluster", "gpu-node-1");
     has_line("actions add action police pkts_rate 2000000 pkts_burst 2000 "
              "conform-exceed drop/pipe index 268435456");
-    has_line("actions add action police rate 10000000kbit burst 67200b "
+    has_line("actions add action police rate 10000000kbit burst 1280000b "
              "mtu 65535 conform-exceed drop/pipe index 268435457");
     has_line("filter add dev pf0vf4 ingress chain 0 protocol ip prio 2 flower "
              "src_mac 02:00:00:03:00:00 ip_proto tcp ip_flags nofrag "

@@ -246,6 +246,7 @@ main(void)
     srunner_add_suite(runner, conjunction_suite());
     srunner_add_suite(runner, dp_meter_rows_suite());
     srunner_add_suite(runner, lost_suite());
+    srunner_add_suite(runner, kernel_suite());
     srunner_add_suite(runner, nic_suite());
     srunner_add_suite(runner, offload_suite());
     srunner_add_suite(runner, tc_suite());

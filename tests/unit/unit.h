@@ -46,6 +46,7 @@ Suite *openflow_suite(void);
 Suite *conjunction_suite(void);
 Suite *dp_meter_rows_suite(void);
 Suite *lost_suite(void);
+Suite *kernel_suite(void);
 Suite *nic_suite(void);
 Suite *offload_suite(void);
 Suite *tc_suite(void);

@@ -17,13 +17,6 @@
 #include "sema/rule-kind.h"
 #include "util.h"
 
-static const char *
-place_string(struct arena *arena, const struct ir_place *place)
-{
-    return arena_printf(arena, "line %"PRIu32", %s", place->line,
-                        place->pointer ? place->pointer : "");
-}
-
 /* The driver mlx5 takes whole Mbps.  Rounded up: who is owed gets it, and what
  * is above a limit is the meter's to drop. */
 static uint64_t
@@ -70,7 +63,7 @@ add_member(const struct ir_prog *prog, const struct ir_endpoint *e,
         .share_mbps = own ? mbps(own->guarantee_kbps) : 0,
         .max_mbps = (!own ? 0 : mbps(own->no_borrow ? own->guarantee_kbps
                                      : own->rate_kbps)),
-        .place = place_string(arena, place),
+        .place = ir_place_text(arena, place),
     };
 }
 
@@ -88,7 +81,7 @@ add_group(const struct ir_prog *prog, const struct ir_meter *all,
         .share_mbps = mbps(owed),
         .max_mbps = (all->unlimited ? 0
                      : mbps(all->no_borrow ? owed : all->rate_kbps + apart)),
-        .place = place_string(arena, &all->place),
+        .place = ir_place_text(arena, &all->place),
     };
     for (size_t i = 0; i < prog->endpoints.n; i++) {
         const struct ir_endpoint *e = prog->endpoints.v[i];
@@ -108,7 +101,7 @@ add_port(const struct ir_prog *prog, const struct ir_uplink *uplink,
 
     port->name = uplink->name;
     port->interface = uplink->interface;
-    port->place = place_string(plan->arena, &uplink->place);
+    port->place = ir_place_text(plan->arena, &uplink->place);
     asap2_set_priorities(prog, uplink, plan->nic, port);
     for (size_t i = 0; i < prog->meters.n; i++) {
         const struct ir_meter *meter = prog->meters.v[i];

@@ -161,13 +161,6 @@ set_shared(struct plan_meter *meter, const struct ir_meter *ir,
     }
 }
 
-static const char *
-place_string(struct emitter *e, const struct ir_place *place)
-{
-    return (place->pointer ? FORMAT(e, "line %"PRIu32", %s", place->line,
-                                    place->pointer) : NULL);
-}
-
 static struct plan_meter *
 add_meter(struct emitter *e, const struct ir_meter *ir)
 {
@@ -189,7 +182,8 @@ add_meter(struct emitter *e, const struct ir_meter *ir)
     if (ir->microburst || ir->parent || !ir->tenant || ir->split
         || (e->prog->telemetry && !ir->receive)) {
         set_microburst(meter, ir);
-        meter->place = ir->tenant ? place_string(e, &ir->place) : NULL;
+        meter->place = (ir->tenant && ir->place.pointer
+                        ? ir_place_text(e->arena, &ir->place) : NULL);
         meter->rate = MAX(meter->rate, 1);
     } else {
         /* A kbit is 1000 bits.  Rounded up: less than 125 bytes too many. */

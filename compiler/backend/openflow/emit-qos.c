@@ -120,9 +120,18 @@ emit_inward_call(struct emitter *e, const struct ir_network *network)
     }
 }
 
-/* What a network sends, but for endpoints with a meter of their own.  A tenant
- * that takes several uplinks has a meter for each: the sender's network says
- * which. */
+/* A tenant that takes several uplinks has a meter for each: the sender's
+ * network says which. */
+const char *
+match_sender(struct emitter *e, const struct ir_network *network,
+             const struct ir_meter *meter)
+{
+    return FORMAT(e, REG_TENANT"=%#"PRIx32"%s", network->tenant->number,
+                  !meter->number ? ""
+                  : FORMAT(e, ","REG_NETWORK"=%#"PRIx32, network->vni));
+}
+
+/* What a network sends, but for endpoints with a meter of their own. */
 static void
 emit_network(struct emitter *e, const struct ir_network *network)
 {
@@ -132,10 +141,7 @@ emit_network(struct emitter *e, const struct ir_network *network)
     if (e->prog->externals.n) {
         emit_inward_call(e, network);
     }
-    emit_charge(e, network,
-                FORMAT(e, REG_TENANT"=%#"PRIx32"%s", network->tenant->number,
-                       !meter->number ? ""
-                       : FORMAT(e, ","REG_NETWORK"=%#"PRIx32, network->vni)));
+    emit_charge(e, network, match_sender(e, network, meter));
 }
 
 static void

@@ -101,9 +101,11 @@ emit_remote(struct emitter *e, const struct ir_endpoint *ep)
     ipv6_string_mapped(s, &ep->node->address);
     emit_flow(e, TABLE_OUTPUT, PRIORITY_ALLOW, REASON_PIPELINE,
               FORMAT(e, REG_DEST"=%#"PRIx32, ep->number),
-              FORMAT(e, "set_field:%#"PRIx32"->tun_id,set_field:%s->%s,"
-                     "output:\""PLAN_TUNNEL"\"", ep->network->vni, s,
-                     ip4 ? "tun_dst" : "tun_ipv6_dst"));
+              FORMAT(e, "set_field:%#"PRIx32"->tun_id,set_field:%s->%s,%s",
+                     ep->network->vni, s, ip4 ? "tun_dst" : "tun_ipv6_dst",
+                     has_tenant_queues(e)
+                     ? FORMAT(e, "goto_table:%d", TABLE_DELIVER)
+                     : "output:\""PLAN_TUNNEL"\""));
 }
 
 void
@@ -127,6 +129,7 @@ emit_tunnels(struct emitter *e)
             emit_remote(e, e->prog->endpoints.v[i]);
         }
     }
+    emit_tunnel_queues(e);
     /* Stronger than the meter that its tenant may have here: it has paid on
      * the sender's node. */
     emit_flow(e, TABLE_METER, PRIORITY_DENY, REASON_PIPELINE,

@@ -156,8 +156,19 @@ void emit_charged_delivery(struct emitter *, const struct ir_endpoint *ep,
 /* The same of what endpoints here send or get at the cost of others. */
 void emit_payers(struct emitter *);
 
-/* Do SHARE and DELIVER have flows? */
+/* Does a packet pass two meters one after the other, the second in SHARE or
+ * DELIVER? */
 bool has_long_paths(const struct ir_prog *);
+
+/* What the tenant of 'network' sends by the uplink of that, whose meter is
+ * 'meter'. */
+const char *match_sender(struct emitter *, const struct ir_network *network,
+                         const struct ir_meter *meter);
+
+/* Has what goes by tunnel the queue of its sender's tenant?  DELIVER sets
+ * it. */
+bool has_tenant_queues(const struct emitter *);
+void emit_tunnel_queues(struct emitter *);
 
 /* Adds all meters of bits to the plan. */
 void add_meters(struct emitter *);

@@ -75,12 +75,13 @@ emit_misses(struct emitter *e)
         [TABLE_DELIVER] = REASON_NO_PORT,
         [TABLE_NOTED] = REASON_CONNECTIONS,
     };
-    bool is_short = !has_long_paths(e->prog);
+    bool long_paths = has_long_paths(e->prog);
     bool unlimited = !has_connection_limits(e->prog);
 
     for (int table = 0; table < N_TABLES; table++) {
-        if (!(is_short && (table == TABLE_SHARE || table == TABLE_DELIVER))
-            && !(unlimited && table == TABLE_NOTED)) {
+        if ((table != TABLE_SHARE || long_paths)
+            && (table != TABLE_DELIVER || long_paths || has_tenant_queues(e))
+            && (table != TABLE_NOTED || !unlimited)) {
             emit_flow(e, table, PRIORITY_MISS, misses[table], "", "drop");
         }
     }

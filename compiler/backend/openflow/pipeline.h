@@ -47,7 +47,8 @@ enum of_table {
     TABLE_SHARE,        /* After METER, for senders with two meters: the
                          * second, and back to OUTPUT. */
     TABLE_DELIVER,      /* After OUTPUT, for receivers with two: the second
-                         * and the port. */
+                         * and the port; or the sender's queue, and the
+                         * tunnel. */
     TABLE_NOTED,        /* After COMMIT and PEER_STATE, for tenants with a
                          * limit of connections: was it noted? */
     N_TABLES,
