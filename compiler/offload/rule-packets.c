@@ -236,9 +236,20 @@ end_name(struct end end)
     return end.endpoint ? end.endpoint->name : end.part->name;
 }
 
+/* The DSCP that the class of what goes forth, or back, lets in, or 0. */
+static uint8_t
+dscp_in(const struct ir_rule *rule, bool back)
+{
+    const struct ir_class *class = (back && rule->replies ? rule->reply_class
+                                    : rule->class);
+
+    return class ? class->dscp_in : 0;
+}
+
+/* 'kept': with the DSCP that its class lets in. */
 static void
 add_packet(const struct maker *m, struct end from, struct end to, bool ip4,
-           const struct ir_match *match, size_t n_pairs)
+           const struct ir_match *match, size_t n_pairs, bool kept)
 {
     const struct in6_addr *source = find_address(from, ip4);
     const struct in6_addr *destination = find_address(to, ip4);
@@ -261,6 +272,26 @@ add_packet(const struct maker *m, struct end from, struct end to, bool ip4,
     set_origin(m, &p->back, to, from);
     set_destination(&p->back, to, from);
     set_service(&p->back, match, !is_symmetric(m->prog, match));
+    if (kept) {
+        uint8_t forth = dscp_in(m->rule, false), back = dscp_in(m->rule, true);
+
+        p->service = arena_printf(m->arena, "%s dscp %u", p->service,
+                                  forth ? forth : back);
+        p->opens.nw_tos = forth << 2;
+        p->back.nw_tos = back << 2;
+    }
+}
+
+static void
+add_packets(const struct maker *m, struct end from, struct end to, bool ip4,
+            const struct ir_match *match, size_t n_pairs)
+{
+    add_packet(m, from, to, ip4, match, n_pairs, false);
+    /* What comes from outside keeps nothing. */
+    if ((dscp_in(m->rule, false) || dscp_in(m->rule, true))
+        && from.endpoint && to.endpoint) {
+        add_packet(m, from, to, ip4, match, n_pairs, true);
+    }
 }
 
 /* A packet of each match of the service. */
@@ -276,16 +307,16 @@ add_services(const struct maker *m, struct end from, struct end to, bool ip4,
     const struct ir_service *service = m->rule->service;
 
     for (size_t i = 0; service && i < service->matches.n; i++) {
-        add_packet(m, from, to, ip4, &service->matches.v[i], n_pairs);
+        add_packets(m, from, to, ip4, &service->matches.v[i], n_pairs);
     }
     for (size_t i = 0; !service && i < ARRAY_SIZE(any); i++) {
-        add_packet(m, from, to, ip4, &any[i], n_pairs);
+        add_packets(m, from, to, ip4, &any[i], n_pairs);
     }
     for (size_t i = 0; !service && i < m->prog->services.n; i++) {
         const struct ir_service *s = m->prog->services.v[i];
 
         if (s->symmetric) {
-            add_packet(m, from, to, ip4, &s->matches.v[0], n_pairs);
+            add_packets(m, from, to, ip4, &s->matches.v[0], n_pairs);
         }
     }
 }

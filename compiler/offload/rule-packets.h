@@ -12,7 +12,8 @@
  *
  * The ends of a rule that differ in nothing but their addresses are one kind:
  * of one network, bound here or behind a tunnel, with or without a meter of
- * their own.  A packet stands for all pairs of its kinds. */
+ * their own, and with the DSCP that its class lets in, or without.  A packet
+ * stands for all pairs of its kinds. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,7 +28,7 @@ struct walker;
 
 struct rule_packet {
     const char *from, *to;      /* "TENANT/ENDPOINT", or of an external. */
-    const char *service;        /* "tcp 443", "icmp". */
+    const char *service;        /* "tcp 443", "icmp", "udp 4791 dscp 48". */
     struct flow opens;          /* From 'from' to 'to'. */
     struct flow back;           /* The other way. */
     size_t n_pairs;             /* That it stands for. */

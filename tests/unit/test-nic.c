@@ -75,6 +75,33 @@ START_TEST(priorities)
 }
 END_TEST
 
+/* What keeps its DSCP has little, whether anything is guaranteed or not. */
+START_TEST(kept_dscp)
+{
+    static const uint8_t percents[NIC_PRIORITIES] = { 50, 0, 0, 49, 0, 0, 1 };
+
+    unit_init(&u);
+    unit_resolve(&u, "{" FABRIC ", 'classes': {'a': {'dscp': 26, 'queue': 3, "
+                 "'dscp_in': {'dscp': 48, 'queue': 6, 'limit': '1Mbps', "
+                 "'burst': '16KiB'}}}, 'tenants': {'t': {'networks': {'net': "
+                 "{'vni': 1, 'subnets': ['10.0.0.0/24']}}, 'endpoints': {"
+                 "'x': {'network': 'net', 'node': 'n1', 'interface': 'i0', "
+                 "'mac': '02:00:00:00:00:01', 'addresses': ['10.0.0.1']}, "
+                 "'y': {'network': 'net', 'node': 'n1', 'interface': 'i1', "
+                 "'mac': '02:00:00:00:00:02', 'addresses': ['10.0.0.2']}}, "
+                 "'rules': [{'name': 'r', 'from': {}, 'to': {}, "
+                 "'class': 'a'}]}}}");
+    ck_assert_msg(u.policy != NULL, "%s", unit_diags(&u));
+    u.prog = ir_build(u.policy, "n1", u.arena);
+    ck_assert_msg(compile(), "%s", unit_diags(&u));
+    for (int i = 0; i < NIC_PRIORITIES; i++) {
+        ck_assert_uint_eq(u.plan.nic->ports.v[0].priorities[i].percent,
+                          percents[i]);
+    }
+    unit_destroy(&u);
+}
+END_TEST
+
 /* Nothing is left out in silence for want of an interface. */
 START_TEST(no_uplink)
 {
@@ -115,6 +142,7 @@ nic_suite(void)
     TCase *tcase = unit_case(suite, "nic");
 
     tcase_add_test(tcase, priorities);
+    tcase_add_test(tcase, kept_dscp);
     tcase_add_test(tcase, no_uplink);
     tcase_add_test(tcase, only_a_nic_is_set);
     tcase_add_test(tcase, quotes);

@@ -55,6 +55,16 @@ class_marks(const struct ir_class *class, struct mark marks[MAX_MARKS])
     return class->dscp_in ? 2 : 1;
 }
 
+/* An error about 'b', which is not built in, shows 'a' too. */
+static void
+see_other(const struct mark *a, const struct mark *b, struct diag *d,
+          struct diags *diags)
+{
+    if (a->place && a->place != b->place) {
+        diag_see(diags, d, a->place->span, "the other class");
+    }
+}
+
 /* 'b' is not built in. */
 static bool
 check_pair(const struct mark *a, const struct mark *b, struct diags *diags)
@@ -62,11 +72,13 @@ check_pair(const struct mark *a, const struct mark *b, struct diags *diags)
     if (a->dscp == b->dscp && a->queue != b->queue) {
         struct diag *d = diag_error(
             diags, b->place->span, b->place->pointer, "the NIC knows a class "
-            "by its DSCP, and '%s'%s has DSCP %u too, and queue %u", a->name,
-            a->part, a->dscp, a->queue);
+            "by its DSCP: '%s'%s and '%s'%s both have DSCP %u, and queues %u "
+            "and %u", b->name, b->part, a->name, a->part, a->dscp, b->queue,
+            a->queue);
 
-        diag_remedy(diags, d, "give it another \"dscp\", or the same "
-                    "\"queue\"");
+        diag_remedy(diags, d, "give one of them another \"dscp\", or both "
+                    "the same \"queue\"");
+        see_other(a, b, d, diags);
         return false;
     } else if (a->queue == b->queue && a->lossless != b->lossless) {
         const struct mark *yes = a->lossless ? a : b, *no = yes == a ? b : a;
@@ -76,6 +88,7 @@ check_pair(const struct mark *a, const struct mark *b, struct diags *diags)
             a->queue, yes->name, yes->part, no->name, no->part);
 
         diag_remedy(diags, d, "give it a \"queue\" of its own");
+        see_other(a, b, d, diags);
         return false;
     }
     return true;
@@ -175,13 +188,14 @@ owed_kbps(const struct ir_prog *prog, const struct ir_uplink *uplink,
 }
 
 /* Splits 100 in proportion to 'weights' among those that are used, each of
- * which has one at least.  What rounding leaves is the first's. */
+ * which has one at least.  What rounding leaves is the first's, which is
+ * used. */
 static void
 set_percents(const uint64_t weights[NIC_PRIORITIES],
              const bool used[NIC_PRIORITIES], struct plan_nic_port *port)
 {
     uint64_t n = 0, sum = 0;
-    int left = 100, first = -1;
+    int left = 100;
 
     for (int i = 0; i < NIC_PRIORITIES; i++) {
         n += used[i];
@@ -189,15 +203,29 @@ set_percents(const uint64_t weights[NIC_PRIORITIES],
     }
     for (int i = 0; i < NIC_PRIORITIES; i++) {
         if (used[i]) {
-            uint64_t more = (sum ? weights[i] * (100 - n) / sum
-                             : (100 - n) / n);
-
-            port->priorities[i].percent = 1 + more;
-            left -= 1 + more;
-            first = first < 0 ? i : first;
+            port->priorities[i].percent = 1 + weights[i] * (100 - n) / sum;
+            left -= port->priorities[i].percent;
         }
     }
-    port->priorities[first].percent += left;
+    port->priorities[0].percent += left;
+}
+
+/* In proportion to what is guaranteed; without guarantees, alike, but for what
+ * only "dscp_in" uses. */
+static void
+set_weights(const struct ir_prog *prog, const struct ir_uplink *uplink,
+            const bool of_class[NIC_PRIORITIES],
+            uint64_t weights[NIC_PRIORITIES])
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < NIC_PRIORITIES; i++) {
+        weights[i] = of_class[i] ? owed_kbps(prog, uplink, i) : 0;
+        sum += weights[i];
+    }
+    for (int i = 0; !sum && i < NIC_PRIORITIES; i++) {
+        weights[i] = of_class[i];
+    }
 }
 
 void
@@ -205,8 +233,9 @@ asap2_set_priorities(const struct ir_prog *prog,
                      const struct ir_uplink *uplink, struct plan_nic *nic,
                      struct plan_nic_port *port)
 {
-    uint64_t weights[NIC_PRIORITIES] = { 0 };
+    uint64_t weights[NIC_PRIORITIES];
     bool used[NIC_PRIORITIES] = { true };
+    bool of_class[NIC_PRIORITIES] = { true };
 
     for (size_t i = 0; i < prog->classes.n; i++) {
         struct mark marks[MAX_MARKS];
@@ -215,12 +244,11 @@ asap2_set_priorities(const struct ir_prog *prog,
         for (size_t j = 0; j < n && ir_uses_class(prog, prog->classes.v[i]);
              j++) {
             used[marks[j].queue] = true;
+            of_class[marks[j].queue] |= !j;
             port->priorities[marks[j].queue].lossless |= marks[j].lossless;
             nic->priority_of[marks[j].dscp] = marks[j].queue;
         }
     }
-    for (int i = 0; i < NIC_PRIORITIES; i++) {
-        weights[i] = used[i] ? owed_kbps(prog, uplink, i) : 0;
-    }
+    set_weights(prog, uplink, of_class, weights);
     set_percents(weights, used, port);
 }
