@@ -17,7 +17,7 @@ set -euo pipefail
 differential=${BUILDDIR:-$srcdir/_build}/tests/differential/differential
 n_ports=22
 packets=200000
-traces=6000
+traces=8000
 seed=1
 while [ $# != 0 ]; do
     case $1 in
