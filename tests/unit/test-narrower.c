@@ -82,6 +82,11 @@ static const struct {
     { "'from': [{'endpoint': 'x'}, {'labels': {'l': ['a', 'b']}}], 'to': {}",
       "'from': [{'endpoint': 'y'}, {'labels': {'l': ['a', 'b']}}], 'to': {}",
       NEITHER },
+    /* The first is inside of the second today, and could be the other way
+     * round tomorrow. */
+    { "'from': [{'endpoint': 'x'}, {'labels': {'l': 'a'}}], 'to': {}",
+      "'from': [{'endpoint': 'y'}, {'labels': {'l': 'a'}}], 'to': {}",
+      NEITHER },
     /* Services. */
     { "'from': {}, 'to': {}, 'service': 'wide'",
       "'from': {}, 'to': {}, 'service': 'inside'", S },
@@ -106,6 +111,9 @@ static const struct {
       "'from': {'network': 'm'}, 'to': {'network': 'n'}", R },
     { "'from': {'network': 'n'}, 'to': {'network': 'm'}",
       "'from': {'network': 'm'}, 'to': {'network': 'n'}", NEITHER },
+    { "'from': {'network': 'n'}, 'to': {}, 'service': 'wide'",
+      "'from': {}, 'to': {'network': 'n', 'labels': {'l': 'a'}}, "
+      "'service': 'inside'", NEITHER },
     /* Stateless. */
     { "'from': {'network': 'n'}, 'to': {}, 'stateful': false",
       "'from': {}, 'to': {}", R },
