@@ -231,7 +231,7 @@ add_flows(struct words *words)
 static bool
 lends(const struct plan_meter *m)
 {
-    return m->microburst && !m->peak && !m->parent && !m->tag;
+    return m->microburst && !m->peak && !m->parent;
 }
 
 /* ", burst 64KiB, depth 64KiB, ..., exceed drop". */

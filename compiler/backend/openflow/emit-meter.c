@@ -135,6 +135,15 @@ set_microburst(struct plan_meter *meter, const struct ir_meter *ir)
     meter->tag = ir->tenant && !ir->receive ? ir->tenant->number : 0;
 }
 
+/* A meter that only drops, with a tag: only those that lend have no queue. */
+static void
+set_tagged(struct plan_meter *meter, const struct ir_meter *ir)
+{
+    set_microburst(meter, ir);
+    meter->peak = meter->rate;
+    meter->limit = meter->burst;
+}
+
 /* What a meter is owed, below its parent or as one.  Nothing is as good as
  * that: a rate that no frame fits. */
 static void
@@ -179,12 +188,13 @@ add_meter(struct emitter *e, const struct ir_meter *ir)
                      ? ir->uplink : NULL);
     meter->rate = ((ir->no_borrow ? ir->guarantee_kbps : ir->rate_kbps)
                    - ir->apart_kbps);
-    if (ir->microburst || ir->parent || !ir->tenant || ir->split
-        || (e->prog->telemetry && !ir->receive)) {
+    if (ir->microburst || ir->parent || !ir->tenant || ir->split) {
         set_microburst(meter, ir);
         meter->place = (ir->tenant && ir->place.pointer
                         ? ir_place_text(e->arena, &ir->place) : NULL);
         meter->rate = MAX(meter->rate, 1);
+    } else if (e->prog->telemetry && !ir->receive) {
+        set_tagged(meter, ir);
     } else {
         /* A kbit is 1000 bits.  Rounded up: less than 125 bytes too many. */
         meter->burst = DIV_ROUND_UP(ir->burst_bytes * 8, 1000);
