@@ -96,10 +96,12 @@ print_charged(const struct meaning *m, const struct policy_endpoint *to,
               const char *more)
 {
     const char *receiving = receiving_tenant(m, to);
+    const struct policy_tenant *payer = m->charged ? m->charged : m->payer;
 
-    printf("charged      %s%s%s%s", m->charged ? m->charged->name
+    printf("charged      %s%s%s%s%s", payer ? payer->name
            : m->external ? "nobody for what is sent"
            : "nobody here, the sender on its own node",
+           m->charged ? "" : payer ? ", on the sender's node" : "",
            names_uplink(m) ? ", uplink " : "",
            names_uplink(m) ? m->uplink->name.s : "",
            m->payer ? ", as the peering says" : "");

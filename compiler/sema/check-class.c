@@ -144,21 +144,24 @@ report_contradiction(const struct search *s, const struct policy_rule *a,
 {
     bool silent = (rule_is_narrower(s->policy, a, b)
                    || rule_is_narrower(s->policy, b, a));
+    const char *what = a->class != b->class ? "class" : "\"reply_class\"";
     struct diag *d = diag_error(s->diags, policy_rule_span(b),
                                 value_pointer(b->at, s->diags->arena),
                                 "this allows packets that rule '%s' allows "
-                                "with another class, and %s", a->name, silent
+                                "with another %s, and %s", a->name, what,
+                                silent
                                 ? "only the wider of the two is stateless"
                                 : "neither is the narrower of the two");
 
     if (silent) {
-        diag_remedy(s->diags, d, "give both the same class, or say "
+        diag_remedy(s->diags, d, "give both the same %s, or say "
                     "\"stateful\": false of the narrower one too: of what a "
-                    "stateless rule speaks of, stateful ones say nothing");
+                    "stateless rule speaks of, stateful ones say nothing",
+                    what);
     } else {
-        diag_remedy(s->diags, d, "give both the same class, or put all of "
+        diag_remedy(s->diags, d, "give both the same %s, or put all of "
                     "one inside the other's \"from\", \"to\" and service, or "
-                    "make them match different packets%s",
+                    "make them match different packets%s", what,
                     !rules_join_same(a, b) && rules_join_opposite(a, b)
                     ? BOTH_WAYS : "");
     }

@@ -17,7 +17,7 @@ set -euo pipefail
 . "$here/apart.sh"
 
 differential=${BUILDDIR:-$srcdir/_build}/tests/differential/differential
-worlds=4
+worlds=8
 packets=60
 seed=1
 

@@ -226,6 +226,7 @@ draw(const struct compiled *c, struct rng *rng, enum wish wish)
 
     for (int i = 0; ; ) {
         question_init(&q, c->policy, rng);
+        q.full = false;         /* No zone of the switch is. */
         if (make_new(&q) && compiled_endpoint(c, q.from)->node) {
             struct meaning m = outcome_meaning(c, &q);
 
