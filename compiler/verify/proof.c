@@ -231,11 +231,15 @@ leaf_pair(void *proof, dd_t effects, dd_t expect)
     return DD_LEAF(pool_add(&p->pairs, pair, sizeof pair) + 1);
 }
 
+/* Each side has expectations of its own, and what is only counted is the
+ * same. */
 static bool
 is_same(struct proof *p, dd_t effects, dd_t expect)
 {
-    dd_t pair[2] = { effects, expect };
-    dd_t *same = memo_find(&p->same, pair, sizeof pair);
+    const uint32_t key[] = {
+        effects, expect, p->entry->layout, p->comparison.voting,
+    };
+    dd_t *same = memo_find(&p->same, key, sizeof key);
 
     if (*same == DD_NONE) {
         *same = (leaf_compare(p, effects, expect) == DD_NONE ? IS_SAME

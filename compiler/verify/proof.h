@@ -39,8 +39,8 @@ struct proof {
     const struct entry *entry;  /* That is compared. */
     struct pool found;          /* Pairs of leaves that differ. */
     struct pool pairs;          /* Of leaves that are bound. */
-    struct memo same;           /* Of such pairs: DD_ALL if they are the
-                                 * same. */
+    struct memo same;           /* Of such pairs, by layout and whether it
+                                 * was voted: whether they are the same. */
     bool fine;                  /* All in LAYOUT_BITS. */
     bool scattered;             /* That would help. */
 };

@@ -187,6 +187,22 @@ test_corners() {
     check 'past the time' says 'UNPROVED: time is up' 1 verify_slowly
 }
 
+# Networks with groups are proved in another layout than those without: what is
+# known of the one says nothing of the other.
+test_layouts() {
+    local intent=$srcdir/tests/verify/two-layouts.json
+    "$BULKHEAD" compile "$intent" --node n -o "$switch_dir/layouts" >/dev/null
+    check 'networks with groups and without' says 'meaning      proved' 0 \
+        "$BULKHEAD" verify "$intent" --node n \
+        --flows "$switch_dir/layouts/flows.txt"
+    echo "table=15,priority=299,ct_state=+trk+new,reg1=0x1771f6d8,$(
+        )reg3=0xb4fb4d39,reg8=0x80060050/0xc0ffffff actions=goto_table:16" \
+        >>"$switch_dir/layouts/flows.txt"
+    check 'a leak from the one with groups' says 'leaks: from t/e2:' 1 \
+        "$BULKHEAD" verify "$intent" --node n \
+        --flows "$switch_dir/layouts/flows.txt"
+}
+
 # verify_deep N: what compile writes, by N resubmits to tables that are not
 # behind.
 verify_deep() {
@@ -232,6 +248,7 @@ main() {
     test_bridge
     test_fit
     test_corners
+    test_layouts
     test_usage
     [ "$failures" = 0 ]
 }
