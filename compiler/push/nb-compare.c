@@ -258,6 +258,17 @@ nb_hash(const struct nb_comparison *c)
     return hash;
 }
 
+/* The generation that a row says; 0 if it says none that can be: records hold
+ * them as JSON's integers, and there is always a next one. */
+static uint64_t
+read_generation(const char *version)
+{
+    unsigned long long int n;
+
+    return (version && str_to_ullong(version, 10, &n) && n < INT64_MAX / 2
+            ? n : 0);
+}
+
 /* The name and generation of the database. */
 static void
 note_database(struct nb_comparison *c)
@@ -271,7 +282,7 @@ note_database(struct nb_comparison *c)
     c->diff->place = c->db->place;
     c->diff->name = arena_printf(c->arena, "ovn-"UUID_FMT,
                                  UUID_ARGS(&global->header_.uuid));
-    c->diff->generation = version ? strtoull(version, NULL, 10) : 0;
+    c->diff->generation = read_generation(version);
 }
 
 void

@@ -69,13 +69,28 @@ find_subject(struct arena *arena, const char *table, const char *id,
     return (struct subject) { "shared", first_word(arena, id) };
 }
 
+/* A copy of what anybody may have written, which a terminal shows as it
+ * stands. */
+static char *
+plain_copy(struct arena *arena, const char *s)
+{
+    char *copy = arena_strdup(arena, s);
+
+    for (char *p = copy; *p; p++) {
+        if (*p < ' ' || *p > '~') {
+            *p = '?';
+        }
+    }
+    return copy;
+}
+
 /* The id of a row that has our mark. */
 static const char *
 row_id(struct arena *arena, const struct ovsdb_idl_row *row)
 {
     const char *id = nb_id(row, NB_ID_KEY);
 
-    return id ? arena_strdup(arena, id) : "without an id";
+    return id ? plain_copy(arena, id) : "without an id";
 }
 
 static struct subject
@@ -84,7 +99,7 @@ row_subject(struct arena *arena, const struct ovsdb_idl_row *row)
     const char *rule = nb_id(row, NB_RULE_KEY);
 
     return find_subject(arena, row->table->class_->name, row_id(arena, row),
-                        rule ? arena_strdup(arena, rule) : NULL);
+                        rule ? plain_copy(arena, rule) : NULL);
 }
 
 const char *
@@ -99,7 +114,7 @@ nb_title(struct arena *arena, const struct ovsdb_idl_row *row)
         return arena_printf(arena, "%s %s", subject.what, subject.name);
     }
     return (name ? arena_printf(arena, "%s '%s'", row->table->class_->name,
-                                name)
+                                plain_copy(arena, name))
             : arena_printf(arena, "%s "UUID_FMT, row->table->class_->name,
                            UUID_ARGS(&row->uuid)));
 }
