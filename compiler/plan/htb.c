@@ -46,7 +46,8 @@ static const char functions[] =
 
 static const char sweep[] =
     "old_qos=\n"
-    "for row in $(find_rows QoS _uuid \"$mark\"); do\n"
+    "rows=$(find_rows QoS _uuid \"$mark\")\n"
+    "for row in $rows; do\n"
     "    old_qos=\"$old_qos $row\"\n"
     "done\n"
     "old_queues=$(find_rows Queue _uuid \"$mark\")\n";
@@ -54,7 +55,8 @@ static const char sweep[] =
 static const char take_back[] =
     "set --\n"
     "for row in $old_qos; do\n"
-    "    for name in $(find_rows Port name \"qos=$row\"); do\n"
+    "    names=$(find_rows Port name \"qos=$row\")\n"
+    "    for name in $names; do\n"
     "        set -- \"$@\" -- clear Port \"$name\" qos\n"
     "    done\n"
     "    set -- \"$@\" -- destroy QoS \"$row\"\n"
