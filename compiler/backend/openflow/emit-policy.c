@@ -15,6 +15,10 @@
 #include "hmapx.h"
 #include "util.h"
 
+/* However deep rules are, none is as strong as one of another kind. */
+BUILD_ASSERT_DECL(PRIORITY_UNTRACKED + MAX_DEPTH < PRIORITY_ALLOW);
+BUILD_ASSERT_DECL(PRIORITY_ALLOW + MAX_DEPTH < PRIORITY_DENY);
+
 /* The POLICY table.  A packet is judged by the present policy whatever the
  * state of its connection, so that a connection dies when policy withdraws
  * its rule: by who opened it to whom and for what, see TABLE_SIDES and
