@@ -439,6 +439,8 @@ compiler/push/nb-idl.c: compiler/push/nb-idl.ovsidl
 compiler/push/nb-idl.h: compiler/push/nb-idl.ovsidl
 	$(AM_V_GEN)$(ovsdb_idlc) c-idl-header compiler/push/nb-idl.ovsidl \
 	    >$@.tmp && mv $@.tmp $@
+# Also where only one program is asked for.
+$(libbulkhead_a_OBJECTS): | compiler/push/nb-idl.h
 
 BULKHEAD_LIBS = \
 	libbulkhead.a $(JANSSON_LIBS) $(MICROHTTPD_LIBS) $(OVS_LIBS)
