@@ -41,3 +41,5 @@ tests_verify_meanings_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tests
 tests_verify_meanings_LDADD = $(BULKHEAD_LIBS)
 
 TESTS += tests/verify/meanings tests/verify/mutants
+
+EXTRA_DIST += tests/verify/two-layouts.json
