@@ -12,6 +12,7 @@
 
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "plan/manifest.h"
 #include "plan/record.h"
 
 const char *
@@ -109,17 +110,6 @@ put_string(struct json *object, const char *name, const char *s)
 }
 
 static struct json *
-names_json(const plan_names *names)
-{
-    struct json *array = json_array_create_empty();
-
-    for (size_t i = 0; i < names->n; i++) {
-        json_array_add(array, json_string_create(names->v[i]));
-    }
-    return array;
-}
-
-static struct json *
 repairs_json(const struct agent *a, struct arena *arena)
 {
     const struct keeper_counts *n = keeper_counts(a->keeper);
@@ -148,8 +138,8 @@ agent_status_json(const struct agent *a)
     json_object_put(object, "pushes", json_integer_create(n->pushes));
     json_object_put(object, "sessions", json_integer_create(n->connections));
     json_object_put(object, "repaired", repairs_json(a, arena));
-    json_object_put(object, "waits_for", names_json(&missing));
-    json_object_put(object, "left_out", names_json(&refused));
+    json_object_put(object, "waits_for", plan_names_to_json(&missing));
+    json_object_put(object, "left_out", plan_names_to_json(&refused));
     json_object_put(object, "foreign_flows",
                     json_integer_create(keeper_foreign_flows(a->keeper)));
     put_string(object, "mirrors", mirrors(a));

@@ -192,9 +192,10 @@ struct json *cli_diff_json(const char *node, const char *bridge,
 int cli_plan(const struct cli_options *, struct plan_record *,
              struct arena *);
 
-/* Writes the order to a file, for apply.  Returns NULL, or why it cannot. */
-const char *cli_save_order(const char *path, struct plan_record *,
-                           struct arena *);
+/* The end of such a command: writes the order to --output for apply, and says
+ * by the exit status whether that 'differs' from what is held. */
+int cli_end_plan(const struct cli_options *, struct plan_record *,
+                 bool differs, struct arena *);
 
 /* The same commands for OVN's northbound database, which the target is for. */
 bool cli_is_fabric(const struct cli_options *);

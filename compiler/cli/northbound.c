@@ -17,6 +17,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "plan/differences.h"
+#include "plan/manifest.h"
 #include "plan/plan.h"
 #include "plan/record.h"
 #include "push/nb.h"
@@ -69,6 +70,23 @@ print_count(size_t n, const char *past, const char **separator)
     }
 }
 
+/* Ends the line. */
+static void
+print_rows(const struct nb_change *change, const char *added,
+           const char *deleted)
+{
+    const char *separator = ": rows ";
+
+    printf("%s %s", change->what, change->name);
+    print_count(change->added, added, &separator);
+    print_count(change->changed, "changed", &separator);
+    print_count(change->deleted, deleted, &separator);
+    if (change->columns) {
+        printf(" (%s)", change->columns);
+    }
+    putchar('\n');
+}
+
 static void
 print_change(const struct nb_change *change)
 {
@@ -76,33 +94,17 @@ print_change(const struct nb_change *change)
                  && !change->same;
     bool deleted = change->deleted && !change->changed && !change->added
                    && !change->same;
-    const char *separator = ": rows ";
 
-    printf("  %c %s %s", added ? '+' : deleted ? '-' : '~', change->what,
-           change->name);
-    print_count(change->added, "added", &separator);
-    print_count(change->changed, "changed", &separator);
-    print_count(change->deleted, "deleted", &separator);
-    if (change->columns) {
-        printf(" (%s)", change->columns);
-    }
-    putchar('\n');
+    printf("  %c ", added ? '+' : deleted ? '-' : '~');
+    print_rows(change, "added", "deleted");
 }
 
 /* The same for status. */
 static void
 print_drift(const struct nb_change *change)
 {
-    const char *separator = ": rows ";
-
-    printf("  %s %s", change->what, change->name);
-    print_count(change->added, "missing", &separator);
-    print_count(change->changed, "changed", &separator);
-    print_count(change->deleted, "too many", &separator);
-    if (change->columns) {
-        printf(" (%s)", change->columns);
-    }
-    putchar('\n');
+    fputs("  ", stdout);
+    print_rows(change, "missing", "too many");
 }
 
 static void
@@ -137,17 +139,6 @@ print_counts(const struct nb_diff *diff, enum cli_mood mood)
         printf("%s: as intended%s, %zu rows\n", diff->place,
                diff->foreign.n ? " but for rows of others" : "", diff->same);
     }
-}
-
-static struct json *
-names_json(const plan_names *names)
-{
-    struct json *array = json_array_create_empty();
-
-    for (size_t i = 0; i < names->n; i++) {
-        json_array_add(array, json_string_create(names->v[i]));
-    }
-    return array;
 }
 
 static struct json *
@@ -192,8 +183,8 @@ show_diff_json(const struct nb_diff *diff, const struct plan *plan)
         json_object_put(object, "differences",
                         plan_differences_to_json(plan));
     }
-    json_object_put(object, "unfit", names_json(&diff->unfit));
-    json_object_put(object, "foreign", names_json(&diff->foreign));
+    json_object_put(object, "unfit", plan_names_to_json(&diff->unfit));
+    json_object_put(object, "foreign", plan_names_to_json(&diff->foreign));
     cli_put_kept(object, diff->generation, diff->kept, &diff->generations);
     show_json(object);
 }
@@ -233,14 +224,7 @@ cli_nb_plan(const struct cli_options *options, struct plan_record *order,
     order->bridge = diff.name;
     order->generation = diff.generation;
     order->held = diff.held;
-    reason = options->output ? cli_save_order(options->output, order, arena)
-             : NULL;
-    if (reason) {
-        cli_print_error(reason);
-        return EXIT_WRONG;
-    }
-    return (options->exit_code && nb_diff_is_of_rows(&diff)
-            ? EXIT_DIFFERENT : EXIT_DONE);
+    return cli_end_plan(options, order, nb_diff_is_of_rows(&diff), arena);
 }
 
 int

@@ -23,6 +23,7 @@
 #include "offload/tc-batch.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "plan/manifest.h"
 #include "plan/plan.h"
 #include "sema/packet.h"
 #include "util.h"
@@ -400,18 +401,6 @@ quotas_json(const struct profile *profile)
     return array;
 }
 
-/* Their numbers in megaflows are their places here, from 1. */
-static struct json *
-ports_json(const struct plan *plan)
-{
-    struct json *array = json_array_create_empty();
-
-    for (size_t i = 0; i < plan->ports.n; i++) {
-        json_array_add(array, json_string_create(plan->ports.v[i]));
-    }
-    return array;
-}
-
 static void
 print_json(const struct offload_report *report, const char *node)
 {
@@ -426,7 +415,8 @@ print_json(const struct offload_report *report, const char *node)
     show_put(object, "profile", report->profile->name);
     json_object_put(object, "hardware",
                     json_boolean_create(report->profile->hardware));
-    json_object_put(object, "ports", ports_json(report->plan));
+    /* Their numbers in megaflows are their places there, from 1. */
+    json_object_put(object, "ports", plan_names_to_json(&report->plan->ports));
     json_object_put(object, "rules", rules);
     show_put_number(object, "flows", report->n_flows);
     show_put_number(object, "meters", report->n_meters);

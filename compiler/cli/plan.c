@@ -123,9 +123,8 @@ print_plan(const struct cli_options *options, const struct plan_record *order,
     cli_print_diff(order->plan->node, order->bridge, diff, CLI_WOULD);
 }
 
-const char *
-cli_save_order(const char *path, struct plan_record *order,
-               struct arena *arena)
+static const char *
+save_order(const char *path, struct plan_record *order, struct arena *arena)
 {
     struct ds ds = DS_EMPTY_INITIALIZER;
     const char *reason;
@@ -140,6 +139,20 @@ cli_save_order(const char *path, struct plan_record *order,
     reason = file_replace(arena, path, ds.string, ds.length, 0666);
     ds_destroy(&ds);
     return reason;
+}
+
+int
+cli_end_plan(const struct cli_options *options, struct plan_record *order,
+             bool differs, struct arena *arena)
+{
+    const char *reason = (options->output
+                          ? save_order(options->output, order, arena) : NULL);
+
+    if (reason) {
+        cli_print_error(reason);
+        return EXIT_WRONG;
+    }
+    return options->exit_code && differs ? EXIT_DIFFERENT : EXIT_DONE;
 }
 
 int
@@ -164,14 +177,7 @@ cli_plan(const struct cli_options *options, struct plan_record *order,
     print_plan(options, order, &diff);
     order->generation = diff.generation;
     order->held = diff.held;
-    reason = options->output ? cli_save_order(options->output, order, arena)
-             : NULL;
-    if (reason) {
-        cli_print_error(reason);
-        return EXIT_WRONG;
-    }
-    return (options->exit_code && push_diff_is_of_flows(&diff)
-            ? EXIT_DIFFERENT : EXIT_DONE);
+    return cli_end_plan(options, order, push_diff_is_of_flows(&diff), arena);
 }
 
 int

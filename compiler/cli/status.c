@@ -14,6 +14,7 @@
 
 #include "cli/show.h"
 #include "openvswitch/json.h"
+#include "plan/manifest.h"
 #include "plan/plan.h"
 #include "plan/record.h"
 #include "push/push.h"
@@ -170,17 +171,6 @@ cli_print_generation(const struct push_diff *diff)
 }
 
 static struct json *
-unfit_json(const struct push_diff *diff)
-{
-    struct json *array = json_array_create_empty();
-
-    for (size_t i = 0; i < diff->unfit.n; i++) {
-        json_array_add(array, json_string_create(diff->unfit.v[i]));
-    }
-    return array;
-}
-
-static struct json *
 lines_json(const struct push_diff *diff)
 {
     struct json *array = json_array_create_empty();
@@ -308,7 +298,7 @@ print_json(const char *node, const char *bridge, const struct push_diff *diff,
 
     json_object_put(object, "as_intended",
                     json_boolean_create(push_diff_is_empty(diff)));
-    json_object_put(object, "unfit", unfit_json(diff));
+    json_object_put(object, "unfit", plan_names_to_json(&diff->unfit));
     json_object_put(object, "compared", json_boolean_create(diff->compared));
     json_object_put(object, "differences", lines_json(diff));
     show_put_number(object, "left_out", diff->lines_left_out);

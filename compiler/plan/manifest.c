@@ -18,8 +18,8 @@
 #include "plan/htb.h"
 #include "plan/nic.h"
 
-static struct json *
-names_to_json(const plan_names *names)
+struct json *
+plan_names_to_json(const plan_names *names)
 {
     struct json *array = json_array_create_empty();
 
@@ -231,10 +231,12 @@ plan_format_manifest(const struct plan *plan, struct ds *ds)
                            "Ethernet frame bytes without FCS, preamble and "
                            "gap");
     json_object_put(manifest, "flows", json_integer_create(plan->flows.n));
-    json_object_put(manifest, "interfaces", names_to_json(&plan->ports));
-    json_object_put(manifest, "unbound", names_to_json(&plan->unbound));
-    json_object_put(manifest, "elsewhere", names_to_json(&plan->elsewhere));
-    json_object_put(manifest, "by_tunnel", names_to_json(&plan->by_tunnel));
+    json_object_put(manifest, "interfaces", plan_names_to_json(&plan->ports));
+    json_object_put(manifest, "unbound", plan_names_to_json(&plan->unbound));
+    json_object_put(manifest, "elsewhere",
+                    plan_names_to_json(&plan->elsewhere));
+    json_object_put(manifest, "by_tunnel",
+                    plan_names_to_json(&plan->by_tunnel));
     json_object_put(manifest, "tenants",
                     numbers_to_json(plan->tenants.v, plan->tenants.n,
                                     "tenant"));
@@ -252,7 +254,8 @@ plan_format_manifest(const struct plan *plan, struct ds *ds)
         json_object_put(manifest, "htb", plan_htb_to_json(plan->htb));
     }
     if (plan->cut_off.n) {
-        json_object_put(manifest, "cut_off", names_to_json(&plan->cut_off));
+        json_object_put(manifest, "cut_off",
+                        plan_names_to_json(&plan->cut_off));
     }
     if (plan->limits.n) {
         json_object_put(manifest, "connections", limits_to_json(plan));

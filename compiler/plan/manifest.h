@@ -10,6 +10,10 @@
 #include "plan/plan.h"
 
 struct ds;
+struct json;
+
+/* An array of strings. */
+struct json *plan_names_to_json(const plan_names *);
 
 /* Appends manifest.json: what the numbers in flows and meters stand for, and
  * what the bridge must have.  docs/json.md has its members. */
