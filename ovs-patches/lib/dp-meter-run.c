@@ -87,7 +87,7 @@ act_on_packet(const struct dp_band_action *action, struct dp_packet *packet)
         ip_remark_dscp(packet, action->arg);
         return true;
     case DP_BAND_MARK_CE:
-        return ip_remark_ce(packet);
+        return ip_remark_knows_ce(packet);
     case DP_BAND_PASS:
         return true;
     }
@@ -101,8 +101,8 @@ struct acted_on {
 };
 
 /* Lets 'band' act on the packets in 'map', which it refused.  Returns those
- * that are to be dropped; adds those that it marked CE to '*marked', and all
- * to '*total'. */
+ * that are to be dropped; adds those that are to be marked CE to '*marked',
+ * and all to '*total'. */
 static uint32_t
 act(struct dp_meter_band *band, const struct dp_band_action *action,
     bool owner, struct dp_packet_batch *batch, uint32_t map,
@@ -133,8 +133,8 @@ act(struct dp_meter_band *band, const struct dp_band_action *action,
 }
 
 /* Lets the bands of 'm' act on what they refused, 'refused[i]' each.  Returns
- * the packets that are to be dropped; adds those marked CE to 'marked[i]', and
- * all to '*total'. */
+ * the packets that are to be dropped; adds those to be marked CE to 'marked[i]',
+ * and all to '*total'. */
 static uint32_t
 act_on_refused(struct dp_meter *m, bool owner, struct dp_packet_batch *batch,
                const uint32_t refused[], const uint32_t sizes[],
@@ -196,7 +196,8 @@ drop(struct dp_packet_batch *batch, size_t n, uint32_t map)
     batch->count = n_left;
 }
 
-/* Marks the packets in 'map' CE, or those of them that are ECN-capable. */
+/* Marks the packets in 'map' CE, or those of them that are ECN-capable and do
+ * not have it yet. */
 static void
 mark(struct dp_meter_band *band, struct dp_packet_batch *batch, uint32_t map,
      const uint32_t sizes[])

@@ -122,11 +122,19 @@ ip_remark_drop_precedence(struct dp_packet *packet, uint8_t levels)
 }
 
 bool
+ip_remark_knows_ce(const struct dp_packet *packet)
+{
+    int tos = get_tos(packet);
+
+    return tos >= 0 && (tos & IP_ECN_MASK) != IP_ECN_NOT_ECT;
+}
+
+bool
 ip_remark_ce(struct dp_packet *packet)
 {
     int tos = get_tos(packet);
 
-    if (tos < 0 || (tos & IP_ECN_MASK) == IP_ECN_NOT_ECT) {
+    if (!ip_remark_knows_ce(packet) || (tos & IP_ECN_MASK) == IP_ECN_CE) {
         return false;
     }
     set_tos(packet, tos | IP_ECN_CE);

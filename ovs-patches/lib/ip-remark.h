@@ -47,8 +47,12 @@ void ip_remark_dscp(struct dp_packet *packet, uint8_t dscp);
  * drop precedence for them. */
 void ip_remark_drop_precedence(struct dp_packet *packet, uint8_t levels);
 
-/* Sets "congestion experienced" (RFC 3168, section 5).  Returns false if
- * 'packet' is not IP or not ECN-capable: then it would have to be dropped. */
+/* Returns true if 'packet' may be told of congestion by CE, or has been: IP,
+ * and ECN-capable (RFC 3168, section 5).  Another would have to be dropped. */
+bool ip_remark_knows_ce(const struct dp_packet *packet);
+
+/* Sets "congestion experienced", if 'packet' is ECN-capable.  Returns true if
+ * it did: false if 'packet' is not ECN-capable, or had it already. */
 bool ip_remark_ce(struct dp_packet *packet);
 
 #ifdef  __cplusplus

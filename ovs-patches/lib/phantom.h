@@ -37,7 +37,8 @@
  *                                                         to this queue or any
  *                                                         schedule after it
  *     share    rate and burst of the band conform         admitted (green)
- *              else                                       'exceed' of the band
+ *              else, its parent has it to spare           admitted (yellow)
+ *              else (red)                                 'exceed' of the band
  *     observe  depth, with the packet, is above 'mark'    CE, if ECN-capable
  *              depth, with the packet, is above 'depth'   a burst opens
  *              queue is empty                             the burst closes

@@ -32,6 +32,7 @@ enum {
     N_BATCHES = 60,
     TOS_NOT_ECT = 0x28,         /* AF11, which has a drop precedence. */
     TOS_ECT = 0x2a,
+    TOS_CE = 0x2b,
 };
 
 struct model_band {
@@ -39,7 +40,6 @@ struct model_band {
     struct oracle bucket;
     struct queue queue;
     bool marks;                 /* The packet, if it is admitted? */
-    bool marked;                /* The packet, already? */
     struct ofputil_meter_band_stats stats;
 };
 
@@ -128,7 +128,8 @@ draw_packet(int *tos)
     struct dp_packet *packet = dp_packet_new(size);
     struct eth_header *eth = dp_packet_put_zeros(packet, size);
 
-    *tos = random_range(2) ? TOS_ECT : TOS_NOT_ECT;
+    *tos = (random_range(2) ? TOS_NOT_ECT
+            : random_range(4) ? TOS_ECT : TOS_CE);
     eth->eth_type = htons(ETH_TYPE_IP);
     dp_packet_set_l3(packet, eth + 1);
     if (random_range(8)) {
@@ -162,10 +163,7 @@ model_exceed(struct model_band *band, uint32_t size, int *tos)
         *tos = *tos < 0 ? -1 : band->conf.microburst.dscp << 2 | (*tos & 3);
     } else if (band->conf.microburst.exceed == OFPUTIL_MICROBURST_ECN) {
         pass = *tos >= 0 && *tos & 3;
-        *tos |= pass ? 3 : 0;
-        mb->marked.packets += pass;
-        mb->marked.bytes += pass ? size : 0;
-        band->marked = pass;
+        band->marks |= pass;
     }
     mb->exceeded.packets += pass;
     mb->exceeded.bytes += pass ? size : 0;
@@ -185,7 +183,6 @@ model_cap(struct model *m, uint64_t now, uint32_t size)
             v = queue_put(&band->queue, size);
         }
         band->marks = v == QUEUE_MARK;
-        band->marked = false;
         if (v == QUEUE_DROP) {
             band->stats.packet_count++;
             band->stats.byte_count += size;
@@ -204,7 +201,7 @@ model_mark(struct model *m, uint32_t size, int *tos)
     for (uint16_t i = 0; i < m->n_bands; i++) {
         struct model_band *band = &m->bands[i];
 
-        if (band->marks && !band->marked && *tos >= 0 && *tos & 3) {
+        if (band->marks && *tos >= 0 && *tos & 3 && (*tos & 3) != 3) {
             *tos |= 3;
             band->stats.microburst.marked.packets++;
             band->stats.microburst.marked.bytes += size;
