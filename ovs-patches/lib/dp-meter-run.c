@@ -133,8 +133,8 @@ act(struct dp_meter_band *band, const struct dp_band_action *action,
 }
 
 /* Lets the bands of 'm' act on what they refused, 'refused[i]' each.  Returns
- * the packets that are to be dropped; adds those to be marked CE to 'marked[i]',
- * and all to '*total'. */
+ * the packets that are to be dropped; adds those to be marked CE to
+ * 'marked[i]', and all to '*total'. */
 static uint32_t
 act_on_refused(struct dp_meter *m, bool owner, struct dp_packet_batch *batch,
                const uint32_t refused[], const uint32_t sizes[],
