@@ -380,6 +380,28 @@ gcra_get_end(const struct gcra *g, uint64_t now_ns, struct gcra_end *end)
     return !s.depth;
 }
 
+/* A queue may have drained more than 2**64 tokens without being empty, but
+ * less than 2**62 of them since its stamp. */
+bool
+gcra_end_since(const struct gcra_end *end, uint64_t start_ns,
+               uint64_t *length_ns, uint64_t *bytes)
+{
+    uint64_t ns = end->stamp_ns + DIV_ROUND_UP(end->work, end->rate)
+                  - start_ns;
+    uint64_t before = (end->stamp_ns > start_ns
+                       ? end->stamp_ns - start_ns : 0);
+    uint64_t after = start_ns + before - end->stamp_ns;
+
+    if ((int64_t) ns < 0 || end->work < after * end->rate) {
+        return false;
+    }
+    *length_ns = ns;
+    *bytes = (before / GCRA_BYTE * end->rate
+              + (before % GCRA_BYTE * end->rate
+                 + end->work - after * end->rate) / GCRA_BYTE);
+    return true;
+}
+
 void
 gcra_reconfigure(struct gcra *g, const struct gcra_conf *conf,
                  uint64_t now_ns)

@@ -208,6 +208,12 @@ bool gcra_get_end(const struct gcra *g, uint64_t now_ns,
 /* Tokens in a byte. */
 #define GCRA_BYTE UINT64_C(8000000)
 
+/* Sets '*length_ns' to the time from 'start_ns' to '*end', rounded up, and
+ * '*bytes' to what drains in it, rounded down.  Returns false, and sets
+ * nothing, if '*end' was before 'start_ns'. */
+bool gcra_end_since(const struct gcra_end *end, uint64_t start_ns,
+                    uint64_t *length_ns, uint64_t *bytes);
+
 /* Returns true if the depth shows that another thread has admitted packets at
  * a time after 'now_ns'. */
 bool gcra_is_behind(const struct gcra *g, uint64_t now_ns);

@@ -143,18 +143,15 @@ keep_event(struct phantom *p, const struct phantom_event *event)
 static void
 close_burst(struct phantom *p, uint64_t start_ns, const struct gcra_end *end)
 {
-    uint64_t tokens = end->work - (start_ns - end->stamp_ns) * end->rate;
     struct phantom_event event = {
         .start_ns = start_ns,
-        .length_ns = DIV_ROUND_UP(tokens, end->rate),
         .peak_depth = get(&p->peak) / GCRA_BYTE,
-        .bytes = tokens / GCRA_BYTE,
         .gap_ns = get(&p->burst_gap_ns),
     };
     uint64_t peak_ns = get(&p->peak_ns);
     uint32_t tag;
 
-    if ((int64_t) tokens < 0) {
+    if (!gcra_end_since(end, start_ns, &event.length_ns, &event.bytes)) {
         return;                 /* A burst that opened after this moment. */
     }
     if (!atomic_compare_exchange_strong(&p->open_ns, &start_ns,

@@ -167,19 +167,16 @@ static void
 close_burst(struct tenant_burst_queue *q, uint64_t start_ns,
             const struct gcra_end *end)
 {
-    uint64_t tokens = end->work - (start_ns - end->stamp_ns) * end->rate;
     uint64_t peak_ns = get(&q->peak_ns), peak_end = get(&q->peak_end);
     struct tq_event event = {
         .start_ns = start_ns,
-        .length_ns = DIV_ROUND_UP(tokens, end->rate),
         .rise_ns = peak_ns - MIN(peak_ns, start_ns),
         .peak_depth = get(&q->peak) / GCRA_BYTE,
-        .bytes = tokens / GCRA_BYTE,
         .gap_ns = get(&q->burst_gap_ns),
     };
     struct tq_event shares = { .n_tenants = 0 };
 
-    if ((int64_t) tokens < 0) {
+    if (!gcra_end_since(end, start_ns, &event.length_ns, &event.bytes)) {
         return;                 /* A burst that opened after this moment. */
     }
     if (!replace(&q->shm->open_ns, &start_ns, 0)) {

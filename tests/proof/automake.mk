@@ -69,6 +69,8 @@ phantom_sources = \
 tests_proof_phantom_SOURCES = \
 	$(gcra_sources) \
 	$(phantom_sources) \
+	tests/proof/phantom-edges.c \
+	tests/proof/phantom-edges.h \
 	tests/proof/phantom.c \
 	tests/proof/traffic.c \
 	tests/proof/traffic.h

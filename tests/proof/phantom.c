@@ -13,11 +13,11 @@
 
 #include <config.h>
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "phantom-edges.h"
 #include "phantom.h"
 #include "proof.h"
 #include "queue.h"
@@ -39,7 +39,7 @@ struct run {
     uint64_t now;
     uint64_t n_packets, n_marked, n_capped, n_events;
     uint64_t capped_bytes, burst_bytes;
-    uint64_t lengths[PHANTOM_BUCKETS];
+    uint64_t lengths[PHANTOM_BUCKETS], depths[PHANTOM_BUCKETS];
 };
 
 static void __attribute__((noreturn))
@@ -78,6 +78,18 @@ run_init(struct run *run)
                  run->random);
 }
 
+/* Adds 'value' to its bucket. */
+static void
+note_bucket(uint64_t buckets[PHANTOM_BUCKETS], uint64_t value)
+{
+    for (unsigned int i = 0; i < PHANTOM_BUCKETS; i++) {
+        uint64_t quotient = value >> i;
+
+        buckets[i] += (i < PHANTOM_BUCKETS - 1 ? quotient == 1
+                       : quotient != 0);
+    }
+}
+
 /* The burst that the queue has just ended must be the last one recorded. */
 static void
 check_event(struct run *run)
@@ -97,12 +109,8 @@ check_event(struct run *run)
     check(run, "a burst's gap", e->gap_ns, 0);
     check(run, "a burst's tag", e->tag, 7);
     run->burst_bytes += e->bytes;
-    for (unsigned int i = 0; i < PHANTOM_BUCKETS; i++) {
-        uint64_t quotient = (b->end - b->start) >> i;
-
-        run->lengths[i] += (i < PHANTOM_BUCKETS - 1 ? quotient == 1
-                            : quotient != 0);
-    }
+    note_bucket(run->lengths, b->end - b->start);
+    note_bucket(run->depths, b->deepest / WORK_PER_BYTE);
     run->n_events++;
 }
 
@@ -184,6 +192,7 @@ check_stats(struct run *run)
     check(run, "the longest gap", stats.gap_ns, 0);
     for (unsigned int i = 0; i < PHANTOM_BUCKETS; i++) {
         check(run, "a bucket of lengths", stats.lengths[i], run->lengths[i]);
+        check(run, "a bucket of depths", stats.depths[i], run->depths[i]);
     }
 }
 
@@ -232,6 +241,61 @@ test_exact(uint64_t n_packets, struct proof_random *r)
              "%"PRIu64" were marked, %"PRIu64" dropped, and in %"PRIu64
              " bursts, all as by the queue", N_RATES, GREEDY, N_MIXES, n,
              n_marked, n_capped, n_events);
+}
+
+/* Keeps the queue from becoming empty for 'seconds', with packets as long as
+ * the queue takes them, then waits until it is. */
+static void
+stay_busy(struct run *run, uint64_t seconds)
+{
+    const uint64_t end = run->now + seconds * 1000 * 1000 * 1000;
+    struct arrival a = { .when = run->now + 1, .n = 1 };
+
+    while (a.when < end) {
+        work_t room = run->q.limit * WORK_PER_BYTE;
+
+        queue_advance(&run->q, a.when);
+        room -= run->q.backlog;
+        a.sizes[0] = (room / WORK_PER_BYTE
+                      - proof_below(run->random, run->limit / 2));
+        offer_exact(run, &a);
+        a.when += run->q.backlog / run->q.rate / 2 + 1;
+    }
+    run->now += run->q.backlog / run->q.rate + 1;
+    if (queue_advance(&run->q, run->now)) {
+        phantom_observe(&run->p, run->now);
+        check_event(run);
+    }
+}
+
+/* Bursts in which more drains than 64 bits can count, in tokens. */
+static void
+test_long(struct proof_random *r)
+{
+    static const struct {
+        uint64_t kbps, seconds;
+    } bursts[] = {
+        { 1000, 86400 }, { 100000000, 91 }, { 100000000, 93 },
+        { 100000000, 186 }, { 100000000, 1000 }, { 400000000, 24 },
+        { UINT32_MAX, 3 }, { UINT32_MAX, 60 },
+    };
+    const unsigned int n_bursts = sizeof bursts / sizeof bursts[0];
+
+    for (unsigned int i = 0; i < n_bursts; i++) {
+        struct run run = {
+            .kbps = bursts[i].kbps,
+            .limit = UINT32_MAX,
+            .depth = 1000000,
+            .random = r,
+        };
+
+        run_init(&run);
+        stay_busy(&run, bursts[i].seconds);
+        stay_busy(&run, 1);
+        check(&run, "the number of long bursts", run.n_events, 2);
+        check_stats(&run);
+    }
+    proof_ok("%u bursts of up to a day, as by the queue", n_bursts);
 }
 
 /* Polled traffic: packets wait in a ring. */
@@ -362,105 +426,6 @@ test_polled(uint64_t n_packets, struct proof_random *r)
              "queue, and none of smooth traffic", n, n_marked);
 }
 
-static void
-test_conf(void)
-{
-    static const struct {
-        uint64_t rate, peak;
-        uint32_t mark, depth, limit;
-        int error;
-    } confs[] = {
-        { 10, 9, 0, 0, 0, EDOM }, { 1, 0, 1, 0, 0, EDOM },
-        { 1, UINT64_C(1) << 32, 0, 0, 0, EDOM }, { 1, 1, 6, 5, 5, ERANGE },
-        { 1, 1, 5, 6, 5, ERANGE }, { 1, 1, 5, 5, 5, 0 },
-        { 1, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, 0 },
-        { 0, 0, 0, 0, 0, EDOM }, { 1, 1, 0, 0, 0, 0 },
-    };
-
-    for (unsigned int i = 0; i < sizeof confs / sizeof confs[0]; i++) {
-        struct phantom_conf conf;
-        int error = phantom_conf_init(&conf, confs[i].rate, confs[i].peak,
-                                      confs[i].mark, confs[i].depth,
-                                      confs[i].limit, 0);
-
-        if (error != confs[i].error) {
-            proof_fail("configuration %u: %d instead of %d", i, error,
-                       confs[i].error);
-        }
-    }
-    proof_ok("configurations that make no sense are refused");
-}
-
-/* What the queue holds, its counters and its bursts survive other thresholds,
- * and years without a packet. */
-static void
-test_reconfigure(void)
-{
-    const uint64_t year = UINT64_C(365) * 86400 * 1000000000;
-    struct phantom_batch b = { START, START, 0, 0 };
-    const uint32_t sizes[] = { 1000, 1000, 1000 };
-    struct phantom_stats stats;
-    struct phantom_conf conf;
-    struct phantom p;
-
-    phantom_conf_init(&conf, 1, 8000, 0, 1500, 2500, 1);
-    phantom_init(&p, &conf, START);
-    phantom_offer(&p, &b, sizes, 3);
-    phantom_conf_init(&conf, 1, 4000, 500, 1500, 0, 2);
-    phantom_reconfigure(&p, &conf, START + 500000);     /* 500 bytes later. */
-    b.now_ns = START + 500000;
-    b.since_ns = b.now_ns - 40;
-    phantom_offer(&p, &b, sizes, 1);
-    phantom_read(&p, b.now_ns, &stats);
-    if (stats.n_bursts != 1 || stats.events[0].length_ns != 500000
-        || stats.events[0].bytes != 500 || stats.events[0].tag != 1
-        || stats.depth != 2500 || stats.watermark != 2500 || b.marked != 1
-        || stats.gap_ns != 40) {
-        proof_fail("a new configuration: depth %"PRIu64, stats.depth);
-    }
-    phantom_observe(&p, START + 50 * year);
-    phantom_read(&p, START + 50 * year, &stats);
-    if (stats.n_bursts != 2 || stats.events[1].length_ns != 5000000
-        || stats.events[1].start_ns != START + 500000 || stats.depth
-        || stats.events[1].bytes != 2500 || stats.events[1].gap_ns != 40) {
-        proof_fail("after years: length %"PRIu64, stats.events[1].length_ns);
-    }
-
-    b.since_ns = b.now_ns = START + 50 * year;
-    phantom_offer(&p, &b, sizes, 2);
-    phantom_observe(&p, START + 51 * year);
-    phantom_read(&p, START + 51 * year, &stats);
-    if (stats.n_bursts != 3 || stats.events[2].gap_ns || stats.gap_ns != 40) {
-        proof_fail("another burst: gap %"PRIu64, stats.events[2].gap_ns);
-    }
-    proof_ok("a burst ends with its configuration, and is found after years");
-}
-
-/* A queue without a limit does not grow for ever, and drops nothing. */
-static void
-test_full(void)
-{
-    struct phantom_batch b = { START, START, 0, 0 };
-    const uint32_t sizes[] = { UINT32_MAX - 5000, 3000, 3000, 2000 };
-    struct phantom_stats stats;
-    struct phantom_conf conf;
-    struct phantom p;
-
-    phantom_conf_init(&conf, 1, 1, UINT32_MAX - 4000, 0, 0, 0);
-    phantom_init(&p, &conf, START);
-    phantom_offer(&p, &b, sizes, 4);
-    phantom_read(&p, START, &stats);
-    if (b.capped || b.marked != 0xe || stats.depth != UINT32_MAX
-        || stats.n_bursts) {
-        proof_fail("a full queue: depth %"PRIu64, stats.depth);
-    }
-    phantom_offer(&p, &b, sizes, 1);
-    if (b.capped || b.marked != 1) {
-        proof_fail("a packet was not marked because the queue is full");
-    }
-    proof_ok("a queue without limit drops nothing when it is full");
-}
-
 int
 main(int argc, char *argv[])
 {
@@ -468,9 +433,8 @@ main(int argc, char *argv[])
     struct proof_random r;
 
     proof_random_init(&r, options.seed);
-    test_conf();
-    test_reconfigure();
-    test_full();
+    phantom_edges();
+    test_long(&r);
     test_exact(options.longer ? 100000 : 3000, &r);
     test_polled(options.longer ? 200000 : 10000, &r);
     return 0;

@@ -123,10 +123,40 @@ test_late_event(void)
     proof_ok("a late event is not written over a newer one");
 }
 
+/* A burst in which more drains than 64 bits can count, in tokens. */
+static void
+test_long_burst(void)
+{
+    static struct tenant_burst_queue queue;
+    static struct tq_port shm;
+    struct tenant_run run = { .tag = 17, .bytes = 1250000000 };
+    const uint64_t second = 1000 * 1000 * 1000;
+    const struct tq_event *event = &shm.events[0].event;
+    uint64_t now = second, start = now;
+
+    /* 100 Gbps for 1,000 s, behind what takes a tenth of a second. */
+    tenant_burst_queue_init(&queue, &shm, 1);
+    tenant_burst_queue_reconfigure(&queue, 100000000, 1000000, 1);
+    tenant_burst_queue_add(&queue, &run, 1, 1, run.bytes, now, now);
+    while (now < 1001 * second) {
+        tenant_burst_queue_add(&queue, &run, 1, 1, run.bytes, now, now);
+        now += second / 10;
+    }
+    tenant_burst_queue_observe(&queue, now + second);
+    proof_equal("a long burst", shm.n_bursts, 1);
+    proof_equal("its start", event->start_ns, start);
+    proof_equal("its length", event->length_ns, 1000 * second + second / 10);
+    proof_equal("its bytes", event->bytes, 10001 * (uint64_t) run.bytes);
+    proof_equal("its depth", event->peak_depth, 2 * (uint64_t) run.bytes);
+    tenant_burst_queue_uninit(&queue);
+    proof_ok("a port that was busy for 1,000 s had a burst of that length");
+}
+
 void
 tenant_edges(void)
 {
     test_metadata();
     test_full();
     test_late_event();
+    test_long_burst();
 }
