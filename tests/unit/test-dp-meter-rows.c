@@ -12,6 +12,7 @@
 
 #include "dp-meter.h"
 #include "dp-packet.h"
+#include "ip-remark.h"
 #include "openvswitch/ofp-meter.h"
 #include "packets.h"
 #include "unit.h"
@@ -99,6 +100,7 @@ static const struct {
     { OFPUTIL_MICROBURST_DROP, ECT(AF11), CE(AF11), DROPPED, 2, 0, 1 },
     { OFPUTIL_MICROBURST_DSCP, AF11, AF11, DSCP << 2, 0, 2, 0 },
     { OFPUTIL_MICROBURST_DSCP, ECT(AF11), CE(AF11), CE(DSCP << 2), 0, 2, 3 },
+    { OFPUTIL_MICROBURST_DSCP, CE(AF11), CE(AF11), CE(DSCP << 2), 0, 2, 0 },
     { OFPUTIL_MICROBURST_ECN, AF11, AF11, DROPPED, 2, 0, 0 },
     { OFPUTIL_MICROBURST_ECN, ECT(AF11), CE(AF11), CE(AF11), 0, 2, 3 },
     { OFPUTIL_MICROBURST_ECN, CE(AF11), CE(AF11), CE(AF11), 0, 2, 0 },
@@ -132,6 +134,26 @@ START_TEST(decisions)
 }
 END_TEST
 
+/* Below a label that ends in the EtherType of IPv4, nothing is changed. */
+START_TEST(mpls)
+{
+    struct dp_packet *packet = dp_packet_new(SIZE);
+    struct eth_header *eth = dp_packet_put_zeros(packet, SIZE);
+    ovs_be16 *label = (void *) (eth + 1);
+    struct ip_header *ip = (void *) (label + 2);
+
+    eth->eth_type = htons(ETH_TYPE_MPLS);
+    label[1] = htons(ETH_TYPE_IP);
+    ip->ip_ihl_ver = IP_IHL_VER(5, 4);
+    ip->ip_tos = ECT(AF11);
+    dp_packet_set_l2_5(packet, label);
+    dp_packet_set_l3(packet, ip);
+    ck_assert(!ip_remark_ce(packet));
+    ck_assert_int_eq(ip->ip_tos, ECT(AF11));
+    dp_packet_delete(packet);
+}
+END_TEST
+
 Suite *
 dp_meter_rows_suite(void)
 {
@@ -139,5 +161,6 @@ dp_meter_rows_suite(void)
     TCase *tcase = unit_case(suite, "dp-meter-rows");
 
     tcase_add_loop_test(tcase, decisions, 0, ARRAY_SIZE(rows));
+    tcase_add_test(tcase, mpls);
     return suite;
 }
