@@ -283,6 +283,7 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/check-frames.c \
 	compiler/sema/check-host.c \
 	compiler/sema/check-lossless.c \
+	compiler/sema/check-microburst.c \
 	compiler/sema/check-overlay.c \
 	compiler/sema/check-peering.c \
 	compiler/sema/check-redundant.c \

@@ -8,8 +8,6 @@
 
 #include "sema/check.h"
 
-#include "intent/exceed.h"
-#include "packets.h"
 #include "sema/charge.h"
 #include "sema/policy.h"
 
@@ -21,9 +19,6 @@
 #define MAX_PACKET_RATE UINT64_C(4000000000)
 
 enum {
-    MIN_BURST = ETH_HEADER_LEN + VLAN_HEADER_LEN + ETH_PAYLOAD_MAX,
-    MAX_BURST = 1024 * 1024 * 1024,
-
     /* Packets come in batches (NETDEV_MAX_BURST of lib/dp-packet.h), which a
      * meter takes to arrive at once. */
     MIN_PACKETS = 32,
@@ -53,43 +48,6 @@ check_burst(struct diags *diags, const struct quantity *burst)
             burst->n < MIN_BURST ? MIN_BURST : MAX_BURST);
         diag_remedy(diags, d, "choose a burst from %d bytes to 1GiB",
                     MIN_BURST);
-    }
-}
-
-/* A depth of a queue, at most 'limit', if there is one. */
-static void
-check_depth(struct diags *diags, const struct quantity *depth,
-            const struct quantity *limit)
-{
-    if (depth->at && (depth->n < MIN_BURST || depth->n > MAX_BURST)) {
-        struct diag *d = value_error(
-            diags, depth->at,
-            depth->n < MIN_BURST ? "a full frame of %d bytes is deeper by "
-            "itself" : "this is more than any buffer holds (%d bytes)",
-            depth->n < MIN_BURST ? MIN_BURST : MAX_BURST);
-        diag_remedy(diags, d, "choose a depth from %d bytes to 1GiB",
-                    MIN_BURST);
-    } else if (depth->at && limit->at && depth->n > limit->n) {
-        struct diag *d = value_error(diags, depth->at,
-                                     "a queue is never that deep: what is "
-                                     "above \"limit\" drops");
-        diag_remedy(diags, d, "lower it to the limit, or raise the limit");
-        diag_see(diags, d, limit->at->span, "the limit");
-    }
-}
-
-static void
-check_microburst(struct diags *diags, const struct intent_microburst *m)
-{
-    check_depth(diags, &m->depth, &m->limit);
-    check_depth(diags, &m->mark, &m->limit);
-    check_depth(diags, &m->limit, &m->limit);
-    if (m->exceed != EXCEED_DROP && !m->limit.at) {
-        struct diag *d = value_error(diags, m->at, "with \"exceed\": \"%s\", "
-                                     "nothing here keeps the tenant within "
-                                     "its bandwidth",
-                                     value_member(m->at, "exceed")->string);
-        diag_remedy(diags, d, "give a \"limit\", above which packets drop");
     }
 }
 
@@ -265,7 +223,7 @@ check_bandwidth(const struct policy *policy, struct diags *diags)
         const struct intent_tenant *tenant = policy->tenants.v[i]->intent;
 
         check_both(&tenant->send, &tenant->receive, diags);
-        check_microburst(diags, &tenant->microburst);
+        check_microburst(policy, tenant, diags);
         check_packets(diags, &tenant->packet_rate, &tenant->packet_burst);
         check_packets(diags, &tenant->upcall_rate, &tenant->upcall_burst);
         for (size_t j = 0; j < policy->tenants.v[i]->endpoints.n; j++) {

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 
+#include "packets.h"
 #include "sema/policy.h"
 
 struct address;
@@ -42,6 +43,17 @@ bool tenant_takes(const struct policy_tenant *, const struct intent_node *node,
 
 /* Rates, bursts, and what meters can hold. */
 void check_bandwidth(const struct policy *, struct diags *);
+
+/* What a tenant's bursts are marked and recorded by, and what drops. */
+void check_microburst(const struct policy *, const struct intent_tenant *,
+                      struct diags *);
+
+/* Bytes that a burst or the depth of a queue may have: a full frame, and what
+ * any buffer holds. */
+enum {
+    MIN_BURST = ETH_HEADER_LEN + VLAN_HEADER_LEN + ETH_PAYLOAD_MAX,
+    MAX_BURST = 1024 * 1024 * 1024,
+};
 
 /* A rate and a burst that a meter can hold; absent is right. */
 void check_rate(struct diags *, const struct quantity *rate);
