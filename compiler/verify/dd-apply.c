@@ -10,18 +10,30 @@
 #include "util.h"
 #include "verify/dd-private.h"
 
-enum { OP_CUT = 1, OP_OVER, OP_NOT, OP_MARK };
+enum { OP_CUT = 1, OP_OVER, OP_NOT, OP_MARK, OP_CHOOSE };
 
+/* Where the result of 'op' is, or is to be, remembered. */
 static struct memory *
-recall(struct dd *dd, uint32_t op, dd_t a, dd_t b)
+place(struct dd *dd, uint32_t op, dd_t a, dd_t b, dd_t c)
 {
-    return &dd->memories[hash_3words(op, a, b) & (N_MEMORIES - 1)];
+    return &dd->memories[hash_3words(op + (c << 8), a, b)
+                         & (N_MEMORIES - 1)];
 }
 
 static bool
-is_remembered(const struct memory *m, uint32_t op, dd_t a, dd_t b)
+recall(struct dd *dd, uint32_t op, dd_t a, dd_t b, dd_t c, dd_t *result)
 {
-    return m->op == op && m->a == a && m->b == b;
+    const struct memory *m = place(dd, op, a, b, c);
+
+    *result = m->result;
+    return m->op == op && m->a == a && m->b == b && m->c == c;
+}
+
+static dd_t
+remember(struct dd *dd, uint32_t op, dd_t a, dd_t b, dd_t c, dd_t result)
+{
+    *place(dd, op, a, b, c) = (struct memory) { a, b, c, result, op };
+    return result;
 }
 
 /* The result if it is known without looking further. */
@@ -32,7 +44,7 @@ is_trivial(const struct dd_op *op, dd_t a, dd_t b, dd_t *result)
         *result = DD_NONE;
     } else if (op->skip_none && (a == DD_NONE || b == DD_NONE)) {
         *result = a == DD_NONE ? b : a;
-    } else if (op->id == OP_CUT && a == DD_ALL) {
+    } else if (op->id == OP_CUT && (a == DD_ALL || a == b)) {
         *result = b;
     } else if (op->id == OP_OVER && (a == b || dd_is_leaf(a))) {
         *result = a;
@@ -98,49 +110,60 @@ apply_bound(struct dd *dd, const struct dd_op *op, dd_t a, dd_t b)
     return mark(dd, dd_apply(dd, op, of_a, of_b), MAX(x, y));
 }
 
+/* The edges of 'f' if it asks for 'digit', else one for all values. */
+struct edges {
+    dd_t f;
+    size_t i, n;
+    bool asks;
+    u128 ones;
+};
+
+static struct edges
+edges_of(const struct dd *dd, dd_t f, int digit)
+{
+    bool asks = digit_of(dd, f) == digit;
+
+    return (struct edges) {
+        f, 0, asks ? dd->nodes[f].n : 1, asks, dd_ones(dd, digit),
+    };
+}
+
+/* The array of edges moves when it grows. */
+static struct edge
+edge_at(const struct dd *dd, const struct edges *e)
+{
+    return (e->asks ? dd->edges[dd->nodes[e->f].first + e->i]
+            : (struct edge) { e->ones, e->f });
+}
+
 dd_t
 dd_apply(struct dd *dd, const struct dd_op *op, dd_t a, dd_t b)
 {
-    struct memory *m = recall(dd, op->id, a, b);
     size_t base = dd->n_stack;
-    size_t i = 0, j = 0, n_a = 1, n_b = 1;
-    int digit_a, digit_b, digit;
+    struct edges x, y;
     dd_t result;
+    int digit;
 
-    if (is_trivial(op, a, b, &result)) {
+    if (is_trivial(op, a, b, &result)
+        || recall(dd, op->id, a, b, 0, &result)) {
         return result;
-    } else if (is_remembered(m, op->id, a, b)) {
-        return m->result;
     }
-    digit_a = digit_of(dd, a);
-    digit_b = digit_of(dd, b);
-    digit = MIN(digit_a, digit_b);
+    digit = MIN(digit_of(dd, a), digit_of(dd, b));
     if (digit == dd->bound) {
-        result = apply_bound(dd, op, a, b);
-        *recall(dd, op->id, a, b) = (struct memory) { a, b, result, op->id };
-        return result;
+        return remember(dd, op->id, a, b, 0, apply_bound(dd, op, a, b));
     }
-    n_a = digit_a == digit ? dd->nodes[a].n : 1;
-    n_b = digit_b == digit ? dd->nodes[b].n : 1;
-    while (i < n_a && j < n_b) {
-        /* The arrays move when they grow. */
-        struct edge whole_a = { dd_ones(dd, digit), a };
-        struct edge whole_b = { dd_ones(dd, digit), b };
-        struct edge x = digit_a == digit ? dd->edges[dd->nodes[a].first + i]
-                        : whole_a;
-        struct edge y = digit_b == digit ? dd->edges[dd->nodes[b].first + j]
-                        : whole_b;
-        u128 last = MIN(x.last, y.last);
+    x = edges_of(dd, a, digit);
+    y = edges_of(dd, b, digit);
+    while (x.i < x.n && y.i < y.n) {
+        struct edge of_a = edge_at(dd, &x), of_b = edge_at(dd, &y);
+        u128 last = MIN(of_a.last, of_b.last);
 
-        result = dd_apply(dd, op, x.to, y.to);
+        result = dd_apply(dd, op, of_a.to, of_b.to);
         dd_push_edge(dd, base, last, result);
-        i += x.last == last;
-        j += y.last == last;
+        x.i += of_a.last == last;
+        y.i += of_b.last == last;
     }
-    result = dd_make(dd, digit, base);
-    m = recall(dd, op->id, a, b);
-    *m = (struct memory) { a, b, result, op->id };
-    return result;
+    return remember(dd, op->id, a, b, 0, dd_make(dd, digit, base));
 }
 
 /* Marks what follows where the digits of 'f' before that of marks end. */
@@ -148,7 +171,6 @@ static dd_t
 mark_from(struct dd *dd, dd_t f, dd_t number)
 {
     size_t base = dd->n_stack;
-    struct memory *m;
     struct node node;
     dd_t result;
 
@@ -158,9 +180,8 @@ mark_from(struct dd *dd, dd_t f, dd_t number)
     } else if (digit_of(dd, f) > dd->bound) {
         return mark(dd, f, number);
     }
-    m = recall(dd, OP_MARK, f, number);
-    if (is_remembered(m, OP_MARK, f, number)) {
-        return m->result;
+    if (recall(dd, OP_MARK, f, number, 0, &result)) {
+        return result;
     }
     node = dd->nodes[f];
     for (size_t i = 0; i < node.n; i++) {
@@ -169,11 +190,8 @@ mark_from(struct dd *dd, dd_t f, dd_t number)
         result = mark_from(dd, e.to, number);
         dd_push_edge(dd, base, e.last, result);
     }
-    result = dd_make(dd, node.digit, base);
-    *recall(dd, OP_MARK, f, number) = (struct memory) {
-        f, number, result, OP_MARK,
-    };
-    return result;
+    return remember(dd, OP_MARK, f, number, 0,
+                    dd_make(dd, node.digit, base));
 }
 
 dd_t
@@ -262,9 +280,51 @@ dd_not(struct dd *dd, dd_t set)
     return dd_apply(dd, &op, set, DD_ALL);
 }
 
-dd_t
-dd_choose(struct dd *dd, dd_t set, dd_t yes, dd_t no)
+/* Both where it is not yet said which: they may be bound to different
+ * numbers. */
+static dd_t
+choose_bound(struct dd *dd, dd_t set, dd_t yes, dd_t no)
 {
     return dd_over(dd, dd_cut(dd, set, yes),
                    dd_cut(dd, dd_not(dd, set), no));
+}
+
+dd_t
+dd_choose(struct dd *dd, dd_t set, dd_t yes, dd_t no)
+{
+    size_t base = dd->n_stack;
+    struct edges x, y, z;
+    dd_t result;
+    int digit;
+
+    if (set == DD_ALL || yes == no) {
+        return yes;
+    } else if (set == DD_NONE) {
+        return no;
+    } else if (no == DD_NONE) {
+        return dd_cut(dd, set, yes);
+    } else if (recall(dd, OP_CHOOSE, set, yes, no, &result)) {
+        return result;
+    }
+    digit = MIN(digit_of(dd, yes), digit_of(dd, no));
+    digit = MIN(digit, digit_of(dd, set));
+    if (digit == dd->bound) {
+        return remember(dd, OP_CHOOSE, set, yes, no,
+                        choose_bound(dd, set, yes, no));
+    }
+    x = edges_of(dd, set, digit);
+    y = edges_of(dd, yes, digit);
+    z = edges_of(dd, no, digit);
+    while (x.i < x.n && y.i < y.n && z.i < z.n) {
+        struct edge of_set = edge_at(dd, &x);
+        struct edge of_yes = edge_at(dd, &y), of_no = edge_at(dd, &z);
+        u128 last = MIN(MIN(of_set.last, of_yes.last), of_no.last);
+
+        result = dd_choose(dd, of_set.to, of_yes.to, of_no.to);
+        dd_push_edge(dd, base, last, result);
+        x.i += of_set.last == last;
+        y.i += of_yes.last == last;
+        z.i += of_no.last == last;
+    }
+    return remember(dd, OP_CHOOSE, set, yes, no, dd_make(dd, digit, base));
 }

@@ -32,11 +32,11 @@ struct slot {
 
 /* What an operation gave; lossy. */
 struct memory {
-    dd_t a, b, result;
+    dd_t a, b, c, result;       /* 'c' is 0 for those of two. */
     uint32_t op;                /* 0: nothing. */
 };
 
-enum { N_MEMORIES = 1 << 18, MAX_DIGITS = 160 };
+enum { N_MEMORIES = 1 << 16, MAX_DIGITS = 160 };
 
 struct dd {
     uint8_t widths[MAX_DIGITS];

@@ -234,7 +234,8 @@ recirculate(struct exec *ex, const struct table_flow *flow,
             struct state *state, uint32_t zone, uint8_t table,
             const u128 *noted)
 {
-    dd_t result = DD_NONE;
+    dd_t results[N_TRACKS];
+    enum track track;
     struct state s;
     struct zone z;
 
@@ -254,13 +255,13 @@ recirculate(struct exec *ex, const struct table_flow *flow,
         return exec_refuse(ex, flow, "what it does not note, because the zone "
                            "is full, passes all the same");
     }
-    for (enum track track = 0; track < N_TRACKS && !ex->refused; track++) {
+    for (track = 0; track < N_TRACKS && !ex->refused; track++) {
         dd_t set = space_is(ex->space, z.connection, track);
 
-        result = dd_over(ex->space->dd, result, dd_cut(
-            ex->space->dd, set, come_back(ex, &s, &z, track, table)));
+        results[track] = dd_cut(ex->space->dd, set,
+                                come_back(ex, &s, &z, track, table));
     }
-    return result;
+    return dd_over_all(ex->space->dd, results, track);
 }
 
 /* The mark that a connection is noted with. */
