@@ -378,6 +378,7 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/dd-walk.c \
 	compiler/verify/dd.c \
 	compiler/verify/dd.h \
+	compiler/verify/digest.c \
 	compiler/verify/effect.c \
 	compiler/verify/effect.h \
 	compiler/verify/entry.c \
@@ -410,6 +411,10 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/pool.h \
 	compiler/verify/proof.c \
 	compiler/verify/proof.h \
+	compiler/verify/scope.c \
+	compiler/verify/scope.h \
+	compiler/verify/slice.c \
+	compiler/verify/slice.h \
 	compiler/verify/tables.c \
 	compiler/verify/tables.h \
 	compiler/verify/term.c \

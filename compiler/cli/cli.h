@@ -96,12 +96,13 @@ enum {
     OPTION_PROFILE = 1 << 22,   /* Required. */
     OPTION_FLOWS = 1 << 23,     /* Not required. */
     OPTION_TELEMETRY = 1 << 24, /* --datapath; not required. */
-    OPTION_SELECT = 1 << 25,    /* --tenant, --port; not required. */
+    OPTION_PORT = 1 << 25,      /* Not required. */
     OPTION_RECORD = 1 << 26,    /* --since, --record; not required. */
     OPTION_REPLAY = 1 << 27,    /* --replay, --interval; not required. */
     OPTION_ONCE = 1 << 28,      /* Not required. */
     OPTION_LISTEN = 1 << 29,    /* Not required. */
     OPTION_IMPORT = 1 << 30,    /* --tenant-per; not required. */
+    OPTION_TENANT = 1U << 31,   /* Not required. */
 };
 
 struct cli_command {

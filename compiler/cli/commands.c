@@ -294,20 +294,22 @@ const struct cli_command cli_commands[] = {
       "      not, as the target asap2 has it; the filters that it would hold\n"
       "      go to the file, as 'tc -batch' takes them", NULL },
     { "verify", OPTION_NODE | NODE_REQUIRED | OPTION_BRIDGE | OPTION_SWITCH
-      | OPTION_FLOWS | OPTION_FORMAT, cmd_verify,
-      "INTENT... --node=NODE [--flows=FILE | --bridge=BRIDGE]",
-      "prove that flows do what the intent means, for every packet: those\n"
-      "      of the file, or that the bridge holds, or of compile; or show a\n"
-      "      packet, its way and its trace", NULL },
-    { "bursts", OPTION_NODE | OPTION_TELEMETRY | OPTION_SELECT | OPTION_RECORD
-      | OPTION_REPLAY | OPTION_FORMAT | OPTION_CSV
+      | OPTION_FLOWS | OPTION_TENANT | OPTION_FORMAT, cmd_verify,
+      "INTENT... --node=NODE [--flows=FILE | --bridge=BRIDGE]\n"
+      "           [--tenant=TENANT,...]",
+      "prove that flows do what the intent means, for every packet, or for\n"
+      "      all from and to some tenants: the flows of the file, or those\n"
+      "      that the bridge holds, or of compile; or show a packet, its way\n"
+      "      and its trace", NULL },
+    { "bursts", OPTION_NODE | OPTION_TELEMETRY | OPTION_TENANT | OPTION_PORT
+      | OPTION_RECORD | OPTION_REPLAY | OPTION_FORMAT | OPTION_CSV
       | INTENT_OPTIONAL, cmd_bursts,
       "[INTENT... --node=NODE] [--since=TIME] [--tenant=TENANT]\n"
       "           [--port=PORT] [--record=FILE|--replay=FILE]",
       "list the bursts of the switch's ports, and whose packets filled the\n"
       "      queue; --record writes all to a file as they come", NULL },
-    { "top", OPTION_NODE | OPTION_TELEMETRY | OPTION_SELECT | OPTION_REPLAY
-      | OPTION_ONCE | INTENT_OPTIONAL, cmd_top,
+    { "top", OPTION_NODE | OPTION_TELEMETRY | OPTION_TENANT | OPTION_PORT
+      | OPTION_REPLAY | OPTION_ONCE | INTENT_OPTIONAL, cmd_top,
       "[INTENT... --node=NODE] [--tenant=TENANT] [--port=PORT]\n"
       "           [--interval=TIME] [--once] [--replay=FILE]",
       "show what each tenant sends to each port now, and whose bursts there\n"

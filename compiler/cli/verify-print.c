@@ -144,10 +144,10 @@ verify_print_table(const struct verify_task *task,
     }
     print_line("shadows", !r->shadowed.n,
                "no flow is kept from all packets by one stronger flow");
-    printf("%s: %"PRIuSIZE" flows, %"PRIuSIZE" tenants, %"PRIuSIZE
+    printf("%s: %"PRIuSIZE" flows, %"PRIuSIZE" tenants%s, %"PRIuSIZE
            " endpoints, %"PRIuSIZE" externals, tunnels, all other ports\n",
-           task->node, task->tables->flows.n, r->n_tenants, r->n_endpoints,
-           r->n_externals);
+           task->node, task->tables->flows.n, r->n_tenants,
+           r->whole ? "" : " only", r->n_endpoints, r->n_externals);
     n = list_assumed(task, assumed);
     for (size_t i = 0; i < n; i++) {
         printf("assumed: %s\n", assumed[i]);
@@ -246,6 +246,8 @@ verify_print_json(const struct verify_task *task,
     show_put(object, "verdict", r->unproved ? "unproved"
              : verify_is_proved(r) ? "proved" : "different");
     show_put(object, "unproved", r->unproved);
+    json_object_put(object, "whole", json_boolean_create(r->whole));
+    show_put_number(object, "tenants", r->n_tenants);
     json_object_put(object, "questions", questions_json(r));
     json_object_put(object, "assumed", assumed_json(task));
     json_object_put(object, "shadowed", shadowed_json(task, r));

@@ -11,11 +11,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/nearest.h"
 #include "base/source.h"
 #include "cli/cli.h"
 #include "openvswitch/dynamic-string.h"
 #include "plan/plan.h"
 #include "push/read.h"
+#include "sema/policy.h"
 #include "timeval.h"
 #include "util.h"
 
@@ -140,6 +142,51 @@ load(struct job *job)
             : load_plan(job, plan));
 }
 
+/* Marks the tenant of that name.  Returns EXIT_*, after saying that there is
+ * none. */
+static int
+ask_about(const struct policy *policy, const char *name, bool *tenants,
+          struct arena *arena)
+{
+    struct nearest nearest = nearest_init(name);
+
+    for (size_t i = 0; i < policy->tenants.n; i++) {
+        if (!strcmp(policy->tenants.v[i]->name, name)) {
+            tenants[i] = true;
+            return EXIT_DONE;
+        }
+        nearest_try(&nearest, policy->tenants.v[i]->name);
+    }
+    cli_print_error(arena_printf(
+        arena, "the intent has no tenant '%s'%s%s%s", name,
+        nearest.best ? ": did you mean '" : "",
+        nearest.best ? nearest.best : "", nearest.best ? "'?" : ""));
+    return EXIT_USAGE;
+}
+
+/* Limits the proof to the tenants that --tenant names, once flows are there:
+ * they say who else could reach these. */
+static int
+limit(struct job *job)
+{
+    const struct policy *policy = job->task.policy;
+    char *names = arena_strdup(job->arena, job->options->tenant);
+    bool *tenants = arena_zalloc(job->arena, policy->tenants.n);
+    char *save = NULL;
+
+    for (char *name = strtok_r(names, ",", &save); name;
+         name = strtok_r(NULL, ",", &save)) {
+        int status = ask_about(policy, name, tenants, job->arena);
+
+        if (status) {
+            return status;
+        }
+    }
+    verify_widen(&job->task, tenants);
+    job->task.tenants = tenants;
+    return EXIT_DONE;
+}
+
 static int
 prove(struct job *job)
 {
@@ -156,6 +203,9 @@ prove(struct job *job)
         return EXIT_WRONG;
     }
     status = load(job);
+    if (!status && options->tenant) {
+        status = limit(job);
+    }
     if (status) {
         return status;
     }

@@ -257,4 +257,11 @@ const struct intent *intent_parse_tenants(const struct intent_file *,
  * lists, comments and strings are as they were written. */
 void intent_print(const struct intent *, struct ds *);
 
+/* The same in parts: calls 'visit' for the text of each tenant, with its name;
+ * of each binding, with "TENANT/ENDPOINT"; and of all else, with NULL. */
+typedef void intent_visit_part(void *aux, const char *name, const char *text,
+                               size_t n);
+void intent_print_parts(const struct intent *, intent_visit_part *,
+                        void *aux);
+
 #endif /* intent/intent.h */

@@ -251,3 +251,47 @@ intent_print(const struct intent *intent, struct ds *ds)
     ds_put_char(ds, '\n');
     arena_destroy(arena);
 }
+
+/* Calls 'visit' with the text of each member of the map, if there is one. */
+static void
+print_members(const struct value *map, intent_visit_part *visit, void *aux)
+{
+    struct ranked *sorted = map ? sort_elements(map) : NULL;
+
+    for (size_t i = 0; map && i < map->n; i++) {
+        struct ds ds = DS_EMPTY_INITIALIZER;
+        struct printer p = { &ds, 0, 0 };
+
+        put_value(&p, sorted[i].v);
+        visit(aux, sorted[i].v->key, ds_cstr(&ds), ds.length);
+        ds_destroy(&ds);
+    }
+    free(sorted);
+}
+
+void
+intent_print_parts(const struct intent *intent, intent_visit_part *visit,
+                   void *aux)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    struct printer p = { &ds, 0, 0 };
+    struct arena *arena = arena_create();
+    const struct value *all = merge(arena, intent->roots.v, intent->roots.n);
+    struct value rest = *all;
+
+    rest.elems = arena_zalloc(arena, all->n * sizeof *rest.elems);
+    rest.n = 0;
+    for (size_t i = 0; i < all->n; i++) {
+        const struct value *v = &all->elems[i];
+
+        if (!strcmp(v->key, "tenants") || !strcmp(v->key, "bindings")) {
+            print_members(v, visit, aux);
+        } else {
+            rest.elems[rest.n++] = *v;
+        }
+    }
+    put_value(&p, &rest);
+    visit(aux, NULL, ds_cstr(&ds), ds.length);
+    ds_destroy(&ds);
+    arena_destroy(arena);
+}

@@ -19,9 +19,6 @@
  * meter has. */
 enum { NUMBER_BITS = 28, ZONE_BITS = 16 };
 
-/* If another has the number of a name, it has the next that is free. */
-enum { MAX_ALIKE = 16 };
-
 static bool
 has_number(const struct comparison *c, uint64_t id, const char *name)
 {
@@ -29,7 +26,7 @@ has_number(const struct comparison *c, uint64_t id, const char *name)
     uint32_t number = ident("meter", name, NUMBER_BITS);
     uint64_t which = id >> NUMBER_BITS;
 
-    for (int i = 0; i < MAX_ALIKE; i++) {
+    for (int i = 0; i < COMPARE_MAX_ALIKE; i++) {
         if (number == (id & mask)) {
             return which == 1 || which == 2;
         } else if (!compare_has_meter(c, UINT64_C(1) << NUMBER_BITS | number)

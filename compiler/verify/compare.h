@@ -71,7 +71,9 @@ const char *compare_meters(struct comparison *, const uint64_t meters[],
                            const struct expect_copy *);
 bool compare_has_meter(const struct comparison *, uint64_t id);
 
-/* Is the value the id of such a meter? */
+/* Is the value the id of such a meter?  If another has the number of its name,
+ * it has the next that is free, of so many. */
+enum { COMPARE_MAX_ALIKE = 16 };
 bool compare_is_named(const struct comparison *, const struct usage *);
 
 /* The packet that is to arrive, and the answer that the node is to give. */

@@ -28,7 +28,9 @@ add(struct listing *l, ofp_port_t port, const char *name)
 {
     struct entry *entry = vec_push(l->arena, l->entries);
 
-    *entry = (struct entry) { .name = name, .ingress.port = port };
+    *entry = (struct entry) {
+        .name = name, .ingress.port = port, .asked = true, .probed = true,
+    };
     bitmap_set1(l->listed, ofp_to_u16(port));
     return entry;
 }

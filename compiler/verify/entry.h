@@ -24,6 +24,8 @@ struct entry {
     const char *name;           /* "inference/model0", "port eth0". */
     struct ingress ingress;
     enum layout layout;         /* That its diagrams are in. */
+    bool asked;                 /* Is it proved? */
+    bool probed;                /* Else does it tell a zone that counts? */
     bool cut;                   /* To real packets. */
     bool differs;
     dd_t effects;               /* Leaves of effect.h. */

@@ -16,27 +16,14 @@
 #include "sema/meaning-reach.h"
 #include "util.h"
 #include "verify/expect-private.h"
+#include "verify/scope.h"
 
 VEC_TYPEDEF(side_vec, uint32_t);
 
-/* Tenants are sorted by name. */
 size_t
 judge_tenant(const struct judge *j, const struct policy_tenant *tenant)
 {
-    size_t first = 0, n = j->policy->tenants.n;
-
-    while (n > 1) {
-        size_t half = n / 2;
-
-        if (strcmp(tenant->name, j->policy->tenants.v[first + half]->name)
-            >= 0) {
-            first += half;
-            n -= half;
-        } else {
-            n = half;
-        }
-    }
-    return first;
+    return scope_number(j->policy, tenant);
 }
 
 static void

@@ -15,6 +15,7 @@
 #include "sema/interface.h"
 #include "util.h"
 #include "verify/proof.h"
+#include "verify/scope.h"
 
 /* Diagrams that take more are forgotten once their entry is done with: those
  * of other tenants have little in common with them. */
@@ -71,8 +72,9 @@ probe(struct proof *p, bool all)
     for (size_t i = 0; i < p->entries.n && !proof_is_late(p); i++) {
         struct entry *entry = &p->entries.v[i];
 
-        if (all || !entry->endpoint
-            || !is_known(p, entry->endpoint->tenant)) {
+        if (entry->probed
+            && (all || !entry->endpoint
+                || !is_known(p, entry->endpoint->tenant))) {
             proof_run(p, entry);
             if (!p->result->unproved) {
                 proof_vote(p, entry, all);
@@ -81,7 +83,7 @@ probe(struct proof *p, bool all)
         }
     }
     for (size_t i = 0; i < p->entries.n; i++) {
-        known &= (!p->entries.v[i].endpoint
+        known &= (!p->entries.v[i].probed || !p->entries.v[i].endpoint
                   || is_known(p, p->entries.v[i].endpoint->tenant));
     }
     return known;
@@ -97,7 +99,7 @@ compare_all(struct proof *p, bool voting, bool all)
     for (size_t i = 0; i < p->entries.n && !proof_is_late(p); i++) {
         struct entry *entry = &p->entries.v[i];
 
-        if (all || entry->differs) {
+        if (entry->asked && (all || entry->differs)) {
             proof_run(p, entry);
             if (!p->result->unproved) {
                 entry->differs = !proof_compare(p, entry, voting);
@@ -206,18 +208,62 @@ find_node(const struct verify_task *task)
     return &intent->nodes.v[i];
 }
 
-/* Proves all, in LAYOUT_BITS only if 'fine'.  Returns whether that would be
- * of use. */
-static bool
-attempt(const struct verify_task *task, struct arena *arena,
-        struct verify_result *result, bool fine)
+/* Leaves what tenants send out that are not asked about; of those that these
+ * have to do with, zones and marks are found all the same. */
+static void
+limit_entries(struct proof *p)
+{
+    const struct policy *policy = p->task->policy;
+    const struct policy_tenant *last = NULL;
+    struct neighbors neighbors;
+    size_t n = policy->tenants.n;
+    unsigned long *near = bitmap_allocate(n);
+
+    neighbors_init(&neighbors, policy);
+    for (size_t i = 0; i < n; i++) {
+        if (p->task->tenants[i]) {
+            bitmap_or(near, neighbors_of(&neighbors, i), n);
+        }
+    }
+    p->result->n_endpoints = p->result->n_tenants = 0;
+    for (size_t i = 0; i < p->entries.n; i++) {
+        struct entry *entry = &p->entries.v[i];
+
+        if (entry->endpoint) {
+            size_t number = scope_number(policy, entry->endpoint->tenant);
+
+            entry->asked = p->task->tenants[number];
+            entry->probed = bitmap_is_set(near, number);
+            p->result->n_endpoints += entry->asked;
+            p->result->n_tenants += (entry->asked
+                                     && last != entry->endpoint->tenant);
+            last = entry->endpoint->tenant;
+        }
+    }
+    neighbors_destroy(&neighbors);
+    free(near);
+}
+
+/* What one proof came to, beside its result. */
+struct outcome {
+    bool scattered;             /* It is to be done in LAYOUT_BITS only. */
+    bool mingled;               /* Of all tenants. */
+};
+
+/* Proves all that is asked about, in LAYOUT_BITS only if 'fine'.  'slices' are
+ * NULL if that is all. */
+static struct outcome
+attempt(const struct verify_task *task, const struct slices *slices,
+        struct arena *arena, struct verify_result *result, bool fine)
 {
     struct proof p = {
         .task = task, .result = result, .arena = arena,
         .fields = exec_fields_create(task->tables), .fine = fine,
     };
+    struct outcome outcome;
 
     memset(result, 0, sizeof *result);
+    result->whole = !slices;
     p.marks = arena_zalloc(arena, (task->policy->tenants.n + 1)
                            * sizeof *p.marks);
     p.comparison = (struct comparison) {
@@ -227,21 +273,40 @@ attempt(const struct verify_task *task, struct arena *arena,
     hmap_init(&p.comparison.usages);
     p.comparison.node = find_node(task);
     result->unproved = entries_list(task, arena, result, &p.entries);
+    if (slices) {
+        limit_entries(&p);
+    }
     prove(&p);
     if (!result->unproved) {
         look_at_tables(&p);
     }
+    outcome.scattered = p.scattered;
+    outcome.mingled = (slices && !result->unproved
+                       && !scope_is_apart(task, slices, &p.comparison));
     proof_reset(&p);
     free(p.fields);
     hmap_destroy(&p.comparison.usages);
-    return p.scattered;
+    return outcome;
+}
+
+static struct outcome
+prove_task(const struct verify_task *task, const struct slices *slices,
+           struct arena *arena, struct verify_result *result)
+{
+    struct outcome outcome = attempt(task, slices, arena, result, false);
+
+    return (outcome.scattered ? attempt(task, slices, arena, result, true)
+            : outcome);
 }
 
 void
 verify(const struct verify_task *task, struct arena *arena,
        struct verify_result *result)
 {
-    if (attempt(task, arena, result, false)) {
-        attempt(task, arena, result, true);
+    struct slices *slices = task->tenants ? slices_create(task) : NULL;
+
+    if (prove_task(task, slices, arena, result).mingled) {
+        prove_task(task, NULL, arena, result);
     }
+    slices_destroy(slices);
 }

@@ -66,6 +66,7 @@ struct verify_result {
 
     /* What was proved about, and what it took. */
     size_t n_endpoints, n_externals, n_tunnels, n_ports, n_tenants;
+    bool whole;                 /* Of all tenants. */
     size_t n_states, n_nodes, n_bytes;
 };
 
@@ -76,12 +77,29 @@ struct verify_task {
     const uint32_t *meters;     /* That the switch has; NULL: not known. */
     size_t n_meters;
     long long int deadline;     /* As time_msec(); 0: none. */
+    const bool *tenants;        /* By number in the policy: whose packets are
+                                 * asked about, with those that are nobody's;
+                                 * NULL: all. */
 };
 
 /* Fills '*result', whose texts are in 'arena'.  Nothing is proved unless
- * 'unproved' is NULL and there are no differences and nothing is shadowed. */
+ * 'unproved' is NULL and there are no differences and nothing is shadowed.
+ *
+ * All tenants are asked about too where it cannot be ruled out that others use
+ * the zone, mark or meters of some. */
 void verify(const struct verify_task *, struct arena *,
             struct verify_result *);
+
+/* Adds to 'tenants', as in the task, those whose packets can come to ports of
+ * these, or are meant to. */
+void verify_widen(const struct verify_task *, bool tenants[]);
+
+/* Stores for each tenant of the policy a SHA-1, in hexadecimal, of all that a
+ * proof of it depends on.  So what is proved of a tenant is proved whenever it
+ * has that digest again, as long as all that is nobody's is proved anew.
+ * Returns false if that is not known. */
+bool verify_digest(const struct verify_task *, struct arena *,
+                   const char *digests[]);
 
 bool verify_is_proved(const struct verify_result *);
 

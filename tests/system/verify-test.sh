@@ -187,6 +187,45 @@ test_corners() {
     check 'past the time' says 'UNPROVED: time is up' 1 verify_slowly
 }
 
+# of_tenant TENANT LINE: the proof of one tenant, with a flow planted.
+of_tenant() {
+    { cat "$switch_dir/compiled/flows.txt"; echo "$2"; } >"$switch_dir/one"
+    verify --flows "$switch_dir/one" --tenant "$1"
+}
+
+# The same, if packets of batch are tracked in the zone of inference.
+with_zone_of_another() {
+    local zone
+    zone=$(sed -n 's/^.*in_port="pf0vf2".*set_field:\(0x[0-9a-f]*\)->reg6.*/\1/p' \
+        "$switch_dir/compiled/flows.txt")
+    sed "/in_port=\"pf0vf4\"/s/set_field:0x[0-9a-f]*->reg6/$(
+        )set_field:$zone->reg6/" "$switch_dir/compiled/flows.txt" \
+        >"$switch_dir/one"
+    verify --flows "$switch_dir/one" --tenant "$1"
+}
+
+test_tenants() {
+    local leak='table=2,priority=700,in_port="pf0vf4",ip actions=output:'
+    check 'one tenant is proved' says '1 tenants only, 2 endpoints' 0 \
+        verify --tenant inference
+    check 'two, and those that they have to do with' says \
+        '3 tenants only, 6 endpoints' 0 verify --tenant batch,storage
+    check 'as JSON' says '"whole":false' 0 verify --tenant batch -f json
+    check 'a leak from it: found' says 'isolation: from batch/job0' 1 \
+        of_tenant batch "$leak\"pf0vf2\""
+    check 'the same to it: found' says 'isolation: from batch/job0' 1 \
+        of_tenant inference "$leak\"pf0vf2\""
+    check 'between others: it is proved all the same' exits 0 \
+        of_tenant storage "$leak\"pf0vf2\""
+    check "another's zone: all are proved" says 'from batch/job0' 1 \
+        with_zone_of_another inference
+    check 'an action that may lead anywhere: all are proved' says \
+        'it has the action learn' 1 of_tenant inference \
+        'table=0,priority=900,in_port="pf0vf4" actions=learn(table=201)'
+    check 'no such tenant: 2' says "did you mean 'batch'" 2 \
+        verify --tenant bach
+}
+
 # Networks with groups are proved in another layout than those without: what is
 # known of the one says nothing of the other.
 test_layouts() {
@@ -248,6 +287,7 @@ main() {
     test_bridge
     test_fit
     test_corners
+    test_tenants
     test_layouts
     test_usage
     [ "$failures" = 0 ]

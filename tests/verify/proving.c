@@ -61,11 +61,32 @@ proving_init(struct proving *p, const struct compiled *c,
     for (size_t i = 0; i < c->plan.meters.n; i++) {
         meters[i] = c->plan.meters.v[i].id;
     }
-    struct verify_task task = {
+    p->task = (struct verify_task) {
         .policy = c->policy, .node = WORLD_NODE, .tables = &p->tables,
         .meters = meters, .n_meters = c->plan.meters.n,
     };
-    verify(&task, p->arena, &p->result);
+    verify(&p->task, p->arena, &p->result);
+    p->digests = arena_zalloc(p->arena, (c->policy->tenants.n + 1)
+                              * sizeof *p->digests);
+    if (!verify_digest(&p->task, p->arena, p->digests)) {
+        p->digests = NULL;
+    }
+}
+
+void
+proving_again(struct proving *p, const struct proving *before,
+              struct verify_result *result)
+{
+    struct verify_task task = p->task;
+    size_t n = task.policy->tenants.n;
+    bool *tenants = arena_zalloc(p->arena, n + 1);
+
+    for (size_t i = 0; i < n; i++) {
+        tenants[i] = (!p->digests || !before->digests
+                      || strcmp(p->digests[i], before->digests[i]));
+    }
+    task.tenants = tenants;
+    verify(&task, p->arena, result);
 }
 
 void

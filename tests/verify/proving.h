@@ -23,11 +23,17 @@ struct proving {
     struct table_set tables;
     struct verify_result result;
     const char *unreadable;     /* Why the flows could not be read. */
+    struct verify_task task;
+    const char **digests;       /* Of tenants; NULL: they are not known. */
 };
 
 /* Proves 'lines' against the intent of 'c'. */
 void proving_init(struct proving *, const struct compiled *c,
                   const line_vec *lines);
+
+/* The same of those tenants only whose digests are not those of 'before'. */
+void proving_again(struct proving *, const struct proving *before,
+                   struct verify_result *);
 void proving_destroy(struct proving *);
 
 /* Prints what was found, as comments. */

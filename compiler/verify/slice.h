@@ -1,0 +1,40 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef VERIFY_SLICE_H
+#define VERIFY_SLICE_H 1
+
+/* Whose packets can meet a flow?
+ *
+ * A slice is of the packets that come by the ports of one tenant; the last is
+ * of all that come otherwise.  A flow is in a slice unless no packet of it can
+ * come to the flow's table with the port and the notes (registers, metadata,
+ * zone) that the flow matches.  Which notes packets can have is found from
+ * what flows set, for all packets at once and each field by itself: so this is
+ * cheap, and says too much, never too little. */
+
+#include "bitmap.h"
+#include "verify/tables.h"
+
+struct slices;
+struct verify_task;
+
+/* To be freed with slices_destroy().  NULL if a flow has an action of which it
+ * is not known what it sets or where it leads. */
+struct slices *slices_create(const struct verify_task *);
+void slices_destroy(struct slices *);           /* Accepts NULL. */
+
+/* 1-bits: the slices that the flow is in; as many bits as there are tenants
+ * in the policy, and one more. */
+const unsigned long *slices_of(const struct slices *,
+                               const struct table_flow *);
+
+/* Can packets of one of the slices 'who' come to have 'value' in 'field', or
+ * note it in a connection?  Of metadata, registers, zones and marks. */
+bool slices_hold(const struct slices *, enum field, uint64_t value,
+                 const unsigned long who[]);
+
+#endif /* verify/slice.h */
