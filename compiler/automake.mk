@@ -234,6 +234,7 @@ libbulkhead_a_SOURCES = \
 	compiler/push/nb-database.c \
 	compiler/push/nb-datum.c \
 	compiler/push/nb-index.c \
+	compiler/push/nb-others.c \
 	compiler/push/nb-private.h \
 	compiler/push/nb-schema.c \
 	compiler/push/nb-words.c \

@@ -137,7 +137,8 @@ print_counts(const struct nb_diff *diff, enum cli_mood mood)
                diff->changed, diff->deleted, diff->same);
     } else {
         printf("%s: as intended%s, %zu rows\n", diff->place,
-               diff->foreign.n ? " but for rows of others" : "", diff->same);
+               diff->foreign.n || diff->unfit.n ? " but for rows of others"
+               : "", diff->same);
     }
 }
 

@@ -112,13 +112,9 @@ put_op(struct ds *ds, struct json *op)
 static const char *
 row_string(const struct plan_row *row, const char *column)
 {
-    for (size_t i = 0; i < row->columns.n; i++) {
-        if (!strcmp(row->columns.v[i].name, column)
-            && row->columns.v[i].kind == PLAN_STRING) {
-            return row->columns.v[i].atoms.v[0].value;
-        }
-    }
-    return NULL;
+    const struct plan_column *c = plan_row_column(row, column);
+
+    return c && c->kind == PLAN_STRING ? c->atoms.v[0].value : NULL;
 }
 
 /* Others' names are not ours to take: most tables have them once, but switches

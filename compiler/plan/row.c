@@ -12,6 +12,7 @@
 
 #include "plan/plan.h"
 #include "sema/northbound.h"
+#include "util.h"
 
 struct plan_row *
 plan_add_row(struct plan *plan, const char *table, const char *id)
@@ -27,17 +28,24 @@ plan_add_row(struct plan *plan, const char *table, const char *id)
     return row;
 }
 
+const struct plan_column *
+plan_row_column(const struct plan_row *row, const char *name)
+{
+    for (size_t i = 0; i < row->columns.n; i++) {
+        if (!strcmp(row->columns.v[i].name, name)) {
+            return &row->columns.v[i];
+        }
+    }
+    return NULL;
+}
+
 static void
 add_atom(struct plan *plan, struct plan_row *row, const char *name,
          enum plan_kind kind, struct plan_atom atom)
 {
-    struct plan_column *column = NULL;
+    struct plan_column *column = CONST_CAST(struct plan_column *,
+                                            plan_row_column(row, name));
 
-    for (size_t i = 0; i < row->columns.n && !column; i++) {
-        if (!strcmp(row->columns.v[i].name, name)) {
-            column = &row->columns.v[i];
-        }
-    }
     if (!column) {
         column = vec_push(plan->arena, &row->columns);
         column->name = name;
@@ -50,14 +58,12 @@ bool
 plan_row_refers(const struct plan_row *row, const char *column,
                 const struct plan_row *to)
 {
-    for (size_t i = 0; i < row->columns.n; i++) {
-        const struct plan_column *c = &row->columns.v[i];
+    const struct plan_column *c = plan_row_column(row, column);
 
-        /* Who asks mostly asks for the last. */
-        for (size_t j = c->atoms.n; !strcmp(c->name, column) && j-- > 0; ) {
-            if (c->atoms.v[j].row == to) {
-                return true;
-            }
+    /* Who asks mostly asks for the last. */
+    for (size_t i = c ? c->atoms.n : 0; i-- > 0; ) {
+        if (c->atoms.v[i].row == to) {
+            return true;
         }
     }
     return false;

@@ -68,6 +68,10 @@ void plan_row_map(struct plan *, struct plan_row *, const char *column,
 void plan_row_number(struct plan *, struct plan_row *, const char *column,
                      const char *key, long long int);
 
+/* The column of the row, or NULL. */
+const struct plan_column *plan_row_column(const struct plan_row *,
+                                          const char *name);
+
 /* Does a column of the row refer to 'to'? */
 bool plan_row_refers(const struct plan_row *, const char *column,
                      const struct plan_row *to);

@@ -19,28 +19,6 @@
 
 /* How the plan and the database differ. */
 
-static void OVS_PRINTF_FORMAT(2, 3)
-unfit(struct nb_comparison *c, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    *vec_push(c->arena, &c->diff->unfit) = arena_vprintf(c->arena, format,
-                                                         args);
-    va_end(args);
-}
-
-static const struct plan_column *
-find_column(const struct plan_row *row, const char *name)
-{
-    for (size_t i = 0; i < row->columns.n; i++) {
-        if (!strcmp(row->columns.v[i].name, name)) {
-            return &row->columns.v[i];
-        }
-    }
-    return NULL;
-}
-
 /* Finds the plan's rows in the database; those that are new get UUIDs. */
 static void
 match_rows(struct nb_comparison *c)
@@ -56,95 +34,6 @@ match_rows(struct nb_comparison *c)
             c->uuids[i] = row->row->uuid;
         } else {
             uuid_generate(&c->uuids[i]);
-        }
-    }
-}
-
-/* Others' names are not ours to take.  An Address_Set goes before the one that
- * northd makes of a Port_Group. */
-static void
-check_name(struct nb_comparison *c, const struct plan_row *wanted)
-{
-    const struct plan_column *name = find_column(wanted, "name");
-    size_t table = nb_table(wanted->table);
-    static const char *const suffixes[] = { "_ip4", "_ip6" };
-
-    if (!name || !strcmp(wanted->table, "ACL")) {
-        return;
-    } else if (shash_find(&c->index.foreign[table], name->atoms.v[0].value)) {
-        unfit(c, "%s: there is a %s '%s' that is not Bulkhead's; rename or "
-              "delete it, or rename what the intent calls so", c->db->place,
-              wanted->table, name->atoms.v[0].value);
-    }
-    if (strcmp(wanted->table, "Port_Group")) {
-        return;
-    }
-    for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
-        const char *set = arena_printf(c->arena, "%s%s",
-                                       name->atoms.v[0].value, suffixes[i]);
-
-        if (sset_contains(&c->index.address_sets, set)) {
-            unfit(c, "%s: there is an Address_Set '%s', which would take the "
-                  "place of the addresses of a Port_Group; delete it",
-                  c->db->place, set);
-        }
-    }
-}
-
-/* "network a/x has others' NAT in its nat", or "Port_Group 'x' has endpoint
- * a/e0 in its ports". */
-static const char *
-describe(const struct nb_comparison *c, const struct nb_row *row,
-         const struct nb_row *other, const struct ovsdb_idl_column *column)
-{
-    return arena_printf(c->arena, "%s has %s%s in its %s",
-                        nb_title(c->arena, row->row),
-                        row->ours ? "others' " : "",
-                        other ? nb_title(c->arena, other->row)
-                        : column->type.key.uuid.refTableName, column->name);
-}
-
-/* Notes what others' rows have to do with one, which is ours or theirs. */
-static void
-look_at_references(struct nb_comparison *c, const struct nb_row *row,
-                   const struct ovsdb_idl_column *column)
-{
-    const struct ovsdb_datum *held = ovsdb_idl_read(row->row, column);
-    bool strong = column->type.key.uuid.refType == OVSDB_REF_STRONG;
-
-    for (size_t i = 0; i < held->n; i++) {
-        const struct nb_row *other = nb_index_find(&c->index,
-                                                   &held->keys[i].uuid);
-        const struct nb_row *ours = row->ours ? row : other;
-
-        if (row->ours == (other && other->ours)) {
-            continue;
-        } else if (strong && !ours->wanted) {
-            unfit(c, "%s: %s, and what is Bulkhead's is to be deleted; part "
-                  "them first", c->db->place,
-                  describe(c, row, other, column));
-        } else {
-            *vec_push(c->arena, &c->diff->foreign) = describe(c, row, other,
-                                                              column);
-        }
-    }
-}
-
-static void
-look_at_others(struct nb_comparison *c)
-{
-    const struct nb_row *row;
-
-    HMAP_FOR_EACH (row, node, &c->index.rows) {
-        const struct ovsdb_idl_table_class *class = row->row->table->class_;
-
-        for (size_t i = 0; i < class->n_columns; i++) {
-            const struct ovsdb_idl_column *column = &class->columns[i];
-
-            if (column->type.key.type == OVSDB_TYPE_UUID
-                && nb_holds_rows(column)) {
-                look_at_references(c, row, column);
-            }
         }
     }
 }
@@ -185,7 +74,7 @@ compare_column(struct nb_comparison *c, const struct plan_row *wanted,
     if (nb_is_of_northd(column)) {
         return;
     }
-    nb_datum_from_plan(find_column(wanted, column->name), &column->type,
+    nb_datum_from_plan(plan_row_column(wanted, column->name), &column->type,
                        c->uuids, &datum);
     if (row) {
         nb_datum_keep(&datum, column, row, &c->index);
@@ -301,7 +190,6 @@ nb_compare(struct nb_comparison *c, const struct nb_database *db,
     match_rows(c);
     note_database(c);
     for (size_t i = 0; i < plan->rows.n; i++) {
-        check_name(c, plan->rows.v[i]);
         compare_row(c, plan->rows.v[i]);
     }
     HMAP_FOR_EACH (row, node, &c->index.rows) {
@@ -310,7 +198,8 @@ nb_compare(struct nb_comparison *c, const struct nb_database *db,
             diff->deleted++;
         }
     }
-    look_at_others(c);
+    nb_look_at_others(c);
+    sort_names(&diff->unfit);
     sort_names(&diff->foreign);
     nb_words(c);
 }

@@ -74,9 +74,10 @@ nb_id(const struct ovsdb_idl_row *row, const char *key)
 {
     const struct ovsdb_idl_column *column = nb_column(row->table->class_,
                                                       "external_ids");
-    const struct ovsdb_datum *datum = ovsdb_idl_read(row, column);
+    const struct ovsdb_datum *datum = (column ? ovsdb_idl_read(row, column)
+                                       : NULL);
 
-    for (size_t i = 0; i < datum->n; i++) {
+    for (size_t i = 0; datum && i < datum->n; i++) {
         if (!strcmp(json_string(datum->keys[i].s), key)) {
             return json_string(datum->values[i].s);
         }

@@ -133,6 +133,25 @@ void nb_compare(struct nb_comparison *, const struct nb_database *,
 const char *nb_hash(const struct nb_comparison *);      /* For 'held'. */
 void nb_comparison_destroy(struct nb_comparison *);
 
+/* nb-others.c */
+
+/* Notes in the diff what others' rows have to do with the plan's: what keeps
+ * it from going there, and what stays. */
+void nb_look_at_others(struct nb_comparison *);
+
+/* A column by which rows take hold of ports of switches or routers, whose
+ * names are all different. */
+struct nb_naming {
+    const struct ovsdb_idl_column *column;
+    const struct ovsdb_idl_table_class *table;
+    const char *key;            /* Of a map: its value is the names; NULL: all
+                                 * values are. */
+    char end;                   /* What ends a name in a text, or 0. */
+    bool joins;                 /* Joins the port to another network. */
+};
+enum { NB_N_NAMINGS = 9 };
+extern const struct nb_naming nb_namings[NB_N_NAMINGS];
+
 /* nb-words.c */
 
 /* Fills 'changes' and 'lines' of the diff. */
@@ -140,6 +159,7 @@ void nb_words(struct nb_comparison *);
 
 /* "endpoint a/e0", or "Logical_Switch_Port 'x'" of what is not ours. */
 const char *nb_title(struct arena *, const struct ovsdb_idl_row *);
+const char *nb_plan_title(struct arena *, const struct plan_row *);
 
 /* nb-commit.c */
 

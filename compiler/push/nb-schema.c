@@ -87,28 +87,39 @@ is_older(const char *a, const char *b)
     return false;
 }
 
-/* Names a column that is not there, or returns NULL. */
+/* Names the table or column if it is not there, or returns NULL. */
+static const char *
+find_column_lack(const struct nb_database *db, const struct json *tables,
+                 const struct ovsdb_idl_table_class *class,
+                 const struct ovsdb_idl_column *column)
+{
+    const struct json *table = member(tables, class->name);
+
+    return (!table ? arena_printf(db->arena, "table %s", class->name)
+            : !member(member(table, "columns"), column->name)
+            ? arena_printf(db->arena, "column %s in table %s", column->name,
+                           class->name) : NULL);
+}
+
+/* Names what is not there of all that is looked at, or returns NULL. */
 static const char *
 find_lack(const struct nb_database *db, const struct json *schema)
 {
     const struct json *tables = member(schema, "tables");
+    const char *lack = NULL;
 
     for (size_t i = 0; i < NB_N_TABLES; i++) {
         const struct ovsdb_idl_table_class *class = nb_tables[i];
-        const struct json *table = member(tables, class->name);
-        const struct json *columns = member(table, "columns");
 
-        if (!table) {
-            return arena_printf(db->arena, "table %s", class->name);
-        }
-        for (size_t j = 0; j < class->n_columns; j++) {
-            if (!member(columns, class->columns[j].name)) {
-                return arena_printf(db->arena, "column %s in table %s",
-                                    class->columns[j].name, class->name);
-            }
+        for (size_t j = 0; j < class->n_columns && !lack; j++) {
+            lack = find_column_lack(db, tables, class, &class->columns[j]);
         }
     }
-    return NULL;
+    for (size_t i = 0; i < NB_N_NAMINGS && !lack; i++) {
+        lack = find_column_lack(db, tables, nb_namings[i].table,
+                                nb_namings[i].column);
+    }
+    return lack;
 }
 
 static const char *

@@ -102,6 +102,26 @@ row_subject(struct arena *arena, const struct ovsdb_idl_row *row)
                         rule ? plain_copy(arena, rule) : NULL);
 }
 
+/* What a row of the plan says that its rule is, or NULL. */
+static const char *
+plan_rule(const struct plan_row *row)
+{
+    for (size_t i = 0; i < row->columns.v[0].atoms.n; i++) {
+        const struct plan_atom *atom = &row->columns.v[0].atoms.v[i];
+
+        if (!strcmp(atom->key, NB_RULE_KEY)) {
+            return atom->value;
+        }
+    }
+    return NULL;
+}
+
+static struct subject
+plan_subject(struct arena *arena, const struct plan_row *row)
+{
+    return find_subject(arena, row->table, row->id, plan_rule(row));
+}
+
 const char *
 nb_title(struct arena *arena, const struct ovsdb_idl_row *row)
 {
@@ -119,18 +139,12 @@ nb_title(struct arena *arena, const struct ovsdb_idl_row *row)
                            UUID_ARGS(&row->uuid)));
 }
 
-/* What a row of the plan says that its rule is, or NULL. */
-static const char *
-plan_rule(const struct plan_row *row)
+const char *
+nb_plan_title(struct arena *arena, const struct plan_row *row)
 {
-    for (size_t i = 0; i < row->columns.v[0].atoms.n; i++) {
-        const struct plan_atom *atom = &row->columns.v[0].atoms.v[i];
+    struct subject subject = plan_subject(arena, row);
 
-        if (!strcmp(atom->key, NB_RULE_KEY)) {
-            return atom->value;
-        }
-    }
-    return NULL;
+    return arena_printf(arena, "%s %s", subject.what, subject.name);
 }
 
 /* The change of a subject, which is found again by 'index'; a new one if
@@ -256,9 +270,7 @@ note_item(struct nb_comparison *c, struct shash *index,
           const struct nb_item *item)
 {
     struct subject subject
-        = (item->wanted
-           ? find_subject(c->arena, item->class->name, item->wanted->id,
-                          plan_rule(item->wanted))
+        = (item->wanted ? plan_subject(c->arena, item->wanted)
            : row_subject(c->arena, item->row));
     struct nb_change *change = get_change(c, index, &subject, true);
 
@@ -279,8 +291,7 @@ count_same(struct nb_comparison *c, struct shash *index)
 {
     for (size_t i = 0; i < c->plan->rows.n; i++) {
         const struct plan_row *row = c->plan->rows.v[i];
-        struct subject subject = find_subject(c->arena, row->table, row->id,
-                                              plan_rule(row));
+        struct subject subject = plan_subject(c->arena, row);
         struct nb_change *change = get_change(c, index, &subject, false);
 
         if (change) {

@@ -223,6 +223,53 @@ test_others() {
     now_holds "$intent"
 }
 
+# joins WORDS COMMAND...: after it, a network of ours is joined to another.
+joins() {
+    local words=$1
+    shift
+    nbctl "$@"
+    check "joined: $words" unchanged says "$words" 3 bulk apply "$intent"
+    check '... which status says' says 'not as intended' 4 bulk status
+    nbctl --if-exists lsp-del stranger -- --if-exists lrp-del their_port
+    nbctl --if-exists ls-del theirs -- --if-exists lr-del their_router
+}
+
+# Others who take hold of our ports, most of them by name.
+test_joins() {
+    local stays='which stays, and may pass'
+    nbctl ls-add theirs -- lsp-add theirs to-ours \
+        -- lsp-set-type to-ours router \
+        -- set logical_switch_port to-ours options:router-port=a/x/router
+    check 'status says how it is joined' says "'to-ours' names router port \
+a/x/router in its options:router-port, which joins" 4 bulk status
+    joins 'in its options:router-port' get logical_switch theirs name
+    joins 'names endpoint a/e0 in its parent_name' ls-add theirs \
+        -- lsp-add theirs nested a/e0 5
+    joins 'names router port a/b-c/link in its peer' lr-add their_router \
+        -- lrp-add their_router their_port 02:00:00:00:01:01 192.0.2.1/24 \
+           peer=a/b-c/link
+    joins "router a has others' Logical_Router_Port 'their_port'" \
+        lrp-add a their_port 02:00:00:00:01:01 192.0.2.1/24
+    joins "network c/x has others' Logical_Switch_Port 'stranger'" \
+        lsp-add c/x stranger -- lsp-set-type stranger localnet
+    joins "has endpoint c/e0 in its ports" ls-add theirs \
+        -- add logical_switch theirs ports \
+           "$(nbctl get logical_switch_port c/e0 _uuid)"
+    nbctl create static_mac_binding logical_port=a/x/router ip=10.1.0.9 \
+        mac='"02:00:00:00:00:09"'
+    check 'what only speaks of it is said' \
+        says "names router port a/x/router in its logical_port" 4 bulk status
+    check '... and stays' unchanged says "$stays" 0 bulk apply "$intent"
+    nbctl --all destroy static_mac_binding -- ls-add theirs \
+        -- lsp-add theirs vip -- lsp-set-type vip virtual \
+        -- set logical_switch_port vip options:virtual-parents='"x,a/e0"'
+    check 'one of several names too' \
+        says 'names endpoint a/e0 in its options:virtual-parents' 4 \
+        bulk status
+    nbctl ls-del theirs
+    check 'and then all is as it was' says 'as intended' 0 bulk status
+}
+
 # refuses_name NAME COMMAND...: after it, for NAME.
 refuses_name() {
     local name=$1
@@ -250,7 +297,12 @@ t['d']['endpoints']['e0']['mac'] = '02:00:00:00:00:99'"
     nbctl lr-del d
     nbctl ls-add theirs
     refuses_name d/e0 lsp-add theirs d/e0
-    nbctl ls-del theirs
+    nbctl lsp-del d/e0
+    refuses_name d/x/router lsp-add theirs d/x/router
+    nbctl ls-del theirs -- lr-add their_router
+    refuses_name d/e0 lrp-add their_router d/e0 02:00:00:00:01:01 \
+        192.0.2.1/24
+    nbctl lr-del their_router
     refuses_name bulkhead.tenant.d pg-add bulkhead.tenant.d
     nbctl pg-del bulkhead.tenant.d
     refuses_name bulkhead.tenant.d_ip4 create address_set \
@@ -480,6 +532,7 @@ main() {
     test_minimal
     test_drift
     test_others
+    test_joins
     test_clashes
     test_schemas
     test_lost
