@@ -187,6 +187,8 @@ libbulkhead_a_SOURCES = \
 	compiler/plan/diff.c \
 	compiler/plan/differences.c \
 	compiler/plan/differences.h \
+	compiler/plan/earlier.c \
+	compiler/plan/earlier.h \
 	compiler/plan/htb.c \
 	compiler/plan/htb.h \
 	compiler/plan/manifest.c \

@@ -14,6 +14,7 @@
 
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "openvswitch/shash.h"
 #include "plan/differences.h"
 #include "plan/htb.h"
 #include "plan/nic.h"
@@ -222,6 +223,7 @@ void
 plan_format_manifest(const struct plan *plan, struct ds *ds)
 {
     struct json *manifest = json_object_create();
+    struct json *files = plan_files_to_json(plan);
     char *s;
 
     json_object_put_string(manifest, "generator", PACKAGE_STRING);
@@ -230,6 +232,11 @@ plan_format_manifest(const struct plan *plan, struct ds *ds)
     json_object_put_string(manifest, "rates_count",
                            "Ethernet frame bytes without FCS, preamble and "
                            "gap");
+    if (shash_is_empty(json_object(files))) {
+        json_destroy(files);
+    } else {
+        json_object_put(manifest, "files", files);
+    }
     json_object_put(manifest, "flows", json_integer_create(plan->flows.n));
     json_object_put(manifest, "interfaces", plan_names_to_json(&plan->ports));
     json_object_put(manifest, "unbound", plan_names_to_json(&plan->unbound));

@@ -19,4 +19,7 @@ struct json *plan_names_to_json(const plan_names *);
  * what the bridge must have.  docs/json.md has its members. */
 void plan_format_manifest(const struct plan *, struct ds *);
 
+/* The files that not every plan has, each with the SHA-1 of what is in it. */
+struct json *plan_files_to_json(const struct plan *);
+
 #endif /* plan/manifest.h */

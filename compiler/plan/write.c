@@ -17,10 +17,13 @@
 
 #include "base/file.h"
 #include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
 #include "plan/differences.h"
+#include "plan/earlier.h"
 #include "plan/htb.h"
 #include "plan/manifest.h"
 #include "plan/nic.h"
+#include "plan/record.h"
 #include "plan/row.h"
 #include "util.h"
 
@@ -166,6 +169,25 @@ has_file(const struct plan *plan, size_t i)
             && (!files[i].has || files[i].has(plan)));
 }
 
+struct json *
+plan_files_to_json(const struct plan *plan)
+{
+    struct json *object = json_object_create();
+
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+        struct ds ds = DS_EMPTY_INITIALIZER;
+
+        if (files[i].has && has_file(plan, i)) {
+            files[i].format(plan, &ds);
+            json_object_put_string(object, files[i].name,
+                                   plan_hash(plan->arena, ds_cstr(&ds),
+                                             ds.length));
+        }
+        ds_destroy(&ds);
+    }
+    return object;
+}
+
 void
 plan_print(const struct plan *plan, struct ds *ds)
 {
@@ -183,6 +205,8 @@ struct folder {
     const char *dir;
     const char *staged[ARRAY_SIZE(files)];      /* Their names until all are
                                                  * there; NULL: none. */
+    plan_names earlier;         /* Files of the earlier plan that this one
+                                 * does not have. */
 };
 
 static const char *
@@ -235,9 +259,35 @@ remove_file(const struct folder *f, const char *name)
                            "plan: %s", path, ovs_strerror(errno)));
 }
 
+/* Finds what an earlier plan has left that this one does not have.  Refuses
+ * what is not as that has left it. */
+static const char *
+find_earlier(struct folder *f)
+{
+    struct arena *arena = f->plan->arena;
+    struct earlier earlier = { .files = VEC_INIT };
+    const char *error = earlier_read(&earlier, arena,
+                                     file_path(f, MANIFEST));
+
+    error = error ? error : earlier_read(&earlier, arena,
+                                         file_path(f, MANIFEST_OLD));
+    for (size_t i = 0; i < ARRAY_SIZE(files) && !error; i++) {
+        bool found = false;
+
+        if (files[i].has && !has_file(f->plan, i)) {
+            error = earlier_find(&earlier, arena,
+                                 file_path(f, files[i].name), files[i].name,
+                                 &found);
+        }
+        if (found) {
+            *vec_push(arena, &f->earlier) = files[i].name;
+        }
+    }
+    return error;
+}
+
 /* Takes the manifest of an earlier plan away, and then what this one does not
- * have.  Only where there is one such files are of an earlier plan: it keeps
- * that in mind by MANIFEST_OLD until all is done. */
+ * have.  It keeps that in mind by MANIFEST_OLD until all is done. */
 static const char *
 clear_earlier(const struct folder *f)
 {
@@ -247,10 +297,8 @@ clear_earlier(const struct folder *f)
         return arena_printf(f->plan->arena, "cannot write %s: %s", old,
                             ovs_strerror(errno));
     }
-    for (size_t i = 0; i < ARRAY_SIZE(files) && !access(old, F_OK) && !error;
-         i++) {
-        error = (files[i].shape != SHAPE_FLOWS || has_file(f->plan, i) ? NULL
-                 : remove_file(f, files[i].name));
+    for (size_t i = 0; i < f->earlier.n && !error; i++) {
+        error = remove_file(f, f->earlier.v[i]);
     }
     return error;
 }
@@ -287,7 +335,8 @@ plan_write(const struct plan *plan, const char *dir)
                             dir, ovs_strerror(errno), errno == ENOENT
                             ? "; make the one that it is to be in first" : "");
     }
-    error = stage_files(&f);
+    error = plan_shape(plan) == SHAPE_FLOWS ? find_earlier(&f) : NULL;
+    error = error ? error : stage_files(&f);
     error = error ? error : settle_files(&f);
     if (error) {
         abandon(&f);
