@@ -50,6 +50,7 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/openflow/pipeline.h \
 	compiler/backend/ovn/acl.c \
 	compiler/backend/ovn/check.c \
+	compiler/backend/ovn/control.c \
 	compiler/backend/ovn/emit.h \
 	compiler/backend/ovn/match.c \
 	compiler/backend/ovn/ovn.c \

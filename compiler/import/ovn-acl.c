@@ -44,7 +44,7 @@ read_action(struct ovn *m, struct ovn_acl *acl)
                   "cannot say");
     }
     if (log.n == 1 && log.v[0]->type == VALUE_BOOLEAN
-        && log.v[0]->boolean) {
+        && log.v[0]->boolean && !ovn_is_ours(m, acl->row)) {
         ovn_warn(m, acl->row, "'bulkhead drops' counts what is denied",
                  "that it logs is not kept");
     }

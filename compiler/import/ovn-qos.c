@@ -359,3 +359,49 @@ ovn_report_limits(struct ovn *m)
         }
     }
 }
+
+/* The row of a Copp of ours for this tenant, or NULL. */
+static const struct ovn_row *
+find_control(struct ovn *m, const struct ovn_tenant *t)
+{
+    const struct ovn_table *table = ovn_table(m, "Copp");
+
+    for (size_t i = 0; table && i < table->rows.n; i++) {
+        const struct ovn_row *row = &table->rows.v[i];
+        const char *id = ovn_key(m, row, "external_ids", NB_ID_KEY);
+
+        if (ovn_is_ours(m, row) && id
+            && !strncmp(id, NB_CONTROL_ID, strlen(NB_CONTROL_ID))
+            && !strcmp(id + strlen(NB_CONTROL_ID), t->name)) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+struct json *
+ovn_upcalls(struct ovn *m, const struct ovn_tenant *t)
+{
+    const struct ovn_row *copp = find_control(m, t), *meter = NULL;
+    struct json *limits, *upcalls;
+    const char *name;
+    ovn_row_vec bands;
+
+    name = copp ? ovn_key(m, copp, "meters", "arp") : NULL;
+    if (name && ovn_table(m, "Meter") && ovn_table(m, "Meter_Band")) {
+        meter = ovn_find(m, "Meter", name);
+    }
+    bands = (meter ? ovn_refs(m, meter, "bands", "Meter_Band")
+             : (ovn_row_vec) VEC_INIT);
+    if (bands.n != 1) {
+        return NULL;
+    }
+    upcalls = json_object_create();
+    json_object_put_format(upcalls, "rate", "%"PRId64"pps",
+                           ovn_number(m, bands.v[0], "rate", NULL, 0));
+    json_object_put_format(upcalls, "burst", "%"PRId64"pkt",
+                           ovn_number(m, bands.v[0], "burst_size", NULL, 0));
+    limits = json_object_create();
+    json_object_put(limits, "upcalls", upcalls);
+    return limits;
+}

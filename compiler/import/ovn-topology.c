@@ -108,9 +108,11 @@ report_unkept(struct ovn *m)
         const struct ovn_table *table = ovn_table(m, unkept[i].table);
 
         for (size_t j = 0; table && j < table->rows.n; j++) {
-            (unkept[i].error ? ovn_error : ovn_warn)(
-                m, &table->rows.v[j], unkept[i].remedy, "%s",
-                unkept[i].cause);
+            if (!ovn_is_ours(m, &table->rows.v[j])) {
+                (unkept[i].error ? ovn_error : ovn_warn)(
+                    m, &table->rows.v[j], unkept[i].remedy, "%s",
+                    unkept[i].cause);
+            }
         }
     }
 }

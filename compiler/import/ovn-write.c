@@ -211,7 +211,7 @@ tenants_to_json(struct ovn *m)
     for (size_t i = 0; i < m->tenants.n; i++) {
         const struct ovn_tenant *t = m->tenants.v[i];
         struct json *tenant = json_object_create();
-        struct json *bandwidth;
+        struct json *bandwidth, *limits;
 
         if (sset_contains(m->defaults, t->name)) {
             json_object_put_string(tenant, "default", "allow");
@@ -220,6 +220,10 @@ tenants_to_json(struct ovn *m)
                      : ovn_bandwidth(m, t->own, true));
         if (bandwidth) {
             json_object_put(tenant, "bandwidth", bandwidth);
+        }
+        limits = ovn_upcalls(m, t);
+        if (limits) {
+            json_object_put(tenant, "limits", limits);
         }
         json_object_put(tenant, "networks", json_object_create());
         json_object_put(tenant, "endpoints", json_object_create());

@@ -341,6 +341,9 @@ struct json *ovn_bandwidth(struct ovn *, const unsigned long *addresses,
                            bool tenant);
 void ovn_report_limits(struct ovn *);
 
+/* The limit of upcalls of a tenant of ours; NULL: none. */
+struct json *ovn_upcalls(struct ovn *, const struct ovn_tenant *);
+
 /* ovn-write.c */
 const char *ovn_write(struct ovn *);
 

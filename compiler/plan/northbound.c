@@ -21,7 +21,7 @@
 /* Tables whose rows stand by themselves; all others go with the last row that
  * refers to them. */
 static const char *const roots[] = {
-    "Port_Group", "Logical_Router", "Logical_Switch",
+    "Port_Group", "Logical_Router", "Logical_Switch", "Copp", "Meter",
 };
 
 /* Linux takes 128 KiB in one argument and, with the usual stack of 8 MiB, 2
@@ -48,6 +48,8 @@ atom_json(enum plan_kind kind, const struct plan_atom *atom)
     }
     return (kind == PLAN_INTEGER || kind == PLAN_NUMBERS
             ? json_integer_create(strtoll(atom->value, NULL, 10))
+            : kind == PLAN_BOOLEAN
+            ? json_boolean_create(!strcmp(atom->value, "true"))
             : json_string_create(atom->value));
 }
 
@@ -57,7 +59,7 @@ column_json(const struct plan_column *column)
     bool is_map = column->kind == PLAN_MAP || column->kind == PLAN_NUMBERS;
     struct json *atoms;
 
-    if (column->kind == PLAN_STRING || column->kind == PLAN_INTEGER) {
+    if (plan_kind_is_one(column->kind)) {
         return atom_json(column->kind, &column->atoms.v[0]);
     }
     atoms = json_array_create_empty();
@@ -185,7 +187,8 @@ put_value(struct ds *ds, enum plan_kind kind, const struct plan_atom *atom)
 {
     if (atom->row) {
         ds_put_format(ds, "@row%"PRIuSIZE, atom->row->index);
-    } else if (kind == PLAN_INTEGER || kind == PLAN_NUMBERS) {
+    } else if (kind == PLAN_INTEGER || kind == PLAN_NUMBERS
+               || kind == PLAN_BOOLEAN) {
         ds_put_cstr(ds, atom->value);
     } else {
         json_string_escape(atom->value, ds);

@@ -107,11 +107,13 @@ read_column(const struct json *json, struct plan *plan, struct plan_row *row)
 
     column->name = string_at(json, 0, plan);
     if (!column->name || !kind || kind->integer < PLAN_STRING
-        || kind->integer > PLAN_NUMBERS || json->array.n < 3
-        || (kind->integer <= PLAN_INTEGER && json->array.n > 3)) {
+        || kind->integer > PLAN_BOOLEAN || json->array.n < 3) {
         return false;
     }
     column->kind = kind->integer;
+    if (plan_kind_is_one(column->kind) && json->array.n > 3) {
+        return false;
+    }
     for (size_t i = 2; i < json->array.n; i++) {
         if (!read_atom(json, i, column->kind, plan,
                        vec_push(plan->arena, &column->atoms))) {

@@ -86,6 +86,14 @@ plan_row_integer(struct plan *plan, struct plan_row *row, const char *column,
 }
 
 void
+plan_row_boolean(struct plan *plan, struct plan_row *row, const char *column,
+                 bool value)
+{
+    add_atom(plan, row, column, PLAN_BOOLEAN,
+             (struct plan_atom) { .value = value ? "true" : "false" });
+}
+
+void
 plan_row_set(struct plan *plan, struct plan_row *row, const char *column,
              const char *value)
 {

@@ -29,7 +29,16 @@ enum plan_kind {
     PLAN_REFS,                  /* To rows. */
     PLAN_MAP,                   /* From string to string, ... */
     PLAN_NUMBERS,               /* ... or to integer. */
+    PLAN_BOOLEAN,               /* One atom, "true" or "false". */
 };
+
+/* Has a column of the kind one atom? */
+static inline bool
+plan_kind_is_one(enum plan_kind kind)
+{
+    return (kind == PLAN_STRING || kind == PLAN_INTEGER
+            || kind == PLAN_BOOLEAN);
+}
 
 struct plan_atom {
     const char *key;            /* Of a map, else NULL. */
@@ -59,6 +68,8 @@ void plan_row_string(struct plan *, struct plan_row *, const char *column,
                      const char *value);
 void plan_row_integer(struct plan *, struct plan_row *, const char *column,
                       long long int);
+void plan_row_boolean(struct plan *, struct plan_row *, const char *column,
+                      bool);
 void plan_row_set(struct plan *, struct plan_row *, const char *column,
                   const char *value);
 void plan_row_ref(struct plan *, struct plan_row *, const char *column,

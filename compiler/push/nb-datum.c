@@ -29,6 +29,8 @@ holds(const struct ovsdb_type *type, enum plan_kind kind)
         return key == OVSDB_TYPE_STRING && !ovsdb_type_is_map(type);
     case PLAN_INTEGER:
         return key == OVSDB_TYPE_INTEGER && !ovsdb_type_is_map(type);
+    case PLAN_BOOLEAN:
+        return key == OVSDB_TYPE_BOOLEAN && !ovsdb_type_is_map(type);
     case PLAN_REFS: return key == OVSDB_TYPE_UUID && !ovsdb_type_is_map(type);
     case PLAN_MAP:
         return key == OVSDB_TYPE_STRING && value == OVSDB_TYPE_STRING;
@@ -67,6 +69,8 @@ put_atom(union ovsdb_atom *atom, enum ovsdb_atomic_type type, const char *s)
 {
     if (type == OVSDB_TYPE_INTEGER) {
         atom->integer = strtoll(s, NULL, 10);
+    } else if (type == OVSDB_TYPE_BOOLEAN) {
+        atom->boolean = !strcmp(s, "true");
     } else {
         ovs_assert(type == OVSDB_TYPE_STRING);
         atom->s = ovsdb_atom_string_create(s);

@@ -24,6 +24,9 @@ const struct ovsdb_idl_table_class *const nb_tables[NB_N_TABLES] = {
     &nbrec_table_port_group,
     &nbrec_table_acl,
     &nbrec_table_qos,
+    &nbrec_table_copp,
+    &nbrec_table_meter,
+    &nbrec_table_meter_band,
 };
 
 size_t

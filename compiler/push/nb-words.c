@@ -63,6 +63,9 @@ find_subject(struct arena *arena, const char *table, const char *id,
         return (struct subject) { "group", id };
     } else if (!strncmp(id, limit, strlen(limit))) {
         return (struct subject) { "bandwidth", id + strlen(limit) };
+    } else if (!strncmp(id, NB_CONTROL_ID, strlen(NB_CONTROL_ID))) {
+        return (struct subject) { "control plane",
+                                  id + strlen(NB_CONTROL_ID) };
     } else if (!strcmp(table, "QoS") && strchr(id, ' ')) {
         return (struct subject) { "rule", first_word(arena, id) };
     }

@@ -35,8 +35,8 @@ struct nb_target {
 struct nb_change {
     const char *what;           /* "network", "endpoint", "gateway", "router",
                                  * "link", "route", "group", "rule",
-                                 * "bandwidth" or "shared" for what is nobody's
-                                 * in particular. */
+                                 * "bandwidth", "control plane", or "shared"
+                                 * for what is nobody's in particular. */
     const char *name;           /* The rule's, the tenant's, ... */
     size_t added, changed, deleted, same;       /* Rows. */
     const char *columns;        /* Those that change, "COLUMN, ...". */

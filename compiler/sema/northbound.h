@@ -20,6 +20,9 @@
 #define NB_INTERFACE_KEY "bulkhead-interface"   /* Of a port... */
 #define NB_UPLINK_KEY "bulkhead-uplink" /* ...and the uplink that it takes. */
 
+/* Before a tenant's name in the id of its Copp, and of the Meter of that. */
+#define NB_CONTROL_ID "control "
+
 /* What "bulkhead apply" adds: the generation in which it last wrote the row;
  * in the Port_Group of all endpoints, that of the database. */
 #define NB_VERSION_KEY "bulkhead-version"

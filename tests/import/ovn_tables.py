@@ -27,12 +27,15 @@ COLUMNS = {
     "QoS": ["direction", "priority", "match", "action", "bandwidth",
             "external_ids"],
     "NB_Global": ["options"],
+    "Copp": ["name", "meters", "external_ids"],
+    "Meter": ["name", "unit", "bands", "fair", "external_ids"],
+    "Meter_Band": ["action", "rate", "burst_size", "external_ids"],
     "NAT": ["type", "external_ip", "logical_ip"],
     "Load_Balancer": ["name", "vips"],
 }
 STRINGS = {"name", "type", "mac", "ip_prefix", "nexthop", "direction",
            "match", "action"}
-MAPS = {"options", "external_ids", "other_config", "bandwidth"}
+MAPS = {"meters", "options", "external_ids", "other_config", "bandwidth"}
 
 
 class Tables:

@@ -14,6 +14,7 @@ set -euo pipefail
 . "$here/ovn-lib.sh"
 
 intent=$here/ovn.json
+rows=100                        # Of it.
 
 # bulk COMMAND ARGUMENT...: for the private database.
 bulk() {
@@ -93,12 +94,12 @@ test_start() {
     check 'plan says what is to come' unchanged \
         says '+ endpoint a/e0: rows 1 added' 4 bulk plan "$intent" --exit-code
     check 'apply --dry-run too' unchanged \
-        says 'rows to be 79 added' 0 bulk apply "$intent" --dry-run
-    check 'apply' says 'rows 79 added' 0 bulk apply "$intent"
+        says "rows to be $rows added" 0 bulk apply "$intent" --dry-run
+    check 'apply' says "rows $rows added" 0 bulk apply "$intent"
     check 'it is generation 1' \
         says 'generation 1 of' 0 bulk status
     check 'apply again sends nothing' sends_nothing \
-        says 'as intended, 79 rows' 0 bulk apply "$intent"
+        says "as intended, $rows rows" 0 bulk apply "$intent"
     check 'plan has nothing to do' \
         says 'as intended' 0 bulk plan "$intent" --exit-code
     check 'as JSON' says '"as_intended":true' 0 bulk status -f json
@@ -124,7 +125,7 @@ test_same_rows() {
     ovsdb-client transact "$OVN_NB_DB" "$(cat "$switch_dir/one/ovn-nb.json")" \
         >/dev/null
     check 'the rows of ovn-nb.json are the rows of apply' \
-        says 'as intended, 79 rows' 0 bulk status "$intent"
+        says "as intended, $rows rows" 0 bulk status "$intent"
     now_holds "$intent"
 }
 
@@ -161,6 +162,12 @@ test_drift() {
     nbctl set acl "$acl" priority=5 \
         -- set logical_switch c/x other_config:mcast_snoop=true \
         -- lsp-set-port-security c/e0
+    nbctl set meter_band "$(nbctl get meter bulkhead.control.a bands |
+        tr -d '[]')" rate=5 -- clear logical_router a copp
+    check 'status says that a limit was changed' \
+        says 'control plane a: rows 1 changed (rate)' 4 bulk status
+    check 'and that it is for fewer' \
+        says 'router a: rows 1 changed (copp)' 4 bulk status
     check 'status says which rule was changed' \
         says 'rule a/web: rows 1 changed (priority)' 4 bulk status
     check 'and which network' \
@@ -176,12 +183,12 @@ test_drift() {
     check 'and what has our mark and is not of the intent' \
         says 'group a/copied: rows 1 too many' 4 bulk status
     check 'apply mends it' says 'rows 1 added' 0 bulk apply "$intent"
-    check 'with nothing left' says 'as intended, 79 rows' 0 bulk status
+    check 'with nothing left' says "as intended, $rows rows" 0 bulk status
     check 'and it is no new generation' \
         says "generation $(generation) of" 0 bulk status
     nbctl set logical_switch c/x external_ids:theirs=kept
     check 'keys of others in external_ids are no drift' \
-        says 'as intended, 79 rows' 0 bulk status
+        says "as intended, $rows rows" 0 bulk status
     now_holds "$switch_dir/one.json"
     check 'and stay' [ "$(nbctl get logical_switch c/x \
         external_ids:theirs)" = kept ]
@@ -199,7 +206,7 @@ test_others() {
         -- acl-add their_group from-lport 7 ip4 drop \
         -- set logical_switch theirs external_ids:bulkhead=theirs
     check 'what others have beside it is no difference' \
-        says 'as intended, 79 rows' 0 bulk status
+        says "as intended, $rows rows" 0 bulk status
     nbctl lsp-add c/x stranger -- acl-add bulkhead from-lport 9 ip4 allow \
         -- pg-set-ports their_group a/e0
     check 'what is in a network of ours is said' \
@@ -283,7 +290,8 @@ refuses_name() {
 
 test_clashes() {
     local new='t["d"] = json.loads(json.dumps(t["c"]).replace("c0", "d0"))
-t["d"]["networks"]["x"]["vni"] = 44'
+t["d"]["networks"]["x"]["vni"] = 44
+t["d"]["limits"] = t["a"]["limits"]'
     edited "$switch_dir/new.json" "import json
 $new
 t['d']['endpoints'].pop('e1')
@@ -305,6 +313,8 @@ t['d']['endpoints']['e0']['mac'] = '02:00:00:00:00:99'"
     nbctl lr-del their_router
     refuses_name bulkhead.tenant.d pg-add bulkhead.tenant.d
     nbctl pg-del bulkhead.tenant.d
+    refuses_name bulkhead.control.d meter-add bulkhead.control.d drop 1 pktps
+    nbctl meter-del bulkhead.control.d
     refuses_name bulkhead.tenant.d_ip4 create address_set \
         name=bulkhead.tenant.d_ip4
     nbctl destroy address_set bulkhead.tenant.d_ip4
@@ -333,7 +343,7 @@ test_schemas() {
         bulk apply "$intent" --db="$db/lacking.sock"
     other_database newer 's["version"] = "9.0.0"
 t["ACL"]["columns"]["tier"] = {"type": "integer"}'
-    check 'a newer one that has all is taken' says 'rows 79 added' 0 \
+    check 'a newer one that has all is taken' says "rows $rows added" 0 \
         bulk apply "$intent" --db="$db/newer.sock"
     check 'the southbound is refused' says 'there is no such database' 3 \
         bulk apply "$intent" --db="$OVN_SB_DB"
@@ -447,7 +457,7 @@ test_rollback() {
     check 'and a new generation' [ "$(generation)" = $((first + 3)) ]
     check 'rollback --to goes further' says 'rows' 0 \
         bulk rollback --to="$first"
-    check 'to what was there then' says 'as intended, 79 rows' 0 \
+    check 'to what was there then' says "as intended, $rows rows" 0 \
         bulk status "$intent"
     check 'not to what is not kept' unchanged \
         says 'no such generation' 3 bulk rollback --to=1000
@@ -463,13 +473,13 @@ test_rollback() {
 
 test_clear() {
     nbctl ls-add theirs -- lsp-add theirs theirs-port
-    check 'clear takes our rows' says '79 deleted' 0 bulk clear
+    check 'clear takes our rows' says "$rows deleted" 0 bulk clear
     check 'all of them' [ -z "$(nbctl --bare --columns=_uuid find \
         port_group external_ids:bulkhead=b17d)$(nbctl list acl)" ]
     check 'and no others' nbctl get logical_switch_port theirs-port name
     check 'which is as intended then' says 'cleared' 0 bulk status
-    check 'and can be gone back from' says 'rows 79 added' 0 bulk rollback
-    check 'to what was there' says 'as intended, 79 rows' 0 \
+    check 'and can be gone back from' says "rows $rows added" 0 bulk rollback
+    check 'to what was there' says "as intended, $rows rows" 0 \
         bulk status "$intent"
     nbctl ls-del theirs
 }
@@ -509,7 +519,7 @@ test_northd() {
     nbctl --wait=sb sync
     check 'northd writes' nbctl --timeout=10 wait-until \
         logical_switch_port a/x/gateway up=true
-    check 'and that is no drift' says 'as intended, 79 rows' 0 bulk status
+    check 'and that is no drift' says "as intended, $rows rows" 0 bulk status
 }
 
 main() {

@@ -39,7 +39,7 @@ contents() {
     local table
     for table in Logical_Switch Logical_Switch_Port Logical_Router \
                  Logical_Router_Port Logical_Router_Static_Route Port_Group \
-                 ACL QoS; do
+                 ACL QoS Copp Meter Meter_Band; do
         ovn-nbctl --timeout=10 -f csv --no-headings \
             --columns=external_ids list "$table"
     done | sort
@@ -231,6 +231,82 @@ test_packets() {
     check 'forged ARP goes nowhere' reaches nobody a0 "$(arp 2 1 $e3 $e0)"
 }
 
+# n_logged NAME: of packets that an ACL of this name has dropped.
+n_logged() {
+    grep -c "acl_log.*name=\"$1\", verdict=drop" \
+        "$switch_dir/ovn-controller.log" || true
+}
+
+logged() {
+    local tries
+    for ((tries = 0; tries < 50; tries++)); do
+        [ "$(n_logged "$1")" = 0 ] || return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+# flood PORT PACKET: of 100, which is all that a dummy port takes at once.
+flood() {
+    local i packets=()
+    for ((i = 0; i < 100; i++)); do packets+=("in_port(1),$2"); done
+    ovs-appctl netdev-dummy/receive "$1" "${packets[@]}"
+}
+
+n_sent() { counts | awk -v port="$1" '$1 == port { print $2 }'; }
+
+# limits RATE BURST COUNT COMMAND...: of 100 packets, 'COUNT' counts the burst,
+# or a part of it that came at once, and what the rate lets through meanwhile.
+limits() {
+    local rate=$1 burst=$2 count=$3 before n start=$SECONDS
+    before=$($count)
+    shift 3
+    "$@"
+    sleep 2
+    n=$(($($count) - before))
+    echo "$n of 100"
+    [ "$n" -ge $((burst / 2)) ] &&
+        [ "$n" -le $((burst + rate * (SECONDS - start + 1))) ]
+}
+
+count_ssh() { n_logged c/no-ssh; }
+count_a0() { n_sent a0; }
+count_a() {
+    grep -c 'acl_log.*name="default".*nw_src=10\.1\.0\.10,' \
+        "$switch_dir/ovn-controller.log" || true
+}
+
+# While another tenant's packets are dropped, each of 10 of a's is told.
+tells_all() {
+    local before
+    before=$(count_a)
+    flood b0 "$1"
+    ovs-appctl netdev-dummy/receive a0 "${packets[@]}"
+    sleep 1
+    echo "$(($(count_a) - before)) of 10"
+    [ "$(count_a)" = $((before + 10)) ]
+}
+
+# What ovn-controller takes of packets.
+test_control() {
+    local ttl ssh port packets=()
+    ssh=$(frame ${mac}5 ${mac}6 10.1.0.10 10.1.0.11 tcp 1000 22 $syn)
+    ttl=$(frame ${mac}1 ${gateway}1 10.1.0.10 10.2.0.12 tcp 2000 80 $syn)
+    for port in {1001..1010}; do
+        packets+=("in_port(1),$(frame ${mac}1 ${mac}4 10.1.0.10 10.1.0.13 \
+            tcp "$port" 81 $syn)")
+    done
+    check 'what a rule denies is in the log' logged c/no-ssh
+    check 'what a guardrail denies too' logged guardrail:g
+    check 'and what no rule speaks of' logged default
+    sleep 2
+    check 'of a flood some is' limits 10 20 count_ssh flood c0 "$ssh"
+    check "which hides nothing of another tenant's" tells_all \
+        "$(frame ${mac}1 ${gateway}3 10.3.0.10 10.1.0.10 tcp 22 1000 $syn)"
+    check 'a limit of upcalls is one of what OVN answers' \
+        limits 10 32 count_a0 flood a0 "${ttl/ttl=64/ttl=1}"
+}
+
 # arp OPERATION MAC-DIGIT SPA TPA
 arp() {
     echo "eth(src=${mac}$2,dst=ff:ff:ff:ff:ff:ff),eth_type(0x0806),$(
@@ -255,6 +331,7 @@ main() {
     switch_start --enable-dummy --disable-system
     start_chassis
     test_packets
+    test_control
     [ "$failures" = 0 ]
 }
 

@@ -144,6 +144,55 @@ START_TEST(test_reach)
 }
 END_TEST
 
+static const char *
+row_string(const struct plan_row *row, const char *name)
+{
+    const struct plan_column *column = plan_row_column(row, name);
+
+    return column ? column->atoms.v[0].value : "";
+}
+
+/* What is dropped is told, but for what stands below all that speaks; one
+ * meter is for the limit of a tenant. */
+START_TEST(test_control)
+{
+    const struct plan_row *copp, *meter;
+    size_t logs = 0;
+
+    ck_assert_msg(compile(FABRIC_INTENT(
+        HOME("a", "1", "'limits': {'upcalls': {'rate': '5pps', 'burst': "
+             "'40pkt'}}, 'rules': [{'name': 'no', 'action': 'deny', 'from': "
+             "{}, 'to': {}, 'service': 'ssh'}], ", AT("x", "n1", "2")) ", "
+        HOME("b", "2", "", AT("x", "n1", "4")), "")), "%s", unit_diags(&u));
+    assert_ids();
+    for (size_t i = 0; i < u.plan.rows.n; i++) {
+        const struct plan_row *row = u.plan.rows.v[i];
+        bool drop = (!strcmp(row->table, "ACL")
+                     && !strcmp(row_string(row, "action"), "drop")
+                     && strcmp(row_string(row, "priority"), "0"));
+
+        ck_assert_str_eq(row_string(row, "log"), drop ? "true" : "");
+        ck_assert_str_eq(row_string(row, "meter"),
+                         drop ? "bulkhead.log" : "");
+        logs += drop;
+    }
+    ck_assert_int_gt(logs, 6);
+    ck_assert_str_eq(row_string(find_row("Meter", "log"), "fair"), "true");
+    copp = find_row("Copp", "control a");
+    meter = find_row("Meter", "control a");
+    ck_assert_str_eq(row_string(copp, "meters"), row_string(meter, "name"));
+    ck_assert(plan_row_refers(find_row("Logical_Switch", "a/net"), "copp",
+                              copp));
+    ck_assert(plan_row_refers(find_row("Logical_Router", "a"), "copp", copp));
+    ck_assert_ptr_null(find_row("Copp", "control b"));
+    ck_assert_ptr_null(plan_row_column(find_row("Logical_Router", "b"),
+                                       "copp"));
+    ck_assert_str_eq(row_string(find_row("Meter_Band", "control a"),
+                                "rate"), "5");
+    unit_destroy(&u);
+}
+END_TEST
+
 static void
 assert_refused(const char *text, const char *cause)
 {
@@ -213,6 +262,7 @@ ovn_suite(void)
 
     tcase_add_test(tc, test_round_trip);
     tcase_add_test(tc, test_reach);
+    tcase_add_test(tc, test_control);
     tcase_add_test(tc, test_refused);
     tcase_add_test(tc, test_kinds);
     tcase_add_test(tc, test_quotes);

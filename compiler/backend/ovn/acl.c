@@ -24,9 +24,10 @@ enum {
     PRIORITY_ALLOW = 1000,      /* Peerings' too; and twice the depth. */
     PRIORITY_DEFAULT = 900,
     PRIORITY_NEIGHBOR = 100,
-    PRIORITY_UNTRACKED_DROP = 2,
-    PRIORITY_UNTRACKED = 1,
-    PRIORITY_DROP = 0,
+    PRIORITY_UNTRACKED_DROP = 3,
+    PRIORITY_UNTRACKED = 2,
+    PRIORITY_DROP = 1,
+    PRIORITY_CLOSED = 0,        /* Nothing gets so far. */
 };
 
 enum { MAX_NAME = 63 };         /* The schema's. */
@@ -65,6 +66,7 @@ struct part {
     const char *service;        /* As a match. */
     const char *action;
     int priority;
+    bool deny;
 };
 
 static void
@@ -83,6 +85,9 @@ add_rule_acl(struct emitter *e, const struct ir_rule *rule,
     plan_row_map(e->plan, row, "external_ids", NB_RULE_KEY, rule->name);
     plan_row_map(e->plan, row, "external_ids", NB_COOKIE_KEY, cookie);
     plan_row_ref(e->plan, product->near->row, "acls", row);
+    if (part->deny) {
+        ovn_log(e, row, "notice");
+    }
 }
 
 static void
@@ -112,12 +117,14 @@ add_rule(struct emitter *e, const struct ir_rule *rule)
         .service = ovn_match_tracked(e, rule->service, false),
         .action = deny ? "drop" : "allow-related",
         .priority = rule_priority(rule),
+        .deny = deny,
     };
     struct part stateless = {
         .name = "stateless",
         .service = ovn_match_stateless(e, rule->service),
         .action = deny ? "drop" : "allow-stateless",
         .priority = rule_priority(rule) + 1,
+        .deny = deny,
     };
     struct part back = stateless;
 
@@ -131,18 +138,51 @@ add_rule(struct emitter *e, const struct ir_rule *rule)
     }
 }
 
-static void
-add_base(struct emitter *e, const char *name, enum ovn_direction direction,
-         int priority, const char *match, const char *action)
+/* Of the ports of a group. */
+static struct plan_row *
+add_base(struct emitter *e, const char *id, const char *name,
+         struct ovn_group *group, enum ovn_direction direction, int priority,
+         const char *match, const char *action)
 {
     const char *port = direction == OVN_FROM ? "inport" : "outport";
     struct plan_row *row = add_acl(
-        e, FORMAT(e, "%s %s %d", name, ovn_direction_name(direction),
-                  priority), name, direction, priority,
-        FORMAT(e, "%s == @bulkhead%s%s", port, match[0] ? " && " : "", match),
-        action);
+        e, id, name, direction, priority,
+        FORMAT(e, "%s == @%s%s%s", port, group->name, match[0] ? " && " : "",
+               match), action);
 
-    plan_row_ref(e->plan, e->everybody, "acls", row);
+    plan_row_ref(e->plan, ovn_port_group(e, group), "acls", row);
+    return row;
+}
+
+static void
+add_common(struct emitter *e, const char *name, enum ovn_direction direction,
+           int priority, const char *match, const char *action)
+{
+    struct ovn_group all = { .name = "bulkhead", .row = e->everybody };
+
+    add_base(e, FORMAT(e, "%s %s %d", name, ovn_direction_name(direction),
+                       priority), name, &all, direction, priority, match,
+             action);
+}
+
+/* One for each tenant: the log of an ACL has a meter of its own, so what one
+ * tenant does hides nothing of another. */
+static void
+add_drops(struct emitter *e, const char *name, enum ovn_direction direction,
+          int priority, const char *match)
+{
+    const char *severity = (priority == PRIORITY_FORBIDDEN ? "warning"
+                            : "info");
+
+    for (size_t i = 0; i < e->tenants.n; i++) {
+        struct ovn_group *group = e->tenants.v[i].all;
+
+        ovn_log(e, add_base(e, FORMAT(e, "%s %s %d %s", name,
+                                      ovn_direction_name(direction), priority,
+                                      group->name),
+                            name, group, direction, priority, match, "drop"),
+                severity);
+    }
 }
 
 /* What no rule speaks of.  At PRIORITY_UNTRACKED stands what never decides,
@@ -157,27 +197,27 @@ add_bases(struct emitter *e)
           " || ip.proto == 0 || (ip4 && (ip.proto == 2 || udp.src == 67))"
           " || (ip6 && udp.src == 547))";
 
-    add_base(e, "forbidden-reply", OVN_FROM, PRIORITY_FORBIDDEN, forbidden,
-             "drop");
-    add_base(e, "untracked-forbidden", OVN_FROM, PRIORITY_UNTRACKED,
-             forbidden, "allow-stateless");
-    add_base(e, "neighbor", OVN_FROM, PRIORITY_NEIGHBOR, "arp.op == 1",
-             "allow");
+    add_drops(e, "forbidden-reply", OVN_FROM, PRIORITY_FORBIDDEN, forbidden);
+    add_common(e, "untracked-forbidden", OVN_FROM, PRIORITY_UNTRACKED,
+               forbidden, "allow-stateless");
+    add_common(e, "neighbor", OVN_FROM, PRIORITY_NEIGHBOR, "arp.op == 1",
+               "allow");
     /* OVN answers ARP itself, and what it cannot answer nobody else does. */
-    add_base(e, "neighbor", OVN_TO, PRIORITY_NEIGHBOR, "arp.op == 2",
-             "allow");
+    add_common(e, "neighbor", OVN_TO, PRIORITY_NEIGHBOR, "arp.op == 2",
+               "allow");
     for (size_t i = 0; i < ARRAY_SIZE(directions); i++) {
         const char *untracked = FORMAT(e, "udp.dst == %s", e->symmetric);
 
         if (e->symmetric) {
-            add_base(e, "fragment", directions[i], PRIORITY_FORBIDDEN,
-                     FORMAT(e, "ip.is_frag && %s", untracked), "drop");
-            add_base(e, "default", directions[i], PRIORITY_UNTRACKED_DROP,
-                     untracked, "drop");
-            add_base(e, "untracked", directions[i], PRIORITY_UNTRACKED,
-                     untracked, "allow-stateless");
+            add_drops(e, "fragment", directions[i], PRIORITY_FORBIDDEN,
+                      FORMAT(e, "ip.is_frag && %s", untracked));
+            add_drops(e, "default", directions[i], PRIORITY_UNTRACKED_DROP,
+                      untracked);
+            add_common(e, "untracked", directions[i], PRIORITY_UNTRACKED,
+                       untracked, "allow-stateless");
         }
-        add_base(e, "default", directions[i], PRIORITY_DROP, "", "drop");
+        add_drops(e, "default", directions[i], PRIORITY_DROP, "");
+        add_common(e, "default", directions[i], PRIORITY_CLOSED, "", "drop");
     }
 }
 

@@ -77,9 +77,10 @@ check_tenants(const struct ir_prog *prog, struct diags *diags)
                    "tenant's packets");
         }
         if (tenant->upcall_rate) {
-            refuse(diags, &tenant->place, "remove \"upcalls\" of its "
-                   "\"limits\", or choose another target", "OVN cannot limit "
-                   "a tenant's upcalls");
+            diag_warning(diags, tenant->place.span, tenant->place.pointer,
+                         "OVN limits what ovn-controller takes of the "
+                         "tenant's packets, and no other \"upcalls\", such "
+                         "as those of new connections");
         }
         if (tenant->connections) {
             refuse(diags, &tenant->place, "remove \"connections\" of its "

@@ -59,9 +59,11 @@ struct emitter {
     ovn_groups groups;          /* One a group, by tenant. */
     VEC(struct ovn_tenant) tenants;     /* As the program's. */
     struct shash switches;      /* By name of the network: plan_row. */
+    struct shash routers;       /* By name of the tenant: plan_row. */
     struct plan_row **ports;    /* By index of the endpoint. */
     struct plan_row *everybody; /* The Port_Group of all. */
     const char *symmetric;      /* "{1000, 4791}", or NULL. */
+    bool logs;                  /* Is the meter of logs there? */
 };
 
 /* reach.c */
@@ -127,6 +129,11 @@ const char *ovn_mangle(struct emitter *, const char *prefix,
 void ovn_add_to_switches(struct emitter *, const ir_endpoint_vec *,
                          const char *column, const struct plan_row *);
 
+/* control.c */
+
+/* Has ovn-controller log what the ACL drops. */
+void ovn_log(struct emitter *, struct plan_row *acl, const char *severity);
+
 /* check.c */
 bool ovn_check(const struct ir_prog *, const struct backend_caps *,
                struct diags *);
@@ -135,5 +142,6 @@ bool ovn_check(const struct ir_prog *, const struct backend_caps *,
 void emit_topology(struct emitter *);
 void emit_acls(struct emitter *);
 void emit_qos_rows(struct emitter *);
+void emit_control(struct emitter *);
 
 #endif /* backend/ovn/emit.h */

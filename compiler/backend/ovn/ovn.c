@@ -20,6 +20,7 @@ ovn_emit(const struct ir_prog *prog, const struct backend_caps *caps
         .prog = prog, .plan = plan,
         .by_origin = HMAP_INITIALIZER(&e.by_origin),
         .switches = SHASH_INITIALIZER(&e.switches),
+        .routers = SHASH_INITIALIZER(&e.routers),
     };
 
     plan->northbound = true;
@@ -31,8 +32,10 @@ ovn_emit(const struct ir_prog *prog, const struct backend_caps *caps
     emit_topology(&e);
     emit_acls(&e);
     emit_qos_rows(&e);
+    emit_control(&e);
     hmap_destroy(&e.by_origin);
     shash_destroy(&e.switches);
+    shash_destroy(&e.routers);
 }
 
 static const struct backend_caps northbound_caps = { .n_tables = 0 };

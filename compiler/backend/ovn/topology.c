@@ -157,14 +157,13 @@ add_gateway(struct emitter *e, struct plan_row *router,
                  "ports", out);
 }
 
-/* The routers, by the tenants' names. */
 static void
-add_routers(struct emitter *e, struct shash *routers)
+add_routers(struct emitter *e)
 {
     for (size_t i = 0; i < e->prog->networks.n; i++) {
         const struct ir_network *network = e->prog->networks.v[i];
         const char *tenant = network->tenant->name;
-        struct plan_row *router = shash_find_data(routers, tenant);
+        struct plan_row *router = shash_find_data(&e->routers, tenant);
 
         if (!network->gateways.n) {
             continue;
@@ -175,7 +174,7 @@ add_routers(struct emitter *e, struct shash *routers)
             /* Who has which address is known. */
             plan_row_map(e->plan, router, "options",
                          "always_learn_from_arp_request", "false");
-            shash_add(routers, tenant, router);
+            shash_add(&e->routers, tenant, router);
         }
         add_gateway(e, router, network);
     }
@@ -264,14 +263,14 @@ link_local(struct emitter *e, struct eth_addr mac)
 }
 
 static void
-add_link(struct emitter *e, struct shash *routers,
-         const struct ovn_tenant *low, const struct ovn_tenant *high)
+add_link(struct emitter *e, const struct ovn_tenant *low,
+         const struct ovn_tenant *high)
 {
     const struct ovn_tenant *tenants[] = { low, high };
 
     for (int i = 0; i < 2; i++) {
         const struct ovn_tenant *near = tenants[i], *far = tenants[!i];
-        struct plan_row *router = shash_find_data(routers,
+        struct plan_row *router = shash_find_data(&e->routers,
                                                   near->tenant->name);
         struct link_end end = {
             .near = near, .far = far,
@@ -302,16 +301,16 @@ are_joined(const struct ovn_tenant *a, const struct ovn_tenant *b)
 }
 
 static void
-add_links(struct emitter *e, struct shash *routers)
+add_links(struct emitter *e)
 {
     for (size_t i = 0; i < e->tenants.n; i++) {
         for (size_t j = i + 1; j < e->tenants.n; j++) {
             const struct ovn_tenant *a = &e->tenants.v[i];
             const struct ovn_tenant *b = &e->tenants.v[j];
 
-            if (are_joined(a, b) && shash_find(routers, a->tenant->name)
-                && shash_find(routers, b->tenant->name)) {
-                add_link(e, routers, a, b);
+            if (are_joined(a, b) && shash_find(&e->routers, a->tenant->name)
+                && shash_find(&e->routers, b->tenant->name)) {
+                add_link(e, a, b);
             }
         }
     }
@@ -320,11 +319,8 @@ add_links(struct emitter *e, struct shash *routers)
 void
 emit_topology(struct emitter *e)
 {
-    struct shash routers = SHASH_INITIALIZER(&routers);
-
     add_switches(e);
     add_ports(e);
-    add_routers(e, &routers);
-    add_links(e, &routers);
-    shash_destroy(&routers);
+    add_routers(e);
+    add_links(e);
 }
