@@ -150,6 +150,7 @@ libbulkhead_a_SOURCES = \
 	compiler/ir/split.c \
 	compiler/ir/uplink.c \
 	compiler/ir/validate-meter.c \
+	compiler/ir/validate-rule.c \
 	compiler/ir/validate-value.c \
 	compiler/ir/validate.c \
 	compiler/ir/validate.h \

@@ -296,67 +296,6 @@ check_endpoint(struct ir_validator *v, const struct ir_endpoint *e)
     take_mac(v, e->network, e->mac);
 }
 
-/* Is all of the side the tenant's whose rule it is?  Sides are sorted, so the
- * ends tell. */
-static bool
-is_own(const struct ir_rule *rule, const struct ir_side *side)
-{
-    const ir_endpoint_vec *endpoints = &side->endpoints;
-
-    return (!endpoints->n
-            || (ir_rule_is_of(rule, endpoints->v[0]->tenant)
-                && endpoints->v[endpoints->n - 1]->tenant
-                   == endpoints->v[0]->tenant));
-}
-
-/* Is 'every' right about the side? */
-static bool
-is_every(const struct ir_validator *v, const struct ir_rule *rule, bool every,
-         const struct ir_side *side)
-{
-    return (!every || (rule->kind == RULE_GUARDRAIL
-                       && side->endpoints.n == v->prog->endpoints.n));
-}
-
-/* What a tenant allows is its own, and of what it denies one side. */
-static void
-check_rule(struct ir_validator *v, const struct ir_rule *rule)
-{
-    bool from = is_own(rule, &rule->from), to = is_own(rule, &rule->to);
-
-    if ((rule->kind == RULE_DEFAULT || rule->kind == RULE_PEERING)
-        && (rule->from.parts.n || rule->to.parts.n)) {
-        ir_invalid(v, "it names externals, and is a peering or a default");
-    } else if (!rule->from.endpoints.n && !rule->to.endpoints.n) {
-        ir_invalid(v, "it has no endpoints");
-    }
-    if (rule_kind_denies(rule->kind)
-        && (rule->class || rule->replies || rule->depth)) {
-        ir_invalid(v, "it denies, and has a class or a depth");
-    } else if (rule->reply_class && !rule->replies) {
-        ir_invalid(v, "it has a class of replies that have none");
-    }
-    if (rule->stateless
-        && (rule->replies || rule->from.parts.n || rule->to.parts.n
-            || (rule->kind != RULE_ALLOW && rule->kind != RULE_PEERING))) {
-        ir_invalid(v, "it cannot be stateless");
-    }
-    if ((rule->charge_from || rule->charge_to)
-        && (rule->kind != RULE_PEERING
-            || (rule->charge_from && rule->charge_to))) {
-        ir_invalid(v, "it charges both sides, or is no peering");
-    }
-    if (!is_every(v, rule, rule->from_every, &rule->from)
-        || !is_every(v, rule, rule->to_every, &rule->to)) {
-        ir_invalid(v, "only a guardrail has a side that is everybody");
-    }
-    if (!rule_kind_is_operators(rule->kind)
-        && !(rule->kind == RULE_DENY ? from || to : from && to)) {
-        ir_invalid(v, "it is not a peering, and is of several tenants");
-    }
-    ir_once(v, "id %#"PRIx64, rule->id);
-}
-
 /* What no field by itself shows.  The fields are all right. */
 static void
 check_whole(struct ir_validator *v, enum ir_op op, const void *record)
@@ -372,7 +311,7 @@ check_whole(struct ir_validator *v, enum ir_op op, const void *record)
     case IR_OP_endpoint: check_endpoint(v, record); return;
     case IR_OP_meter: ir_validate_meter(v, record); return;
     case IR_OP_cap: check_cap(v, record); return;
-    case IR_OP_rule: check_rule(v, record); return;
+    case IR_OP_rule: ir_validate_rule(v, record); return;
     case IR_OP_class: check_class(v, record); return;
     case IR_OP_uplink:
     case N_IR_OPS:

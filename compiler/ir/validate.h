@@ -7,8 +7,8 @@
 #ifndef IR_VALIDATE_H
 #define IR_VALIDATE_H 1
 
-/* What validate.c, which looks at records, validate-meter.c and
- * validate-value.c share. */
+/* What validate.c, which looks at records, validate-meter.c, validate-rule.c
+ * and validate-value.c share. */
 
 #include "hmapx.h"
 #include "ir/ops.h"
@@ -41,6 +41,9 @@ void ir_check_prefix(struct ir_validator *, const struct ir_tenant *,
 
 /* Checks what no field of a meter by itself shows. */
 void ir_validate_meter(struct ir_validator *, const struct ir_meter *);
+
+/* The same of a rule. */
+void ir_validate_rule(struct ir_validator *, const struct ir_rule *);
 
 /* Who pays for others has meters for it. */
 void ir_validate_charges(struct ir_validator *);
