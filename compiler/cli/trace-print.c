@@ -43,7 +43,7 @@ receiver(const struct meaning *m)
     if (m->to) {
         return m->to->name;
     }
-    snprintf(s, sizeof s, TRACE_EXTERNAL"%s", m->external->external->name);
+    snprintf(s, sizeof s, POLICY_EXTERNAL"%s", m->external->external->name);
     return s;
 }
 

@@ -19,8 +19,7 @@ struct meaning_question;
 struct policy;
 struct policy_attachment;
 
-/* What --from begins with if it is no endpoint. */
-#define TRACE_EXTERNAL "external:"
+/* What --from begins with if it is no endpoint, nor POLICY_EXTERNAL. */
 #define TRACE_TUNNEL "tunnel:"
 
 bool trace_is_external(const struct cli_options *);

@@ -12,16 +12,42 @@
 
 /* Who may talk to whom. */
 
-/* Tenants reach externals by rules of their own. */
-static void
-refuse_externals(struct decoder *d, const selector_vec *side)
+/* What of the side names an external, the last that does, or NULL; an error if
+ * something else is beside it. */
+static const struct value *
+decode_outside(struct decoder *d, const selector_vec *side)
 {
+    const struct value *at = NULL;
+    size_t n = 0;
+
     for (size_t i = 0; i < side->n; i++) {
         if (side->v[i].external.s) {
-            decode_error(d, side->v[i].external.at, "a peering joins tenants, "
-                         "and an external is none",
-                         "write a rule of each tenant that is to reach it");
+            at = side->v[i].external.at;
+            n++;
         }
+    }
+    if (n && n < side->n) {
+        decode_error(d, at, "this side of a peering selects both an external "
+                     "and tenants", "write a peering for each");
+    }
+    return at;
+}
+
+/* A peering joins tenants with one another, or with externals. */
+static void
+check_outside(struct decoder *d, const struct intent_rule *peering)
+{
+    const struct value *from = decode_outside(d, &peering->from);
+    const struct value *to = decode_outside(d, &peering->to);
+
+    if (from && to) {
+        decode_error(d, to, "both sides of this peering are outside",
+                     "select tenants on one of them");
+    }
+    if ((from || to) && peering->charge.s) {
+        decode_error(d, peering->charge.at, "of what passes to and from an "
+                     "external the tenant pays for both directions",
+                     "remove it");
     }
 }
 
@@ -110,8 +136,6 @@ decode_peering(struct decoder *d, const struct value *v,
         return;
     }
     decode_sides(d, v, true, peering);
-    refuse_externals(d, &peering->from);
-    refuse_externals(d, &peering->to);
     decode_require(d, v, peering);
     decode_stateful(d, v, peering);
     if (!value_member(v, "service") && !value_member(v, "require")) {
@@ -128,6 +152,7 @@ decode_peering(struct decoder *d, const struct value *v,
                      "\"to\"", "name the side whose tenant pays, or leave "
                      "it out: who sends pays");
     }
+    check_outside(d, peering);
 }
 
 void

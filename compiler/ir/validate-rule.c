@@ -32,15 +32,26 @@ is_every(const struct ir_validator *v, const struct ir_rule *rule, bool every,
                        && side->endpoints.n == v->prog->endpoints.n));
 }
 
+/* Does it join tenants with tenants, or with externals? */
+static bool
+is_peering(const struct ir_rule *rule)
+{
+    return (!(rule->from.parts.n && (rule->from.endpoints.n
+                                     || rule->to.parts.n))
+            && !(rule->to.parts.n && rule->to.endpoints.n));
+}
+
 /* What a tenant allows is its own, and of what it denies one side. */
 void
 ir_validate_rule(struct ir_validator *v, const struct ir_rule *rule)
 {
     bool from = is_own(rule, &rule->from), to = is_own(rule, &rule->to);
 
-    if ((rule->kind == RULE_DEFAULT || rule->kind == RULE_PEERING)
+    if (rule->kind == RULE_DEFAULT
         && (rule->from.parts.n || rule->to.parts.n)) {
-        ir_invalid(v, "it names externals, and is a peering or a default");
+        ir_invalid(v, "it names externals, and is a default");
+    } else if (rule->kind == RULE_PEERING && !is_peering(rule)) {
+        ir_invalid(v, "it joins neither tenants nor one with externals");
     } else if (!rule->from.endpoints.n && !rule->to.endpoints.n) {
         ir_invalid(v, "it has no endpoints");
     }
@@ -57,8 +68,9 @@ ir_validate_rule(struct ir_validator *v, const struct ir_rule *rule)
     }
     if ((rule->charge_from || rule->charge_to)
         && (rule->kind != RULE_PEERING
+            || rule->from.parts.n || rule->to.parts.n
             || (rule->charge_from && rule->charge_to))) {
-        ir_invalid(v, "it charges both sides, or is no peering");
+        ir_invalid(v, "it charges both sides, or is no peering of tenants");
     }
     if (!is_every(v, rule, rule->from_every, &rule->from)
         || !is_every(v, rule, rule->to_every, &rule->to)) {

@@ -36,9 +36,12 @@ index_side(struct resident *r, struct peering *peering,
 {
     for (size_t i = 0; i < side->n; i++) {
         const char *tenant = side->v[i].tenant.s;
-        peering_vec *peerings = shash_find_data(&r->peerings_of, tenant);
+        peering_vec *peerings
+            = tenant ? shash_find_data(&r->peerings_of, tenant) : NULL;
 
-        if (!peerings) {
+        if (!tenant) {
+            continue;           /* An external: all tenants are one part. */
+        } else if (!peerings) {
             peerings = arena_zalloc(r->arena, sizeof *peerings);
             shash_add(&r->peerings_of, tenant, peerings);
         }

@@ -16,6 +16,8 @@
  * decides.  A rule's depth is one more than that of any that it overrules so;
  * of all that allow a packet the deepest have the class that it gets. */
 
+VEC_TYPEDEF(mutable_rule_vec, struct policy_rule *);
+
 /* A rule, and one that it overrules. */
 struct overruling {
     struct policy_rule *narrow;
@@ -227,10 +229,27 @@ rule_allows_for(const struct policy_rule *other,
             || (other->depth == rule->depth && same_classes(other, rule)));
 }
 
+/* A peering with an external allows what rules of tenants may allow, too. */
+static void
+check_outside_classes(struct search *s, const mutable_rule_vec *allows)
+{
+    for (size_t i = 0; i < allows->n; i++) {
+        struct policy_rule *peering = allows->v[i];
+        bool outside = peering->from_ranges.n || peering->to_ranges.n;
+
+        for (size_t j = 0; !peering->tenant && outside && j < allows->n;
+             j++) {
+            if (allows->v[j]->tenant) {
+                check_class(s, peering, allows->v[j]);
+            }
+        }
+    }
+}
+
 void
 check_classes(const struct policy *policy, struct diags *diags)
 {
-    VEC(struct policy_rule *) allows = VEC_INIT;
+    mutable_rule_vec allows = VEC_INIT;
     struct search s = { policy, arena_create(), diags, VEC_INIT };
 
     for (size_t i = 0; i < policy->rules.n; i++) {
@@ -249,6 +268,7 @@ check_classes(const struct policy *policy, struct diags *diags)
             check_class(&s, allows.v[i], allows.v[j]);
         }
     }
+    check_outside_classes(&s, &allows);
     find_depths(&s);
     arena_destroy(s.arena);
 }

@@ -138,19 +138,39 @@ is_something(const struct policy *policy, const struct policy_range *range)
     return false;
 }
 
+/* One of the tenants whose rule or peering it is, but may not use the
+ * external; NULL if there is none. */
+static const struct policy_tenant *
+find_unlisted(const struct policy_rule *rule, const struct policy_external *e)
+{
+    const tenant_vec *const sides[] = { &rule->from_tenants,
+                                        &rule->to_tenants };
+
+    for (size_t i = 0; rule->kind == RULE_PEERING && i < ARRAY_SIZE(sides);
+         i++) {
+        for (size_t j = 0; j < sides[i]->n; j++) {
+            if (!external_lists(e, sides[i]->v[j])) {
+                return sides[i]->v[j];
+            }
+        }
+    }
+    return (rule->tenant && !external_lists(e, rule->tenant) ? rule->tenant
+            : NULL);
+}
+
 static void
 check_ranges(const struct policy *policy, const struct policy_rule *rule,
              const range_vec *ranges, struct diags *diags)
 {
-    const struct policy_tenant *tenant = rule->tenant;
     struct diag *d;
 
     for (size_t i = 0; i < ranges->n; i++) {
         const struct policy_range *range = &ranges->v[i];
         const struct policy_external *e = range->external;
+        const struct policy_tenant *tenant = find_unlisted(rule, e);
         const struct value *at = e->intent->name.at;
 
-        if (tenant && !external_is_used_by(e, tenant)) {
+        if (tenant) {
             d = value_error(diags, range->at, "external '%s' is not for "
                             "tenant '%s'", e->name, tenant->name);
             diag_remedy(diags, d, "\"tenants\" of the external must list "
@@ -169,7 +189,7 @@ check_ranges(const struct policy *policy, const struct policy_rule *rule,
     }
 }
 
-/* A rule of a tenant, or a guardrail, that names externals. */
+/* A rule of a tenant, a peering or a guardrail that names externals. */
 static void
 check_rule(const struct policy *policy, const struct policy_rule *rule,
            struct diags *diags)

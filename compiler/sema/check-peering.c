@@ -18,6 +18,15 @@
 #include "sset.h"
 #include "util.h"
 
+/* The name of an external in "peers"; NULL if it is none. */
+static const char *
+outside_name(const struct text *peer)
+{
+    const size_t n = strlen(POLICY_EXTERNAL);
+
+    return strncmp(peer->s, POLICY_EXTERNAL, n) ? NULL : peer->s + n;
+}
+
 bool
 tenant_consents(const struct policy_tenant *tenant,
                 const struct policy_tenant *peer)
@@ -32,37 +41,103 @@ tenant_consents(const struct policy_tenant *tenant,
     return false;
 }
 
+bool
+tenant_consents_to_external(const struct policy_tenant *tenant,
+                            const struct policy_external *e)
+{
+    for (size_t i = 0; i < tenant->intent->peers.n; i++) {
+        const char *name = outside_name(&tenant->intent->peers.v[i]);
+
+        if (name && !strcmp(name, e->name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+report_unknown(const struct text *peer, const char *what, const char *name,
+               const char *prefix, const char *nearest, struct diags *diags)
+{
+    struct diag *d = value_error(diags, peer->at, "there is no %s '%s'", what,
+                                 name);
+
+    if (nearest) {
+        diag_remedy(diags, d, "did you mean '%s%s'?", prefix, nearest);
+    } else {
+        diag_remedy(diags, d, "remove it, or define the %s", what);
+    }
+}
+
+static void
+check_outside_name(const struct policy *policy, const struct text *peer,
+                   const char *name, struct diags *diags)
+{
+    struct nearest nearest = nearest_init(name);
+
+    for (size_t i = 0; i < policy->externals.n; i++) {
+        if (!strcmp(policy->externals.v[i]->name, name)) {
+            return;
+        }
+        nearest_try(&nearest, policy->externals.v[i]->name);
+    }
+    report_unknown(peer, "external", name, POLICY_EXTERNAL, nearest.best,
+                   diags);
+}
+
+static void
+check_peer_name(const struct policy *policy, const struct policy_tenant *own,
+                const struct text *peer, struct diags *diags)
+{
+    struct nearest nearest = nearest_init(peer->s);
+    bool found = !strcmp(peer->s, POLICY_EVERY_TENANT);
+
+    for (size_t i = 0; i < policy->tenants.n && !found; i++) {
+        found = !strcmp(policy->tenants.v[i]->name, peer->s);
+        nearest_try(&nearest, policy->tenants.v[i]->name);
+    }
+    if (!found) {
+        report_unknown(peer, "tenant", peer->s, "", nearest.best, diags);
+    } else if (!strcmp(peer->s, own->name)) {
+        struct diag *d = value_error(diags, peer->at,
+                                     "a tenant is not its own peer");
+        diag_remedy(diags, d, "remove it");
+    }
+}
+
 static void
 check_peer_names(const struct policy *policy, struct diags *diags)
 {
     for (size_t i = 0; i < policy->tenants.n; i++) {
-        const text_vec *peers = &policy->tenants.v[i]->intent->peers;
+        const struct policy_tenant *tenant = policy->tenants.v[i];
+        const text_vec *peers = &tenant->intent->peers;
 
         for (size_t j = 0; j < peers->n; j++) {
-            const struct text *peer = &peers->v[j];
-            struct nearest nearest = nearest_init(peer->s);
-            bool found = !strcmp(peer->s, POLICY_EVERY_TENANT);
+            const char *outside = outside_name(&peers->v[j]);
 
-            for (size_t k = 0; k < policy->tenants.n && !found; k++) {
-                found = !strcmp(policy->tenants.v[k]->name, peer->s);
-                nearest_try(&nearest, policy->tenants.v[k]->name);
-            }
-            if (!found) {
-                struct diag *d = value_error(diags, peer->at,
-                                             "there is no tenant '%s'",
-                                             peer->s);
-                if (nearest.best) {
-                    diag_remedy(diags, d, "did you mean '%s'?", nearest.best);
-                } else {
-                    diag_remedy(diags, d, "remove it, or define the tenant");
-                }
-            } else if (!strcmp(peer->s, policy->tenants.v[i]->name)) {
-                struct diag *d = value_error(diags, peer->at,
-                                             "a tenant is not its own peer");
-                diag_remedy(diags, d, "remove it");
+            if (outside) {
+                check_outside_name(policy, &peers->v[j], outside, diags);
+            } else {
+                check_peer_name(policy, tenant, &peers->v[j], diags);
             }
         }
     }
+}
+
+static void
+report_no_consent(const struct policy_rule *rule,
+                  const struct policy_tenant *tenant, const char *prefix,
+                  const char *peer, struct diags *diags)
+{
+    const struct value *at = tenant->intent->name.at;
+    struct diag *d = value_key_error(diags, rule->at,
+                                     "tenant '%s' does not consent to this "
+                                     "peering with '%s%s'", tenant->name,
+                                     prefix, peer);
+
+    diag_remedy(diags, d, "\"peers\" of tenant '%s' must list \"%s%s\"",
+                tenant->name, prefix, peer);
+    diag_see(diags, d, at->key_span, "the tenant is defined here");
 }
 
 static void
@@ -71,14 +146,27 @@ check_consent(const struct policy_rule *rule,
               const struct policy_tenant *peer, struct diags *diags)
 {
     if (!rule->imposed && !tenant_consents(tenant, peer)) {
-        const struct value *at = tenant->intent->name.at;
-        struct diag *d = value_key_error(diags, rule->at,
-                                         "tenant '%s' does not consent to "
-                                         "this peering with '%s'",
-                                         tenant->name, peer->name);
-        diag_remedy(diags, d, "\"peers\" of tenant '%s' must list \"%s\"",
-                    tenant->name, peer->name);
-        diag_see(diags, d, at->key_span, "the tenant is defined here");
+        report_no_consent(rule, tenant, "", peer->name, diags);
+    }
+}
+
+/* Of each of the tenants, to the peering with what the other side selects
+ * outside. */
+static void
+check_outside_consent(const struct policy_rule *rule,
+                      const tenant_vec *tenants, const range_vec *ranges,
+                      struct diags *diags)
+{
+    for (size_t i = 0; i < tenants->n && !rule->imposed; i++) {
+        for (size_t j = 0; j < ranges->n; j++) {
+            const struct policy_external *e = ranges->v[j].external;
+            bool again = j && ranges->v[j - 1].external == e;
+
+            if (!again && !tenant_consents_to_external(tenants->v[i], e)) {
+                report_no_consent(rule, tenants->v[i], POLICY_EXTERNAL,
+                                  e->name, diags);
+            }
+        }
     }
 }
 
@@ -247,6 +335,10 @@ check_peerings(const struct policy *policy, struct arena *arena,
 
         if (rule->kind == RULE_PEERING) {
             check_peer_tenants(rule, diags);
+            check_outside_consent(rule, &rule->from_tenants, &rule->to_ranges,
+                                  diags);
+            check_outside_consent(rule, &rule->to_tenants, &rule->from_ranges,
+                                  diags);
             check_peer_gateways(rule, &rule->from, diags);
             check_peer_gateways(rule, &rule->to, diags);
             add_peer_routes(&r, &rule->from_tenants, &rule->to);

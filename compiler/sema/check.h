@@ -80,7 +80,7 @@ void check_splits(const struct policy *, struct diags *);
 /* As the intent says it, in the arena. */
 const char *rate_text(uint64_t rate, struct arena *);
 
-/* Rules that allow the same packet: finds the depth of each. */
+/* Rules and peerings that allow the same packet: finds the depth of each. */
 void check_classes(const struct policy *, struct diags *);
 
 /* Where both allow, once depths are found: is the class that a packet gets the

@@ -156,7 +156,7 @@ doubt_attachments(const struct policy *policy,
     for (size_t i = 0; i < policy->rules.n; i++) {
         const struct policy_rule *rule = policy->rules.v[i];
 
-        if (rule->kind == RULE_ALLOW) {
+        if (!rule_kind_denies(rule->kind)) {
             count_cut_off(&c, &rule->to_ranges, &rule->from);
             count_cut_off(&c, &rule->from_ranges, &rule->to);
         }
@@ -247,11 +247,11 @@ doubt_externals(const struct policy *policy, struct diags *diags)
     for (size_t i = 0; i < policy->rules.n; i++) {
         const struct policy_rule *rule = policy->rules.v[i];
 
-        for (size_t j = 0; rule->kind == RULE_ALLOW
+        for (size_t j = 0; !rule_kind_denies(rule->kind)
              && j < rule->to_ranges.n; j++) {
             doubt_range(&rule->to_ranges.v[j], &rule->from, diags);
         }
-        for (size_t j = 0; rule->kind == RULE_ALLOW
+        for (size_t j = 0; !rule_kind_denies(rule->kind)
              && j < rule->from_ranges.n; j++) {
             doubt_range(&rule->from_ranges.v[j], &rule->to, diags);
         }

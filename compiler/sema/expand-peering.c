@@ -18,11 +18,28 @@ static const struct value *
 find_every(const selector_vec *side)
 {
     for (size_t i = 0; i < side->n; i++) {
-        if (!strcmp(side->v[i].tenant.s, POLICY_EVERY_TENANT)) {
+        if (side->v[i].tenant.s
+            && !strcmp(side->v[i].tenant.s, POLICY_EVERY_TENANT)) {
             return side->v[i].tenant.at;
         }
     }
     return NULL;
+}
+
+/* May 'tenant' stand opposite the external of that name? */
+static bool
+may_reach(const struct resolver *r, const struct policy_tenant *tenant,
+          const char *external, bool imposed)
+{
+    for (size_t i = 0; i < r->policy->externals.n; i++) {
+        const struct policy_external *e = r->policy->externals.v[i];
+
+        if (!strcmp(e->name, external)) {
+            return (external_lists(e, tenant)
+                    && (imposed || tenant_consents_to_external(tenant, e)));
+        }
+    }
+    return true;
 }
 
 /* May 'tenant' stand opposite all that 'side' names? */
@@ -31,7 +48,12 @@ may_join(const struct resolver *r, const struct policy_tenant *tenant,
          const selector_vec *side, bool imposed)
 {
     for (size_t i = 0; i < side->n; i++) {
-        for (size_t j = 0; j < r->policy->tenants.n; j++) {
+        const char *external = side->v[i].external.s;
+
+        if (external && !may_reach(r, tenant, external, imposed)) {
+            return false;
+        }
+        for (size_t j = 0; !external && j < r->policy->tenants.n; j++) {
             const struct policy_tenant *other = r->policy->tenants.v[j];
 
             if (!strcmp(side->v[i].tenant.s, other->name)

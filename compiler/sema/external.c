@@ -163,17 +163,29 @@ contains(const tenant_vec *tenants, const struct policy_tenant *tenant)
     return false;
 }
 
-static bool
-is_listed(const struct policy_external *e, const struct policy_tenant *tenant)
+bool
+external_lists(const struct policy_external *e,
+               const struct policy_tenant *tenant)
 {
     for (size_t i = 0; i < e->intent->tenants.n; i++) {
         const char *name = e->intent->tenants.v[i].s;
 
-        if (!strcmp(name, "*") || !strcmp(name, tenant->name)) {
+        if (!strcmp(name, POLICY_EVERY_TENANT)
+            || !strcmp(name, tenant->name)) {
             return true;
         }
     }
     return false;
+}
+
+/* Is it a rule of the tenant, or a peering with it? */
+static bool
+is_about(const struct policy_rule *rule, const struct policy_tenant *tenant)
+{
+    return (rule->tenant == tenant
+            || (rule->kind == RULE_PEERING
+                && (contains(&rule->from_tenants, tenant)
+                    || contains(&rule->to_tenants, tenant))));
 }
 
 static bool
@@ -184,8 +196,8 @@ uses(const struct policy *policy, const struct policy_external *e,
         const struct policy_rule *rule = policy->rules.v[i];
 
         if ((names(&rule->from_ranges, e) || names(&rule->to_ranges, e))
-            && rule->tenant == tenant) {
-            return is_listed(e, tenant);
+            && is_about(rule, tenant)) {
+            return external_lists(e, tenant);
         }
     }
     return false;

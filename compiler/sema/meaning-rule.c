@@ -271,7 +271,8 @@ rule_rank(const struct policy *policy, const struct policy_rule *rule,
                  && is_untracked(policy, q)
                  && !rule_speaks_forth(rule, q->packet, &sender, &receiver));
 
-    return (2 * rule->kind + back) * (MAX_DEPTH + 1) - rule->depth;
+    return ((2 * rule_kind_rank(rule->kind) + back) * (MAX_DEPTH + 1)
+            - rule->depth);
 }
 
 const struct policy_rule *

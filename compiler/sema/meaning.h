@@ -201,9 +201,9 @@ struct meaning meaning_judge(const struct policy *,
                              const struct meaning_question *);
 
 /* Does 'rule' speak about this packet, which reaches 'to', or an external if
- * that is NULL?  Where several
- * rules of one kind do, meaning_judge() names the first by name; they do not
- * differ in verdict or class. */
+ * that is NULL?  Where several rules as strong as one another do,
+ * meaning_judge() names the first by name; they do not differ in verdict or
+ * class. */
 bool meaning_rule_speaks(const struct policy *, const struct policy_rule *,
                          const struct meaning_question *,
                          const struct policy_endpoint *to);

@@ -15,6 +15,8 @@
 
 struct comparison {
     const struct policy *policy;
+    const char *tenant;         /* What is said of others does not matter;
+                                 * NULL: of two peerings. */
     bool possible;              /* Could it be so, if endpoints were others? */
 };
 
@@ -27,16 +29,23 @@ struct choice {
                                          * it names. */
 };
 
-static struct choice
-choice_of(const struct intent_selector *s, const char *outer)
-{
-    return (struct choice) { s, s->tenant.s ? s->tenant.s : outer, NULL };
-}
-
 static bool
 is_every(const char *tenant)
 {
     return !tenant || !strcmp(tenant, POLICY_EVERY_TENANT);
+}
+
+/* 's' is of 'outer' if it does not say whose it is; NULL: all are that can
+ * be. */
+static struct choice
+choice_of(const struct comparison *c, const struct intent_selector *s,
+          const char *outer)
+{
+    const char *tenant = s->tenant.s ? s->tenant.s : outer;
+
+    return (struct choice) {
+        s, is_every(tenant) && c->tenant ? c->tenant : tenant, NULL,
+    };
 }
 
 static bool
@@ -169,7 +178,7 @@ is_without(const struct comparison *c, const struct choice *choice,
            const struct choice *except)
 {
     for (size_t i = 0; i < choice->s->except.n; i++) {
-        struct choice own = choice_of(&choice->s->except.v[i],
+        struct choice own = choice_of(c, &choice->s->except.v[i],
                                       choice->tenant);
 
         /* Of others' endpoints it is without any. */
@@ -201,7 +210,8 @@ holds(const struct comparison *c, const struct choice *all,
         return false;
     }
     for (size_t i = 0; i < all->s->except.n; i++) {
-        struct choice except = choice_of(&all->s->except.v[i], all->tenant);
+        struct choice except = choice_of(c, &all->s->except.v[i],
+                                         all->tenant);
 
         if (!is_without(c, some, &except)) {
             return false;
@@ -213,10 +223,10 @@ holds(const struct comparison *c, const struct choice *all,
 /* Is the choice in one of 'side'? */
 static bool
 is_held(const struct comparison *c, const selector_vec *side,
-        const char *outer, const struct choice *some)
+        const struct choice *some)
 {
     for (size_t i = 0; i < side->n; i++) {
-        struct choice all = choice_of(&side->v[i], outer);
+        struct choice all = choice_of(c, &side->v[i], NULL);
 
         if (some->s->external.s
             ? (all.s->external.s
@@ -232,7 +242,7 @@ is_held(const struct comparison *c, const selector_vec *side,
 /* Is each endpoint that the choice names in one of 'side'? */
 static bool
 names_are_held(const struct comparison *c, const selector_vec *side,
-               const char *outer, const struct choice *some)
+               const struct choice *some)
 {
     for (size_t i = 0; i < c->policy->tenants.n; i++) {
         const struct policy_tenant *tenant = c->policy->tenants.v[i];
@@ -246,7 +256,7 @@ names_are_held(const struct comparison *c, const selector_vec *side,
             if ((is_every(some->tenant)
                  || !strcmp(some->tenant, tenant->name))
                 && lists(&some->s->endpoints, one.e->intent->name.s)
-                && !is_held(c, side, outer, &one)) {
+                && !is_held(c, side, &one)) {
                 return false;
             }
         }
@@ -256,14 +266,16 @@ names_are_held(const struct comparison *c, const selector_vec *side,
 
 static bool
 side_holds(const struct comparison *c, const selector_vec *all,
-           const selector_vec *some, const char *outer)
+           const selector_vec *some)
 {
     for (size_t i = 0; i < some->n; i++) {
-        struct choice choice = choice_of(&some->v[i], outer);
+        struct choice choice = choice_of(c, &some->v[i], NULL);
 
-        if (choice.s->endpoints.n
-            ? !names_are_held(c, all, outer, &choice)
-            : !is_held(c, all, outer, &choice)) {
+        if (c->tenant && !same_tenant(choice.tenant, c->tenant)) {
+            continue;
+        } else if (choice.s->endpoints.n
+                   ? !names_are_held(c, all, &choice)
+                   : !is_held(c, all, &choice)) {
             return false;
         }
     }
@@ -308,22 +320,24 @@ static bool
 rule_holds(const struct comparison *c, const struct policy_rule *a,
            const struct policy_rule *b)
 {
-    const char *outer = a->tenant ? a->tenant->name : POLICY_EVERY_TENANT;
     const struct intent_rule *x = a->intent, *y = b->intent;
 
     return (service_holds(a->service, b->service)
-            && ((side_holds(c, &x->from, &y->from, outer)
-                 && side_holds(c, &x->to, &y->to, outer))
+            && ((side_holds(c, &x->from, &y->from)
+                 && side_holds(c, &x->to, &y->to))
                 || (b->service && b->service->symmetric
-                    && side_holds(c, &x->from, &y->to, outer)
-                    && side_holds(c, &x->to, &y->from, outer))));
+                    && side_holds(c, &x->from, &y->to)
+                    && side_holds(c, &x->to, &y->from))));
 }
 
 bool
 rule_is_narrower(const struct policy *policy, const struct policy_rule *a,
                  const struct policy_rule *b)
 {
-    const struct comparison now = { policy, false }, ever = { policy, true };
+    const struct policy_tenant *tenant = a->tenant ? a->tenant : b->tenant;
+    const char *name = tenant ? tenant->name : NULL;
+    const struct comparison now = { policy, name, false };
+    const struct comparison ever = { policy, name, true };
 
     return rule_holds(&now, b, a) && !rule_holds(&ever, a, b);
 }

@@ -27,7 +27,8 @@ bool service_holds(const struct policy_service *all,
                    const struct policy_service *some);
 
 /* Is all that 'a' says inside of what 'b' says, and not the other way round?
- * Both allow, and are of one tenant, or peerings. */
+ * Both allow, and are of one tenant, or peerings.  Of a peering beside a rule
+ * of a tenant, what it says of that tenant counts. */
 bool rule_is_narrower(const struct policy *, const struct policy_rule *a,
                       const struct policy_rule *b);
 

@@ -26,6 +26,9 @@
 /* What a selector's "tenant" says for all of them; no tenant's name. */
 #define POLICY_EVERY_TENANT "*"
 
+/* What goes before the name of an external where tenants are named, too. */
+#define POLICY_EXTERNAL "external:"
+
 struct policy_class {
     const char *name;
     const struct value *at;
@@ -100,7 +103,7 @@ struct policy_attachment {
 };
 
 /* What lies outside the fabric.  A tenant uses it if the external lists it and
- * a rule of the tenant names it. */
+ * a rule of the tenant, or a peering with it, names it. */
 struct policy_external {
     const char *name;
     const struct intent_external *intent;
@@ -136,7 +139,8 @@ struct policy_rule {
     const struct value *at;
     const struct policy_tenant *tenant;     /* Whose; NULL: the operator's. */
     endpoint_vec from, to;      /* Sorted by index, no endpoint twice. */
-    range_vec from_ranges, to_ranges;   /* Of externals; none in a peering. */
+    range_vec from_ranges, to_ranges;   /* Of externals; of a peering, one
+                                         * side has some and no endpoints. */
     tenant_vec from_tenants, to_tenants;    /* That a peering's sides name. */
     bool from_every, to_every;  /* Of a guardrail: every endpoint. */
     bool imposed;               /* A peering that needs no consent. */
@@ -183,9 +187,11 @@ const struct policy *policy_resolve(const struct intent *, struct arena *,
 const struct intent_uplink *network_uplink(const struct policy_network *,
                                            const struct intent_node *);
 
-/* Does 'tenant' list 'peer' in "peers"? */
+/* Does 'tenant' list 'peer', or the external, in "peers"? */
 bool tenant_consents(const struct policy_tenant *tenant,
                      const struct policy_tenant *peer);
+bool tenant_consents_to_external(const struct policy_tenant *,
+                                 const struct policy_external *);
 
 /* What the fabric's encapsulation adds to the payload of a tenant's frame: the
  * outer headers and the inner Ethernet header, in bytes; 0 without one. */
@@ -205,7 +211,12 @@ bool service_has_symmetric(const struct policy_service *);
 /* Is all of 'prefix' in 'range'? */
 bool range_holds(const struct address *range, const struct address *prefix);
 
-/* Does 'tenant' use the external: may it, and does a rule of its name it? */
+/* May 'tenant' use the external? */
+bool external_lists(const struct policy_external *,
+                    const struct policy_tenant *);
+
+/* Does it: may it, and does a rule of its, or a peering with it, name the
+ * external? */
 bool external_is_used_by(const struct policy_external *,
                          const struct policy_tenant *);
 

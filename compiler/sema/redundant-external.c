@@ -134,13 +134,15 @@ check_redundant_externals(const struct policy *policy, struct diags *diags)
         }
     }
     for (size_t i = 0; i < all.n; i++) {
-        const struct policy_rule *other;
+        const struct policy_rule *rule = all.v[i], *other;
 
-        n_steps = all.v[i]->tenant == tenant ? n_steps : 0;
-        tenant = all.v[i]->tenant;
-        other = find_settling(&all, all.v[i], &n_steps);
+        n_steps = rule->tenant == tenant ? n_steps : 0;
+        tenant = rule->tenant;
+        /* Who selects nobody was warned. */
+        other = (rule->from.n || rule->to.n
+                 ? find_settling(&all, rule, &n_steps) : NULL);
         if (other) {
-            report(all.v[i], other, diags);
+            report(rule, other, diags);
         }
     }
     arena_destroy(arena);

@@ -67,7 +67,8 @@ void expand_selector(struct resolver *, const selector_vec *alternatives,
                      range_vec *ranges, tenant_vec *tenants);
 
 /* Both sides of a peering, each of which may be every tenant but those of the
- * other that consents with those, or every one if it is imposed. */
+ * other that consents with those, or every one if it is imposed.  Externals
+ * must list it, too. */
 void expand_peering(struct resolver *, const struct intent_rule *,
                     struct policy_rule *);
 

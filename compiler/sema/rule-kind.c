@@ -20,6 +20,12 @@ rule_kind_name(enum rule_kind kind)
     return names[kind];
 }
 
+unsigned int
+rule_kind_rank(enum rule_kind kind)
+{
+    return kind == RULE_PEERING ? RULE_ALLOW : kind;
+}
+
 bool
 rule_kind_denies(enum rule_kind kind)
 {

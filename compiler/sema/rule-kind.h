@@ -22,6 +22,10 @@ enum { MAX_DEPTH = 32 };
 
 const char *rule_kind_name(enum rule_kind);
 
+/* The lower, the stronger.  Allow rules and peerings are equal: where both
+ * allow a packet, to or from an external, the deeper one decides. */
+unsigned int rule_kind_rank(enum rule_kind);
+
 bool rule_kind_denies(enum rule_kind);
 
 /* Is it the operator's, named by a key of the intent, and "KIND:NAME"? */

@@ -256,7 +256,8 @@ verdict_by(struct judge *j, const struct policy_rule *rule,
     } else {
         class = (seen_is_backward(seen) && !seen->stateless
                  ? rule->reply_class : rule->class);
-        verdict.rank = ((2 * rule->kind + after) * (MAX_DEPTH + 1)
+        verdict.rank = ((2 * rule_kind_rank(rule->kind) + after)
+                        * (MAX_DEPTH + 1)
                         + MAX_DEPTH - rule->depth);
         verdict.rules = pool_add(&j->rules, &rule, sizeof rule) + 1;
         verdict.allow = !rule_kind_denies(rule->kind);

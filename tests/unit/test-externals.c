@@ -84,8 +84,17 @@ START_TEST(test_bad_rules)
             "'to' is not made of whole groups");
     refused("to internet/151.101.0.0/16,internet/2a04:4e42::/32",
             "to internet/151.101.0.0/17", "there is no such endpoint above");
-    refused("rule web/blocked kind deny", "rule web/blocked kind peering",
-            "it names externals, and is a peering");
+    refused("rule web/blocked kind deny",
+            "rule web/blocked kind default-allow",
+            "it names externals, and is a default");
+    refused("host0 to management/192.168.10.51/32",
+            "host0 to crawler/bot0,management/192.168.10.51/32",
+            "it joins neither tenants nor one with externals");
+    refused("from bare-metal/host0 to management/192.168.10.51/32",
+            "from management/192.168.10.69/32 to management/192.168.10.51/32",
+            "it joins neither tenants nor one with externals");
+    refused("service syslog at", "service syslog charge-from at",
+            "it charges both sides, or is no peering of tenants");
 }
 END_TEST
 

@@ -133,8 +133,8 @@ static void
 check_externals(const struct ir_prog *prog, struct diags *diags)
 {
     for (size_t i = 0; i < prog->externals.n; i++) {
-        refuse(diags, &prog->externals.v[i]->place, "remove the rules that "
-               "name it, or choose another target",
+        refuse(diags, &prog->externals.v[i]->place, "remove the rules and "
+               "peerings that name it, or choose another target",
                "the target ovn has no externals yet");
     }
 }

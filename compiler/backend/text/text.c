@@ -458,7 +458,8 @@ text_emit(const struct ir_prog *prog, const struct backend_caps *caps
         ds_put_char(&ds, '\n');
     }
     put_guardrails(&ds, prog);
-    ds_put_cstr(&ds, "\nbetween tenants\n");
+    ds_put_format(&ds, "\nbetween tenants%s\n",
+                  prog->externals.n ? ", and with externals" : "");
     put_rules(&ds, prog, RULE_PEERING, NULL);
     ds_put_format(&ds, "  %-10severything else\n", "deny");
     put_names(&ds, "unbound, so they match nothing", &prog->unbound);

@@ -1,0 +1,3 @@
+#!/bin/sh
+# What a bridge of node n1 needs before its flows: sh ovs-vsctl.sh BRIDGE
+set -eu
