@@ -8,6 +8,7 @@ random_worlds = \
 	tests/differential/world-dscp-in.c \
 	tests/differential/world-external.c \
 	tests/differential/world-late.c \
+	tests/differential/world-outside.c \
 	tests/differential/world-limits.c \
 	tests/differential/world-parts.h \
 	tests/differential/world-refusal.c \

@@ -182,6 +182,7 @@ edit_tenant(struct world *w, struct rng *rng, enum edit edit, int tenant,
         edit_network(w, rng, edit, tenant);
     } else if (edit == EDIT_CONSENT) {
         t->peers ^= 1u << rng_below(rng, w->n_tenants);
+        t->outside ^= rng_below(rng, 1u << MAX_EXTERNALS);
     } else if (edit == EDIT_NO_PEERS) {
         t->peers = 0;
     } else if (edit == EDIT_TENANT) {
@@ -221,7 +222,8 @@ named(const struct world_selector *s)
     for (int i = 0; i < s->n; i++) {
         int tenant = s->choices[i].in.tenant;
 
-        tenants |= tenant < 0 ? 0 : 1u << tenant;
+        tenants |= (tenant < 0 || s->choices[i].external >= 0 ? 0
+                    : 1u << tenant);
     }
     return tenants;
 }

@@ -97,13 +97,19 @@ find_rule(const struct compiled *c, uint64_t cookie)
     return NULL;
 }
 
+static bool
+as_strong(const struct policy_rule *a, const struct policy_rule *b)
+{
+    return (rule_kind_rank(a->kind) == rule_kind_rank(b->kind)
+            && a->depth == b->depth);
+}
+
 bool
 cookies_differ(const struct compiled *c, uint64_t a, uint64_t b)
 {
     const struct policy_rule *one = find_rule(c, a), *other = find_rule(c, b);
 
-    return a != b && (!one || !other || one->kind != other->kind
-                      || one->depth != other->depth);
+    return a != b && (!one || !other || !as_strong(one, other));
 }
 
 static bool
@@ -126,8 +132,7 @@ is_deciding_rule(const struct comparison *c, const struct policy_rule *decides,
 {
     const struct policy_rule *rule = find_rule(c->compiled, cookie);
 
-    return (rule && rule->kind == decides->kind
-            && rule->depth == decides->depth && rule_speaks(c, rule, to));
+    return rule && as_strong(rule, decides) && rule_speaks(c, rule, to);
 }
 
 /* Adds the tenant's zone on this node, its own and nobody else's. */

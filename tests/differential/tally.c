@@ -65,7 +65,7 @@ tally_init(struct tally *tally, bool live)
         "reply-class", "dscp-kept", "dscp-kept-from-tunnel",
         "dscp-not-kept-from-external", "charged", "narrower",
         "narrower-of-several", "narrower-peering", "narrower-to-external",
-        "narrower-best-effort",
+        "narrower-peering-outside", "narrower-best-effort",
     };
     static const char *const charged[] = {
         "receiver", "sender", "for-getting", "not-for-getting", "guest",
@@ -92,6 +92,8 @@ tally_init(struct tally *tally, bool live)
     expect(tally, "decided by", "deny-between-tenants");
     expect(tally, "decided by", "guardrail-from-outside");
     expect(tally, "decided by", "guardrail-to-outside");
+    expect(tally, "decided by", "peering-from-outside");
+    expect(tally, "decided by", "peering-to-outside");
     for (size_t i = 0; i < n_reason_infos; i++) {
         if (!is_internal(reason_infos[i].reason, live)) {
             expect(tally, "reason", reason_infos[i].name);
@@ -254,6 +256,8 @@ count_allowed(struct tally *tally, const struct question *q,
         { m->rule->depth && m->rule->kind == RULE_PEERING,
           "narrower-peering" },
         { m->rule->depth && m->external, "narrower-to-external" },
+        { m->rule->depth && m->external && m->rule->kind == RULE_PEERING,
+          "narrower-peering-outside" },
         { m->rule->depth && !m->class, "narrower-best-effort" },
     };
 
@@ -362,6 +366,9 @@ tally_count(struct tally *tally, const struct compiled *c,
         if (m.rule->kind == RULE_GUARDRAIL && m.external) {
             bump(tally, "decided by", m.from ? "guardrail-to-outside"
                  : "guardrail-from-outside");
+        } else if (m.rule->kind == RULE_PEERING && m.external) {
+            bump(tally, "decided by", m.from ? "peering-to-outside"
+                 : "peering-from-outside");
         }
     } else if (m.allow && !m.answered) {
         count_untracked(tally, &q->packet, &m);

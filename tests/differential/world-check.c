@@ -80,23 +80,6 @@ find_rule(const struct compiled *c, const char *name)
     return NULL;
 }
 
-bool
-world_is_consented(const struct world *w, const struct world_rule *rule)
-{
-    for (int i = 0; rule->tenant == PEERING && i < rule->from.n; i++) {
-        for (int j = 0; j < rule->to.n && !rule->imposed; j++) {
-            int from = rule->from.choices[i].in.tenant;
-            int to = rule->to.choices[j].in.tenant;
-
-            if (from != EVERY_TENANT && to != EVERY_TENANT
-                && !world_consents(w, from, to)) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
 static bool
 class_fits(const struct world *w, int number,
            const struct policy_class *class)

@@ -154,29 +154,21 @@ world_ranges_fit(const struct world_selector *s, const range_vec *ranges)
     return n == ranges->n;
 }
 
-static bool
-names_external(const struct world_selector *s, int external)
-{
-    for (int i = 0; i < s->n; i++) {
-        if (s->choices[i].external == external) {
-            return true;
-        }
-    }
-    return false;
-}
-
+/* Has the tenant such a rule, or a peering? */
 static bool
 is_user(const struct world *w, int external, int tenant)
 {
-    unsigned int listed = w->externals[external].tenants;
-
     for (int i = 0; i < w->n_rules; i++) {
         const struct world_rule *rule = &w->rules[i];
+        unsigned int tenants
+            = (rule->tenant == PEERING ? (world_tenants_of(w, rule, true)
+                                          | world_tenants_of(w, rule, false))
+               : rule->tenant >= 0 ? 1u << rule->tenant : 0);
 
-        if (!rule->left_out && rule->tenant == tenant
-            && (names_external(&rule->from, external)
-                || names_external(&rule->to, external))) {
-            return listed >> tenant & 1 || listed >> EVERY_TENANT & 1;
+        if (!rule->left_out && tenants >> tenant & 1
+            && (world_names_external(&rule->from, external)
+                || world_names_external(&rule->to, external))) {
+            return world_lists(w, external, tenant);
         }
     }
     return false;
@@ -190,7 +182,8 @@ world_tenants_of(const struct world *w, const struct world_rule *rule,
     unsigned int selected = world_selected(w, rule, from), set = 0;
 
     for (int i = 0; i < s->n; i++) {
-        if (s->choices[i].in.tenant != EVERY_TENANT) {
+        if (s->choices[i].external < 0
+            && s->choices[i].in.tenant != EVERY_TENANT) {
             set |= 1u << s->choices[i].in.tenant;
         }
     }

@@ -112,4 +112,5 @@ world_init_late(struct world *w, struct rng *rng)
     world_init_charges(w, rng);
     world_init_nested(w, rng);
     world_init_guarded(w, rng);
+    world_init_outside(w, rng);
 }

@@ -388,6 +388,14 @@ static bool
 overrules(const struct world *w, const struct world_rule *a,
           const struct world_rule *b)
 {
+    int tenant = MAX(a->tenant, b->tenant);
+    struct world_rule narrow = world_said_of(a, tenant);
+    struct world_rule wide = world_said_of(b, tenant);
+
+    if (tenant >= 0) {
+        a = &narrow;
+        b = &wide;
+    }
     return (!(b->stateless && !a->stateless && !service_of(w, a).symmetric)
             && rule_holds(w, b, a, false) && !rule_holds(w, a, b, true));
 }
@@ -450,7 +458,7 @@ contradict(const struct world *w, const struct world_rule *a,
            const struct world_rule *b)
 {
     return (a != b && !a->left_out && !b->left_out && !a->deny && !b->deny
-            && a->tenant == b->tenant
+            && world_are_beside(a, b)
             && (a->class != b->class || replies(a) != replies(b))
             && rules_meet(w, a, b));
 }

@@ -33,6 +33,23 @@ unsigned int world_tenants_of(const struct world *, const struct world_rule *,
 /* Does each of two tenants list the other? */
 bool world_consents(const struct world *, int, int);
 
+/* Does the external list the tenant?  Does the tenant list the external? */
+bool world_lists(const struct world *, int external, int tenant);
+bool world_consents_to(const struct world *, int tenant, int external);
+
+/* Does the selector name the external, or any if that is -1? */
+bool world_names_external(const struct world_selector *, int external);
+
+/* May one packet be a matter of both, which allow? */
+bool world_are_beside(const struct world_rule *, const struct world_rule *);
+
+/* Of a peering, what it says of 'tenant', as a rule of that; a rule of the
+ * tenant as it is. */
+struct world_rule world_said_of(const struct world_rule *, int tenant);
+
+/* Appends the externals among the tenant's peers. */
+void world_put_outside(struct ds *, const struct world *, int tenant);
+
 /* Do all tenants consent that the sides of the peering name? */
 bool world_is_consented(const struct world *, const struct world_rule *);
 
@@ -53,6 +70,7 @@ void world_init_connections(struct world *, struct rng *);
 void world_init_protocols(struct world *, struct rng *);
 void world_init_nested(struct world *, struct rng *);
 void world_init_guarded(struct world *, struct rng *);
+void world_init_outside(struct world *, struct rng *);
 
 /* Does another rule allow a packet of it with another class, and neither is
  * the narrower one? */

@@ -23,6 +23,28 @@ lacks_consent(const struct world *w, const struct world_rule *rule)
     return !world_is_consented(w, rule);
 }
 
+/* Does an external not list a tenant whose rule, or with whom a peering, names
+ * it? */
+static bool
+is_not_listed(const struct world *w, const struct world_rule *rule)
+{
+    unsigned int tenants
+        = (rule->tenant == PEERING ? (world_tenants_of(w, rule, true)
+                                      | world_tenants_of(w, rule, false))
+           : rule->tenant >= 0 ? 1u << rule->tenant : 0);
+
+    for (int i = 0; i < w->n_externals; i++) {
+        for (int j = 0; j < w->n_tenants; j++) {
+            if (tenants >> j & 1 && !world_lists(w, i, j)
+                && (world_names_external(&rule->from, i)
+                    || world_names_external(&rule->to, i))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static bool
 is_with_itself(const struct world *w, const struct world_rule *rule)
 {
@@ -74,7 +96,7 @@ static const struct {
     { " has none of these addresses", NULL },
     { " has no endpoint ", NULL },
     { " has no network ", NULL },
-    { " is not for tenant ", NULL },
+    { " is not for tenant ", is_not_listed },
     { "a peering needs a member ", NULL },
     { "both sides of this rule are outside", NULL },
     { "nobody knows what is a reply of ", NULL },

@@ -203,15 +203,6 @@ choice_fits(const struct world *w, int tenant, const struct world_choice *c,
             && (!c->cidr || is_in_block(w, c, e)));
 }
 
-bool
-world_consents(const struct world *w, int a, int b)
-{
-    const struct world_tenant *from = &w->tenants[a], *to = &w->tenants[b];
-
-    return ((from->peers_all || from->peers & 1u << b)
-            && (to->peers_all || to->peers & 1u << a));
-}
-
 /* Is the endpoint one of every tenant's that the peering joins with those of
  * 'other'? */
 static bool
@@ -223,8 +214,16 @@ is_joined(const struct world *w, const struct world_rule *rule,
 
     for (int i = 0; i < other->n; i++) {
         int tenant = other->choices[i].in.tenant;
+        int external = other->choices[i].external;
 
-        if (tenant == n->tenant
+        if (external >= 0) {
+            if (!world_lists(w, external, n->tenant)
+                || !(rule->imposed
+                     || world_consents_to(w, n->tenant, external))) {
+                return false;
+            }
+            continue;
+        } else if (tenant == n->tenant
             || !(rule->imposed || world_consents(w, tenant, n->tenant))) {
             return false;
         }

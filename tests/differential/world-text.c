@@ -326,6 +326,7 @@ put_tenant(struct ds *ds, const struct world *w, int i)
         world_put_comma(ds);
         ds_put_cstr(ds, "\"*\"");
     }
+    world_put_outside(ds, w, i);
     ds_put_cstr(ds, "]");
     if (t->limited) {
         put_bandwidth(ds, w, t);

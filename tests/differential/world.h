@@ -91,6 +91,7 @@ struct world_tenant {
     uint8_t exceed;             /* ... "exceed"; see intent/exceed.h. */
     int mark_kib, depth_kib, limit_kib; /* Of "microburst", 0 if not there. */
     unsigned int peers;         /* 1-bits: tenants. */
+    unsigned int outside;       /* 1-bits: externals among its peers. */
     bool peers_all;
 };
 

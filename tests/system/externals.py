@@ -182,10 +182,28 @@ def outward(trial):
                   syn("203.0.113.9", MIRROR, 6002, 443))
     trial.passes("a crawler", "bot0", datagram(BOT, VISITOR, 7000, 53), "ext0")
     trial.dropped("its mail", "bot0", syn(BOT, VISITOR, 7000, 25))
-    trial.passes("the time", "web1", datagram(DB, "192.168.10.123", 123, 123),
-                 "mgmt0")
     trial.passes("PXE", "bm0", datagram("10.9.0.10", "192.168.10.69", 2000,
                                         69), "mgmt0")
+
+
+def peerings(trial):
+    for port, address in (("web1", DB), ("bot0", BOT)):
+        trial.passes("the time, which is imposed", port,
+                     datagram(address, "192.168.10.123", 123, 123), "mgmt0")
+        trial.passes("the answer to it", "mgmt0",
+                     datagram("192.168.10.123", address, 123, 123), port)
+    trial.passes("logs of who consents", "bm0",
+                 syn("10.9.0.10", "192.168.10.51", 2001, 6514), "mgmt0")
+    for what, port, packet in (
+            ("logs of who does not", "web1",
+             syn(DB, "192.168.10.51", 2001, 6514)),
+            ("what no peering is for", "bot0",
+             datagram(BOT, "192.168.10.123", 123, 124)),
+            ("an address beside it", "bot0",
+             datagram(BOT, "192.168.10.122", 123, 123)),
+            ("the server of the time, calling", "mgmt0",
+             datagram("192.168.10.123", "10.9.0.10", 124, 123))):
+        trial.dropped(what, port, packet)
 
 
 def withdrawn(trial, changed, node, bridge):
@@ -209,6 +227,7 @@ def main():
         neighbors(trial)
         inward(trial)
         outward(trial)
+        peerings(trial)
         withdrawn(trial, changed, node, bridge)
     finally:
         lab.close()
