@@ -38,6 +38,22 @@ def intent(rate="1Gbps", name="red", node="n", label="x", description="x",
 {more}}}"""
 
 
+def many_names(alternatives, names):
+    """Two rules whose classes differ: which is narrower takes a comparison of
+    all that they list."""
+    endpoints = ",".join(f'"e{i}": {{"network": "n"}}' for i in range(names))
+    side = ",".join(
+        f'{{"labels": {{"l": "v{i}"}}, "endpoint": ['
+        + ",".join(f'"e{j}"' for j in range(names)) + "]}"
+        for i in range(alternatives)) + ', {"endpoint": "e"}'
+    rules = ",".join(f'{{"name": "{name}", "class": "{name}", "to": {{}}, '
+                     f'"from": [{side}]}}' for name in "ab")
+    return intent(members=f'"rules": [{rules}],',
+                  more=', "classes": {"a": {"dscp": 1}, "b": {"dscp": 2}}'
+                  ).replace('"e": {"network": "n"',
+                            f'{endpoints}, "e": {{"network": "n"')
+
+
 def texts():
     """Yields name, text and what the answer holds; None: it is accepted."""
     unknown = ",".join(f'"m{i}": {i}' for i in range(200_000))
@@ -77,6 +93,8 @@ def texts():
            "... and 99980 more")
     yield ("many-rules", intent(members=f'"rules": [{rules}],'),
            "rule 'red/r' stands twice")
+    yield ("many-names", many_names(2000, 60),
+           "neither is the narrower of the two")
     yield ("escapes", intent(label="\\u001b[31m", name="\\u001b]0;x\\u0007"),
            "this is not a valid name")
     yield "bell", intent(name="a\x07b"), "not valid JSON"

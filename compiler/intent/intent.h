@@ -109,7 +109,10 @@ struct intent_service {
     VEC(struct port_range) ports;       /* Of TCP and UDP, one at least. */
 };
 
-/* A label, and the values of which one is wanted. */
+/* Is 's' one of those, which are sorted? */
+bool texts_hold(const text_vec *sorted, const char *s);
+
+/* A label, and the values of which one is wanted, sorted. */
 struct intent_label {
     struct text name;
     text_vec values;
@@ -119,7 +122,7 @@ struct intent_selector;
 VEC_TYPEDEF(selector_vec, struct intent_selector);  /* Alternatives OR. */
 
 /* One alternative of a selector: its members AND.  Those that are lists name
- * one thing or several, of which any will do; empty: any. */
+ * one thing or several, of which any will do; empty: any.  Names are sorted. */
 struct intent_selector {
     const struct value *at;
     struct text tenant;

@@ -8,7 +8,27 @@
 
 #include "intent/decode.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* Selectors: one grammar, wherever endpoints are selected. */
+
+static int
+compare_texts(const void *a_, const void *b_)
+{
+    const struct text *a = a_, *b = b_;
+
+    return strcmp(a->s, b->s);
+}
+
+bool
+texts_hold(const text_vec *sorted, const char *s)
+{
+    const struct text wanted = { .s = s };
+
+    return sorted->n && bsearch(&wanted, sorted->v, sorted->n,
+                                sizeof *sorted->v, compare_texts);
+}
 
 static void
 check_not_empty(struct decoder *d, const struct value *v)
@@ -19,7 +39,7 @@ check_not_empty(struct decoder *d, const struct value *v)
     }
 }
 
-/* The texts of member 'key': a list, or one by itself. */
+/* The texts of member 'key', a list or one by itself, sorted. */
 static void
 decode_texts(struct decoder *d, const struct value *v, const char *key,
              text_vec *texts)
@@ -29,6 +49,9 @@ decode_texts(struct decoder *d, const struct value *v, const char *key,
     if (m && m->type == VALUE_ARRAY) {
         decode_text_list(d, m, texts);
         check_not_empty(d, m);
+        if (texts->n) {
+            qsort(texts->v, texts->n, sizeof *texts->v, compare_texts);
+        }
     } else if (m) {
         struct text text = decode_text(d, v, key);
 

@@ -147,6 +147,10 @@ void doubt_externals(const struct policy *, struct diags *);
 /* Externals, and the rules that name them. */
 void check_externals(const struct policy *, struct arena *, struct diags *);
 
+/* The endpoint of the tenant that has the name, or NULL. */
+const struct policy_endpoint *tenant_endpoint(const struct policy_tenant *,
+                                              const char *name);
+
 /* Does the selector, whose names are known to be right, select 'e'? */
 bool selector_matches(const struct intent_selector *,
                       const struct policy_endpoint *e);

@@ -95,13 +95,14 @@ check_endpoint(struct resolver *r, struct text name, struct scope scope)
     struct nearest nearest = nearest_init(name.s);
 
     for (size_t i = 0; i < scope.n; i++) {
+        if (tenant_endpoint(scope.v[i], name.s)) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < scope.n; i++) {
         for (size_t j = 0; j < scope.v[i]->endpoints.n; j++) {
-            const char *there = scope.v[i]->endpoints.v[j]->intent->name.s;
-
-            if (!strcmp(there, name.s)) {
-                return true;
-            }
-            nearest_try(&nearest, there);
+            nearest_try(&nearest,
+                        scope.v[i]->endpoints.v[j]->intent->name.s);
         }
     }
     dangling(r, name, scope_title(r, scope), "endpoint", nearest.best);
@@ -130,6 +131,25 @@ check_names(struct resolver *r, const struct intent_selector *s,
     return right;
 }
 
+/* Those of the tenant that 's' may select are the candidates from 0 to one
+ * below this, sorted by index. */
+static size_t
+n_candidates(const struct intent_selector *s,
+             const struct policy_tenant *tenant)
+{
+    return s->endpoints.n ? s->endpoints.n : tenant->endpoints.n;
+}
+
+/* NULL where the tenant has none of that name. */
+static const struct policy_endpoint *
+candidate(const struct intent_selector *s, const struct policy_tenant *tenant,
+          size_t i)
+{
+    return (s->endpoints.n
+            ? tenant_endpoint(tenant, s->endpoints.v[i].s)
+            : tenant->endpoints.v[i]);
+}
+
 /* Warns of exceptions that 's' would not select anyway. */
 static void
 check_exceptions(struct resolver *r, const struct intent_selector *s,
@@ -142,12 +162,14 @@ check_exceptions(struct resolver *r, const struct intent_selector *s,
         bool used = false;
 
         for (size_t t = 0; t < scope.n && !used; t++) {
-            for (size_t j = 0; j < scope.v[t]->endpoints.n && !used; j++) {
-                const struct policy_endpoint *e = scope.v[t]->endpoints.v[j];
+            size_t n = n_candidates(s, scope.v[t]);
 
-                used = (!e->network
-                        || (selector_matches(&without, e)
-                            && selector_matches(&s->except.v[i], e)));
+            for (size_t j = 0; j < n && !used; j++) {
+                const struct policy_endpoint *e = candidate(s, scope.v[t], j);
+
+                used = e && (!e->network
+                             || (selector_matches(&without, e)
+                                 && selector_matches(&s->except.v[i], e)));
             }
         }
         if (!used) {
@@ -159,12 +181,12 @@ check_exceptions(struct resolver *r, const struct intent_selector *s,
     }
 }
 
-/* Does 's' select 'e', and may it? */
+/* Does 's' select 'e', if there is one, and may it? */
 static bool
 selects(const struct intent_selector *s, struct scope scope,
         const struct policy_endpoint *e)
 {
-    return (e->network && !(scope.routed && !e->network->intent->gateways.n)
+    return (e && e->network && !(scope.routed && !e->network->intent->gateways.n)
             && selector_matches(s, e));
 }
 
@@ -172,8 +194,8 @@ static bool
 has_selected(const struct intent_selector *s, struct scope scope,
              const struct policy_tenant *tenant)
 {
-    for (size_t i = 0; i < tenant->endpoints.n; i++) {
-        if (selects(s, scope, tenant->endpoints.v[i])) {
+    for (size_t i = 0; i < n_candidates(s, tenant); i++) {
+        if (selects(s, scope, candidate(s, tenant, i))) {
             return true;
         }
     }
@@ -204,14 +226,17 @@ expand_alternative(struct resolver *r, const struct intent_selector *s,
     size_t n_old = out->n, old = 0;
 
     for (size_t t = 0; t < scope.n; t++) {
-        for (size_t i = 0; i < scope.v[t]->endpoints.n; i++) {
-            const struct policy_endpoint *e = scope.v[t]->endpoints.v[i];
+        const struct policy_endpoint *last = NULL;
 
-            dangling_network |= !e->network;
-            if (selects(s, scope, e)) {
+        for (size_t i = 0; i < n_candidates(s, scope.v[t]); i++) {
+            const struct policy_endpoint *e = candidate(s, scope.v[t], i);
+
+            dangling_network |= e && !e->network;
+            if (e != last && selects(s, scope, e)) {
                 selected = true;
                 merge(r, e, out, &old, &merged);
             }
+            last = e;
         }
     }
     while (old < n_old) {

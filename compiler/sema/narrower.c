@@ -8,10 +8,12 @@
 
 #include "sema/narrower.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "sema/check.h"
 #include "sema/policy.h"
+#include "util.h"
 
 struct comparison {
     const struct policy *policy;
@@ -54,23 +56,12 @@ same_tenant(const char *a, const char *b)
     return !a || !b || !strcmp(a, b);
 }
 
-static bool
-lists(const text_vec *names, const char *name)
-{
-    for (size_t i = 0; i < names->n; i++) {
-        if (!strcmp(names->v[i].s, name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Are all names of 'some', if those are not any, in 'all'? */
 static bool
 names_hold(const text_vec *all, const text_vec *some)
 {
     for (size_t i = 0; all->n && i < some->n; i++) {
-        if (!lists(all, some->v[i].s)) {
+        if (!texts_hold(all, some->v[i].s)) {
             return false;
         }
     }
@@ -81,7 +72,7 @@ static bool
 names_are_apart(const text_vec *a, const text_vec *b)
 {
     for (size_t i = 0; i < a->n; i++) {
-        if (lists(b, a->v[i].s)) {
+        if (texts_hold(b, a->v[i].s)) {
             return false;
         }
     }
@@ -192,6 +183,15 @@ is_without(const struct comparison *c, const struct choice *choice,
     return is_apart(c, choice, except);
 }
 
+/* Are the networks and labels of 'some' those of 'all', or fewer? */
+static bool
+others_hold(const struct intent_selector *all,
+            const struct intent_selector *some)
+{
+    return (names_hold(&all->networks, &some->networks)
+            && labels_hold(all, some));
+}
+
 /* Does 'all' select whom 'some' selects? */
 static bool
 holds(const struct comparison *c, const struct choice *all,
@@ -203,10 +203,10 @@ holds(const struct comparison *c, const struct choice *all,
         return false;
     }
     if (named ? !c->possible && !stands(all->s, some->e)
-        : !(names_hold(&all->s->networks, &some->s->networks)
-            && (some->e ? lists(&all->s->endpoints, some->e->intent->name.s)
-                : names_hold(&all->s->endpoints, &some->s->endpoints))
-            && labels_hold(all->s, some->s))) {
+        : !((some->e ? texts_hold(&all->s->endpoints,
+                                  some->e->intent->name.s)
+             : names_hold(&all->s->endpoints, &some->s->endpoints))
+            && others_hold(all->s, some->s))) {
         return false;
     }
     for (size_t i = 0; i < all->s->except.n; i++) {
@@ -220,43 +220,176 @@ holds(const struct comparison *c, const struct choice *all,
     return cidrs_hold(&all->s->cidrs, &some->s->cidrs);
 }
 
-/* Is the choice in one of 'side'? */
+/* An alternative of a side by a name that it lists, "" if it lists none. */
+struct listing {
+    const char *name;
+    size_t alternative;
+};
+
+struct side {
+    const selector_vec *alternatives;
+    struct listing *listings;   /* Sorted; NULL until they are asked for. */
+    size_t n;
+    size_t *alike;              /* Alternatives that may hold the choice at */
+    size_t n_alike;             /* hand, whomever it names. */
+};
+
+static int
+compare_listings(const void *a_, const void *b_)
+{
+    const struct listing *a = a_, *b = b_;
+
+    return strcmp(a->name, b->name);
+}
+
+static void
+list_names(struct side *side)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < side->alternatives->n; i++) {
+        n += MAX(1, side->alternatives->v[i].endpoints.n);
+    }
+    side->listings = xmalloc(n * sizeof *side->listings);
+    side->alike = xmalloc(side->alternatives->n * sizeof *side->alike);
+    for (size_t i = 0; i < side->alternatives->n; i++) {
+        const struct intent_selector *s = &side->alternatives->v[i];
+
+        for (size_t j = 0; j < s->endpoints.n; j++) {
+            side->listings[side->n++] = (struct listing) {
+                s->endpoints.v[j].s, i,
+            };
+        }
+        if (!s->endpoints.n) {
+            side->listings[side->n++] = (struct listing) { "", i };
+        }
+    }
+    qsort(side->listings, side->n, sizeof *side->listings, compare_listings);
+}
+
+/* Is the choice in that alternative of 'side'? */
 static bool
-is_held(const struct comparison *c, const selector_vec *side,
+is_held_by(const struct comparison *c, const struct intent_selector *s,
+           const struct choice *some)
+{
+    struct choice all = choice_of(c, s, NULL);
+
+    return (some->s->external.s
+            ? (s->external.s && !strcmp(s->external.s, some->s->external.s)
+               && cidrs_hold(&s->cidrs, &some->s->cidrs))
+            : !s->external.s && holds(c, &all, some));
+}
+
+static bool
+is_held(const struct comparison *c, const struct side *side,
         const struct choice *some)
 {
-    for (size_t i = 0; i < side->n; i++) {
-        struct choice all = choice_of(c, &side->v[i], NULL);
-
-        if (some->s->external.s
-            ? (all.s->external.s
-               && !strcmp(all.s->external.s, some->s->external.s)
-               && cidrs_hold(&all.s->cidrs, &some->s->cidrs))
-            : !all.s->external.s && holds(c, &all, some)) {
+    for (size_t i = 0; i < side->alternatives->n; i++) {
+        if (is_held_by(c, &side->alternatives->v[i], some)) {
             return true;
         }
     }
     return false;
 }
 
+/* Compares all with what 'some' says beside names, once for all of them. */
+static void
+find_alike(struct side *side, const struct intent_selector *some)
+{
+    if (!side->listings) {
+        list_names(side);
+    }
+    side->n_alike = 0;
+    for (size_t i = 0; i < side->alternatives->n; i++) {
+        const struct intent_selector *s = &side->alternatives->v[i];
+
+        if (!s->endpoints.n || others_hold(s, some)) {
+            side->alike[side->n_alike++] = i;
+        }
+    }
+}
+
+/* The first listing of 'name', or of one behind it. */
+static size_t
+find_listing(const struct side *side, const char *name)
+{
+    size_t low = 0, high = side->n;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (strcmp(side->listings[mid].name, name) < 0) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    return low;
+}
+
+/* Is it in one of those that list 'name'? */
+static bool
+is_held_as(const struct comparison *c, const struct side *side,
+           const char *name, const struct choice *one)
+{
+    for (size_t i = find_listing(side, name);
+         i < side->n && !strcmp(side->listings[i].name, name); i++) {
+        size_t alternative = side->listings[i].alternative;
+
+        if (is_held_by(c, &side->alternatives->v[alternative], one)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Is it in one of those that are alike? */
+static bool
+is_held_alike(const struct comparison *c, const struct side *side,
+              const struct choice *one)
+{
+    for (size_t i = 0; i < side->n_alike; i++) {
+        if (is_held_by(c, &side->alternatives->v[side->alike[i]], one)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Is the endpoint 'one'?  Looks at as few alternatives as it can. */
+static bool
+name_is_held(const struct comparison *c, const struct side *side,
+             const struct choice *one)
+{
+    enum { FEW = 8 };
+    const char *name = one->e->intent->name.s;
+
+    return (side->n_alike <= FEW ? is_held_alike(c, side, one)
+            : (is_held_as(c, side, name, one)
+               || is_held_as(c, side, "", one)));
+}
+
 /* Is each endpoint that the choice names in one of 'side'? */
 static bool
-names_are_held(const struct comparison *c, const selector_vec *side,
+names_are_held(const struct comparison *c, struct side *side,
                const struct choice *some)
 {
+    const text_vec *names = &some->s->endpoints;
+
+    find_alike(side, some->s);
     for (size_t i = 0; i < c->policy->tenants.n; i++) {
         const struct policy_tenant *tenant = c->policy->tenants.v[i];
 
-        for (size_t j = 0; j < tenant->endpoints.n; j++) {
+        if (!is_every(some->tenant) && strcmp(some->tenant, tenant->name)) {
+            continue;
+        }
+        for (size_t j = 0; j < names->n; j++) {
             struct choice one = {
                 some->s, c->possible && is_every(some->tenant) ? NULL
-                : tenant->name, tenant->endpoints.v[j],
+                : tenant->name, tenant_endpoint(tenant, names->v[j].s),
             };
 
-            if ((is_every(some->tenant)
-                 || !strcmp(some->tenant, tenant->name))
-                && lists(&some->s->endpoints, one.e->intent->name.s)
-                && !is_held(c, side, &one)) {
+            if (one.e && !name_is_held(c, side, &one)) {
                 return false;
             }
         }
@@ -268,18 +401,19 @@ static bool
 side_holds(const struct comparison *c, const selector_vec *all,
            const selector_vec *some)
 {
-    for (size_t i = 0; i < some->n; i++) {
+    struct side side = { .alternatives = all };
+    bool held = true;
+
+    for (size_t i = 0; held && i < some->n; i++) {
         struct choice choice = choice_of(c, &some->v[i], NULL);
 
-        if (c->tenant && !same_tenant(choice.tenant, c->tenant)) {
-            continue;
-        } else if (choice.s->endpoints.n
-                   ? !names_are_held(c, all, &choice)
-                   : !is_held(c, all, &choice)) {
-            return false;
-        }
+        held = ((c->tenant && !same_tenant(choice.tenant, c->tenant))
+                || (choice.s->endpoints.n ? names_are_held(c, &side, &choice)
+                    : is_held(c, &side, &choice)));
     }
-    return true;
+    free(side.listings);
+    free(side.alike);
+    return held;
 }
 
 static bool

@@ -12,15 +12,25 @@
 
 #include "sema/policy.h"
 
-static bool
-is_one_of(const text_vec *names, const char *name)
+const struct policy_endpoint *
+tenant_endpoint(const struct policy_tenant *tenant, const char *name)
 {
-    for (size_t i = 0; i < names->n; i++) {
-        if (!strcmp(names->v[i].s, name)) {
-            return true;
+    size_t low = 0, high = tenant->endpoints.n;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        const struct policy_endpoint *e = tenant->endpoints.v[mid];
+        int order = strcmp(name, e->intent->name.s);
+
+        if (!order) {
+            return e;
+        } else if (order < 0) {
+            high = mid;
+        } else {
+            low = mid + 1;
         }
     }
-    return false;
+    return NULL;
 }
 
 /* Is every label of 's' on the endpoint, with one of its values? */
@@ -34,8 +44,8 @@ labels_match(const struct intent_selector *s,
 
         for (size_t j = 0; j < endpoint->label_names.n && !found; j++) {
             found = (!strcmp(label->name.s, endpoint->label_names.v[j].s)
-                     && is_one_of(&label->values,
-                                  endpoint->label_values.v[j].s));
+                     && texts_hold(&label->values,
+                                   endpoint->label_values.v[j].s));
         }
         if (!found) {
             return false;
@@ -77,9 +87,9 @@ selector_matches(const struct intent_selector *s,
     return ((!s->tenant.s || !strcmp(s->tenant.s, POLICY_EVERY_TENANT)
              || !strcmp(s->tenant.s, e->tenant->name))
             && (!s->networks.n
-                || is_one_of(&s->networks, e->network->intent->name.s))
+                || texts_hold(&s->networks, e->network->intent->name.s))
             && (!s->endpoints.n
-                || is_one_of(&s->endpoints, e->intent->name.s))
+                || texts_hold(&s->endpoints, e->intent->name.s))
             && labels_match(s, e->intent)
             && (!s->cidrs.n || has_address_in(&s->cidrs, e->intent))
             && !is_excepted(&s->except, e));
