@@ -20,6 +20,8 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/kernel/meters.h \
 	compiler/backend/lost.c \
 	compiler/backend/lost.h \
+	compiler/backend/refuse.c \
+	compiler/backend/refuse.h \
 	compiler/backend/openflow/capacity.c \
 	compiler/backend/openflow/conjunction.c \
 	compiler/backend/openflow/conjunction.h \

@@ -122,7 +122,7 @@ struct intent_selector;
 VEC_TYPEDEF(selector_vec, struct intent_selector);  /* Alternatives OR. */
 
 /* One alternative of a selector: its members AND.  Those that are lists name
- * one thing or several, of which any will do; empty: any.  Names are sorted. */
+ * one thing or several, of which any will do, sorted; empty: any. */
 struct intent_selector {
     const struct value *at;
     struct text tenant;

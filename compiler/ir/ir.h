@@ -37,6 +37,7 @@ struct claims;
 struct diags;
 struct ds;
 struct policy;
+struct value;
 
 /* Where in the intent something stands that a backend may refuse, or that an
  * operator reads about.  All zeros for what is built in. */
@@ -44,6 +45,7 @@ struct ir_place {
     struct span span;           /* Of a parsed program: in its own text. */
     uint32_t line;              /* From 1. */
     const char *pointer;        /* JSON pointer (RFC 6901). */
+    const struct value *at;     /* NULL in a parsed program. */
 };
 
 VEC_TYPEDEF(ir_addresses, struct in6_addr);     /* IPv4 is IPv4-mapped. */

@@ -26,6 +26,7 @@ ir_place_of(struct arena *arena, const struct value *at, bool key)
         .span = key ? at->key_span : at->span,
         .line = source_line_number(at->span.source, at->span.start),
         .pointer = value_pointer(at, arena),
+        .at = at,
     };
 }
 

@@ -186,7 +186,8 @@ static bool
 selects(const struct intent_selector *s, struct scope scope,
         const struct policy_endpoint *e)
 {
-    return (e && e->network && !(scope.routed && !e->network->intent->gateways.n)
+    return (e && e->network
+            && !(scope.routed && !e->network->intent->gateways.n)
             && selector_matches(s, e));
 }
 

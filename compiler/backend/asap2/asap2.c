@@ -12,6 +12,7 @@
 #include "backend/kernel/meters.h"
 #include "backend/lost.h"
 #include "backend/openflow/openflow.h"
+#include "backend/refuse.h"
 #include "base/diag.h"
 #include "ir/ir.h"
 #include "pass/pass.h"
@@ -39,13 +40,10 @@ check_parts(const struct ir_prog *prog, struct diags *diags)
         const struct ir_meter *meter = prog->meters.v[i];
 
         if (meter->class) {
-            struct diag *d = diag_error(
-                diags, meter->place.span, meter->place.pointer, "neither the "
-                "NIC nor the kernel's meters can share out among classes what "
-                "a tenant has");
-
-            diag_remedy(diags, d, "remove the tenant's \"classes\", or choose "
-                        "another target");
+            refuse(diags, &meter->place, "..", "remove the tenant's "
+                   "\"classes\", or choose another target", "neither the NIC "
+                   "nor the kernel's meters can share out among classes what "
+                   "a tenant has");
             return false;
         }
     }
@@ -65,9 +63,9 @@ asap2_check(const struct ir_prog *prog, const struct backend_caps *caps,
     fits &= asap2_check_classes(prog, diags);
     fits &= kernel_check_uplinks(prog, diags);
     if (prog->telemetry) {
-        diag_warning(diags, prog->place.span, prog->place.pointer,
-                     "a NIC does not tag packets: what tenants send is not "
-                     "counted by tenant, whatever \"telemetry\" says");
+        warn_of(diags, &prog->place, "telemetry",
+                "a NIC does not tag packets: what tenants send is not "
+                "counted by tenant, whatever \"telemetry\" says");
     }
     kernel_warn_meters(prog, diags, share_loss);
     kernel_warn_bursts(prog, diags);

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "backend/refuse.h"
 #include "base/diag.h"
 #include "ir/ir.h"
 #include "plan/nic.h"
@@ -28,6 +29,7 @@
 struct mark {
     const char *name;           /* Of the class. */
     const char *part;           /* Of it. */
+    const char *dscp_at, *queue_at;     /* Where in it these are said. */
     const struct ir_place *place;
     uint8_t dscp;
     uint16_t queue;
@@ -45,12 +47,13 @@ static size_t
 class_marks(const struct ir_class *class, struct mark marks[MAX_MARKS])
 {
     marks[0] = (struct mark) {
-        class->name, "", &class->place, class->dscp, class->queue,
-        class->lossless,
+        class->name, "", "dscp", "queue", &class->place, class->dscp,
+        class->queue, class->lossless,
     };
     marks[1] = (struct mark) {
-        class->name, " (dscp_in)", &class->place, class->dscp_in,
-        class->queue_in, class->lossless && class->queue_in == class->queue,
+        class->name, " (dscp_in)", "dscp_in/dscp", "dscp_in/queue",
+        &class->place, class->dscp_in, class->queue_in,
+        class->lossless && class->queue_in == class->queue,
     };
     return class->dscp_in ? 2 : 1;
 }
@@ -70,24 +73,22 @@ static bool
 check_pair(const struct mark *a, const struct mark *b, struct diags *diags)
 {
     if (a->dscp == b->dscp && a->queue != b->queue) {
-        struct diag *d = diag_error(
-            diags, b->place->span, b->place->pointer, "the NIC knows a class "
-            "by its DSCP: '%s'%s and '%s'%s both have DSCP %u, and queues %u "
-            "and %u", b->name, b->part, a->name, a->part, a->dscp, b->queue,
-            a->queue);
+        struct diag *d = refuse(
+            diags, b->place, b->dscp_at, "give one of them another \"dscp\", "
+            "or both the same \"queue\"", "the NIC knows a class by its DSCP: "
+            "'%s'%s and '%s'%s both have DSCP %u, and queues %u and %u",
+            b->name, b->part, a->name, a->part, a->dscp, b->queue, a->queue);
 
-        diag_remedy(diags, d, "give one of them another \"dscp\", or both "
-                    "the same \"queue\"");
         see_other(a, b, d, diags);
         return false;
     } else if (a->queue == b->queue && a->lossless != b->lossless) {
         const struct mark *yes = a->lossless ? a : b, *no = yes == a ? b : a;
-        struct diag *d = diag_error(
-            diags, b->place->span, b->place->pointer, "pause frames stop all "
-            "of queue %u, in which '%s'%s is lossless and '%s'%s is not",
-            a->queue, yes->name, yes->part, no->name, no->part);
+        struct diag *d = refuse(
+            diags, b->place, b->queue_at, "give it a \"queue\" of its own",
+            "pause frames stop all of queue %u, in which '%s'%s is lossless "
+            "and '%s'%s is not", a->queue, yes->name, yes->part, no->name,
+            no->part);
 
-        diag_remedy(diags, d, "give it a \"queue\" of its own");
         see_other(a, b, d, diags);
         return false;
     }

@@ -11,6 +11,7 @@
 #include "backend/kernel/meters.h"
 #include "backend/lost.h"
 #include "backend/openflow/openflow.h"
+#include "backend/refuse.h"
 #include "base/diag.h"
 #include "ir/ir.h"
 #include "pass/pass.h"
@@ -48,16 +49,12 @@ check_parts(const struct ir_prog *prog, struct diags *diags)
         const struct ir_meter *meter = prog->meters.v[i];
 
         if (is_part(meter)) {
-            struct diag *d = diag_error(
-                diags, meter->place.span, meter->place.pointer, "neither "
-                "linux-htb nor the kernel's meters can share out what a "
-                "tenant has");
-
-            diag_remedy(diags, d, meter->class
-                        ? "remove the tenant's \"classes\", or choose another "
-                          "target"
-                        : "give its tenant's endpoints a \"limit\" only, or "
-                          "choose another target");
+            refuse(diags, &meter->place, meter->class ? ".." : NULL,
+                   meter->class ? "remove the tenant's \"classes\", or choose "
+                                  "another target"
+                   : "give its tenant's endpoints a \"limit\" only, or choose "
+                     "another target", "neither linux-htb nor the kernel's "
+                   "meters can share out what a tenant has");
             return false;
         }
     }
@@ -74,13 +71,9 @@ check_queues(const struct ir_prog *prog, const struct backend_caps *caps,
         const struct ir_meter *meter = prog->meters.v[i];
 
         if (openflow_has_queue(meter) && ++n > caps->n_queues) {
-            struct diag *d = diag_error(
-                diags, meter->place.span, meter->place.pointer, "the target "
-                "has room for %"PRIuSIZE" queues of tenants",
-                caps->n_queues);
-
-            diag_remedy(diags, d, "bind endpoints of fewer tenants to this "
-                        "node");
+            refuse(diags, &meter->place, NULL, "bind endpoints of fewer "
+                   "tenants to this node", "the target has room for %"PRIuSIZE
+                   " queues of tenants", caps->n_queues);
             return false;
         }
     }
@@ -103,9 +96,9 @@ kernel_check(const struct ir_prog *prog, const struct backend_caps *caps,
         fits = false;
     }
     if (prog->telemetry) {
-        diag_warning(diags, prog->place.span, prog->place.pointer,
-                     "the kernel does not tag packets: what tenants send is "
-                     "not counted by tenant, whatever \"telemetry\" says");
+        warn_of(diags, &prog->place, "telemetry",
+                "the kernel does not tag packets: what tenants send is "
+                "not counted by tenant, whatever \"telemetry\" says");
     }
     kernel_warn_meters(prog, diags, share_loss);
     kernel_warn_bursts(prog, diags);

@@ -9,6 +9,7 @@
 #include "backend/kernel/meters.h"
 
 #include "backend/lost.h"
+#include "backend/refuse.h"
 #include "base/diag.h"
 #include "intent/exceed.h"
 #include "ir/ir.h"
@@ -27,24 +28,32 @@ kernel_warn_meters(const struct ir_prog *prog, struct diags *diags,
 
         /* One place may be for several meters. */
         if (loss && (loss != last || meter->place.span.start != start)) {
-            diag_warning(diags, meter->place.span, meter->place.pointer,
-                         "%s", loss);
+            warn_of(diags, &meter->place, !meter->receive && meter->weight
+                    ? "../weight" : NULL, "%s", loss);
             last = loss;
             start = meter->place.span.start;
         }
     }
 }
 
-static const char *
-burst_loss(const struct ir_meter *meter)
+static void
+warn_microbursts(const struct ir_prog *prog, struct diags *diags)
 {
-    return (!meter->microburst ? NULL
-            : meter->exceed != EXCEED_DROP
-            ? "the kernel's meters only drop what is above the limit, "
-              "whatever \"exceed\" says: bursts are neither marked nor "
-              "recorded"
-            : "the kernel's meters only drop what is above the limit: bursts "
-              "are neither marked nor recorded");
+    const struct ir_tenant *last = NULL;
+
+    for (size_t i = 0; i < prog->meters.n; i++) {
+        const struct ir_meter *meter = prog->meters.v[i];
+
+        if (meter->microburst && meter->tenant != last) {
+            bool drops = meter->exceed == EXCEED_DROP;
+
+            last = meter->tenant;
+            warn_of(diags, &last->place, drops ? "microburst"
+                    : "microburst/exceed", "the kernel's meters only drop "
+                    "what is above the limit%s: bursts are neither marked nor "
+                    "recorded", drops ? "" : ", whatever \"exceed\" says");
+        }
+    }
 }
 
 /* What a rate gives in a millisecond, in bytes and in packets. */
@@ -87,15 +96,17 @@ is_kept(const struct ir_meter *meter)
  * others there are. */
 struct small_bursts {
     const struct ir_place *first;
+    const char *member;         /* Of what stands there. */
     size_t n;
 };
 
 static void
 note_burst(struct small_bursts *bursts, bool small,
-           const struct ir_place *place)
+           const struct ir_place *place, const char *member)
 {
     if (small && !bursts->n++) {
         bursts->first = place;
+        bursts->member = member;
     }
 }
 
@@ -109,21 +120,22 @@ find_small_bursts(const struct ir_prog *prog)
 
         note_burst(&bursts, is_kept(meter)
                    && lost_drop_burst(meter) < least_burst(drop_kbps(meter)),
-                   &meter->place);
+                   &meter->place, meter->unlimited ? NULL : "../burst");
     }
     for (size_t i = 0; i < prog->tenants.n; i++) {
         const struct ir_tenant *tenant = prog->tenants.v[i];
 
         note_burst(&bursts, tenant->here
                    && tenant->packet_burst
-                      < least_packets(tenant->packet_rate), &tenant->place);
+                      < least_packets(tenant->packet_rate), &tenant->place,
+                   "limits/packets/burst");
     }
     for (size_t i = 0; i < prog->caps.n; i++) {
         const struct ir_class *class = prog->caps.v[i]->class;
 
         note_burst(&bursts,
                    class->in_burst_bytes < least_burst(class->in_kbps),
-                   &class->place);
+                   &class->place, "dscp_in/burst");
     }
     return bursts;
 }
@@ -133,12 +145,12 @@ kernel_warn_bursts(const struct ir_prog *prog, struct diags *diags)
 {
     struct small_bursts bursts = find_small_bursts(prog);
 
-    kernel_warn_meters(prog, diags, burst_loss);
+    warn_microbursts(prog, diags);
     if (bursts.n) {
-        diag_warning(diags, bursts.first->span, bursts.first->pointer,
-                     "the kernel's meters count whole milliseconds: bursts "
-                     "that are less than the rate gives in one become that, "
-                     "here and %"PRIuSIZE" more times", bursts.n - 1);
+        warn_of(diags, bursts.first, bursts.member, "the kernel's meters "
+                "count whole milliseconds: bursts that are less than the rate "
+                "gives in one become that, here and %"PRIuSIZE" more times",
+                bursts.n - 1);
     }
 }
 
@@ -167,13 +179,9 @@ kernel_check_charges(const struct ir_prog *prog, struct diags *diags)
         const struct ir_rule *rule = prog->rules.v[i];
 
         if (rule->charge_from || rule->charge_to) {
-            struct diag *d = diag_error(
-                diags, rule->place.span, rule->place.pointer, "the target "
-                "charges what an endpoint sends to its own tenant, and to no "
-                "other");
-
-            diag_remedy(diags, d, "remove \"charge\", or choose another "
-                        "target");
+            refuse(diags, &rule->place, "charge", "remove \"charge\", or "
+                   "choose another target", "the target charges what an "
+                   "endpoint sends to its own tenant, and to no other");
             return false;
         }
     }
@@ -190,12 +198,9 @@ kernel_check_upcalls(const struct ir_prog *prog, struct diags *diags)
         const struct ir_tenant *tenant = prog->tenants.v[i];
 
         if (tenant->here && tenant->upcall_rate) {
-            struct diag *d = diag_error(
-                diags, tenant->place.span, tenant->place.pointer, "the kernel "
-                "datapath cannot limit the upcalls of a tenant");
-
-            diag_remedy(diags, d, "remove \"upcalls\" of its \"limits\", or "
-                        "choose another target");
+            refuse(diags, &tenant->place, "limits/upcalls", "remove "
+                   "\"upcalls\" of its \"limits\", or choose another target",
+                   "the kernel datapath cannot limit the upcalls of a tenant");
             fits = false;
         }
     }

@@ -11,6 +11,7 @@
 
 #include <stdarg.h>
 
+#include "backend/refuse.h"
 #include "base/diag.h"
 #include "intent/exceed.h"
 #include "util.h"
@@ -23,11 +24,8 @@ static void
 too_many(struct diags *diags, const struct ir_place *place, const char *many,
          size_t limit, const char *remedy)
 {
-    struct diag *d = diag_error(diags, place->span, place->pointer,
-                                "with this, the node has more %s than the "
-                                "target has room for, %"PRIuSIZE, many, limit);
-
-    diag_remedy(diags, d, "%s", remedy);
+    refuse(diags, place, NULL, remedy, "with this, the node has more %s than "
+           "the target has room for, %"PRIuSIZE, many, limit);
 }
 
 static void
@@ -89,15 +87,12 @@ check_bursts(const struct ir_prog *prog, struct diags *diags)
         if (((meter->endpoint && (meter->guarantee_kbps || meter->weight))
              || meter->class)
             && !meter->receive && ir_find_split(prog, meter)->microburst) {
-            struct diag *d = diag_error(
-                diags, meter->place.span, meter->place.pointer, "the target "
-                "follows the bursts of a tenant with \"microburst\" in one "
-                "queue, and has none where its endpoints or classes share "
-                "what it sends");
-
-            diag_remedy(diags, d, "remove \"guarantee\", \"weight\" and "
-                        "\"borrow\" of the tenant's endpoints, and its "
-                        "\"classes\"; or its \"microburst\"");
+            refuse(diags, &meter->place, NULL, "remove \"guarantee\", "
+                   "\"weight\" and \"borrow\" of the tenant's endpoints, and "
+                   "its \"classes\"; or its \"microburst\"", "the target "
+                   "follows the bursts of a tenant with \"microburst\" in one "
+                   "queue, and has none where its endpoints or classes share "
+                   "what it sends");
         }
     }
 }
@@ -112,13 +107,11 @@ check_exceed(const struct ir_prog *prog, struct diags *diags)
 
         if (meter->parent && meter->exceed != EXCEED_DROP
             && meter->exceed != EXCEED_ECN) {
-            struct diag *d = diag_error(
-                diags, meter->place.span, meter->place.pointer, "the target "
-                "cannot let pass what exceeds the bandwidth of a tenant that "
-                "shares its uplink: others would not get what they are owed");
-
-            diag_remedy(diags, d, "write \"exceed\": \"ecn\" or \"drop\" in "
-                        "its \"microburst\"");
+            refuse(diags, &meter->tenant->place, "microburst/exceed",
+                   "write \"exceed\": \"ecn\" or \"drop\" in its "
+                   "\"microburst\"", "the target cannot let pass what exceeds "
+                   "the bandwidth of a tenant that shares its uplink: others "
+                   "would not get what they are owed");
         }
     }
 }
@@ -131,12 +124,9 @@ check_delays(const struct ir_prog *prog, struct diags *diags)
         const struct ir_class *class = prog->classes.v[i];
 
         if (class->delay_bound_ns && ir_uses_class(prog, class)) {
-            struct diag *d = diag_error(
-                diags, class->place.span, class->place.pointer, "the target "
-                "does not keep the \"delay_bound\" of this class");
-
-            diag_remedy(diags, d, "remove it; \"burst\" bounds what may wait "
-                        "at once");
+            refuse(diags, &class->place, "delay_bound", "remove it; "
+                   "\"burst\" bounds what may wait at once", "the target does "
+                   "not keep the \"delay_bound\" of this class");
         }
     }
 }

@@ -10,25 +10,12 @@
 
 #include <string.h>
 
-#include "base/diag.h"
+#include "backend/refuse.h"
 #include "packets.h"
 #include "util.h"
 
 /* What OVN cannot keep is refused at its place in the intent, and what it
  * cannot say is named. */
-
-static void OVS_PRINTF_FORMAT(4, 5)
-refuse(struct diags *diags, const struct ir_place *place, const char *remedy,
-       const char *format, ...)
-{
-    va_list args;
-    struct diag *d;
-
-    va_start(args, format);
-    d = diag_add(diags, DIAG_ERROR, place->span, place->pointer, format, args);
-    va_end(args);
-    diag_remedy(diags, d, "%s", remedy);
-}
 
 /* OVN joins all its chassis. */
 static void
@@ -38,17 +25,16 @@ check_nodes(const struct ir_prog *prog, struct diags *diags)
         const struct ir_node *node = prog->peers.v[i];
 
         if (node->telemetry) {
-            diag_warning(diags, node->place.span, node->place.pointer,
-                         "OVN's meters do not tag packets: what tenants send "
-                         "is not counted by tenant, whatever \"telemetry\" "
-                         "says");
+            warn_of(diags, &node->place, "telemetry", "OVN's meters do not "
+                    "tag packets: what tenants send is not counted by tenant, "
+                    "whatever \"telemetry\" says");
         }
     }
     for (size_t i = 0; prog->peers.n > 1 && i < prog->peers.n; i++) {
         const struct ir_node *node = prog->peers.v[i];
 
         if (!prog->encapsulation || ipv6_is_zero(&node->address)) {
-            refuse(diags, &node->place, prog->encapsulation
+            refuse(diags, &node->place, NULL, prog->encapsulation
                    ? "give it a \"tunnel_address\", or bind nothing to it"
                    : "give the fabric an \"encapsulation\", or compile for "
                      "one node",
@@ -60,8 +46,8 @@ check_nodes(const struct ir_prog *prog, struct diags *diags)
         && strcmp(prog->encapsulation, "geneve")) {
         const struct ir_place *place = &prog->peers.v[0]->place;
 
-        refuse(diags, place, "say \"geneve\"", "OVN joins nodes by Geneve: "
-               "VXLAN has no room for its ports");
+        refuse(diags, place, "../../encapsulation", "say \"geneve\"", "OVN "
+               "joins nodes by Geneve: VXLAN has no room for its ports");
     }
 }
 
@@ -72,19 +58,21 @@ check_tenants(const struct ir_prog *prog, struct diags *diags)
         const struct ir_tenant *tenant = prog->tenants.v[i];
 
         if (tenant->packet_rate) {
-            refuse(diags, &tenant->place, "remove \"limits\", or choose "
-                   "another target", "OVN counts bytes, and cannot limit a "
+            refuse(diags, &tenant->place, "limits/packets", "remove "
+                   "\"packets\" of its \"limits\", or choose another target",
+                   "OVN counts bytes, and cannot limit a "
                    "tenant's packets");
         }
         if (tenant->upcall_rate) {
-            diag_warning(diags, tenant->place.span, tenant->place.pointer,
-                         "OVN limits what ovn-controller takes of the "
-                         "tenant's packets, and no other \"upcalls\", such "
-                         "as those of new connections");
+            warn_of(diags, &tenant->place, "limits/upcalls",
+                    "OVN limits what ovn-controller takes of the tenant's "
+                    "packets, and no other \"upcalls\", such as those of new "
+                    "connections");
         }
         if (tenant->connections) {
-            refuse(diags, &tenant->place, "remove \"connections\" of its "
-                   "\"limits\", or choose another target", "OVN cannot limit "
+            refuse(diags, &tenant->place, "limits/connections", "remove "
+                   "\"connections\" of its \"limits\", or choose another "
+                   "target", "OVN cannot limit "
                    "how many connections a tenant has");
         }
     }
@@ -113,18 +101,19 @@ check_networks(const struct ir_prog *prog, struct diags *diags)
         const struct ir_network *network = prog->networks.v[i];
 
         if (network->dhcp) {
-            refuse(diags, &network->place, "remove \"dhcp\", or choose "
-                   "another target", "the target ovn has no DHCP servers yet");
+            refuse(diags, &network->place, "dhcp", "remove \"dhcp\", or "
+                   "choose another target", "the target ovn has no DHCP "
+                   "servers yet");
         }
         if (network->groups.n) {
-            refuse(diags, &network->place, "remove \"multicast\", or choose "
-                   "another target", "OVN would carry multicast groups beyond "
-                   "the node");
+            refuse(diags, &network->place, "multicast", "remove "
+                   "\"multicast\", or choose another target", "OVN would "
+                   "carry multicast groups beyond the node");
         }
         if (has_ip6(prog, network)) {
-            diag_warning(diags, network->place.span, network->place.pointer,
-                         "OVN passes router advertisements and MLD between "
-                         "the endpoints of a network, whatever its ACLs say");
+            warn_of(diags, &network->place, NULL, "OVN passes router "
+                    "advertisements and MLD between the endpoints of a "
+                    "network, whatever its ACLs say");
         }
     }
 }
@@ -133,8 +122,8 @@ static void
 check_externals(const struct ir_prog *prog, struct diags *diags)
 {
     for (size_t i = 0; i < prog->externals.n; i++) {
-        refuse(diags, &prog->externals.v[i]->place, "remove the rules and "
-               "peerings that name it, or choose another target",
+        refuse(diags, &prog->externals.v[i]->place, NULL, "remove the rules "
+               "and peerings that name it, or choose another target",
                "the target ovn has no externals yet");
     }
 }
@@ -154,26 +143,25 @@ check_meters(const struct ir_prog *prog, struct diags *diags)
         }
         last = place->span.start;
         if (meter->guarantee_kbps || meter->weight || meter->no_borrow) {
-            refuse(diags, place, "remove \"guarantee\", \"weight\" and "
+            refuse(diags, place, NULL, "remove \"guarantee\", \"weight\" and "
                    "\"borrow\"; keep the sum of limits within the uplink's "
                    "rate", "OVN has limits only, and guarantees or lends "
                    "nothing");
         }
         if (meter->class) {
-            refuse(diags, place, "remove \"classes\", or choose another "
+            refuse(diags, place, "..", "remove \"classes\", or choose another "
                    "target", "OVN has one meter for a packet, the tenant's, "
                    "and none for a class by itself");
         }
         if (meter->endpoint) {
-            refuse(diags, place, "remove it, or choose another target",
+            refuse(diags, place, "..", "remove it, or choose another target",
                    "OVN has one meter for a packet, the tenant's, and none "
                    "for an endpoint by itself");
         }
         if (meter->microburst) {
-            diag_warning(diags, place->span, place->pointer, "OVN's meters "
-                         "drop above rate and burst, and neither mark nor "
-                         "record bursts: \"microburst\" says nothing to "
-                         "them");
+            warn_of(diags, &meter->tenant->place, "microburst", "OVN's meters "
+                    "drop above rate and burst, and neither mark nor record "
+                    "bursts: \"microburst\" says nothing to them");
         }
     }
 }
@@ -185,18 +173,17 @@ check_classes(const struct ir_prog *prog, struct diags *diags)
         const struct ir_class *class = prog->classes.v[i];
 
         if (class->delay_bound_ns && ir_uses_class(prog, class)) {
-            refuse(diags, &class->place, "remove it", "OVN does not keep the "
-                   "\"delay_bound\" of this class");
+            refuse(diags, &class->place, "delay_bound", "remove it", "OVN "
+                   "does not keep the \"delay_bound\" of this class");
         }
         if (class->dscp_in && ir_uses_class(prog, class)) {
-            refuse(diags, &class->place, "remove it, or choose another "
-                   "target", "OVN has no meter for what of this class keeps "
-                   "its DSCP (\"dscp_in\")");
+            refuse(diags, &class->place, "dscp_in", "remove it, or choose "
+                   "another target", "OVN has no meter for what of this class "
+                   "keeps its DSCP (\"dscp_in\")");
         }
         if (class->queue) {
-            diag_warning(diags, class->place.span, class->place.pointer,
-                         "OVN writes the DSCP of a class, and has no queues "
-                         "for classes");
+            warn_of(diags, &class->place, "queue", "OVN writes the DSCP of a "
+                    "class, and has no queues for classes");
         }
     }
 }
@@ -208,12 +195,12 @@ check_rules(const struct ir_prog *prog, struct diags *diags)
         const struct ir_rule *rule = prog->rules.v[i];
 
         if (rule->charge_from || rule->charge_to) {
-            refuse(diags, &rule->place, "remove \"charge\", or choose "
-                   "another target", "OVN meters each port for the tenant of "
-                   "its endpoint, and cannot charge another");
+            refuse(diags, &rule->place, "charge", "remove \"charge\", or "
+                   "choose another target", "OVN meters each port for the "
+                   "tenant of its endpoint, and cannot charge another");
         }
         if (rule->stateless) {
-            refuse(diags, &rule->place, "remove \"stateful\", or "
+            refuse(diags, &rule->place, "stateful", "remove \"stateful\", or "
                    "choose another target", "the target ovn has no stateless "
                    "rules yet, but of symmetric services");
         }
