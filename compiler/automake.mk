@@ -127,6 +127,8 @@ libbulkhead_a_SOURCES = \
 	compiler/intent/rule.c \
 	compiler/intent/selector.c \
 	compiler/intent/service.c \
+	compiler/intent/syntax.c \
+	compiler/intent/syntax.h \
 	compiler/intent/units.c \
 	compiler/intent/units.h \
 	compiler/intent/value.c \

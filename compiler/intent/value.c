@@ -11,6 +11,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "intent/syntax.h"
 #include "openvswitch/dynamic-string.h"
 #include "util.h"
 
@@ -172,62 +173,6 @@ scan_value(struct scan *scan, const json_t *json, struct value *value)
     value->span.end = scan->at;
 }
 
-/* Mistakes that jansson would describe in words of its own. */
-static const struct {
-    enum json_error_code code;
-    const char *cause;          /* NULL: jansson's text. */
-    const char *remedy;
-} complaints[] = {
-    { json_error_duplicate_key, NULL,
-      "give each member of an object once" },
-    { json_error_stack_overflow, "this is nested too deeply",
-      "nest less deeply; an intent needs ten levels" },
-    { json_error_invalid_utf8, "this is not UTF-8",
-      "save the file as UTF-8" },
-    { json_error_null_character, "a string cannot hold the character \\u0000",
-      "remove it" },
-    { json_error_null_byte_in_key, "a name cannot hold the character \\u0000",
-      "remove it" },
-    { json_error_numeric_overflow, "this number is too large",
-      "no number of an intent is that large" },
-};
-
-/* Turns jansson's complaint about what begins at 'start' into ours. */
-static void
-report_json_error(const struct source *source, size_t start,
-                  const json_error_t *error, struct diags *diags)
-{
-    size_t at = start + (error->position > 0 ? error->position : 0);
-    const char *cause = NULL;
-    const char *remedy = "mend the syntax here or just before; JSON has no "
-                         "comments and no trailing commas";
-    struct diag *d;
-
-    /* jansson stands behind the token that it could not take. */
-    at = at > source->len ? source->len : at;
-    at -= at > 0;
-    if (!strncmp(source->text, "\xef\xbb\xbf", 3)) {
-        at = 0;
-        cause = "the file begins with a byte order mark";
-        remedy = "save it as UTF-8 without one";
-    } else if (strspn(source->text, " \t\r\n") == source->len) {
-        at = 0;
-        cause = "the file is empty";
-        remedy = "start from one of the examples";
-    }
-    for (size_t i = 0; !cause && i < ARRAY_SIZE(complaints); i++) {
-        if (json_error_code(error) == complaints[i].code) {
-            cause = complaints[i].cause;
-            remedy = complaints[i].remedy;
-            break;
-        }
-    }
-    d = diag_error(diags, (struct span) { source, at, at }, NULL, "%s%s",
-                   cause ? cause : "this is not valid JSON: ",
-                   cause ? "" : error->text);
-    diag_remedy(diags, d, "%s", remedy);
-}
-
 /* jansson's tree is needed for a moment only, and then all of it is freed at
  * once: to free its pieces one by one took longer than to make them. */
 static struct arena *json_arena;
@@ -265,7 +210,7 @@ parse_at(const struct source *source, size_t *at, int flags,
         scan_value(&scan, json, value);
         *at = scan.at;
     } else {
-        report_json_error(source, *at, &error, diags);
+        report_syntax(source, *at, &error, diags);
     }
     arena_destroy(json_arena);
     json_arena = NULL;
@@ -299,6 +244,19 @@ value_parse_all(const struct source *source, struct arena *arena,
     return true;
 }
 
+void
+pointer_put_key(struct ds *ds, const char *key)
+{
+    ds_put_char(ds, '/');
+    for (const char *p = key; *p; p++) {
+        if (*p == '~' || *p == '/') {
+            ds_put_cstr(ds, *p == '~' ? "~0" : "~1");
+        } else {
+            ds_put_char(ds, *p);
+        }
+    }
+}
+
 const char *
 value_pointer(const struct value *v, struct arena *arena)
 {
@@ -308,14 +266,7 @@ value_pointer(const struct value *v, struct arena *arena)
     for (; v->parent; v = v->parent) {
         ds_clear(&ds);
         if (v->key) {
-            ds_put_char(&ds, '/');
-            for (const char *p = v->key; *p; p++) {
-                if (*p == '~' || *p == '/') {
-                    ds_put_cstr(&ds, *p == '~' ? "~0" : "~1");
-                } else {
-                    ds_put_char(&ds, *p);
-                }
-            }
+            pointer_put_key(&ds, v->key);
         } else {
             ds_put_format(&ds, "/%"PRIuSIZE, (size_t) (v - v->parent->elems));
         }

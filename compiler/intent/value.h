@@ -31,6 +31,7 @@ enum value_type {
     VALUE_OBJECT,
 };
 
+struct ds;
 struct member;
 
 struct value {
@@ -70,6 +71,9 @@ bool value_parse_all(const struct source *, struct arena *, struct diags *,
  * with every value, long names around many values would take a multiple of
  * the file's size. */
 const char *value_pointer(const struct value *, struct arena *);
+
+/* Appends "/" and a key as pointers have it. */
+void pointer_put_key(struct ds *, const char *key);
 
 /* As diag_error() and diag_warning(), with the place and pointer of a value,
  * or with the place of its name. */

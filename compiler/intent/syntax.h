@@ -1,0 +1,23 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef INTENT_SYNTAX_H
+#define INTENT_SYNTAX_H 1
+
+/* What jansson complains of, in words of an operator. */
+
+#include <jansson.h>
+#include <stddef.h>
+
+struct diags;
+struct source;
+
+/* Adds an error for jansson's complaint about the text that begins at
+ * 'start'.  jansson must still be able to allocate. */
+void report_syntax(const struct source *, size_t start, const json_error_t *,
+                   struct diags *);
+
+#endif /* intent/syntax.h */
