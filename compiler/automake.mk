@@ -242,10 +242,12 @@ libbulkhead_a_SOURCES = \
 	compiler/push/nb-database.c \
 	compiler/push/nb-datum.c \
 	compiler/push/nb-index.c \
+	compiler/push/nb-operations.c \
 	compiler/push/nb-others.c \
 	compiler/push/nb-private.h \
 	compiler/push/nb-schema.c \
 	compiler/push/nb-words.c \
+	compiler/push/nb-writer.c \
 	compiler/push/nb.c \
 	compiler/push/nb.h \
 	compiler/push/ovsdb.c \

@@ -76,8 +76,8 @@ column_json(const struct plan_column *column)
                                atoms);
 }
 
-static struct json *
-make_op(const char *name, const char *table)
+struct json *
+plan_operation(const char *name, const char *table)
 {
     struct json *op = json_object_create();
 
@@ -119,35 +119,77 @@ row_string(const struct plan_row *row, const char *column)
     return c && c->kind == PLAN_STRING ? c->atoms.v[0].value : NULL;
 }
 
-/* Others' names are not ours to take: most tables have them once, but switches
- * and routers may be called alike. */
+/* Appends what refuses all if there is a row of this name that is not marked.
+ */
 static void
-put_wait(struct ds *ds, const struct plan_row *row)
+add_wait(const struct plan_claim *claim, struct json *operations)
 {
-    const char *name = row_string(row, "name");
-    struct json *op;
+    struct json *op = plan_operation("wait", claim->table);
 
-    if (!strcmp(row->table, "Logical_Switch")
-        || !strcmp(row->table, "Logical_Router")) {
-        op = make_op("wait", row->table);
-        json_object_put(op, "timeout", json_integer_create(0));
-        json_object_put(op, "columns",
-                        json_array_create_1(json_string_create("name")));
-        json_object_put_string(op, "until", "==");
-        json_object_put(op, "rows", json_array_create_empty());
-        json_object_put(op, "where", json_array_create_2(
-            json_array_create_3(json_string_create("name"),
-                                json_string_create("=="),
-                                json_string_create(name)),
-            mark_clause("excludes")));
-        put_op(ds, op);
+    json_object_put(op, "timeout", json_integer_create(0));
+    json_object_put(op, "columns",
+                    json_array_create_1(json_string_create("name")));
+    json_object_put_string(op, "until", "==");
+    json_object_put(op, "rows", json_array_create_empty());
+    json_object_put(op, "where", json_array_create_2(
+        json_array_create_3(json_string_create("name"),
+                            json_string_create("=="),
+                            json_string_create(claim->name)),
+        mark_clause("excludes")));
+    json_array_add(operations, op);
+}
+
+plan_claims
+plan_row_claims(struct arena *arena, const struct plan_row *row)
+{
+    static const struct {
+        const char *of, *table, *suffix;
+        bool indexed;
+    } names[] = {
+        { "Logical_Switch", "Logical_Switch", "", false },
+        { "Logical_Router", "Logical_Router", "", false },
+        { "Logical_Switch_Port", "Logical_Switch_Port", "", true },
+        { "Logical_Switch_Port", "Logical_Router_Port", "", false },
+        { "Logical_Router_Port", "Logical_Router_Port", "", true },
+        { "Logical_Router_Port", "Logical_Switch_Port", "", false },
+        { "Port_Group", "Port_Group", "", true },
+        { "Port_Group", "Address_Set", "_ip4", false },
+        { "Port_Group", "Address_Set", "_ip6", false },
+        { "Copp", "Copp", "", true },
+        { "Meter", "Meter", "", true },
+    };
+    plan_claims claims = VEC_INIT;
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        if (!strcmp(names[i].of, row->table)) {
+            *vec_push(arena, &claims) = (struct plan_claim) {
+                names[i].table,
+                arena_printf(arena, "%s%s", row_string(row, "name"),
+                             names[i].suffix),
+                names[i].indexed,
+            };
+        }
+    }
+    return claims;
+}
+
+void
+plan_add_waits(struct arena *arena, const struct plan_row *row,
+               struct json *operations)
+{
+    plan_claims claims = plan_row_claims(arena, row);
+
+    for (size_t i = 0; i < claims.n; i++) {
+        if (!claims.v[i].indexed) {
+            add_wait(&claims.v[i], operations);
+        }
     }
 }
 
 static void
 put_insert(struct ds *ds, const struct plan_row *row)
 {
-    struct json *op = make_op("insert", row->table);
+    struct json *op = plan_operation("insert", row->table);
     struct json *columns = json_object_create();
     char *symbol = row_symbol(row);
 
@@ -164,12 +206,18 @@ put_insert(struct ds *ds, const struct plan_row *row)
 void
 plan_format_transaction(const struct plan *plan, struct ds *ds)
 {
+    struct json *waits = json_array_create_empty();
+
     ds_put_cstr(ds, "[\"OVN_Northbound\"");
     for (size_t i = 0; i < plan->rows.n; i++) {
-        put_wait(ds, plan->rows.v[i]);
+        plan_add_waits(plan->arena, plan->rows.v[i], waits);
     }
+    for (size_t i = 0; i < waits->array.n; i++) {
+        put_op(ds, json_clone(waits->array.elems[i]));
+    }
+    json_destroy(waits);
     for (size_t i = 0; i < ARRAY_SIZE(roots); i++) {
-        struct json *op = make_op("delete", roots[i]);
+        struct json *op = plan_operation("delete", roots[i]);
 
         json_object_put(op, "where",
                         json_array_create_1(mark_clause("includes")));

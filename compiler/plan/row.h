@@ -20,6 +20,7 @@
 #include "base/vec.h"
 
 struct ds;
+struct json;
 struct plan;
 
 enum plan_kind {
@@ -89,6 +90,24 @@ bool plan_row_refers(const struct plan_row *, const char *column,
 
 /* Hold both plans the same rows, in the same order? */
 bool plan_same_rows(const struct plan *, const struct plan *);
+
+/* An operation of a transaction (RFC 7047, section 5.2). */
+struct json *plan_operation(const char *name, const char *table);
+
+/* A name that nobody else's row of the table may have beside a row: switches
+ * and routers may be called alike, ports of both share one space of names, and
+ * an Address_Set goes before that of a Port_Group. */
+struct plan_claim {
+    const char *table, *name;
+    bool indexed;               /* The schema itself lets one row have it. */
+};
+VEC_TYPEDEF(plan_claims, struct plan_claim);
+plan_claims plan_row_claims(struct arena *, const struct plan_row *);
+
+/* Appends operations that refuse the row if others have such a name and the
+ * schema does not refuse it. */
+void plan_add_waits(struct arena *, const struct plan_row *,
+                    struct json *operations);
 
 /* The rows as one request to a northbound database of OVN: it replaces all
  * that are marked as Bulkhead's, or nothing if others have a name of theirs.

@@ -17,11 +17,8 @@
 #include "timeval.h"
 #include "util.h"
 
-/* Of a lock that ovsdb-server keeps, for all of Bulkhead's that write. */
-#define LOCK "bulkhead"
-
-static const char *
-fail(const struct nb_database *db, int error)
+const char *
+nb_database_reason(const struct nb_database *db, int error)
 {
     return arena_printf(db->arena, "%s: %s", db->place,
                         ovs_retval_to_string(error == EOF ? ECONNRESET
@@ -29,19 +26,16 @@ fail(const struct nb_database *db, int error)
 }
 
 const char *
-nb_database_wait(struct nb_database *db, struct ovsdb_idl_txn *txn)
+nb_database_wait(struct nb_database *db)
 {
     int error = ovsdb_idl_get_last_error(db->idl);
 
     if (!ovsdb_idl_is_alive(db->idl)) {
-        return fail(db, error ? error : ECONNRESET);
+        return nb_database_reason(db, error ? error : ECONNRESET);
     } else if (time_msec() >= db->deadline) {
-        return fail(db, error ? error : ETIMEDOUT);
+        return nb_database_reason(db, error ? error : ETIMEDOUT);
     }
     ovsdb_idl_wait(db->idl);
-    if (txn) {
-        ovsdb_idl_txn_wait(txn);
-    }
     poll_timer_wait_until(db->deadline);
     poll_block();
     ovsdb_idl_run(db->idl);
@@ -49,7 +43,7 @@ nb_database_wait(struct nb_database *db, struct ovsdb_idl_txn *txn)
 }
 
 static void
-make_copy(struct nb_database *db, bool lock)
+make_copy(struct nb_database *db)
 {
     bool again = strchr(db->target->db, ',') != NULL;
 
@@ -64,14 +58,11 @@ make_copy(struct nb_database *db, bool lock)
     }
     ovsdb_idl_add_column(db->idl, &nbrec_address_set_col_name);
     ovsdb_idl_add_table(db->idl, &nbrec_table_nb_global);
-    if (lock) {
-        ovsdb_idl_set_lock(db->idl, LOCK);
-    }
 }
 
 const char *
 nb_database_open(struct nb_database *db, const struct nb_target *target,
-                 bool lock, struct arena *arena)
+                 bool write, struct arena *arena)
 {
     const char *reason;
 
@@ -82,19 +73,16 @@ nb_database_open(struct nb_database *db, const struct nb_target *target,
                               target->db),
     };
     reason = nb_schema_check(db);
+    reason = reason || !write ? reason : nb_writer_open(db);
     if (reason) {
         return reason;
     }
-    make_copy(db, lock);
+    make_copy(db);
     ovsdb_idl_run(db->idl);
-    while (!reason && (!ovsdb_idl_has_ever_connected(db->idl)
-                       || (lock && !ovsdb_idl_has_lock(db->idl)))) {
-        reason = nb_database_wait(db, NULL);
+    while (!reason && !ovsdb_idl_has_ever_connected(db->idl)) {
+        reason = nb_database_wait(db);
     }
-    if (reason && lock && ovsdb_idl_is_lock_contended(db->idl)) {
-        reason = arena_printf(arena, "%s: another Bulkhead is changing it, "
-                              "and has its lock \"%s\"", db->place, LOCK);
-    } else if (!reason && !nbrec_nb_global_first(db->idl)) {
+    if (!reason && !nbrec_nb_global_first(db->idl)) {
         reason = arena_printf(arena, "%s is not initialized: start "
                               "ovn-northd, or 'ovn-nbctl init'", db->place);
     }
@@ -105,4 +93,5 @@ void
 nb_database_close(struct nb_database *db)
 {
     ovsdb_idl_destroy(db->idl);
+    nb_writer_close(db);
 }

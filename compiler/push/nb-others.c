@@ -8,7 +8,6 @@
 
 #include "push/nb-private.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "plan/row.h"
@@ -51,40 +50,21 @@ unfit(struct nb_comparison *c, const char *format, ...)
         c->arena, "%s: %s", c->db->place, text);
 }
 
-/* Names. */
-
-/* Others' names are not ours to take.  Ports of switches and of routers share
- * one space of names. */
+/* Others' names are not ours to take. */
 static void
-check_name(struct nb_comparison *c, const struct plan_row *wanted,
-           const char *name, const char *table)
+check_claim(struct nb_comparison *c, const struct plan_claim *claim)
 {
-    if (shash_find(&c->index.foreign[nb_table(table)], name)) {
+    size_t table = nb_table(claim->table);
+
+    if (table < NB_N_TABLES
+        && shash_find(&c->index.foreign[table], claim->name)) {
         unfit(c, "there is a %s '%s' that is not Bulkhead's; rename or "
-              "delete it, or rename what the intent calls so", table, name);
-    }
-    if (!strcmp(table, wanted->table)
-        && !strcmp(table, "Logical_Switch_Port")) {
-        check_name(c, wanted, name, "Logical_Router_Port");
-    } else if (!strcmp(table, wanted->table)
-               && !strcmp(table, "Logical_Router_Port")) {
-        check_name(c, wanted, name, "Logical_Switch_Port");
-    }
-}
-
-/* An Address_Set goes before the one that northd makes of a Port_Group. */
-static void
-check_address_sets(struct nb_comparison *c, const char *group)
-{
-    static const char *const suffixes[] = { "_ip4", "_ip6" };
-
-    for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
-        const char *set = arena_printf(c->arena, "%s%s", group, suffixes[i]);
-
-        if (sset_contains(&c->index.address_sets, set)) {
-            unfit(c, "there is an Address_Set '%s', which would take the "
-                  "place of the addresses of a Port_Group; delete it", set);
-        }
+              "delete it, or rename what the intent calls so", claim->table,
+              claim->name);
+    } else if (table == NB_N_TABLES
+               && sset_contains(&c->index.address_sets, claim->name)) {
+        unfit(c, "there is an Address_Set '%s', which would take the place "
+              "of the addresses of a Port_Group; delete it", claim->name);
     }
 }
 
@@ -92,14 +72,10 @@ static void
 check_names(struct nb_comparison *c)
 {
     for (size_t i = 0; i < c->plan->rows.n; i++) {
-        const struct plan_row *wanted = c->plan->rows.v[i];
-        const struct plan_column *name = plan_row_column(wanted, "name");
+        plan_claims claims = plan_row_claims(c->arena, c->plan->rows.v[i]);
 
-        if (name && strcmp(wanted->table, "ACL")) {
-            check_name(c, wanted, name->atoms.v[0].value, wanted->table);
-        }
-        if (!strcmp(wanted->table, "Port_Group")) {
-            check_address_sets(c, name->atoms.v[0].value);
+        for (size_t j = 0; j < claims.n; j++) {
+            check_claim(c, &claims.v[j]);
         }
     }
 }

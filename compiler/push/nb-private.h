@@ -26,17 +26,33 @@ struct nb_database {
     long long int deadline;
     const char *place;          /* "OVN_Northbound at unix:..." */
     struct ovsdb_idl *idl;
+    struct ovsdb_cs *writer;    /* NULL: it is only read. */
 };
 
-/* Connects and reads all, and, if 'lock', gets the database's lock: two runs
- * at once would keep each other's plans.  Returns NULL, or why not. */
+/* Connects and reads all, if 'write' once it can be written to.  Returns NULL,
+ * or why not. */
 const char *nb_database_open(struct nb_database *, const struct nb_target *,
-                             bool lock, struct arena *);
+                             bool write, struct arena *);
 void nb_database_close(struct nb_database *);
 
-/* Waits for news, of the transaction too if there is one.  Returns NULL, or
- * why there will be none: "DATABASE: CAUSE". */
-const char *nb_database_wait(struct nb_database *, struct ovsdb_idl_txn *);
+/* Waits for news.  Returns NULL, or why there will be none. */
+const char *nb_database_wait(struct nb_database *);
+
+/* "DATABASE: CAUSE" of a positive errno, or EOF. */
+const char *nb_database_reason(const struct nb_database *, int error);
+
+/* nb-writer.c: the session that writes. */
+
+/* Connects and gets the database's lock: two runs at once would keep each
+ * other's plans.  Returns NULL, or why not. */
+const char *nb_writer_open(struct nb_database *);
+void nb_writer_close(struct nb_database *);
+
+/* Sends a transaction, which it takes, and waits for the answer.  Returns
+ * NULL, or why there is none, or why it is a no; sets '*again' if the database
+ * has changed, and the transaction changed nothing. */
+const char *nb_writer_send(struct nb_database *, struct json *operations,
+                           bool *again);
 
 /* nb-schema.c */
 
@@ -113,6 +129,7 @@ struct nb_item {
     const struct ovsdb_idl_row *row;    /* NULL: to be added... */
     const struct plan_row *wanted;      /* ...and NULL: to be deleted. */
     struct uuid uuid;
+    struct hmap_node node;      /* Of those to be added, as they are sent. */
     VEC(struct nb_cell) cells;
 };
 
@@ -160,6 +177,11 @@ void nb_words(struct nb_comparison *);
 /* "endpoint a/e0", or "Logical_Switch_Port 'x'" of what is not ours. */
 const char *nb_title(struct arena *, const struct ovsdb_idl_row *);
 const char *nb_plan_title(struct arena *, const struct plan_row *);
+
+/* nb-operations.c */
+
+/* What makes the database hold the plan, if it is as it was compared. */
+struct json *nb_operations(struct nb_comparison *, uint64_t generation);
 
 /* nb-commit.c */
 

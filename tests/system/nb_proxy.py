@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # Copyright (c) 2026 The Bulkhead authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Stands between a client and an OVSDB server, and interferes with the first
-transaction.
+"""Stands between a client, which may have several connections, and an OVSDB
+server, and interferes with the first transaction.
 
 usage: nb_proxy.py LISTEN SERVER lost|unanswered|silent|late COMMAND...
 
@@ -18,6 +18,7 @@ import selectors
 import socket
 import subprocess
 import sys
+import threading
 
 
 def is_transaction(data):
@@ -85,7 +86,8 @@ def main():
         os.rename(listen + ".new", listen)
         while True:
             client, _ = listener.accept()
-            serve(client, path, interference)
+            threading.Thread(target=serve, daemon=True,
+                             args=(client, path, interference)).start()
 
 
 if __name__ == "__main__":

@@ -389,6 +389,18 @@ test_lost() {
     now_holds "$intent"
 }
 
+# takes_meanwhile NAME COMMAND...: who comes first has it.
+takes_meanwhile() {
+    local name=$1
+    shift
+    through late ovn-nbctl --timeout=10 --db="$OVN_NB_DB" "$@"
+    check "who takes the name $name meanwhile has it" says "'$name'" 3 \
+        bulk apply "$switch_dir/new.json" --db="$proxy"
+    check '... and nothing of the other change is there' \
+        exits 1 nbctl get port_group bulkhead.tenant.d name
+    end_proxy
+}
+
 # Others who change something between the look and the transaction.
 test_concurrent() {
     through late ovn-nbctl --timeout=10 --db="$OVN_NB_DB" \
@@ -408,6 +420,15 @@ test_concurrent() {
     check 'and all of it is there' says 'network c/x has' 4 \
         bulk status "$switch_dir/one.json"
     nbctl lsp-del stranger
+    takes_meanwhile d/x ls-add d/x
+    nbctl ls-del d/x
+    takes_meanwhile d lr-add d
+    nbctl lr-del d -- ls-add theirs
+    takes_meanwhile d/x/router lsp-add theirs d/x/router
+    nbctl ls-del theirs
+    takes_meanwhile bulkhead.tenant.d_ip4 create address_set \
+        name=bulkhead.tenant.d_ip4
+    nbctl destroy address_set bulkhead.tenant.d_ip4
     ovsdb-client lock "$OVN_NB_DB" bulkhead >"$switch_dir/lock.out" 2>&1 &
     switch_pids+=("$!")
     until grep locked "$switch_dir/lock.out" >/dev/null; do sleep 0.1; done
