@@ -87,6 +87,9 @@ class Maker:
                   "peers": ["*"], "networks": {}, "endpoints": {}}
         if self.chance(50):
             tenant["bandwidth"] = {"limit": "1Gbps", "burst": "64KiB"}
+        if self.chance(30):
+            tenant["limits"] = {"upcalls": {"rate": "1kpps",
+                                            "burst": "64pkt"}}
         for number in range(self.random.randrange(1, 3)):
             six = self.chance(60)
             name = f"net{number}"
