@@ -89,6 +89,7 @@ class Packets:
 
     def __init__(self, intent):
         self.intent = intent
+        self.hops = 1           # Routers between two tenants.
         self.gateways = {}      # (endpoint, v6): MAC, as the switch told it
         self.ports = {}         # (sender, receiver, kind, v6): source port
         self.next_port = 40000
@@ -269,7 +270,8 @@ def expected_frame(probe, packets, frame, receiver):
     dscp = int(probe.wants.get("dscp", 0))
     if "via-gateway" in probe.words:
         return frames.rewritten(frame, dscp, receiver.mac,
-                                packets.gateway_mac(receiver, probe.v6), 1)
+                                packets.gateway_mac(receiver, probe.v6),
+                                packets.hops)
     return frames.rewritten(frame, dscp)
 
 
@@ -290,11 +292,21 @@ def check_delivery(probe, packets, frame, receiver, out):
     return ""
 
 
+def check_expired(probe, sender, answer):
+    """An ICMP error that the TTL is over, for us."""
+    protocol, kind = (58, b"\x03") if probe.v6 else (1, b"\x0b")
+    told = (answer.protocol == protocol and answer.payload[:1] == kind
+            and answer.valid and answer.dst == sender.mac)
+    return "" if told else f"not that the TTL is over: {answer}"
+
+
 def check_answer(probe, packets, sender, receiver, out):
     """An ARP or ND answer must be valid, for us, and name the right MAC."""
     if len(out) != 1:
         return f"{len(out)} answers"
     answer = frames.parse(out[0])
+    if probe.option("ttl"):
+        return check_expired(probe, sender, answer)
     asked = (receiver.address(probe.v6) if receiver
              else sender.gateway(probe.v6))
     is_answer = (answer.icmp_type == 136 if probe.v6 else answer.arp_op == 2)
