@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "openvswitch/dynamic-string.h"
 #include "packets.h"
 #include "util.h"
 
@@ -26,46 +27,83 @@ parse_plen(const char *s, int max)
     return plen <= max ? plen : -1;
 }
 
-/* Parses an address, with a prefix length if 'prefix'.  Returns NULL, or why
- * it is not one.  inet_pton() takes the canonical forms only, where
- * libopenvswitch's parsers also take 266.1.0.10. */
+/* Parses the 'n' bytes of an IP address.  Returns NULL, or why it is none.
+ * inet_pton() takes the canonical forms only, where libopenvswitch's parsers
+ * also take 266.1.0.10. */
 static const char *
-parse_address(const char *s, bool prefix, struct address *address)
+parse_ip(const char *s, size_t n, struct in6_addr *ip)
 {
-    const char *slash = strchr(s, '/');
-    size_t n = slash ? slash - s : strlen(s);
-    char ip[INET6_ADDRSTRLEN];
+    char text[INET6_ADDRSTRLEN];
     struct in_addr ip4;
-    bool is_ip4;
 
-    if (prefix != (slash != NULL)) {
-        return prefix ? "the prefix length is missing"
-                      : "a prefix length has no place here";
-    }
-    ovs_strlcpy(ip, s, MIN(n + 1, sizeof ip));
-    is_ip4 = n < sizeof ip && inet_pton(AF_INET, ip, &ip4) == 1;
-    if (is_ip4) {
-        in6_addr_set_mapped_ipv4(&address->ip, ip4.s_addr);
-    } else if (n >= sizeof ip || inet_pton(AF_INET6, ip, &address->ip) != 1) {
+    ovs_strlcpy(text, s, MIN(n + 1, sizeof text));
+    if (n < sizeof text && inet_pton(AF_INET, text, &ip4) == 1) {
+        in6_addr_set_mapped_ipv4(ip, ip4.s_addr);
+    } else if (n >= sizeof text || inet_pton(AF_INET6, text, ip) != 1) {
         return "it is neither IPv4 nor IPv6";
-    } else if (IN6_IS_ADDR_V4MAPPED(&address->ip)) {
+    } else if (IN6_IS_ADDR_V4MAPPED(ip)) {
         return "write an IPv4 address as one";
     }
+    return NULL;
+}
 
-    address->plen = 128;
-    if (prefix) {
-        int plen = parse_plen(slash + 1, is_ip4 ? 32 : 128);
-        struct in6_addr mask, inside;
+/* The length at which only zeros are left, in octets (IPv6: in 16 bits). */
+static int
+natural_plen(const struct in6_addr *ip)
+{
+    int step = IN6_IS_ADDR_V4MAPPED(ip) ? 1 : 2, n = 16;
 
-        if (plen < 0) {
-            return "the prefix length is not one";
-        }
-        address->plen = plen + (is_ip4 ? 96 : 0);
-        mask = ipv6_create_mask(address->plen);
-        inside = ipv6_addr_bitand(&address->ip, &mask);
-        if (!ipv6_addr_equals(&inside, &address->ip)) {
-            return "bits behind the prefix are set";
-        }
+    while (n > (step == 1 ? 12 : 0) && !ip->s6_addr[n - 1]
+           && !ip->s6_addr[n - step]) {
+        n -= step;
+    }
+    return 8 * n;
+}
+
+static const char *
+range_text(struct decoder *d, const struct in6_addr *ip, int plen)
+{
+    struct in6_addr mask = ipv6_create_mask(plen);
+    struct in6_addr inside = ipv6_addr_bitand(ip, &mask);
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const char *text;
+
+    ipv6_format_mapped(&inside, &ds);
+    ds_put_format(&ds, "/%d", plen - (IN6_IS_ADDR_V4MAPPED(ip) ? 96 : 0));
+    text = arena_strdup(d->arena, ds_cstr(&ds));
+    ds_destroy(&ds);
+    return text;
+}
+
+/* Parses the prefix length at 'slash', NULL if there is none, of a range.
+ * Returns NULL, or why it is wrong and in '*remedy' what to write. */
+static const char *
+parse_range(struct decoder *d, const char *slash, struct address *address,
+            const char **remedy)
+{
+    bool is_ip4 = IN6_IS_ADDR_V4MAPPED(&address->ip);
+    int plen = slash ? parse_plen(slash + 1, is_ip4 ? 32 : 128) : -1;
+    struct in6_addr mask, inside;
+
+    if (plen < 0) {
+        *remedy = arena_printf(d->arena, "write \"%s\", or the length that is "
+                               "meant", range_text(d, &address->ip,
+                                                   natural_plen(&address->ip)
+                                                   ));
+        return (slash ? "the prefix length is not one"
+                : "the prefix length is missing");
+    }
+    address->plen = plen + (is_ip4 ? 96 : 0);
+    mask = ipv6_create_mask(address->plen);
+    inside = ipv6_addr_bitand(&address->ip, &mask);
+    if (!ipv6_addr_equals(&inside, &address->ip)) {
+        *remedy = arena_printf(d->arena, "write \"%s\"; or \"%s\", which is "
+                               "this address alone",
+                               range_text(d, &address->ip, plen
+                                          ? address->plen
+                                          : natural_plen(&address->ip)),
+                               range_text(d, &address->ip, 128));
+        return "bits behind the prefix are set";
     }
     return NULL;
 }
@@ -75,19 +113,28 @@ decode_address(struct decoder *d, const struct value *v, bool prefixes,
                address_vec *list)
 {
     struct text text = decode_string(d, v);
-    struct address address = { .at = v };
-    const char *error;
+    const char *slash = text.s ? strchr(text.s, '/') : NULL;
+    const char *error, *remedy = (
+        prefixes ? "write it like \"10.1.0.0/16\" or \"fd00:1::/64\""
+        : "write it like \"10.1.0.10\" or \"fd00:1::10\"");
+    struct address address = { .plen = 128, .at = v };
+    size_t n;
 
     if (!text.s) {
         return;
     }
-    error = parse_address(text.s, prefixes, &address);
+    n = slash ? slash - text.s : strlen(text.s);
+    error = parse_ip(text.s, n, &address.ip);
+    if (!error && prefixes) {
+        error = parse_range(d, slash, &address, &remedy);
+    } else if (!error && slash) {
+        error = "a prefix length has no place here";
+        remedy = arena_printf(d->arena, "write \"%.*s\"", (int) n, text.s);
+    }
     if (error) {
         decode_error(d, v, arena_printf(
             d->arena, "this is not %s: %s",
-            prefixes ? "a range of addresses" : "an address", error),
-            prefixes ? "write it like \"10.1.0.0/16\" or \"fd00:1::/64\""
-            : "write it like \"10.1.0.10\" or \"fd00:1::10\"");
+            prefixes ? "a range of addresses" : "an address", error), remedy);
     } else {
         *vec_push(d->arena, list) = address;
     }

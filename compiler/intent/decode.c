@@ -240,32 +240,23 @@ decode_interface(struct decoder *d, const struct value *v, const char *key)
     return decode_short_name(d, v, key, MAX_INTERFACE);
 }
 
-/* What to write in place of 'm', which is no quantity: the same without blanks
- * if that is one, else something like 'example'. */
+/* What to write in place of 'm', which is no quantity. */
 static const char *
 quantity_remedy(struct decoder *d, const struct value *m, const char *example,
-                const char *(*parse)(const char *, uint64_t *))
+                quantity_parser *parse)
 {
-    char *bare = arena_strdup(d->arena, m->type == VALUE_STRING ? m->string
-                              : "");
-    uint64_t n;
-    size_t len = 0;
+    const char *meant = (m->type == VALUE_STRING
+                         ? suggest_quantity(m->string, parse, d->arena)
+                         : NULL);
 
-    for (const char *s = bare; *s; s++) {
-        if (*s != ' ') {
-            bare[len++] = *s;
-        }
-    }
-    bare[len] = '\0';
-    return (!parse(bare, &n)
-            ? arena_printf(d->arena, "write it without blanks: \"%s\"", bare)
+    return (meant ? arena_printf(d->arena, "did you mean '%s'?", meant)
             : arena_printf(d->arena, "write it like \"%s\"", example));
 }
 
 static struct quantity
 decode_quantity(struct decoder *d, const struct value *v, const char *key,
                 const char *kind, const char *example,
-                const char *(*parse)(const char *, uint64_t *))
+                quantity_parser *parse)
 {
     const struct value *m = value_member(v, key);
     struct quantity q = { 0, NULL };

@@ -12,8 +12,11 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
+#include "base/arena.h"
 #include "openvswitch/dynamic-string.h"
+#include "util.h"
 
 struct unit {
     const char *name;
@@ -89,6 +92,16 @@ parse_digits(const char **sp, uint64_t *n, size_t *n_digits)
     return *n_digits ? NULL : "a number must come first";
 }
 
+/* Is 's', behind a number, more of one as others write it: an exponent,
+ * separators, another base? */
+static bool
+is_number(const char *s)
+{
+    size_t n = strcspn(s, "0123456789");
+
+    return s[n] && n && n <= 2 && strspn(s, "eExX_,'. +-") >= n;
+}
+
 static const char *
 parse_quantity(const char *s, const struct unit *units, const char *bad_unit,
                uint64_t *np)
@@ -115,7 +128,8 @@ parse_quantity(const char *s, const struct unit *units, const char *bad_unit,
         units++;
     }
     if (!units->name) {
-        return bad_unit;
+        return (is_number(s) ? "a number has digits only, and a point at most"
+                : bad_unit);
     }
     if (__builtin_mul_overflow(fraction, units->factor, &fraction)) {
         return "there are too many digits after the point";
@@ -163,6 +177,56 @@ parse_duration(const char *s, uint64_t *n)
 {
     return parse_quantity(s, duration_units, "the unit must be one of ns, us, "
                           "ms, s", n);
+}
+
+/* The number that 's' begins with, as it should be written, and what follows
+ * it in '*rest'. */
+static void
+tidy_number(const char *s, struct ds *number, const char **rest)
+{
+    for (; isdigit((unsigned char) *s) || strchr(" _'.,", *s); s++) {
+        size_t n = strspn(s + 1, "0123456789");
+
+        if (!*s) {
+            break;
+        } else if (*s == ',' && n != 3) {
+            ds_put_char(number, '.');   /* Three digits may be thousands. */
+        } else if (!strchr(" _'", *s)) {
+            ds_put_char(number, *s);
+        }
+    }
+    *rest = s;
+}
+
+const char *
+suggest_quantity(const char *s, quantity_parser *parse, struct arena *arena)
+{
+    static const struct unit *const tables[] = {
+        rate_units, byte_units, packet_rate_units, packet_units,
+        duration_units,
+    };
+    struct ds number = DS_EMPTY_INITIALIZER;
+    const char *rest, *found = NULL;
+    uint64_t n;
+
+    tidy_number(s, &number, &rest);
+    for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+        for (const struct unit *u = tables[i]; u->name && !found; u++) {
+            /* "GBps" may well be bytes. */
+            bool bytes = tables[i] == rate_units && strchr(rest, 'B');
+
+            size_t len = strlen(u->name);
+
+            if (!bytes && !strncasecmp(u->name, rest, len)
+                && !rest[len + strspn(rest + len, " ")]) {
+                found = arena_printf(arena, "%s%s", ds_cstr(&number),
+                                     u->name);
+                found = parse(found, &n) ? NULL : found;
+            }
+        }
+    }
+    ds_destroy(&number);
+    return found;
 }
 
 static void

@@ -17,16 +17,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct arena;
 struct ds;
 
 /* Each parses the whole of 's' into '*n' (bits per second, bytes, packets per
  * second, packets, or nanoseconds) and returns NULL, or returns the reason why
  * not.  A fraction is fine as long as the result is whole. */
-const char *parse_rate(const char *s, uint64_t *n);
-const char *parse_bytes(const char *s, uint64_t *n);
-const char *parse_packet_rate(const char *s, uint64_t *n);
-const char *parse_packets(const char *s, uint64_t *n);
-const char *parse_duration(const char *s, uint64_t *n);
+typedef const char *quantity_parser(const char *s, uint64_t *n);
+quantity_parser parse_rate, parse_bytes, parse_packet_rate, parse_packets,
+    parse_duration;
+
+/* What may be meant by 's', which the parser refuses: with another case of
+ * letters, without blanks or separators.  NULL if nothing is near. */
+const char *suggest_quantity(const char *s, quantity_parser *, struct arena *);
 
 /* Each appends 'n' in the largest unit of which it is a whole number. */
 void format_rate(uint64_t n, struct ds *);

@@ -182,10 +182,13 @@ START_TEST(test_bad_rates)
         { "100GBps", "unit must be one of" },
         { "100Gbit", "unit must be one of" },
         { "100G", "unit must be one of" },
-        { "0x10Gbps", "unit must be one of" },
-        { "1,5Gbps", "unit must be one of" },
-        { "1e30Gbps", "unit must be one of" },
-        { "1.5.5Gbps", "unit must be one of" },
+        { "0x10Gbps", "digits only" },
+        { "1,5Gbps", "digits only" },
+        { "1e30Gbps", "digits only" },
+        { "1e-3Gbps", "digits only" },
+        { "1_000Mbps", "digits only" },
+        { "1.5.5Gbps", "digits only" },
+        { "100Gbps5Mbps", "unit must be one of" },
         { "64KiB", "unit must be one of" },
         { "1.5bps", "not a whole number" },
         { "0.0001kbps", "not a whole number" },
@@ -217,6 +220,41 @@ START_TEST(test_bad_bytes)
 }
 END_TEST
 
+START_TEST(test_suggestions)
+{
+    static const struct {
+        quantity_parser *parse;
+        const char *text, *meant;
+    } cases[] = {
+        { parse_rate, "10gbps", "10Gbps" },
+        { parse_rate, "10 GBPS", NULL },        /* Bytes? */
+        { parse_rate, "10GBps", NULL },
+        { parse_rate, "1_000mbps", "1000Mbps" },
+        { parse_rate, "2,5Gbps", "2.5Gbps" },
+        { parse_rate, "1,000Mbps", NULL },      /* 1000, or 1? */
+        { parse_rate, "1e3Mbps", NULL },
+        { parse_rate, "64kib", NULL },
+        { parse_bytes, "64kib", "64KiB" },
+        { parse_bytes, "64 KiB ", "64KiB" },
+        { parse_packet_rate, "1MPPS", "1Mpps" },
+        { parse_packets, "1Kpkt", "1kpkt" },
+        { parse_duration, "10US", "10us" },
+        { parse_rate, "", NULL },
+    };
+    struct arena *arena = arena_create();
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const char *meant = suggest_quantity(cases[i].text, cases[i].parse,
+                                             arena);
+
+        ck_assert_msg(cases[i].meant ? meant && !strcmp(meant, cases[i].meant)
+                      : !meant, "'%s': %s", cases[i].text,
+                      meant ? meant : "nothing");
+    }
+    arena_destroy(arena);
+}
+END_TEST
+
 Suite *
 units_suite(void)
 {
@@ -229,5 +267,6 @@ units_suite(void)
     tcase_add_test(tc, test_packets);
     tcase_add_test(tc, test_bad_rates);
     tcase_add_test(tc, test_bad_bytes);
+    tcase_add_test(tc, test_suggestions);
     return suite;
 }
