@@ -306,6 +306,7 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/claim.c \
 	compiler/sema/claim.h \
 	compiler/sema/doubt-externals.c \
+	compiler/sema/contradiction.c \
 	compiler/sema/expand-peering.c \
 	compiler/sema/expand.c \
 	compiler/sema/external.c \

@@ -141,36 +141,6 @@ overrules(const struct search *s, const struct policy_rule *a,
 }
 
 static void
-report_contradiction(const struct search *s, const struct policy_rule *a,
-                     const struct policy_rule *b)
-{
-    bool silent = (rule_is_narrower(s->policy, a, b)
-                   || rule_is_narrower(s->policy, b, a));
-    const char *what = a->class != b->class ? "class" : "\"reply_class\"";
-    struct diag *d = diag_error(s->diags, policy_rule_span(b),
-                                value_pointer(b->at, s->diags->arena),
-                                "this allows packets that rule '%s' allows "
-                                "with another %s, and %s", a->name, what,
-                                silent
-                                ? "only the wider of the two is stateless"
-                                : "neither is the narrower of the two");
-
-    if (silent) {
-        diag_remedy(s->diags, d, "give both the same %s, or say "
-                    "\"stateful\": false of the narrower one too: of what a "
-                    "stateless rule speaks of, stateful ones say nothing",
-                    what);
-    } else {
-        diag_remedy(s->diags, d, "give both the same %s, or put all of "
-                    "one inside the other's \"from\", \"to\" and service, or "
-                    "make them match different packets%s", what,
-                    !rules_join_same(a, b) && rules_join_opposite(a, b)
-                    ? BOTH_WAYS : "");
-    }
-    diag_see(s->diags, d, policy_rule_span(a), "the other rule");
-}
-
-static void
 check_class(struct search *s, struct policy_rule *a, struct policy_rule *b)
 {
     if (same_classes(a, b) || !rules_intersect(a, b)) {
@@ -180,7 +150,7 @@ check_class(struct search *s, struct policy_rule *a, struct policy_rule *b)
     } else if (overrules(s, b, a)) {
         *vec_push(s->arena, &s->found) = (struct overruling) { b, a };
     } else {
-        report_contradiction(s, a, b);
+        report_contradiction(s->policy, a, b, s->diags);
     }
 }
 

@@ -13,6 +13,7 @@
 
 #include "intent/units.h"
 #include "openvswitch/dynamic-string.h"
+#include "packets.h"
 #include "sema/charge.h"
 #include "sema/policy.h"
 #include "sema/tree.h"
@@ -50,46 +51,101 @@ split_bursts(const struct policy_tenant *tenant,
     return sum;
 }
 
-/* What tenants may send at once must fit the buffer of the port that their
- * uplink ends at.  The burst of a tenant without "bandwidth" is the uplink's,
- * which is counted once even if there is no such tenant.  Who has no guarantee
- * where others have one borrows, within the burst of the uplink. */
+/* What tenants may send at once by an uplink. */
+struct bursts {
+    uint64_t own;               /* Of those with "bandwidth". */
+    uint64_t n_others;          /* That have none. */
+    const struct policy_tenant *largest;        /* Of the former, or NULL. */
+};
+
+/* The burst of a tenant without "bandwidth" is the uplink's, which is counted
+ * once even if there is no such tenant.  Who has no guarantee where others
+ * have one borrows, within the burst of the uplink. */
+static struct bursts
+find_bursts(const struct policy *policy, const struct intent_node *node,
+            const struct intent_uplink *uplink)
+{
+    bool tree = tree_is_there(policy, node, uplink, false);
+    struct bursts all = { .own = 0 };
+
+    for (size_t i = 0; i < policy->tenants.n; i++) {
+        const struct policy_tenant *tenant = policy->tenants.v[i];
+        const struct intent_bandwidth *send = &tenant->intent->send;
+
+        if (!tenant_takes(tenant, node, uplink)
+            || (tree && !send->guarantee.at)) {
+            continue;
+        } else if (!send->limit.at) {
+            all.n_others++;
+            continue;
+        }
+        all.own += send->burst.n + split_bursts(tenant, node, uplink);
+        if (!all.largest
+            || send->burst.n > all.largest->intent->send.burst.n) {
+            all.largest = tenant;
+        }
+    }
+    return all;
+}
+
+/* Says which burst to lower, and to what, if one is enough. */
+static void
+remedy_bursts(const struct bursts *all, const struct intent_uplink *uplink,
+              uint64_t sum, struct diag *d, struct diags *diags)
+{
+    const uint64_t least = VLAN_ETH_HEADER_LEN + ETH_PAYLOAD_MAX;
+    uint64_t n = MAX(all->n_others, 1), excess = sum - uplink->buffer.n;
+    uint64_t uplinks = (uplink->buffer.n > all->own
+                        ? (uplink->buffer.n - all->own) / n : 0);
+    const struct quantity *burst = (all->largest
+                                    ? &all->largest->intent->send.burst
+                                    : NULL);
+    bool one = burst && burst->n >= excess + least;
+
+    if (uplinks >= least && one) {
+        diag_remedy(diags, d, "lower the uplink's \"burst\" to %"PRIu64"B, or "
+                    "that of tenant '%s' to %"PRIu64"B", uplinks,
+                    all->largest->name, burst->n - excess);
+    } else if (uplinks >= least) {
+        diag_remedy(diags, d, "lower the uplink's \"burst\" to %"PRIu64"B",
+                    uplinks);
+    } else if (one) {
+        diag_remedy(diags, d, "lower the \"burst\" of tenant '%s' to "
+                    "%"PRIu64"B", all->largest->name, burst->n - excess);
+    } else {
+        diag_remedy(diags, d, "lower bursts by %"PRIu64" bytes together, or "
+                    "bind endpoints of fewer tenants to this node", excess);
+    }
+    diag_see(diags, d, uplink->burst.at->span, "the uplink's burst");
+    if (burst) {
+        diag_see(diags, d, burst->at->span, "the largest of tenants");
+    }
+}
+
+/* What may be sent at once must fit the buffer of the port that the uplink
+ * ends at. */
 static void
 check_buffer(const struct policy *policy, const struct intent_node *node,
              const struct intent_uplink *uplink, struct diags *diags)
 {
-    bool tree = tree_is_there(policy, node, uplink, false);
-    uint64_t own = 0, n_others = 0, sum;
+    struct bursts all = find_bursts(policy, node, uplink);
+    uint64_t n = MAX(all.n_others, 1);
+    uint64_t sum = all.own + n * uplink->burst.n;
 
-    for (size_t i = 0; i < policy->tenants.n; i++) {
-        const struct policy_tenant *tenant = policy->tenants.v[i];
-
-        if (!tenant_takes(tenant, node, uplink)
-            || (tree && !tenant->intent->send.guarantee.at)) {
-            continue;
-        } else if (tenant->intent->send.limit.at) {
-            own += (tenant->intent->send.burst.n
-                    + split_bursts(tenant, node, uplink));
-        } else {
-            n_others++;
-        }
-    }
     /* As if an uplink without such a tenant had one too. */
     claim_share(policy->claims, "buffer", uplink_key(policy, node, uplink),
-                own + n_others * uplink->burst.n,
+                all.own + all.n_others * uplink->burst.n,
                 uplink->buffer.n - MIN(uplink->buffer.n, uplink->burst.n));
-    sum = own + MAX(n_others, 1) * uplink->burst.n;
     if (sum > uplink->buffer.n) {
         struct diag *d = value_error(
             diags, uplink->buffer.at, "this buffer of %"PRIu64" bytes does "
-            "not hold what may be sent at once: bursts of %"PRIu64" bytes of "
-            "tenants with \"bandwidth\", and %"PRIu64" times the uplink's "
-            "%"PRIu64", are %"PRIu64, uplink->buffer.n, own,
-            MAX(n_others, 1), uplink->burst.n, sum);
+            "not hold what may be sent at once, %"PRIu64": the uplink's burst "
+            "of %"PRIu64"%s, and %"PRIu64" of tenants with \"bandwidth\"",
+            uplink->buffer.n, sum, uplink->burst.n, n == 1 ? ""
+            : arena_printf(diags->arena, ", for each of %"PRIu64" tenants "
+                           "without \"bandwidth\"", n), all.own);
 
-        diag_remedy(diags, d, "lower the bursts, or give \"bandwidth\" to "
-                    "tenants that have none");
-        diag_see(diags, d, uplink->burst.at->span, "the uplink's burst");
+        remedy_bursts(&all, uplink, sum, d, diags);
     }
 }
 

@@ -83,6 +83,11 @@ const char *rate_text(uint64_t rate, struct arena *);
 /* Rules and peerings that allow the same packet: finds the depth of each. */
 void check_classes(const struct policy *, struct diags *);
 
+/* Adds the error that both allow a packet with different classes, and neither
+ * is the narrower one. */
+void report_contradiction(const struct policy *, const struct policy_rule *a,
+                          const struct policy_rule *b, struct diags *);
+
 /* Where both allow, once depths are found: is the class that a packet gets the
  * same without 'rule' as with it? */
 bool rule_allows_for(const struct policy_rule *other,
