@@ -280,6 +280,8 @@ libbulkhead_a_SOURCES = \
 	compiler/resident/resident.c \
 	compiler/resident/resident.h \
 	compiler/resident/share.c \
+	compiler/sema/apart.c \
+	compiler/sema/apart.h \
 	compiler/sema/charge.c \
 	compiler/sema/charge.h \
 	compiler/sema/check-addressing.c \
@@ -307,6 +309,7 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/claim.h \
 	compiler/sema/doubt-externals.c \
 	compiler/sema/contradiction.c \
+	compiler/sema/doubt-unused.c \
 	compiler/sema/expand-peering.c \
 	compiler/sema/expand.c \
 	compiler/sema/external.c \

@@ -18,6 +18,8 @@
 #include "cli/trace.h"
 #include "flow.h"
 #include "packets.h"
+#include "sema/apart.h"
+#include "sema/meaning-reach.h"
 #include "sema/meaning.h"
 #include "sema/packet.h"
 #include "sema/policy.h"
@@ -102,6 +104,25 @@ find_far_server(const struct meaning_question *q)
             && packet->tp_dst == htons(ip6 ? 547 : 67) ? server : NULL);
 }
 
+/* Why it does not reach an endpoint of another node, which it may have to do
+ * with; NULL if there is another reason. */
+static const char *
+explain_apart(const struct policy *policy, const struct meaning_question *q,
+              struct arena *arena)
+{
+    const struct policy_endpoint *from = q->from;
+    const struct policy_endpoint *to = packet_find_owner(policy, from,
+                                                         q->packet, true);
+    const char *reason = (to && (to->network == from->network
+                                 || gateways_join(policy, q, from->tenant, to))
+                          ? apart_reason(policy, from, to, arena) : NULL);
+
+    return reason ? arena_printf(arena, "%s, which has the destination's "
+                                 "address, is on %s, and no tunnel goes there "
+                                 "from %s: %s", to->name, to->node->name.s,
+                                 from->node->name.s, reason) : NULL;
+}
+
 /* Why a bound sender's packet was denied without a rule, if there is more to
  * say than the reason does. */
 static const char *
@@ -126,11 +147,11 @@ explain_denial(const struct policy *policy, const struct meaning_question *q,
                             "and DHCP never leaves a node", other->name,
                             other->node->name.s);
     }
-    other = packet_find_unbound(policy, from, q->packet);
+    other = packet_find_owner(policy, from, q->packet, false);
     return other ? arena_printf(arena, "%s, which has the destination's "
                                 "address, is unbound: it has no \"%s\"",
                                 other->name, packet_missing_binding(other))
-                 : NULL;
+                 : explain_apart(policy, q, arena);
 }
 
 /* What a reader would look for in vain, in 'arena', or NULL. */

@@ -9,6 +9,7 @@
 #include "sema/check.h"
 
 #include "packets.h"
+#include "sema/apart.h"
 #include "sema/policy.h"
 
 /* An endpoint of 'network' on another node than 'node'; NULL if there is
@@ -166,6 +167,8 @@ check_doubts(const struct policy *policy, struct diags *diags)
     check_lossless(policy, diags);
     doubt_dscp_in(policy, diags);
     check_delays(policy, diags);
+    doubt_tunnels(policy, diags);
+    doubt_unused(policy, diags);
     for (size_t i = 0; i < policy->tenants.n; i++) {
         const struct policy_tenant *tenant = policy->tenants.v[i];
 

@@ -68,6 +68,10 @@ void check_dscp_in(const struct policy *, struct diags *);
 /* Warns of such that a limit never keeps, or that look like another class. */
 void doubt_dscp_in(const struct policy *, struct diags *);
 
+/* Warns of classes in "bandwidth", of "dscp_in" and of "exceed" that packets
+ * never are of, or that they only look like. */
+void doubt_unused(const struct policy *, struct diags *);
+
 /* What the tenants of each uplink may send together, against the uplink. */
 void check_sums(const struct policy *, struct diags *);
 

@@ -401,9 +401,9 @@ packet_complete(const struct policy_endpoint *from,
 }
 
 const struct policy_endpoint *
-packet_find_unbound(const struct policy *policy,
-                    const struct policy_endpoint *from,
-                    const struct flow *packet)
+packet_find_owner(const struct policy *policy,
+                  const struct policy_endpoint *from,
+                  const struct flow *packet, bool bound)
 {
     struct in6_addr ip = packet_destination(packet);
     const struct policy_endpoint *found = NULL;
@@ -414,7 +414,7 @@ packet_find_unbound(const struct policy *policy,
         for (size_t j = 0; j < tenant->endpoints.n; j++) {
             const struct policy_endpoint *e = tenant->endpoints.v[j];
 
-            if (!e->bound && has_address(e, &ip)
+            if (e->bound == bound && has_address(e, &ip)
                 && (!found || tenant == from->tenant)) {
                 found = e;
             }

@@ -48,11 +48,11 @@ bool packet_complete(const struct policy_endpoint *from,
 void packet_encapsulate(struct flow *packet, const struct in6_addr *source,
                         const struct in6_addr *destination, uint32_t vni);
 
-/* An unbound endpoint that has the packet's destination address, one of the
- * tenant of 'from' before others; NULL if there is none. */
-const struct policy_endpoint *packet_find_unbound(
+/* An endpoint, bound or not, that has the packet's destination address, one of
+ * the tenant of 'from' before others; NULL if there is none. */
+const struct policy_endpoint *packet_find_owner(
     const struct policy *, const struct policy_endpoint *from,
-    const struct flow *);
+    const struct flow *, bool bound);
 
 /* The first member of its binding that an unbound endpoint lacks. */
 const char *packet_missing_binding(const struct policy_endpoint *);
