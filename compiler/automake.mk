@@ -502,6 +502,7 @@ bulkhead_SOURCES = \
 	compiler/cli/top.c \
 	compiler/cli/top.h \
 	compiler/cli/trace-external.c \
+	compiler/cli/trace-meters.c \
 	compiler/cli/trace-print.c \
 	compiler/cli/trace-tunnel.c \
 	compiler/cli/trace.c \

@@ -123,6 +123,7 @@ print_copies(const struct meaning *m)
                copy->kept ? " as it came" : "", copy->queue);
         print_rule(copy->rule);
         putchar('\n');
+        trace_print_meters(m, copy->to);
     }
     print_charged(m, m->copies[0].to, ", for each copy");
 }
@@ -138,6 +139,7 @@ print_decision(const struct meaning *m)
                class_name(m->class), m->dscp, m->kept ? " as it came" : "",
                m->queue);
         print_charged(m, m->to, "");
+        trace_print_meters(m, m->to);
     }
     printf("destination  %s%s%s", m->allow ? "" : "none; it would have "
            "gone to ", receiver(m), m->routed ? ", through the gateway" : "");
@@ -200,6 +202,7 @@ copies_json(const struct meaning *m)
         show_put(object, "class", copy_class_name(copy));
         show_put_number(object, "dscp", copy->dscp);
         show_put_number(object, "queue", copy->queue);
+        json_object_put(object, "meters", trace_meters_json(m, copy->to));
         json_array_add(array, object);
     }
     return array;
@@ -232,6 +235,8 @@ trace_print_json(const struct meaning_question *q, const struct meaning *m,
                one && m->node ? m->to->network->intent->vni : 0);
     put_number(o, "dscp", one, m->dscp);
     put_number(o, "queue", one, m->queue);
+    json_object_put(o, "meters", one ? trace_meters_json(m, m->to)
+                    : json_array_create_empty());
     if (m->n_copies) {
         json_object_put(o, "copies", copies_json(m));
     }

@@ -14,10 +14,12 @@
 struct cli_options;
 struct flow;
 struct flow_wildcards;
+struct json;
 struct meaning;
 struct meaning_question;
 struct policy;
 struct policy_attachment;
+struct policy_endpoint;
 
 /* What --from begins with if it is no endpoint, nor POLICY_EXTERNAL. */
 #define TRACE_TUNNEL "tunnel:"
@@ -44,5 +46,12 @@ void trace_print_table(const struct meaning_question *,
 void trace_print_json(const struct meaning_question *,
                       const struct meaning *, const char *from,
                       const char *note);
+
+/* The meters that the packet passes, or its copy, that is for 'to'; NULL: for
+ * outside.  It is allowed and forwarded. */
+void trace_print_meters(const struct meaning *,
+                        const struct policy_endpoint *to);
+struct json *trace_meters_json(const struct meaning *,
+                               const struct policy_endpoint *to);
 
 #endif /* cli/trace.h */
