@@ -406,6 +406,7 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/exec.c \
 	compiler/verify/exec.h \
 	compiler/verify/expect-alike.c \
+	compiler/verify/expect-base.c \
 	compiler/verify/expect-external.c \
 	compiler/verify/expect-multicast.c \
 	compiler/verify/expect-port.c \

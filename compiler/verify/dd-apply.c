@@ -76,7 +76,7 @@ mark(struct dd *dd, dd_t f, uint32_t number)
     if (f == DD_NONE) {
         return f;
     }
-    dd_push_edge(dd, base, number, f);
+    dd_push_edge(dd, base, dd_place(dd, number), f);
     return dd_make(dd, dd->bound, base);
 }
 
@@ -90,7 +90,7 @@ dd_unbind(const struct dd *dd, dd_t f, uint32_t *number)
         return f;
     }
     e = &dd->edges[dd->nodes[f].first];
-    *number = e->last;
+    *number = dd->lasts[e->last];
     return e->to;
 }
 
@@ -110,21 +110,23 @@ apply_bound(struct dd *dd, const struct dd_op *op, dd_t a, dd_t b)
     return mark(dd, dd_apply(dd, op, of_a, of_b), MAX(x, y));
 }
 
-/* The edges of 'f' if it asks for 'digit', else one for all values. */
+/* The edges of 'f' if it asks for 'digit', else one for all values; from that
+ * on which is the next. */
 struct edges {
-    dd_t f;
-    size_t i, n;
+    uint32_t i, end;
     bool asks;
-    u128 ones;
+    struct edge whole;
 };
 
 static struct edges
 edges_of(const struct dd *dd, dd_t f, int digit)
 {
     bool asks = digit_of(dd, f) == digit;
+    uint32_t first = asks ? dd->nodes[f].first : 0;
 
     return (struct edges) {
-        f, 0, asks ? dd->nodes[f].n : 1, asks, dd_ones(dd, digit),
+        first, first + (asks ? dd->nodes[f].n : 1), asks,
+        { dd->ones[digit], f },
     };
 }
 
@@ -132,8 +134,14 @@ edges_of(const struct dd *dd, dd_t f, int digit)
 static struct edge
 edge_at(const struct dd *dd, const struct edges *e)
 {
-    return (e->asks ? dd->edges[dd->nodes[e->f].first + e->i]
-            : (struct edge) { e->ones, e->f });
+    return e->asks ? dd->edges[e->i] : e->whole;
+}
+
+/* The place of the lower of two values. */
+static uint32_t
+lower(const struct dd *dd, uint32_t a, uint32_t b)
+{
+    return a == b || dd->lasts[a] < dd->lasts[b] ? a : b;
 }
 
 dd_t
@@ -154,9 +162,9 @@ dd_apply(struct dd *dd, const struct dd_op *op, dd_t a, dd_t b)
     }
     x = edges_of(dd, a, digit);
     y = edges_of(dd, b, digit);
-    while (x.i < x.n && y.i < y.n) {
+    while (x.i < x.end && y.i < y.end) {
         struct edge of_a = edge_at(dd, &x), of_b = edge_at(dd, &y);
-        u128 last = MIN(of_a.last, of_b.last);
+        uint32_t last = lower(dd, of_a.last, of_b.last);
 
         result = dd_apply(dd, op, of_a.to, of_b.to);
         dd_push_edge(dd, base, last, result);
@@ -315,10 +323,11 @@ dd_choose(struct dd *dd, dd_t set, dd_t yes, dd_t no)
     x = edges_of(dd, set, digit);
     y = edges_of(dd, yes, digit);
     z = edges_of(dd, no, digit);
-    while (x.i < x.n && y.i < y.n && z.i < z.n) {
+    while (x.i < x.end && y.i < y.end && z.i < z.end) {
         struct edge of_set = edge_at(dd, &x);
         struct edge of_yes = edge_at(dd, &y), of_no = edge_at(dd, &z);
-        u128 last = MIN(MIN(of_set.last, of_yes.last), of_no.last);
+        uint32_t last = lower(dd, lower(dd, of_set.last, of_yes.last),
+                              of_no.last);
 
         result = dd_choose(dd, of_set.to, of_yes.to, of_no.to);
         dd_push_edge(dd, base, last, result);

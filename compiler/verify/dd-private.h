@@ -13,8 +13,8 @@
 #include "verify/dd.h"
 
 struct edge {
-    u128 last;                  /* Of its range, which begins after that of
-                                 * the edge before. */
+    uint32_t last;              /* Of its range, which begins after that of
+                                 * the edge before: its place in 'lasts'. */
     dd_t to;
 };
 
@@ -39,8 +39,6 @@ struct memory {
 enum { N_MEMORIES = 1 << 16, MAX_DIGITS = 160 };
 
 struct dd {
-    uint8_t widths[MAX_DIGITS];
-    size_t n_digits;
     bool refused, mixed;
     int bound;                  /* Digit of dd_bind_at(). */
 
@@ -50,6 +48,12 @@ struct dd {
     size_t n_edges, allocated_edges;
     struct slot *unique;        /* Open addressing. */
     size_t n_unique;            /* A power of 2. */
+
+    u128 *lasts;                /* Each value once. */
+    size_t n_lasts, allocated_lasts;
+    uint32_t *places;           /* Of 'lasts', by hash; less 1, 0: none. */
+    size_t n_places;            /* A power of 2. */
+    uint32_t ones[MAX_DIGITS];  /* By digit: its highest value's place. */
 
     struct edge *stack;         /* Edges of nodes that are being made. */
     size_t n_stack, allocated_stack;
@@ -65,11 +69,11 @@ digit_of(const struct dd *dd, dd_t f)
     return dd_is_leaf(f) ? MAX_DIGITS : dd->nodes[f].digit;
 }
 
-/* All values of the digit. */
-u128 dd_ones(const struct dd *, int digit);
+/* The place of a value in 'lasts'. */
+uint32_t dd_place(struct dd *, u128 last);
 
 /* Puts an edge on the stack, of a node whose edges begin at 'base'. */
-void dd_push_edge(struct dd *, size_t base, u128 last, dd_t to);
+void dd_push_edge(struct dd *, size_t base, uint32_t last, dd_t to);
 
 /* Takes the edges from 'base' on off the stack and makes the diagram that has
  * them. */

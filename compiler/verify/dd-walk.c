@@ -62,7 +62,7 @@ walk_from(struct walk *walk, dd_t f)
         const struct edge *e = &dd->edges[dd->nodes[f].first + i];
 
         walk->digits[dd->nodes[f].digit] = first;
-        first = e->last + 1;
+        first = dd->lasts[e->last] + 1;
         walk_from(walk, e->to);         /* 'e' may move. */
     }
     walk->digits[dd->nodes[f].digit] = 0;
@@ -95,7 +95,8 @@ dd_eval(const struct dd *dd, dd_t f, const u128 digits[])
         const struct node *node = &dd->nodes[f];
         const struct edge *e = &dd->edges[node->first];
 
-        while (node->digit != dd->bound && e->last < digits[node->digit]) {
+        while (node->digit != dd->bound
+               && dd->lasts[e->last] < digits[node->digit]) {
             e++;
         }
         f = e->to;

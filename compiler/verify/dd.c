@@ -14,18 +14,26 @@
 #include "hash.h"
 #include "util.h"
 
+static u128
+highest(int width)
+{
+    return width == 128 ? ~(u128) 0 : ((u128) 1 << width) - 1;
+}
+
 struct dd *
 dd_create(const uint8_t widths[], size_t n_digits)
 {
     struct dd *dd = xzalloc(sizeof *dd);
 
     ovs_assert(n_digits <= MAX_DIGITS);
-    memcpy(dd->widths, widths, n_digits);
-    dd->n_digits = n_digits;
     dd->bound = MAX_DIGITS;
-    dd->n_unique = 1 << 12;
+    dd->n_unique = dd->n_places = 1 << 12;
     dd->unique = xcalloc(dd->n_unique, sizeof *dd->unique);
+    dd->places = xcalloc(dd->n_places, sizeof *dd->places);
     dd->memories = xcalloc(N_MEMORIES, sizeof *dd->memories);
+    for (size_t i = 0; i < n_digits; i++) {
+        dd->ones[i] = dd_place(dd, highest(widths[i]));
+    }
     return dd;
 }
 
@@ -36,6 +44,8 @@ dd_destroy(struct dd *dd)
         free(dd->nodes);
         free(dd->edges);
         free(dd->unique);
+        free(dd->lasts);
+        free(dd->places);
         free(dd->stack);
         free(dd->memories);
         free(dd->stamps);
@@ -43,16 +53,62 @@ dd_destroy(struct dd *dd)
     }
 }
 
-u128
-dd_ones(const struct dd *dd, int digit)
+void
+dd_clear(struct dd *dd)
 {
-    int width = dd->widths[digit];
+    memset(dd->unique, 0, dd->n_unique * sizeof *dd->unique);
+    memset(dd->memories, 0, N_MEMORIES * sizeof *dd->memories);
+    dd->n_nodes = dd->n_edges = dd->n_stack = 0;
+    dd->refused = dd->mixed = false;
+}
 
-    return width == 128 ? ~(u128) 0 : ((u128) 1 << width) - 1;
+/* Where the place of 'last' is in 'places', or is to be. */
+static uint32_t *
+find_place(const struct dd *dd, u128 last)
+{
+    size_t at = hash_add64(hash_add64(0, last), last >> 64);
+
+    for (at = hash_finish(at, 16) & (dd->n_places - 1);
+         dd->places[at] && dd->lasts[dd->places[at] - 1] != last;
+         at = (at + 1) & (dd->n_places - 1)) {
+        continue;
+    }
+    return &dd->places[at];
+}
+
+static void
+grow_places(struct dd *dd)
+{
+    dd->n_places *= 2;
+    free(dd->places);
+    dd->places = xcalloc(dd->n_places, sizeof *dd->places);
+    for (size_t i = 0; i < dd->n_lasts; i++) {
+        *find_place(dd, dd->lasts[i]) = i + 1;
+    }
+}
+
+uint32_t
+dd_place(struct dd *dd, u128 last)
+{
+    uint32_t *place = find_place(dd, last);
+
+    if (*place) {
+        return *place - 1;
+    }
+    if (dd->n_lasts >= dd->allocated_lasts) {
+        dd->lasts = x2nrealloc(dd->lasts, &dd->allocated_lasts,
+                               sizeof *dd->lasts);
+    }
+    dd->lasts[dd->n_lasts++] = last;
+    *place = dd->n_lasts;
+    if (dd->n_lasts * 2 > dd->n_places) {
+        grow_places(dd);
+    }
+    return dd->n_lasts - 1;
 }
 
 void
-dd_push_edge(struct dd *dd, size_t base, u128 last, dd_t to)
+dd_push_edge(struct dd *dd, size_t base, uint32_t last, dd_t to)
 {
     if (dd->n_stack > base && dd->stack[dd->n_stack - 1].to == to) {
         dd->stack[dd->n_stack - 1].last = last;
@@ -71,8 +127,7 @@ hash_edges(int digit, const struct edge *edges, size_t n)
     uint32_t hash = hash_int(digit, n);
 
     for (size_t i = 0; i < n; i++) {
-        hash = hash_add64(hash, edges[i].last);
-        hash = hash_add64(hash, edges[i].last >> 64);
+        hash = hash_add(hash, edges[i].last);
         hash = hash_add(hash, edges[i].to);
     }
     return hash_finish(hash, n);
@@ -82,14 +137,7 @@ static bool
 same_edges(const struct dd *dd, const struct node *node,
            const struct edge *edges)
 {
-    for (size_t i = 0; i < node->n; i++) {
-        const struct edge *e = &dd->edges[node->first + i];
-
-        if (e->last != edges[i].last || e->to != edges[i].to) {
-            return false;
-        }
-    }
-    return true;
+    return !memcmp(&dd->edges[node->first], edges, node->n * sizeof *edges);
 }
 
 static void
@@ -171,11 +219,11 @@ dd_range(struct dd *dd, int digit, u128 first, u128 last)
     size_t base = dd->n_stack;
 
     if (first > 0) {
-        dd_push_edge(dd, base, first - 1, DD_NONE);
+        dd_push_edge(dd, base, dd_place(dd, first - 1), DD_NONE);
     }
-    dd_push_edge(dd, base, last, DD_ALL);
-    if (last < dd_ones(dd, digit)) {
-        dd_push_edge(dd, base, dd_ones(dd, digit), DD_NONE);
+    dd_push_edge(dd, base, dd_place(dd, last), DD_ALL);
+    if (last < dd->lasts[dd->ones[digit]]) {
+        dd_push_edge(dd, base, dd->ones[digit], DD_NONE);
     }
     return dd_make(dd, digit, base);
 }
@@ -183,7 +231,7 @@ dd_range(struct dd *dd, int digit, u128 first, u128 last)
 dd_t
 dd_bits(struct dd *dd, int digit, u128 value, u128 mask)
 {
-    u128 ones = dd_ones(dd, digit), low, wild, run = 0;
+    u128 ones = dd->lasts[dd->ones[digit]], low, wild, run = 0;
     size_t base = dd->n_stack, n = 0;
 
     mask &= ones;
@@ -202,13 +250,13 @@ dd_bits(struct dd *dd, int digit, u128 value, u128 mask)
             return DD_NONE;
         }
         if (first > 0) {
-            dd_push_edge(dd, base, first - 1, DD_NONE);
+            dd_push_edge(dd, base, dd_place(dd, first - 1), DD_NONE);
         }
-        dd_push_edge(dd, base, first | low, DD_ALL);
+        dd_push_edge(dd, base, dd_place(dd, first | low), DD_ALL);
         run = (run - wild) & wild;      /* The next subset of 'wild'. */
     } while (run);
-    if (dd->stack[dd->n_stack - 1].last < ones) {
-        dd_push_edge(dd, base, ones, DD_NONE);
+    if (dd->stack[dd->n_stack - 1].last != dd->ones[digit]) {
+        dd_push_edge(dd, base, dd->ones[digit], DD_NONE);
     }
     return dd_make(dd, digit, base);
 }
@@ -231,6 +279,8 @@ dd_bytes(const struct dd *dd)
     return (dd->allocated_nodes * sizeof *dd->nodes
             + dd->allocated_edges * sizeof *dd->edges
             + dd->n_unique * sizeof *dd->unique
+            + dd->allocated_lasts * sizeof *dd->lasts
+            + dd->n_places * sizeof *dd->places
             + dd->allocated_stack * sizeof *dd->stack
             + N_MEMORIES * sizeof *dd->memories);
 }

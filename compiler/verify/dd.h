@@ -51,6 +51,9 @@ dd_leaf(dd_t f)
 struct dd *dd_create(const uint8_t widths[], size_t n_digits);
 void dd_destroy(struct dd *);           /* Accepts NULL. */
 
+/* Forgets all diagrams, and keeps the room for others. */
+void dd_clear(struct dd *);
+
 /* The packets whose 'digit' is from 'first' to 'last'. */
 dd_t dd_range(struct dd *, int digit, u128 first, u128 last);
 

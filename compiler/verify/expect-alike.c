@@ -97,6 +97,7 @@ judge_init_alike(struct judge *j)
                               * sizeof *j->reached);
     memo_init(&j->verdicts);
     memo_init(&j->connections);
+    memo_init(&j->between);
     memo_init(&j->passed);
 }
 
@@ -105,6 +106,7 @@ judge_destroy_alike(struct judge *j)
 {
     memo_destroy(&j->verdicts);
     memo_destroy(&j->connections);
+    memo_destroy(&j->between);
     memo_destroy(&j->passed);
 }
 
@@ -112,6 +114,12 @@ uint32_t
 judge_alike(const struct judge *j, const struct policy_endpoint *e)
 {
     return j->alike[e->index];
+}
+
+uint32_t
+judge_sending(const struct judge *j, const struct policy_endpoint *e)
+{
+    return j->sending[e->index];
 }
 
 const struct policy_endpoint *

@@ -9,9 +9,9 @@
 
 /* The rooms behind expect.h: expect.c has what the others share,
  * expect-port.c asks the questions 1 to 4, expect-route.c 5 to 7,
- * expect-rule.c 8 and 9, expect-external.c what an external is;
- * expect-alike.c says what need be asked once only,
- * expect-stateless.c what goes past tracking. */
+ * expect-rule.c 8 and 9; expect-base.c what is known of a packet but its
+ * verdict; expect-external.c what an external is; expect-alike.c says what
+ * need be asked once only, expect-stateless.c what goes past tracking. */
 
 #include "verify/expect.h"
 
@@ -44,6 +44,9 @@ struct verdict_key {
 void judge_init_alike(struct judge *);
 void judge_destroy_alike(struct judge *);
 uint32_t judge_alike(const struct judge *, const struct policy_endpoint *);
+
+/* The same for what they send: network, node and meters too. */
+uint32_t judge_sending(const struct judge *, const struct policy_endpoint *);
 
 /* One of whose packets for 'to' is expected what is of those of 'from'. */
 const struct policy_endpoint *judge_sender(const struct judge *,
@@ -132,6 +135,16 @@ struct end {
 dd_t expect_rule(struct judge *, const struct origin *, const struct seen *,
                  const struct policy_endpoint *to,
                  const struct policy_attachment *out, bool routed);
+
+/* All that is known of packets from there to there but who decides; the number
+ * by which their diagrams are bound, however they are tracked; and a diagram
+ * of verdicts with what a base says. */
+struct expect expect_base(const struct judge *, const struct origin *,
+                          const struct seen *,
+                          const struct policy_endpoint *to,
+                          const struct policy_attachment *out, bool routed);
+uint32_t expect_base_number(struct judge *, const struct expect *);
+dd_t expect_base_each(struct judge *, dd_t verdict, uint32_t number);
 
 /* What of packets goes past connection tracking by rules that are not
  * stateful, and question 8 of that. */

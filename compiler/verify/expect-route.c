@@ -170,6 +170,39 @@ judge_connection(struct judge *j, const struct origin *s,
                      result);
 }
 
+/* The same between two of a tenant, once for all that are treated alike: only
+ * whose they are differs, which is bound to the whole. */
+static dd_t
+judge_between(struct judge *j, const struct origin *s,
+              const struct target *target)
+{
+    const uint32_t key[] = {
+        judge_sending(j, s->q.from), judge_alike(j, target->to),
+        target->routed,
+    };
+    const struct seen any = { .stateless = true };
+    struct expect base = expect_base(j, s, &any, target->to, NULL,
+                                     target->routed);
+    dd_t result = *memo_find(&j->between, key, sizeof key);
+
+    if (result == DD_NONE) {
+        j->unbound = true;
+        result = judge_connection(j, s, target);
+        j->unbound = false;
+        *memo_find(&j->between, key, sizeof key) = result;
+    }
+    return dd_bind(j->space->dd, result, expect_base_number(j, &base));
+}
+
+static bool
+is_between(const struct judge *j, const struct origin *s,
+           const struct target *target)
+{
+    return (!j->by_port && s->q.from && !s->q.tunnel && target->to
+            && target->to != s->q.from
+            && target->to->tenant == s->q.from->tenant);
+}
+
 /* The same, once for all senders that are treated alike. */
 static dd_t
 judge_to(struct judge *j, const struct origin *s, const struct target *target)
@@ -199,7 +232,9 @@ judge_to(struct judge *j, const struct origin *s, const struct target *target)
     if (*known != DD_NONE) {
         return *known;
     }
-    result = judge_connection(j, &alike, target);
+    result = (is_between(j, &alike, target)
+              ? judge_between(j, &alike, target)
+              : judge_connection(j, &alike, target));
     *memo_find(&j->connections, &key, sizeof key) = result;
     return result;
 }

@@ -15,8 +15,7 @@
 #include "util.h"
 #include "verify/expect-private.h"
 
-enum { OP_STRONGER = DD_OP_USER + 16, OP_AGREE, OP_ADD_COPY,
-       OP_BASE };
+enum { OP_STRONGER = DD_OP_USER + 16, OP_AGREE, OP_ADD_COPY };
 
 /* Leaves of is_agreed(). */
 #define AGREED_NEW DD_LEAF(1)
@@ -288,41 +287,6 @@ is_agreed(struct judge *j, const struct policy_tenant *tenant, bool backward)
                           AGREED_NEW));
 }
 
-/* All that is known of packets from there to there but who decides. */
-static struct expect
-base_of(const struct judge *j, const struct origin *s,
-        const struct seen *seen, const struct policy_endpoint *to,
-        const struct policy_attachment *out, bool routed)
-{
-    const struct policy_endpoint *from = s->q.from;
-    bool here = to && is_here(j, to);
-    struct expect e;
-
-    memset(&e, 0, sizeof e);
-    e.counted = s->counted;
-    e.from = from;
-    e.to = to;
-    e.external = out;
-    e.node = to && !here ? to->node : NULL;
-    e.routed = routed;
-    if (from && !s->q.tunnel) {
-        e.charged = from->tenant;
-        e.uplink = network_uplink(from->network, from->node);
-    } else if (!from && !pays_for_getting(to)) {
-        e.charged = to->tenant;
-        e.uplink = network_uplink(to->network, to->node);
-    }
-    if (!seen->stateless) {
-        e.zones[0] = from && !s->q.tunnel ? from->tenant : to->tenant;
-        e.commit[0] = seen->track == TRACK_NEW;
-        if (from && !s->q.tunnel && here && to->tenant != from->tenant) {
-            e.zones[1] = to->tenant;
-            e.conditional = true;
-        }
-    }
-    return e;
-}
-
 /* Question 8. */
 static dd_t
 find_verdict(struct judge *j, const struct seen *seen,
@@ -380,74 +344,20 @@ find_known_verdict(struct judge *j, const struct seen *seen,
     return *known;
 }
 
-dd_t
-expect_based(struct judge *j, uint32_t number, dd_t leaf)
-{
-    const struct expect *verdict;
-    struct expect e;
-    size_t size;
-
-    if (!number || leaf == DD_NONE) {
-        return leaf;
-    }
-    verdict = expect_get(j, leaf);
-    if (!verdict->open) {
-        return leaf;
-    }
-    memcpy(&e, pool_get(&j->bases, number - 1, &size), sizeof e);
-    e.zones[0] = verdict->zones[0];
-    e.commit[0] = verdict->commit[0];
-    e.rank = verdict->rank;
-    e.rules = verdict->rules;
-    e.reason = verdict->reason;
-    e.allow = verdict->allow;
-    e.kept = verdict->kept;
-    e.dscp = verdict->dscp;
-    e.queue = verdict->queue;
-    e.conditional &= e.allow;
-    expect_payer(j, &e);
-    return expect_leaf(j, &e);
-}
-
-/* A verdict with all else that is known: a number of a base. */
-struct basing {
-    struct judge *judge;
-    uint32_t number;
-};
-
-static dd_t
-leaf_base(void *basing_, dd_t leaf, dd_t number OVS_UNUSED)
-{
-    const struct basing *basing = basing_;
-
-    return expect_based(basing->judge, basing->number, leaf);
-}
-
-static dd_t
-base_each(struct judge *j, dd_t verdict, uint32_t number)
-{
-    struct basing basing = { j, number };
-    struct dd_op op = { leaf_base, NULL, &basing, true, false, OP_BASE };
-
-    return dd_apply(j->space->dd, &op, verdict, DD_LEAF(number));
-}
-
 static dd_t
 expect_strongest(struct judge *j, const struct seen *seen,
                  const struct expect *base, const struct end *sender,
                  const struct end *receiver)
 {
-    struct expect of_all = *base;       /* However it is tracked. */
-    uint32_t number;
     dd_t verdict = find_known_verdict(j, seen, base->zones[0],
                                       sender, receiver);
 
-    of_all.zones[0] = NULL;
-    of_all.commit[0] = false;
-    number = pool_add(&j->bases, &of_all, sizeof of_all) + 1;
+    if (j->unbound) {
+        return verdict;
+    }
     return (j->by_port || base->conditional
-            ? base_each(j, verdict, number)
-            : dd_bind(j->space->dd, verdict, number));
+            ? expect_base_each(j, verdict, expect_base_number(j, base))
+            : dd_bind(j->space->dd, verdict, expect_base_number(j, base)));
 }
 
 /* Each copy has a verdict of its own. */
@@ -458,9 +368,9 @@ expect_between(struct judge *j, const struct seen *seen,
     struct end sender = { base->from, NULL, F_NW_SRC, F_IPV6_SRC };
     struct end receiver = { base->to, NULL, F_NW_DST, F_IPV6_DST };
 
-    return base_each(j, find_known_verdict(j, seen, base->zones[0],
-                                           &sender, &receiver),
-                     pool_add(&j->bases, base, sizeof *base) + 1);
+    return expect_base_each(j, find_known_verdict(j, seen, base->zones[0],
+                                                  &sender, &receiver),
+                            pool_add(&j->bases, base, sizeof *base) + 1);
 }
 
 dd_t
@@ -468,7 +378,7 @@ expect_rule(struct judge *j, const struct origin *s, const struct seen *seen,
             const struct policy_endpoint *to,
             const struct policy_attachment *out, bool routed)
 {
-    struct expect base = base_of(j, s, seen, to, out, routed);
+    struct expect base = expect_base(j, s, seen, to, out, routed);
     bool error = seen->track == TRACK_RELATED;
     struct end sender = { s->q.from, NULL, error ? F_OUTSIDE : F_NW_SRC,
                           error ? F_OUTSIDE6 : F_IPV6_SRC };

@@ -75,8 +75,9 @@ struct judge {
         const struct policy_endpoint *v[2];
     } *senders;                 /* The first, and one more, of a number. */
     endpoint_vec **reached;     /* By tenant; see judge_reached(). */
-    struct memo verdicts, connections, passed;
+    struct memo verdicts, connections, between, passed;
     bool by_port;               /* No diagram is to be bound. */
+    bool unbound;               /* It is to be bound as a whole. */
 };
 
 /* 'marks' is read when the expectations are made. */

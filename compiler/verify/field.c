@@ -210,6 +210,13 @@ space_init(struct space *space, enum layout layout)
 }
 
 void
+space_clear(struct space *space)
+{
+    dd_clear(space->dd);
+    space->real = real_packets(space);
+}
+
+void
 space_destroy(struct space *space)
 {
     dd_destroy(space->dd);

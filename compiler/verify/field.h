@@ -85,6 +85,7 @@ struct space {
 };
 
 void space_init(struct space *, enum layout);
+void space_clear(struct space *);       /* See dd_clear(). */
 void space_destroy(struct space *);
 
 /* The packets whose field has the bits of 'value' where 'mask' is 1. */

@@ -47,7 +47,11 @@ get_side(struct proof *p, enum layout layout)
         memo_init(&p->same);
     }
     if (!p->there[layout]) {
-        space_init(&side->space, layout);
+        if (side->space.dd) {
+            space_clear(&side->space);
+        } else {
+            space_init(&side->space, layout);
+        }
         side->exec = exec_create(p->task->tables, p->fields, &side->space,
                                  p->terms, p->effects, p->comparison.tunnel,
                                  p->task->deadline);
@@ -316,28 +320,26 @@ proof_compare(struct proof *p, struct entry *entry, bool voting)
 }
 
 size_t
-proof_bytes(const struct proof *p)
+proof_nodes(const struct proof *p)
 {
-    size_t bytes = 0;
+    size_t n = 0;
 
     for (enum layout layout = 0; layout < N_LAYOUTS; layout++) {
-        bytes += p->there[layout] ? dd_bytes(p->sides[layout].space.dd) : 0;
+        n += p->there[layout] ? dd_n_nodes(p->sides[layout].space.dd) : 0;
     }
-    return bytes;
+    return n;
 }
 
 void
 proof_reset(struct proof *p)
 {
-    p->result->n_bytes = MAX(p->result->n_bytes, proof_bytes(p));
+    p->result->n_nodes += proof_nodes(p);
     for (enum layout layout = 0; layout < N_LAYOUTS; layout++) {
         struct side *side = &p->sides[layout];
 
         if (p->there[layout]) {
-            p->result->n_nodes += dd_n_nodes(side->space.dd);
             exec_destroy(side->exec);
             judge_destroy(&side->judge);
-            space_destroy(&side->space);
             p->there[layout] = false;
         }
     }
@@ -349,5 +351,17 @@ proof_reset(struct proof *p)
         terms_destroy(p->terms);
         arena_destroy(p->of_sides);
         p->of_sides = NULL;
+    }
+}
+
+void
+proof_destroy(struct proof *p)
+{
+    proof_reset(p);
+    for (enum layout layout = 0; layout < N_LAYOUTS; layout++) {
+        if (p->sides[layout].space.dd) {
+            p->result->n_bytes += dd_bytes(p->sides[layout].space.dd);
+            space_destroy(&p->sides[layout].space);
+        }
     }
 }

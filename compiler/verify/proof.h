@@ -62,8 +62,10 @@ bool proof_compare(struct proof *, struct entry *, bool voting);
 /* Forgets all diagrams: those of entries are no longer good. */
 void proof_reset(struct proof *);
 
-/* The bytes of the diagrams. */
-size_t proof_bytes(const struct proof *);
+/* How many diagrams there are. */
+size_t proof_nodes(const struct proof *);
+
+void proof_destroy(struct proof *);
 
 struct verify_difference *proof_add_difference(struct proof *,
                                                enum verify_kind);

@@ -17,9 +17,9 @@
 #include "verify/proof.h"
 #include "verify/scope.h"
 
-/* Diagrams that take more are forgotten once their entry is done with: those
- * of other tenants have little in common with them. */
-enum { MAX_BYTES = 40 << 20 };
+/* More diagrams than that are forgotten once their entry is done with: those
+ * of other tenants have little in common with them, and caches are small. */
+enum { MAX_NODES = 1 << 18 };
 
 /* The mark of a tenant's connections.  Where no flow notes any, it is what the
  * name gives: no connection is then there to have it. */
@@ -57,7 +57,7 @@ is_known(struct proof *p, const struct policy_tenant *tenant)
 static void
 reset_if_large(struct proof *p)
 {
-    if (proof_bytes(p) > MAX_BYTES) {
+    if (proof_nodes(p) > MAX_NODES) {
         proof_reset(p);
     }
 }
@@ -283,7 +283,7 @@ attempt(const struct verify_task *task, const struct slices *slices,
     outcome.scattered = p.scattered;
     outcome.mingled = (slices && !result->unproved
                        && !scope_is_apart(task, slices, &p.comparison));
-    proof_reset(&p);
+    proof_destroy(&p);
     free(p.fields);
     hmap_destroy(&p.comparison.usages);
     return outcome;

@@ -1,0 +1,114 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+/* What is expected of packets between two but what rules say of them: a base,
+ * which has a number, and is joined with a verdict. */
+
+#include <string.h>
+
+#include "sema/meaning-meters.h"
+#include "util.h"
+#include "verify/expect-private.h"
+
+enum { OP_BASE = DD_OP_USER + 19 };
+
+struct expect
+expect_base(const struct judge *j, const struct origin *s,
+            const struct seen *seen, const struct policy_endpoint *to,
+            const struct policy_attachment *out, bool routed)
+{
+    const struct policy_endpoint *from = s->q.from;
+    bool here = to && is_here(j, to);
+    struct expect e;
+
+    memset(&e, 0, sizeof e);
+    e.counted = s->counted;
+    e.from = from;
+    e.to = to;
+    e.external = out;
+    e.node = to && !here ? to->node : NULL;
+    e.routed = routed;
+    if (from && !s->q.tunnel) {
+        e.charged = from->tenant;
+        e.uplink = network_uplink(from->network, from->node);
+    } else if (!from && !pays_for_getting(to)) {
+        e.charged = to->tenant;
+        e.uplink = network_uplink(to->network, to->node);
+    }
+    if (!seen->stateless) {
+        e.zones[0] = from && !s->q.tunnel ? from->tenant : to->tenant;
+        e.commit[0] = seen->track == TRACK_NEW;
+        if (from && !s->q.tunnel && here && to->tenant != from->tenant) {
+            e.zones[1] = to->tenant;
+            e.conditional = true;
+        }
+    }
+    return e;
+}
+
+dd_t
+expect_based(struct judge *j, uint32_t number, dd_t leaf)
+{
+    const struct expect *verdict;
+    struct expect e;
+    size_t size;
+
+    if (!number || leaf == DD_NONE) {
+        return leaf;
+    }
+    verdict = expect_get(j, leaf);
+    if (!verdict->open) {
+        return leaf;
+    }
+    memcpy(&e, pool_get(&j->bases, number - 1, &size), sizeof e);
+    e.zones[0] = verdict->zones[0];
+    e.commit[0] = verdict->commit[0];
+    e.rank = verdict->rank;
+    e.rules = verdict->rules;
+    e.reason = verdict->reason;
+    e.allow = verdict->allow;
+    e.kept = verdict->kept;
+    e.dscp = verdict->dscp;
+    e.queue = verdict->queue;
+    e.conditional &= e.allow;
+    expect_payer(j, &e);
+    return expect_leaf(j, &e);
+}
+
+/* A verdict with all else that is known: a number of a base. */
+struct basing {
+    struct judge *judge;
+    uint32_t number;
+};
+
+static dd_t
+leaf_base(void *basing_, dd_t leaf, dd_t number OVS_UNUSED)
+{
+    const struct basing *basing = basing_;
+
+    return expect_based(basing->judge, basing->number, leaf);
+}
+
+dd_t
+expect_base_each(struct judge *j, dd_t verdict, uint32_t number)
+{
+    struct basing basing = { j, number };
+    struct dd_op op = { leaf_base, NULL, &basing, true, false, OP_BASE };
+
+    return dd_apply(j->space->dd, &op, verdict, DD_LEAF(number));
+}
+
+uint32_t
+expect_base_number(struct judge *j, const struct expect *base)
+{
+    struct expect of_all = *base;
+
+    of_all.zones[0] = NULL;
+    of_all.commit[0] = false;
+    return pool_add(&j->bases, &of_all, sizeof of_all) + 1;
+}
