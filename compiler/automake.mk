@@ -509,6 +509,7 @@ bulkhead_SOURCES = \
 	compiler/cli/trace.c \
 	compiler/cli/trace.h \
 	compiler/cli/verify-hash.c \
+	compiler/cli/verify-order.c \
 	compiler/cli/verify-print.c \
 	compiler/cli/verify.c \
 	compiler/cli/verify.h \

@@ -51,9 +51,13 @@ int
 cmd_apply(const struct cli_options *options)
 {
     struct arena *arena = arena_create();
+    const struct policy *policy;
     struct plan_record order;
-    int status = cli_load_order(options, arena, &order);
+    int status = cli_load_order(options, arena, &order, &policy);
 
+    if (status == EXIT_DONE) {
+        status = cli_verify_order(options, policy, &order, arena);
+    }
     if (status == EXIT_DONE) {
         status = (options->dry_run ? cli_plan(options, &order, arena)
                   : apply(options, &order, arena));

@@ -56,6 +56,8 @@ struct cli_options {
     int timeout;                /* Seconds. */
     uint64_t to;                /* A generation. */
     int confirm;                /* Seconds. */
+    bool verify;
+    int verify_time;            /* Seconds. */
     const char *datapath, *tenant, *port, *record, *replay, *listen;
     int since, interval;        /* Seconds. */
     bool once;
@@ -90,7 +92,7 @@ enum {
     OPTION_TO = 1 << 17,        /* Not required. */
     OPTION_WRITE = 1 << 18,     /* --write, --check; not required. */
     OPTION_PARTIAL = 1 << 19,   /* Not required. */
-    OPTION_CONFIRM = 1 << 20,   /* Not required. */
+    OPTION_CONFIRM = 1 << 20,   /* And --verify; not required. */
     OPTION_INTERFACE = 1 << 21, /* And --mac, --addresses, which are not
                                  * required. */
     OPTION_PROFILE = 1 << 22,   /* Required. */
@@ -161,12 +163,19 @@ bool cli_compile(const struct cli_options *, const struct policy *,
 bool cli_compile_prog(struct ir_prog *, const struct backend *,
                       struct arena *, struct plan *);
 
-/* Loads the intent, or a plan that was saved, as an order for the bridge.
- * Returns EXIT_*, after printing what is wrong. */
+/* Loads the intent, or a plan that was saved, as an order for the bridge, and
+ * the policy that it is of, unless 'policy' is NULL.  Returns EXIT_*, after
+ * printing what is wrong. */
 int cli_load_intent(const struct cli_options *, struct arena *,
-                    struct plan_record *);
+                    struct plan_record *, const struct policy **policy);
 int cli_load_order(const struct cli_options *, struct arena *,
-                   struct plan_record *);
+                   struct plan_record *, const struct policy **policy);
+
+/* Proves the flows of the order if --verify asks for that, and notes in it
+ * what is proved, as far as it is not known from what the node keeps.  Returns
+ * EXIT_*, after printing what is wrong. */
+int cli_verify_order(const struct cli_options *, const struct policy *,
+                     struct plan_record *, struct arena *);
 
 /* Has this been done, or would it be? */
 enum cli_mood {

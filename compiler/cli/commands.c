@@ -237,10 +237,10 @@ const struct cli_command cli_commands[] = {
       | OPTION_DRY_RUN | OPTION_PARTIAL | OPTION_CONFIRM | OPTION_TARGET,
       cmd_apply,
       "INTENT... --node=NODE --bridge=BRIDGE [--partial]\n"
-      "           [--confirm=TIME] [--dry-run], or INTENT... --target=ovn\n"
-      "           [--dry-run], or apply PLAN",
+      "           [--verify[=TIME]] [--confirm=TIME] [--dry-run], or\n"
+      "           INTENT... --target=ovn [--dry-run], or apply PLAN",
       "make the bridge, or OVN's northbound database, hold the intent, or\n"
-      "      the saved plan, in one step" },
+      "      the saved plan, in one step; --verify proves its flows before" },
     { "confirm", OPTION_BRIDGE | BRIDGE_REQUIRED | INTENT_NONE, cmd_confirm,
       "--bridge=BRIDGE",
       "keep what apply --confirm has done, which else goes back" },

@@ -73,6 +73,7 @@ static const struct {
     { { "addresses", required_argument, NULL, 'a' }, OPTION_INTERFACE },
     { { "partial", no_argument, NULL, 'P' }, OPTION_PARTIAL },
     { { "confirm", required_argument, NULL, 'C' }, OPTION_CONFIRM },
+    { { "verify", optional_argument, NULL, 'u' }, OPTION_CONFIRM },
     { { "profile", required_argument, NULL, 'F' }, OPTION_PROFILE },
     { { "flows", required_argument, NULL, 'L' }, OPTION_FLOWS },
     { { "datapath", required_argument, NULL, 'q' }, OPTION_TELEMETRY },
@@ -297,6 +298,11 @@ parse_options(int argc, char *argv[], struct cli_options *options)
         case 'F': options->profile = parse_profile(optarg); break;
         case 'L': options->flows = optarg; break;
         case 'C': options->confirm = parse_time("--confirm", optarg); break;
+        case 'u':
+            options->verify = true;
+            options->verify_time = (optarg ? parse_time("--verify", optarg)
+                                    : 0);
+            break;
         case 'q': options->datapath = optarg; break;
         case 'S': options->since = parse_time("--since", optarg); break;
         case 'r': options->record = optarg; break;
@@ -333,11 +339,12 @@ check_target(const struct cli_command *command,
 
     if (cli_is_fabric(options)
         && (options->node || options->bridge || options->partial
-            || options->confirm)) {
+            || options->confirm || options->verify)) {
         usage_error("--target=%s is for all nodes together, and takes no %s",
                     target->name, options->node ? "--node"
                     : options->bridge ? "--bridge"
-                    : options->partial ? "--partial" : "--confirm");
+                    : options->partial ? "--partial"
+                    : options->confirm ? "--confirm" : "--verify");
     } else if (command->options & OPTION_SWITCH && target
                && target != backends[0] && !target->fabric) {
         usage_error("'%s' is for the targets %s and ovn; 'compile' knows %s",

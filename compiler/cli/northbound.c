@@ -291,7 +291,7 @@ cli_nb_status(const struct cli_options *options)
     int code = EXIT_DONE;
 
     if (options->n_intent) {
-        code = cli_load_intent(options, arena, &order);
+        code = cli_load_intent(options, arena, &order, NULL);
     }
     if (options->n_intent && code == EXIT_DONE) {
         cli_print_left_out(order.plan);

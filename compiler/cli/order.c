@@ -60,7 +60,7 @@ note_files(const struct cli_options *options, struct arena *arena,
 
 int
 cli_load_intent(const struct cli_options *options, struct arena *arena,
-                struct plan_record *order)
+                struct plan_record *order, const struct policy **policyp)
 {
     struct plan *plan = arena_zalloc(arena, sizeof *plan);
     const struct policy *policy = cli_load_policy(options, arena);
@@ -76,6 +76,9 @@ cli_load_intent(const struct cli_options *options, struct arena *arena,
     }
     if (status != EXIT_DONE) {
         return status;
+    }
+    if (policyp) {
+        *policyp = policy;
     }
     order->intent = hash_intent(policy->intent, arena);
     note_files(options, arena, order);
@@ -107,7 +110,7 @@ check_place(const struct cli_options *options,
 static int
 check_intent(const struct cli_options *options,
              const struct plan_record *order, struct arena *arena,
-             const char **reason)
+             const char **reason, const struct policy **policy)
 {
     struct cli_options again = *options;
     struct plan_record fresh;
@@ -119,7 +122,7 @@ check_intent(const struct cli_options *options,
     again.target = backend_find(order->plan->target);
     again.bridge = order->bridge;
     again.partial = order->partial;
-    status = cli_load_intent(&again, arena, &fresh);
+    status = cli_load_intent(&again, arena, &fresh, policy);
     if (status != EXIT_DONE) {
         *reason = "its intent cannot be compiled any more";
         return status;
@@ -136,7 +139,8 @@ check_intent(const struct cli_options *options,
 
 static int
 load_saved(const struct cli_options *options, const struct source *source,
-           struct arena *arena, struct plan_record *order)
+           struct arena *arena, struct plan_record *order,
+           const struct policy **policy)
 {
     const char *reason = plan_record_parse(source->text, source->len, arena,
                                            order);
@@ -150,7 +154,7 @@ load_saved(const struct cli_options *options, const struct source *source,
     reason = (options->partial ? "--partial is for 'bulkhead plan'"
               : check_place(options, order, arena));
     status = (reason ? EXIT_WRONG
-              : check_intent(options, order, arena, &reason));
+              : check_intent(options, order, arena, &reason, policy));
     if (reason) {
         fprintf(stderr, "bulkhead: the plan %s is refused: %s\n",
                 options->intent[0], reason);
@@ -160,20 +164,20 @@ load_saved(const struct cli_options *options, const struct source *source,
 
 int
 cli_load_order(const struct cli_options *options, struct arena *arena,
-               struct plan_record *order)
+               struct plan_record *order, const struct policy **policy)
 {
     const struct source *source;
 
     if (options->n_intent == 1
         && !source_read(arena, options->intent[0], &source)
         && plan_record_is(source->text, source->len)) {
-        return load_saved(options, source, arena, order);
+        return load_saved(options, source, arena, order, policy);
     } else if (cli_is_fabric(options)) {
-        return cli_load_intent(options, arena, order);
+        return cli_load_intent(options, arena, order, policy);
     } else if (!options->node) {
         return usage("apply", "--node=NODE");
     } else if (!options->bridge) {
         return usage("apply", "--bridge=BRIDGE");
     }
-    return cli_load_intent(options, arena, order);
+    return cli_load_intent(options, arena, order, policy);
 }

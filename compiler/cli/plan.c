@@ -185,7 +185,7 @@ cmd_plan(const struct cli_options *options)
 {
     struct arena *arena = arena_create();
     struct plan_record order;
-    int status = cli_load_intent(options, arena, &order);
+    int status = cli_load_intent(options, arena, &order, NULL);
 
     if (status == EXIT_DONE) {
         status = cli_plan(options, &order, arena);

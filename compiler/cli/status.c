@@ -149,9 +149,10 @@ cli_print_kept(const struct plan_record *kept,
     }
     printf("generation %"PRIu64" of %s, ", kept->generation, kept->time);
     if (kept->intent) {
-        printf("intent %s%s", kept->intent, !intent ? ""
+        printf("intent %s%s%s", kept->intent, !intent ? ""
                : strcmp(kept->intent, intent) ? ", which is another one"
-               : ", which is this one");
+               : ", which is this one", kept->plan->northbound ? ""
+               : kept->verified ? ", verified" : ", not verified");
     } else {
         fputs("cleared", stdout);
     }
@@ -252,6 +253,8 @@ cli_put_kept(struct json *object, uint64_t generation,
                     : json_null_create());
     show_put(object, "applied", kept ? kept->time : NULL);
     show_put(object, "intent", kept ? kept->intent : NULL);
+    json_object_put(object, "verified",
+                    json_boolean_create(kept && kept->verified));
     json_object_put(object, "generations", generations_json(generations));
 }
 
@@ -356,7 +359,7 @@ cmd_status(const struct cli_options *options)
     }
     arena = arena_create();
     if (options->n_intent) {
-        code = cli_load_intent(options, arena, &order);
+        code = cli_load_intent(options, arena, &order, NULL);
     }
     if (options->n_intent && code == EXIT_DONE) {
         cli_print_left_out(order.plan);

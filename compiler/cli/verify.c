@@ -9,7 +9,6 @@
 #include "cli/verify.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "base/nearest.h"
 #include "base/source.h"
@@ -32,11 +31,19 @@ struct job {
     struct verify_cost cost;
 };
 
-/* Milliseconds of CPU time since 'start'. */
-static double
-since(clock_t start)
+double
+verify_since(clock_t start)
 {
     return (clock() - start) * 1000.0 / CLOCKS_PER_SEC;
+}
+
+static int
+done_reading(const struct job *job, const char *wrong)
+{
+    if (wrong) {
+        cli_print_error(arena_printf(job->arena, "unproved: %s", wrong));
+    }
+    return wrong ? EXIT_WRONG : EXIT_DONE;
 }
 
 /* Returns EXIT_*, after printing what is wrong. */
@@ -46,15 +53,13 @@ read_flows(struct job *job, const char *file, const char *text, size_t size)
     clock_t start = clock();
     const char *wrong;
 
+    job->task.tables = &job->tables;
     table_set_init(&job->tables, file, job->arena, &job->ports);
     job->tables.ports_known = job->options->bridge;
     wrong = table_set_parse(&job->tables, text, size);
     wrong = wrong ? wrong : table_set_finish(&job->tables);
-    job->cost.read = since(start);
-    if (wrong) {
-        cli_print_error(arena_printf(job->arena, "unproved: %s", wrong));
-    }
-    return wrong ? EXIT_WRONG : EXIT_DONE;
+    job->cost.read = verify_since(start);
+    return done_reading(job, wrong);
 }
 
 static int
@@ -104,27 +109,42 @@ load_bridge(struct job *job, const struct plan *plan)
                       strlen(held.flows));
 }
 
-/* What compile would write. */
-static int
-load_plan(struct job *job, const struct plan *plan)
+const char *
+verify_take_plan(struct verify_task *task, const struct plan *plan,
+                 struct table_set *tables, struct ofputil_port_map *ports,
+                 struct arena *arena)
 {
     struct ds ds = DS_EMPTY_INITIALIZER;
+    const char *wrong;
     uint32_t *meters;
-    int status;
 
     for (size_t i = 0; i < plan->flows.n; i++) {
         ds_put_format(&ds, "%s\n", plan_flow_string(plan,
                                                     &plan->flows.v[i]));
     }
-    meters = arena_zalloc(job->arena, (plan->meters.n + 1) * sizeof *meters);
+    meters = arena_zalloc(arena, (plan->meters.n + 1) * sizeof *meters);
     for (size_t i = 0; i < plan->meters.n; i++) {
         meters[i] = plan->meters.v[i].id;
     }
-    job->task.meters = meters;
-    job->task.n_meters = plan->meters.n;
-    status = read_flows(job, "compiled", ds_cstr(&ds), ds.length);
+    task->meters = meters;
+    task->n_meters = plan->meters.n;
+    task->tables = tables;
+    table_set_init(tables, "compiled", arena, ports);
+    wrong = table_set_parse(tables, ds_cstr(&ds), ds.length);
     ds_destroy(&ds);
-    return status;
+    return wrong ? wrong : table_set_finish(tables);
+}
+
+/* What compile would write. */
+static int
+load_plan(struct job *job, const struct plan *plan)
+{
+    clock_t start = clock();
+    const char *wrong = verify_take_plan(&job->task, plan, &job->tables,
+                                         &job->ports, job->arena);
+
+    job->cost.read = verify_since(start);
+    return done_reading(job, wrong);
 }
 
 static int
@@ -198,7 +218,6 @@ prove(struct job *job)
 
     job->task.policy = cli_consult_policy(options, job->arena);
     job->task.node = options->node;
-    job->task.tables = &job->tables;
     if (!job->task.policy) {
         return EXIT_WRONG;
     }
@@ -213,7 +232,7 @@ prove(struct job *job)
                           ? time_msec() + 1000LL * options->timeout : 0);
     start = clock();
     verify(&job->task, job->arena, &result);
-    job->cost.proof = since(start);
+    job->cost.proof = verify_since(start);
     result.unproved = result.unproved ? result.unproved : job->unfit;
     if (options->format == FORMAT_JSON) {
         verify_print_json(&job->task, &result, &job->cost, bridge);

@@ -126,12 +126,13 @@ static const struct shape plan_shape = {
 };
 
 static const struct shape record_shape = {
-    sizeof(struct plan_record), 6, {
+    sizeof(struct plan_record), 7, {
         MEMBER(plan_record, bridge, TEXT),
         MEMBER(plan_record, generation, NUMBER_64),
         MEMBER(plan_record, time, TEXT),
         MEMBER(plan_record, intent, TEXT_OR_NULL),
         MEMBER(plan_record, partial, FLAG),
+        MEMBER(plan_record, verified, FLAG),
         MEMBER(plan_record, held, TEXT_OR_NULL),
     },
 };
@@ -250,6 +251,8 @@ plan_record_format(const struct plan_record *record, struct ds *ds)
     json_object_put(object, "record", shape_to_json(record, &record_shape));
     json_object_put(object, "files",
                     list_to_json((const void *) &record->files, &name_shape));
+    json_object_put(object, "proved", list_to_json(
+        (const void *) &record->proved, &name_shape));
     json_object_put(object, "plan", shape_to_json(plan, &plan_shape));
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
         json_object_put(object, lists[i].name,
@@ -405,6 +408,8 @@ read_record(const struct json *json, struct arena *arena,
     bool ok = (read_shape(find(json, "record"), &record_shape, arena, record)
                && read_list(find(json, "files"), &name_shape, arena,
                             (void *) &record->files)
+               && read_list(find(json, "proved"), &name_shape, arena,
+                            (void *) &record->proved)
                && read_shape(find(json, "plan"), &plan_shape, arena, plan));
 
     for (size_t i = 0; ok && i < ARRAY_SIZE(lists); i++) {

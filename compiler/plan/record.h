@@ -37,6 +37,10 @@ struct plan_record {
     const char *intent;         /* SHA-1 of intent_print(); NULL: of none. */
     plan_names files;           /* The intent's files and folders, absolute. */
     bool partial;               /* Made with --partial. */
+    bool verified;              /* Its flows were proved before they were
+                                 * applied. */
+    plan_names proved;          /* Digests of what was, of this plan or of
+                                 * those before; see verify/verify.h. */
     const char *held;           /* What the bridge held (push_diff.held) when
                                  * the plan was saved; else NULL. */
     const struct plan *plan;

@@ -193,6 +193,7 @@ hash_meanings(const struct verify_task *task, struct sha1_ctx ctxs[])
     digest_meanings(task, digests);
     neighbors_init(&neighbors, policy);
     for (size_t i = 0; i < n; i++) {
+        hash_text(&ctxs[i], policy->tenants.v[i]->name);
         for (size_t k = 0; k < n; k++) {
             if (policy->externals.n
                 || bitmap_is_set(neighbors_of(&neighbors, i), k)) {

@@ -259,10 +259,52 @@ verify_deep() {
 
 # A proof that takes many times as long.
 verify_slowly() {
-    python3 "$srcdir/tests/bench/make-intent.py" 20 20 40 \
+    python3 "$srcdir/tests/bench/make-intent.py" 40 20 40 \
         >"$switch_dir/slow.json"
-    "$BULKHEAD" verify "$switch_dir/slow.json" --timeout 1 \
-        --node "$(nodes "$switch_dir/slow.json" | cut -d ' ' -f 1)"
+    "$BULKHEAD" verify "$switch_dir/slow.json" --timeout 1 --node node
+}
+
+# apply_limited RATE OPTION...: with the inference tenant at that.
+apply_limited() {
+    local rate=$1
+    shift
+    sed "s/\"limit\": \"20Gbps\"/\"limit\": \"$rate\"/" "$intent" \
+        >"$switch_dir/limited.json"
+    "$BULKHEAD" apply "$switch_dir/limited.json" --node $node --bridge br0 "$@"
+}
+
+status_on() { "$BULKHEAD" status --bridge "$@"; }
+
+# What apply proves before it changes the bridge.
+test_apply() {
+    "$BULKHEAD" clear --bridge br0 >/dev/null
+    check 'apply alone: not verified' says ', not verified' 0 \
+        apply_limited 20Gbps
+    check 'apply --verify: proves all' says 'proved: 4 tenants' 0 \
+        apply_limited 20Gbps --verify
+    check 'and status says so' says ', verified' 0 status_on br0
+    check 'as JSON' says '"verified":true' 0 status_on br0 -f json
+    check 'the same again is not proved again' says 'proved: 0 tenants' 0 \
+        apply_limited 20Gbps --verify
+    check 'and the same alone stays verified' says ', verified' 0 \
+        apply_limited 20Gbps
+    check 'one tenant changes: it is proved' says 'proved: 1 tenants' 0 \
+        apply_limited 21Gbps --verify=60s
+    check 'apply alone of another: not verified' says ', not verified' 0 \
+        apply_limited 22Gbps
+    check 'others are still proved after that' says 'proved: 1 tenants' 0 \
+        apply_limited 23Gbps --verify
+    check 'a dry run proves too' says 'proved: 1 tenants' 0 \
+        apply_limited 24Gbps --verify --dry-run
+    check 'rollback to what was not: not verified' says ', not verified' 0 \
+        "$BULKHEAD" rollback --bridge br0
+    check 'and to what was: verified' says ', verified' 0 \
+        "$BULKHEAD" rollback --bridge br0
+    check 'no time to prove it: refused' unchanged br0 \
+        says 'UNPROVED: time is up' 1 "$BULKHEAD" apply \
+        "$switch_dir/slow.json" --node node --bridge br0 --verify=1s
+    check 'for OVN: 2' says 'takes no --verify' 2 "$BULKHEAD" apply \
+        "$intent" --target=ovn --verify
 }
 
 test_usage() {
@@ -289,6 +331,7 @@ main() {
     test_corners
     test_tenants
     test_layouts
+    test_apply
     test_usage
     [ "$failures" = 0 ]
 }
