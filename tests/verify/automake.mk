@@ -40,6 +40,14 @@ tests_verify_meanings_SOURCES = \
 tests_verify_meanings_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tests
 tests_verify_meanings_LDADD = $(BULKHEAD_LIBS)
 
-TESTS += tests/verify/meanings tests/verify/mutants
+# Sets of packets, against BuDDy's.
+check_PROGRAMS += tests/verify/oracle
+tests_verify_oracle_SOURCES = \
+	tests/differential/random.h \
+	tests/verify/oracle.c
+tests_verify_oracle_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tests
+tests_verify_oracle_LDADD = $(BULKHEAD_LIBS) $(BUDDY_LIBS)
+
+TESTS += tests/verify/meanings tests/verify/mutants tests/verify/oracle
 
 EXTRA_DIST += tests/verify/two-layouts.json
