@@ -341,6 +341,10 @@ test_schemas() {
     check 'one that lacks a column is refused' \
         says 'without the column label in table ACL' 3 \
         bulk apply "$intent" --db="$db/lacking.sock"
+    other_database nameless 'del t["Static_MAC_Binding"]'
+    check 'and one in which it could not look for names' \
+        says 'without the table Static_MAC_Binding' 3 \
+        bulk apply "$intent" --db="$db/nameless.sock"
     other_database newer 's["version"] = "9.0.0"
 t["ACL"]["columns"]["tier"] = {"type": "integer"}'
     check 'a newer one that has all is taken' says "rows $rows added" 0 \
@@ -387,6 +391,13 @@ test_lost() {
     check 'which status says, too' says 'as intended' 0 \
         bulk status "$switch_dir/one.json"
     now_holds "$intent"
+    through late kill -KILL "$(cat "$switch_dir/nb.pid")"
+    check 'a server that is killed' says "$doubt" 3 \
+        bulk apply "$switch_dir/one.json" --db="$proxy"
+    end_proxy
+    rm "$switch_dir/nb.sock" "$switch_dir/nb.pid"
+    ovn_serve nb
+    check 'has nothing of it either' says 'as intended' 0 bulk status "$intent"
 }
 
 # takes_meanwhile NAME COMMAND...: who comes first has it.
@@ -518,6 +529,8 @@ test_remotes() {
     rm -f "$switch_dir/nb.sock"
     ovn_serve nb --remote=pssl:0:127.0.0.1 --private-key="$key" \
         --certificate="$cert" --ca-cert="$cert"
+    # The socket is there before the port is.
+    ovs-appctl -t "$switch_dir/nb.ctl" version >/dev/null
     port=$(sed -n 's/.*listening on port \([0-9]*\).*/\1/p' \
         "$switch_dir/nb.log" | tail -n 1)
     check 'by TLS' says 'as intended' 0 bulk status "$intent" \
