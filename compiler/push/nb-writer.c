@@ -64,7 +64,7 @@ run(struct ovsdb_cs *session, const struct json *id, bool *lost)
 
 /* Waits for news.  Returns NULL, or why there will be none. */
 static const char *
-wait(struct nb_database *db)
+await_news(struct nb_database *db)
 {
     int error = ovsdb_cs_get_last_error(db->writer);
 
@@ -84,7 +84,7 @@ nb_writer_open(struct nb_database *db)
 {
     static const struct ovsdb_cs_ops ops = { follow_little };
     const char *reason = NULL;
-    bool lost;
+    bool lost = false;
 
     db->writer = ovsdb_cs_create(nbrec_idl_class.database, 3, &ops, NULL);
     ovsdb_cs_set_lock(db->writer, LOCK);
@@ -92,7 +92,7 @@ nb_writer_open(struct nb_database *db)
                         strchr(db->target->db, ',') != NULL);
     run(db->writer, NULL, &lost);
     while (!reason && !ovsdb_cs_may_send_transaction(db->writer)) {
-        reason = wait(db);
+        reason = await_news(db);
         run(db->writer, NULL, &lost);
     }
     return (reason && ovsdb_cs_is_lock_contended(db->writer)
@@ -183,7 +183,7 @@ nb_writer_send(struct nb_database *db, struct json *operations, bool *again)
         if (!answer && lost) {
             reason = nb_database_reason(db, ECONNRESET);
         } else if (!answer) {
-            reason = wait(db);
+            reason = await_news(db);
         }
     }
     reason = answer ? judge(db, answer, again) : doubt(db, reason);
