@@ -93,7 +93,7 @@ def texts():
            "... and 99980 more")
     yield ("many-rules", intent(members=f'"rules": [{rules}],'),
            "rule 'red/r' stands twice")
-    yield ("many-names", many_names(2000, 60),
+    yield ("many-names", many_names(3000, 60),
            "neither is the narrower of the two")
     yield ("escapes", intent(label="\\u001b[31m", name="\\u001b]0;x\\u0007"),
            "this is not a valid name")
