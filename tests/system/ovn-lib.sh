@@ -60,4 +60,6 @@ ovn_chassis() {
         external_ids:ovn-bridge-datapath-type=dummy
     switch_spawn ovn-controller "unix:$switch_dir/db.sock"
     switch_await "$switch_dir/ovn-controller.pid" ovn-controller
+    # It makes the bridge once it is connected.
+    ovs-vsctl --timeout=30 wait-until bridge br-int
 }
