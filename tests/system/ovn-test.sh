@@ -255,6 +255,16 @@ flood() {
 
 n_sent() { counts | awk -v port="$1" '$1 == port { print $2 }'; }
 
+# settled COUNT: what COUNT says once it says the same for a second.
+settled() {
+    local n=none
+    until [ "$n" = "$($1)" ]; do
+        n=$($1)
+        sleep 1
+    done
+    echo "$n"
+}
+
 # limits RATE BURST COUNT COMMAND...: of 100 packets, 'COUNT' counts the burst,
 # or a part of it that came at once, and what the rate lets through meanwhile.
 limits() {
@@ -262,8 +272,7 @@ limits() {
     before=$($count)
     shift 3
     "$@"
-    sleep 2
-    n=$(($($count) - before))
+    n=$(($(settled "$count") - before))
     echo "$n of 100"
     [ "$n" -ge $((burst / 2)) ] &&
         [ "$n" -le $((burst + rate * (SECONDS - start + 1))) ]
@@ -278,13 +287,13 @@ count_a() {
 
 # While another tenant's packets are dropped, each of 10 of a's is told.
 tells_all() {
-    local before
+    local before n
     before=$(count_a)
     flood b0 "$1"
     ovs-appctl netdev-dummy/receive a0 "${packets[@]}"
-    sleep 1
-    echo "$(($(count_a) - before)) of 10"
-    [ "$(count_a)" = $((before + 10)) ]
+    n=$(($(settled count_a) - before))
+    echo "$n of 10"
+    [ "$n" = 10 ]
 }
 
 # What ovn-controller takes of packets.
