@@ -238,3 +238,20 @@ report_syntax(const struct source *source, size_t start,
                    cause ? "" : error->text);
     diag_remedy(diags, d, "%s", remedy);
 }
+
+bool
+report_nul(const struct source *source, size_t start, struct diags *diags)
+{
+    const char *nul = memchr(source->text + start, '\0', source->len - start);
+
+    if (nul) {
+        size_t at = nul - source->text;
+        struct diag *d = diag_error(diags, (struct span) { source, at, at },
+                                    NULL, "this is not valid JSON: a NUL "
+                                    "byte");
+
+        diag_remedy(diags, d, "remove it; if there are many, save the file "
+                    "as UTF-8");
+    }
+    return nul != NULL;
+}

@@ -10,6 +10,7 @@
 /* What jansson complains of, in words of an operator. */
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct diags;
@@ -19,5 +20,9 @@ struct source;
  * 'start'.  jansson must still be able to allocate. */
 void report_syntax(const struct source *, size_t start, const json_error_t *,
                    struct diags *);
+
+/* Adds an error if there is a NUL byte in the text that begins at 'start', and
+ * returns true: jansson skips those that stand behind a literal or number. */
+bool report_nul(const struct source *, size_t start, struct diags *);
 
 #endif /* intent/syntax.h */

@@ -198,6 +198,9 @@ parse_at(const struct source *source, size_t *at, int flags,
     json_error_t error;
     json_t *json;
 
+    if (report_nul(source, *at, diags)) {
+        return NULL;
+    }
     json_arena = arena_create();
     json_set_alloc_funcs(json_alloc, json_free);
     json = json_loadb(source->text + *at, source->len - *at,
