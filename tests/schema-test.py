@@ -102,6 +102,7 @@ NEEDS_RESOLVING = {
     "dangling-node": NAME,
     "dangling-peer": NAME,
     "dangling-peer-far": NAME,
+    "peers-external": NAME,
     "dangling-selector-endpoint": NAME,
     "dangling-selector-network": NAME,
     "dangling-service": NAME,

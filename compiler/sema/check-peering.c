@@ -85,6 +85,17 @@ check_outside_name(const struct policy *policy, const struct text *peer,
                    diags);
 }
 
+static bool
+is_external(const struct policy *policy, const char *name)
+{
+    for (size_t i = 0; i < policy->externals.n; i++) {
+        if (!strcmp(policy->externals.v[i]->name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void
 check_peer_name(const struct policy *policy, const struct policy_tenant *own,
                 const struct text *peer, struct diags *diags)
@@ -96,7 +107,10 @@ check_peer_name(const struct policy *policy, const struct policy_tenant *own,
         found = !strcmp(policy->tenants.v[i]->name, peer->s);
         nearest_try(&nearest, policy->tenants.v[i]->name);
     }
-    if (!found) {
+    if (!found && is_external(policy, peer->s)) {
+        report_unknown(peer, "tenant", peer->s, POLICY_EXTERNAL, peer->s,
+                       diags);
+    } else if (!found) {
         report_unknown(peer, "tenant", peer->s, "", nearest.best, diags);
     } else if (!strcmp(peer->s, own->name)) {
         struct diag *d = value_error(diags, peer->at,

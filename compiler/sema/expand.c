@@ -216,6 +216,53 @@ merge(struct resolver *r, const struct policy_endpoint *e,
     *vec_push(r->arena, merged) = e;
 }
 
+/* Are there endpoints in 'scope' that 's' would select if their networks had
+ * gateways? */
+static bool
+lacks_gateways(const struct intent_selector *s, struct scope scope)
+{
+    bool routed = scope.routed;
+
+    scope.routed = false;
+    for (size_t i = 0; routed && i < scope.n; i++) {
+        if (has_selected(s, scope, scope.v[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Warns that 's' adds nothing: what it selects is there, if 'selected'. */
+static void
+warn_nothing_new(struct resolver *r, const struct intent_selector *s,
+                 struct scope scope, bool selected)
+{
+    const char *what = "this selects no endpoint";
+    const char *remedy = "ignore this until such an endpoint is there";
+
+    if (selected) {
+        what = "all that this selects is selected already";
+        remedy = "remove it from the list";
+    } else if (!scope.n) {
+        what = "this selects no tenant: none is allowed and consents";
+        remedy = "let tenants and the other side list each other in "
+                 "\"peers\", or make the peering \"imposed\"; an external "
+                 "lists in its \"tenants\" who is allowed";
+    } else if (lacks_gateways(s, scope)) {
+        what = "this selects no endpoint: what leaves a network needs its "
+               "\"gateway\"";
+        remedy = "give the networks of those tenants a \"gateway\"";
+    } else if (s->labels.n) {
+        remedy = "check the labels, or ignore this until such an endpoint is "
+                 "there";
+    } else if (s->cidrs.n) {
+        remedy = "check the addresses, or ignore this until an endpoint has "
+                 "one of them";
+    }
+    diag_remedy(r->diags, value_warning(r->diags, s->at, "%s", what), "%s",
+                remedy);
+}
+
 /* Adds the endpoints in 'scope' that 's' selects to 'out', which is kept
  * sorted by index. */
 static void
@@ -245,18 +292,7 @@ expand_alternative(struct resolver *r, const struct intent_selector *s,
     }
     *out = merged;
     if (out->n == n_old && !dangling_network) {
-        struct diag *d = value_warning(r->diags, s->at, selected
-                                       ? "all that this selects is selected "
-                                         "already"
-                                       : "this selects no endpoint");
-        diag_remedy(r->diags, d, selected ? "remove it from the list"
-                    : s->labels.n
-                    ? "check the labels, or ignore this until such an "
-                      "endpoint is there"
-                    : s->cidrs.n
-                    ? "check the addresses, or ignore this until an endpoint "
-                      "has one of them"
-                    : "ignore this until such an endpoint is there");
+        warn_nothing_new(r, s, scope, selected);
     }
 }
 
