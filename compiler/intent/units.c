@@ -184,12 +184,8 @@ parse_duration(const char *s, uint64_t *n)
 static void
 tidy_number(const char *s, struct ds *number, const char **rest)
 {
-    for (; isdigit((unsigned char) *s) || strchr(" _'.,", *s); s++) {
-        size_t n = strspn(s + 1, "0123456789");
-
-        if (!*s) {
-            break;
-        } else if (*s == ',' && n != 3) {
+    for (; *s && strchr("0123456789 _'.,", *s); s++) {
+        if (*s == ',' && strspn(s + 1, "0123456789") != 3) {
             ds_put_char(number, '.');   /* Three digits may be thousands. */
         } else if (!strchr(" _'", *s)) {
             ds_put_char(number, *s);
