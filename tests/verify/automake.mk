@@ -4,6 +4,8 @@ check_PROGRAMS += tests/verify/mutants
 tests_verify_mutants_SOURCES = \
 	tests/differential/draft-connection.c \
 	tests/differential/draft.h \
+	tests/differential/edits.c \
+	tests/differential/edits.h \
 	tests/differential/outcome-meter.c \
 	tests/differential/outcome-packet.c \
 	tests/differential/outcome.c \

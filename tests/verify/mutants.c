@@ -12,13 +12,15 @@
  * Whether what was planted changes anything at all, random packets say: they
  * are asked of the tables and of the reference meaning, as differential.c
  * does.  Where they differ, the verifier must have seen it; and so must a
- * proof of the tenants alone whose digests are others than before. */
+ * proof of the tenants alone whose digests are others than before.  So it must
+ * where the intent changes and the tables do not. */
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "differential/edits.h"
 #include "differential/outcome.h"
 #include "differential/questions.h"
 #include "differential/tables.h"
@@ -29,12 +31,13 @@
 
 /* Bugs are planted where a proof takes no more diagrams than this: others are
  * proved once. */
-enum { MUTANTS_A_WORLD = 25, PACKETS_A_MUTANT = 1000,
+enum { MUTANTS_A_WORLD = 25, PACKETS_A_MUTANT = 1000, EDITS_A_WORLD = 12,
        MAX_DIAGRAMS = 200000 };
 
 struct count {
     size_t worlds, mutants, found, refused, same, missed;
     size_t tenants, proved;     /* There, and proved again for a bug. */
+    size_t edits, wrong;        /* Of intents; so that the tables are. */
 };
 
 /* Does the differential test see that the tables differ? */
@@ -58,11 +61,11 @@ differ(struct compiled *c, struct rng *rng)
     return difference;
 }
 
-/* Is the bug found too by a proof of those tenants only that it can concern?
- */
+/* Is the bug, or change, found too by a proof of those tenants only that it can
+ * concern? */
 static void
-prove_again(struct proving *p, const struct proving *before, size_t kind,
-            struct count *count)
+prove_again(struct proving *p, const struct proving *before,
+            const char *what, struct count *count)
 {
     struct verify_result result;
 
@@ -72,8 +75,7 @@ prove_again(struct proving *p, const struct proving *before, size_t kind,
     if (verify_is_proved(&result) != verify_is_proved(&p->result)) {
         count->missed++;
         printf("not ok - %s: of %"PRIuSIZE" tenants of %"PRIuSIZE" another "
-               "proof\n", mutation_name(kind), result.n_tenants,
-               p->result.n_tenants);
+               "proof\n", what, result.n_tenants, p->result.n_tenants);
     }
 }
 
@@ -95,7 +97,7 @@ plant(struct compiled *c, const struct proving *before, size_t kind,
         count->mutants++;
         proving_init(&p, c, &lines);
         if (!p.unreadable) {
-            prove_again(&p, before, kind, count);
+            prove_again(&p, before, mutation_name(kind), count);
         }
         if (p.unreadable || p.result.unproved) {
             count->refused++;
@@ -117,6 +119,33 @@ plant(struct compiled *c, const struct proving *before, size_t kind,
     }
     free(c->plan.flows.v);
     c->plan = plan;
+}
+
+/* Changes one tenant of the intent, and leaves the tables as they are. */
+static void
+change(const struct world *old, const struct compiled *c,
+       const line_vec *lines, const struct proving *before, struct rng *rng,
+       struct count *count)
+{
+    enum edit edit = rng_below(rng, EDIT_TENANT);
+    struct world w = *old;
+    const char *text = NULL;
+    struct compiled changed;
+
+    edit_tenant(&w, rng, edit, rng_below(rng, w.n_tenants), &text, c->arena);
+    world_compile(&w, &changed);
+    if (changed.policy) {
+        struct compiled mixed = changed;
+        struct proving p;
+
+        mixed.plan = c->plan;
+        proving_init(&p, &mixed, lines);
+        count->edits++;
+        count->wrong += !verify_is_proved(&p.result);
+        prove_again(&p, before, edit_name(edit), count);
+        proving_destroy(&p);
+    }
+    compiled_destroy(&changed);
 }
 
 /* Returns false if the tables are not proved as they are. */
@@ -146,6 +175,9 @@ try_world(uint64_t seed, size_t n, struct count *count)
          && count->mutants < n; i++) {
         plant(&c, &p, rng_below(&rng, n_mutations), &rng, count);
     }
+    for (size_t i = 0; i < EDITS_A_WORLD && ok && small; i++) {
+        change(&w, &c, &lines, &p, &rng, count);
+    }
     proving_destroy(&p);
     compiled_destroy(&c);
     return ok;
@@ -169,12 +201,14 @@ main(int argc, char *argv[])
     }
     /* Much of what is planted must show, or nothing was tested. */
     ok = (ok && !count.missed && count.found >= n / 4
-          && count.proved < count.tenants);
+          && count.proved < count.tenants && count.wrong);
     printf("%sok - %"PRIuSIZE" intents proved; of %"PRIuSIZE" planted bugs "
            "%"PRIuSIZE" found, %"PRIuSIZE" unproved, %"PRIuSIZE" without "
            "effect, %"PRIuSIZE" missed; for them %"PRIuSIZE" of %"PRIuSIZE
-           " tenants proved again\n", ok ? "" : "not ", count.worlds,
+           " tenants proved again; of %"PRIuSIZE" changes of intents "
+           "%"PRIuSIZE" found\n", ok ? "" : "not ", count.worlds,
            count.mutants, count.found, count.refused, count.same,
-           count.missed, count.proved, count.tenants);
+           count.missed, count.proved, count.tenants, count.edits,
+           count.wrong);
     return ok ? 0 : 1;
 }
