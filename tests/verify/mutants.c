@@ -61,8 +61,8 @@ differ(struct compiled *c, struct rng *rng)
     return difference;
 }
 
-/* Is the bug, or change, found too by a proof of those tenants only that it can
- * concern? */
+/* Is the bug, or change, found too by a proof of those tenants only that it
+ * can concern? */
 static void
 prove_again(struct proving *p, const struct proving *before,
             const char *what, struct count *count)
