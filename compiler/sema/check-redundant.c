@@ -408,12 +408,17 @@ void
 check_redundant(const struct policy *policy, struct diags *diags)
 {
     struct search s = { .arena = arena_create() };
-    rule_vec scope = VEC_INIT, between = VEC_INIT;
+    rule_vec scope = VEC_INIT, between = VEC_INIT, guardrails = VEC_INIT;
     const size_t n = policy->rules.n;
 
     for (size_t i = 0; i < policy->services.n; i++) {
         if (policy->services.v[i]->symmetric) {
             *vec_push(s.arena, &s.symmetric) = policy->services.v[i];
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (policy->rules.v[i]->kind == RULE_GUARDRAIL) {
+            *vec_push(s.arena, &guardrails) = policy->rules.v[i];
         }
     }
     for (size_t i = 0; i < n; i++) {
@@ -429,6 +434,9 @@ check_redundant(const struct policy *policy, struct diags *diags)
         }
         /* The rules of a tenant stand together. */
         if (i + 1 == n || policy->rules.v[i + 1]->tenant != rule->tenant) {
+            for (size_t j = 0; rule->tenant && j < guardrails.n; j++) {
+                *vec_push(s.arena, &scope) = guardrails.v[j];
+            }
             check_scope(&s, rule->tenant, &scope, diags);
             scope.n = 0;
         }
