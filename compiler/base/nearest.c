@@ -8,15 +8,26 @@
 
 #include "base/nearest.h"
 
+#include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "util.h"
 
-enum { MAX_WORD = 63 };
+enum {
+    MAX_WORD = 63,
+    MIN_PREFIX = 3,             /* Of a word that was not ended. */
+};
+
+static bool
+same(char a, char b)
+{
+    return tolower((unsigned char) a) == tolower((unsigned char) b);
+}
 
 /* Damerau-Levenshtein distance, optimal string alignment (each letter is
  * touched once): insertions, deletions, substitutions and swaps of two
- * neighbours count 1. */
+ * neighbours count 1, and case does not. */
 static size_t
 edit_distance(const char *a, const char *b)
 {
@@ -34,11 +45,11 @@ edit_distance(const char *a, const char *b)
     }
     for (size_t i = 1; i <= n_a; i++) {
         for (size_t j = 1; j <= n_b; j++) {
-            size_t change = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            size_t change = d[i - 1][j - 1] + !same(a[i - 1], b[j - 1]);
 
             d[i][j] = MIN(MIN(d[i - 1][j], d[i][j - 1]) + 1, change);
             if (i > 1 && j > 1
-                && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+                && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1])) {
                 d[i][j] = MIN(d[i][j], d[i - 2][j - 2] + 1);
             }
         }
@@ -57,6 +68,11 @@ void
 nearest_try(struct nearest *nearest, const char *candidate)
 {
     size_t distance = edit_distance(nearest->word, candidate);
+    size_t len = strlen(nearest->word);
+
+    if (len >= MIN_PREFIX && !strncasecmp(nearest->word, candidate, len)) {
+        distance = MIN(distance, 1);
+    }
 
     if (distance < nearest->distance
         || (distance == nearest->distance && !nearest->best)) {

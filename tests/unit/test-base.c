@@ -147,6 +147,9 @@ START_TEST(test_nearest)
     ck_assert_str_eq(nearest_of("verison", members), "version");
     ck_assert_str_eq(nearest_of("Fabric", members), "fabric");
     ck_assert_str_eq(nearest_of("clases", members), "classes");
+    ck_assert_str_eq(nearest_of("FABRIC", members), "fabric");
+    ck_assert_str_eq(nearest_of("ten", members), "tenants");
+    ck_assert_str_eq(nearest_of("fr", short_ones), "(none)");
     ck_assert_str_eq(nearest_of("uplinks", members), "(none)");
     ck_assert_str_eq(nearest_of("form", short_ones), "from");
     ck_assert_str_eq(nearest_of("via", short_ones), "(none)");
