@@ -240,9 +240,9 @@ report_syntax(const struct source *source, size_t start,
 }
 
 bool
-report_nul(const struct source *source, size_t start, struct diags *diags)
+report_nul(const struct source *source, struct diags *diags)
 {
-    const char *nul = memchr(source->text + start, '\0', source->len - start);
+    const char *nul = memchr(source->text, '\0', source->len);
 
     if (nul) {
         size_t at = nul - source->text;

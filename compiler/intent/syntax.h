@@ -21,8 +21,8 @@ struct source;
 void report_syntax(const struct source *, size_t start, const json_error_t *,
                    struct diags *);
 
-/* Adds an error if there is a NUL byte in the text that begins at 'start', and
- * returns true: jansson skips those that stand behind a literal or number. */
-bool report_nul(const struct source *, size_t start, struct diags *);
+/* Adds an error if there is a NUL byte in the text, and returns true: jansson
+ * skips those that stand behind a literal or number. */
+bool report_nul(const struct source *, struct diags *);
 
 #endif /* intent/syntax.h */

@@ -198,9 +198,6 @@ parse_at(const struct source *source, size_t *at, int flags,
     json_error_t error;
     json_t *json;
 
-    if (report_nul(source, *at, diags)) {
-        return NULL;
-    }
     json_arena = arena_create();
     json_set_alloc_funcs(json_alloc, json_free);
     json = json_loadb(source->text + *at, source->len - *at,
@@ -226,13 +223,17 @@ value_parse(const struct source *source, struct arena *arena,
 {
     size_t at = 0;
 
-    return parse_at(source, &at, 0, arena, diags);
+    return (report_nul(source, diags) ? NULL
+            : parse_at(source, &at, 0, arena, diags));
 }
 
 bool
 value_parse_all(const struct source *source, struct arena *arena,
                 struct diags *diags, value_vec *values)
 {
+    if (report_nul(source, diags)) {
+        return false;
+    }
     for (size_t at = 0; !values->n || at < source->len; ) {
         const struct value *value = parse_at(source, &at,
                                              JSON_DISABLE_EOF_CHECK, arena,
