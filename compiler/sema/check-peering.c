@@ -69,45 +69,45 @@ report_unknown(const struct text *peer, const char *what, const char *name,
     }
 }
 
+/* Is there an external of that name?  Tries all that there are for
+ * '*nearest' otherwise. */
+static bool
+is_external(const struct policy *policy, const char *name,
+            struct nearest *nearest)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < policy->externals.n && !found; i++) {
+        found = !strcmp(policy->externals.v[i]->name, name);
+        nearest_try(nearest, policy->externals.v[i]->name);
+    }
+    return found;
+}
+
 static void
 check_outside_name(const struct policy *policy, const struct text *peer,
                    const char *name, struct diags *diags)
 {
     struct nearest nearest = nearest_init(name);
 
-    for (size_t i = 0; i < policy->externals.n; i++) {
-        if (!strcmp(policy->externals.v[i]->name, name)) {
-            return;
-        }
-        nearest_try(&nearest, policy->externals.v[i]->name);
+    if (!is_external(policy, name, &nearest)) {
+        report_unknown(peer, "external", name, POLICY_EXTERNAL, nearest.best,
+                       diags);
     }
-    report_unknown(peer, "external", name, POLICY_EXTERNAL, nearest.best,
-                   diags);
-}
-
-static bool
-is_external(const struct policy *policy, const char *name)
-{
-    for (size_t i = 0; i < policy->externals.n; i++) {
-        if (!strcmp(policy->externals.v[i]->name, name)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static void
 check_peer_name(const struct policy *policy, const struct policy_tenant *own,
                 const struct text *peer, struct diags *diags)
 {
-    struct nearest nearest = nearest_init(peer->s);
+    struct nearest nearest = nearest_init(peer->s), outside = nearest;
     bool found = !strcmp(peer->s, POLICY_EVERY_TENANT);
 
     for (size_t i = 0; i < policy->tenants.n && !found; i++) {
         found = !strcmp(policy->tenants.v[i]->name, peer->s);
         nearest_try(&nearest, policy->tenants.v[i]->name);
     }
-    if (!found && is_external(policy, peer->s)) {
+    if (!found && is_external(policy, peer->s, &outside)) {
         report_unknown(peer, "tenant", peer->s, POLICY_EXTERNAL, peer->s,
                        diags);
     } else if (!found) {
