@@ -26,14 +26,22 @@ nb_database_reason(const struct nb_database *db, int error)
 }
 
 const char *
+nb_database_trouble(const struct nb_database *db, bool alive, int error)
+{
+    return (!alive ? nb_database_reason(db, error ? error : ECONNRESET)
+            : time_msec() >= db->deadline
+            ? nb_database_reason(db, error ? error : ETIMEDOUT)
+            : NULL);
+}
+
+const char *
 nb_database_wait(struct nb_database *db)
 {
-    int error = ovsdb_idl_get_last_error(db->idl);
+    const char *reason = nb_database_trouble(
+        db, ovsdb_idl_is_alive(db->idl), ovsdb_idl_get_last_error(db->idl));
 
-    if (!ovsdb_idl_is_alive(db->idl)) {
-        return nb_database_reason(db, error ? error : ECONNRESET);
-    } else if (time_msec() >= db->deadline) {
-        return nb_database_reason(db, error ? error : ETIMEDOUT);
+    if (reason) {
+        return reason;
     }
     ovsdb_idl_wait(db->idl);
     poll_timer_wait_until(db->deadline);

@@ -38,6 +38,11 @@ void nb_database_close(struct nb_database *);
 /* Waits for news.  Returns NULL, or why there will be none. */
 const char *nb_database_wait(struct nb_database *);
 
+/* Why a session with it gets no news any more: it is not 'alive', or the
+ * deadline is over; 'error' is its last one, or 0.  NULL if it may. */
+const char *nb_database_trouble(const struct nb_database *, bool alive,
+                                int error);
+
 /* "DATABASE: CAUSE" of a positive errno, or EOF. */
 const char *nb_database_reason(const struct nb_database *, int error);
 

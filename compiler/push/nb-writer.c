@@ -17,7 +17,6 @@
 #include "openvswitch/poll-loop.h"
 #include "ovsdb-cs.h"
 #include "push/nb-idl.h"
-#include "timeval.h"
 #include "util.h"
 
 /* The session that has the lock, and sends transactions. */
@@ -66,12 +65,12 @@ run(struct ovsdb_cs *session, const struct json *id, bool *lost)
 static const char *
 await_news(struct nb_database *db)
 {
-    int error = ovsdb_cs_get_last_error(db->writer);
+    const char *reason = nb_database_trouble(
+        db, ovsdb_cs_is_alive(db->writer),
+        ovsdb_cs_get_last_error(db->writer));
 
-    if (!ovsdb_cs_is_alive(db->writer)) {
-        return nb_database_reason(db, error ? error : ECONNRESET);
-    } else if (time_msec() >= db->deadline) {
-        return nb_database_reason(db, error ? error : ETIMEDOUT);
+    if (reason) {
+        return reason;
     }
     ovsdb_cs_wait(db->writer);
     poll_timer_wait_until(db->deadline);
