@@ -38,7 +38,7 @@ START_TEST(test_example)
     ck_assert_uint_eq(u.intent->tenants.n, 4);
     ck_assert_uint_eq(u.intent->peerings.n, 1);
 
-    const struct intent_tenant *tenant = &u.intent->tenants.v[0];
+    const struct intent_tenant *tenant = &u.intent->tenants.v[2];
     ck_assert_str_eq(tenant->name.s, "llm-training");
     ck_assert(!tenant->default_allow);
     ck_assert_uint_eq(tenant->send.limit.n, UINT64_C(60000000000));
