@@ -273,7 +273,7 @@ decode_quantity(struct decoder *d, const struct value *v, const char *key,
                                         kind, error),
                      quantity_remedy(d, m, example, parse));
     } else if (!q.n) {
-        decode_error(d, m, arena_printf(d->arena, "%s of zero passes nothing",
+        decode_error(d, m, arena_printf(d->arena, "%s of zero is none",
                                         kind),
                      arena_printf(d->arena, "write one like \"%s\", or leave "
                                   "out what it belongs to", example));

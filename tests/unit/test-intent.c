@@ -198,7 +198,7 @@ START_TEST(test_wrong_shapes)
     bad_intent(ONE(", 'bandwidth': {'limit': 5, 'burst': '64KiB'}"),
                "the unit must be written");
     bad_intent(ONE(", 'bandwidth': {'limit': '0Gbps', 'burst': '64KiB'}"),
-               "passes nothing");
+               "a rate of zero is none");
 }
 END_TEST
 
