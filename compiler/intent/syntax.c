@@ -8,6 +8,7 @@
 
 #include "intent/syntax.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/diag.h"
@@ -18,6 +19,7 @@
 /* An object or list that the walk is in. */
 struct frame {
     size_t start;               /* Of its brace or bracket. */
+    size_t indented;            /* The line of that, in bytes. */
     bool object, key_comes;
     struct span key;            /* The last one, of an object. */
     size_t index;               /* Of the element, of a list. */
@@ -28,8 +30,10 @@ struct frame {
 struct walk {
     const struct source *source;
     struct arena *arena;
-    size_t at;
+    size_t at, end;
+    size_t line, indented;      /* Where the line begins, and its blanks. */
     VEC(struct frame) frames;
+    struct span unclosed;       /* What indentation says is not closed. */
     struct span token;
     bool is_key;
 };
@@ -60,13 +64,24 @@ walk_structure(struct walk *walk, char c)
 
     if (c == '{' || c == '[') {
         *vec_push(walk->arena, &walk->frames) = (struct frame) {
-            .start = walk->at - 1, .object = c == '{', .key_comes = c == '{',
+            .start = walk->at - 1, .indented = walk->indented,
+            .object = c == '{', .key_comes = c == '{',
         };
     } else if (top && (c == '}' || c == ']')) {
+        /* Where a line begins so, its indentation says what it closes. */
+        if (!walk->unclosed.source && walk->indented < top->indented
+            && walk->at - 1 == walk->line + walk->indented) {
+            walk->unclosed = (struct span) {
+                walk->source, top->start, top->start + 1,
+            };
+        }
         walk->frames.n--;
     } else if (top && c == ',') {
         top->index++;
         top->key_comes = top->object;
+    } else if (c == '\n') {
+        walk->line = walk->at;
+        walk->indented = strspn(walk->source->text + walk->at, " \t");
     }
 }
 
@@ -77,11 +92,11 @@ walk_next(struct walk *walk)
     const char *text = walk->source->text;
     struct frame *top;
 
-    while (walk->at < walk->source->len
+    while (walk->at < walk->end
            && strchr("{}[],: \t\r\n", text[walk->at])) {
         walk_structure(walk, text[walk->at++]);
     }
-    if (walk->at >= walk->source->len) {
+    if (walk->at >= walk->end) {
         return false;
     }
     walk->token = (struct span) {
@@ -136,6 +151,7 @@ find_first(const struct walk *second, const char *key)
     struct walk walk = {
         .source = second->source, .arena = second->arena,
         .at = second->frames.v[second->frames.n - 1].start,
+        .end = second->end,
     };
 
     while (walk_next(&walk) && walk.token.start < second->token.start) {
@@ -173,12 +189,99 @@ static struct walk
 walk_to(const struct source *source, size_t start, size_t at,
         struct arena *arena)
 {
-    struct walk walk = { .source = source, .arena = arena, .at = start };
+    struct walk walk = {
+        .source = source, .arena = arena, .at = start, .end = source->len,
+    };
 
     while (walk_next(&walk) && walk.token.end <= at) {
         continue;
     }
     return walk;
+}
+
+/* Where what stands before 'at' ends. */
+static size_t
+end_before(const struct source *source, size_t start, size_t at)
+{
+    while (at > start && strchr(" \t\r\n", source->text[at - 1])) {
+        at--;
+    }
+    return at;
+}
+
+static void
+report_comma(const struct source *source, size_t at, const char *cause,
+             const char *remedy, struct diags *diags)
+{
+    struct diag *d = diag_error(diags, (struct span) { source, at, at }, NULL,
+                                "this is not valid JSON: %s", cause);
+
+    diag_remedy(diags, d, "%s", remedy);
+}
+
+/* Was a bracket, or a ',', wanted where something else stands? */
+static bool
+wants_bracket(const json_error_t *error)
+{
+    return (!strncmp(error->text, "'}' expected", 12)
+            || !strncmp(error->text, "']' expected", 12));
+}
+
+/* Is the mistake that a ',' is missing before the token that ends at 'at', or
+ * one too many there?  Then adds an error. */
+static bool
+is_comma(const struct source *source, size_t start, size_t at,
+         const json_error_t *error, struct diags *diags)
+{
+    const char *text = source->text;
+
+    if (strchr("}]", text[at])) {
+        size_t end = end_before(source, start, at);
+
+        if (end <= start || text[end - 1] != ',') {
+            return false;
+        }
+        report_comma(source, end - 1, "nothing follows this ','", "remove it",
+                     diags);
+        return true;
+    }
+    if (!wants_bracket(error)
+        || (!strchr("{[\"", text[at]) && !isalnum((unsigned char) text[at]))) {
+        return false;
+    } else if (text[at] != '{' && text[at] != '[') {
+        at = walk_to(source, start, at, diags->arena).token.start;
+    }
+    report_comma(source, end_before(source, start, at),
+                 "a ',' is missing here", "add it", diags);
+    return true;
+}
+
+/* Shows the brace or bracket that is to blame if 'd' is that another token
+ * was expected than the one at 'at': the first whose line is indented more
+ * than what closes it, or the last that is open. */
+static void
+see_unclosed(const struct source *source, size_t start, size_t at,
+             struct diags *diags, struct diag *d)
+{
+    struct walk walk = {
+        .source = source, .arena = diags->arena, .at = start, .end = at,
+    };
+    struct span unclosed;
+
+    while (walk_next(&walk)) {
+        continue;
+    }
+    if (walk.unclosed.source) {
+        unclosed = walk.unclosed;
+    } else if (walk.frames.n) {
+        size_t last = walk.frames.v[walk.frames.n - 1].start;
+
+        unclosed = (struct span) { source, last, last + 1 };
+    } else {
+        return;
+    }
+    diag_see(diags, d, unclosed, "this '%c' seems not to be closed",
+             source->text[unclosed.start]);
 }
 
 /* Mistakes that jansson would describe in words of its own. */
@@ -203,6 +306,7 @@ report_syntax(const struct source *source, size_t start,
 {
     size_t at = start + (error->position > 0 ? error->position : 0);
     enum json_error_code code = json_error_code(error);
+    bool cut_short = code == json_error_premature_end_of_input;
     const char *cause = NULL;
     const char *remedy = "mend the syntax here or just before; JSON has no "
                          "comments and no trailing commas";
@@ -225,6 +329,8 @@ report_syntax(const struct source *source, size_t start,
         at = 0;
         cause = "the file is empty";
         remedy = "start from one of the examples";
+    } else if (!cut_short && is_comma(source, start, at, error, diags)) {
+        return;
     }
     for (size_t i = 0; !cause && i < ARRAY_SIZE(complaints); i++) {
         if (code == complaints[i].code) {
@@ -237,6 +343,9 @@ report_syntax(const struct source *source, size_t start,
                    cause ? cause : "this is not valid JSON: ",
                    cause ? "" : error->text);
     diag_remedy(diags, d, "%s", remedy);
+    if (!cause && (cut_short || wants_bracket(error))) {
+        see_unclosed(source, start, cut_short ? source->len : at, diags, d);
+    }
 }
 
 bool

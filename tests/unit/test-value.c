@@ -181,7 +181,11 @@ START_TEST(test_refused)
     REFUSE("\xef\xbb\xbf{}",
            "bad.json:1:1: error: the file begins with a byte order mark");
     REFUSE("{", "not valid JSON");
-    REFUSE("{\"a\": 1,}", "no trailing commas");
+    REFUSE("{\"a\": 1,}", "bad.json:1:8: error: this is not valid JSON: "
+           "nothing follows this ','");
+    REFUSE("[1\n 2]", "bad.json:1:3: error: this is not valid JSON: a ',' is "
+           "missing here");
+    REFUSE("[1; 2]", "']' expected near ';'");
     REFUSE("[1] x", "not valid JSON");
     REFUSE("// hello\n{}", "no comments");
     REFUSE("{'a': 1}", "not valid JSON");
