@@ -79,12 +79,15 @@ check_limit(const struct quantity *limit, const struct policy_tenant *tenant,
 {
     if (limit->at && limit->n > uplink->rate.n) {
         struct diag *d = value_error(diags, limit->at,
-                                     "this limit is above the rate of an "
-                                     "uplink of node '%s', where the tenant "
-                                     "%s", node->name.s,
+                                     "this limit is above the rate of "
+                                     "uplink '%s' of node '%s', where the "
+                                     "tenant %s", uplink->name.s,
+                                     node->name.s,
                                      tenant_is_at(tenant, node, uplink)
                                      ? "has endpoints" : "pays for others");
-        diag_remedy(diags, d, "lower it to the uplink's rate");
+        diag_remedy(diags, d, "lower it to %s: it holds at each uplink that "
+                    "the tenant takes",
+                    rate_text(uplink->rate.n, diags->arena));
         diag_see(diags, d, uplink->rate.at->span, "the uplink's rate");
         see_payer(diags, d, tenant, node, uplink);
     }
