@@ -199,10 +199,13 @@ check_rule(const struct policy *policy, const struct policy_rule *rule,
     check_ranges(policy, rule, &rule->from_ranges, diags);
     check_ranges(policy, rule, &rule->to_ranges, diags);
     if (rule->service && rule->service->symmetric) {
-        d = diag_error(diags, policy_rule_span(rule),
-                       value_pointer(rule->at, diags->arena),
-                       "'%s' cannot be tracked, and what is not tracked never "
-                       "passes to or from an external", rule->service->name);
+        const struct intent_rule *intent = rule->intent;
+
+        d = value_error(diags, (intent->service.s ? &intent->service
+                                : &intent->require)->at,
+                        "'%s' cannot be tracked, and what is not tracked "
+                        "never passes to or from an external",
+                        rule->service->name);
         diag_remedy(diags, d, "name another service");
     }
     if (rule->stateless) {
@@ -212,10 +215,11 @@ check_rule(const struct policy *policy, const struct policy_rule *rule,
     }
     if (rule->from_ranges.n && rule->to_ranges.n && !rule->from.n
         && !rule->to.n) {
-        d = diag_error(diags, policy_rule_span(rule),
-                       value_pointer(rule->at, diags->arena),
-                       "both sides of this rule are outside");
+        d = value_error(diags, rule->to_ranges.v[0].at,
+                        "both sides of this rule are outside");
         diag_remedy(diags, d, "select endpoints on one of them");
+        diag_see(diags, d, rule->from_ranges.v[0].at->span,
+                 "the other side");
     }
 }
 
