@@ -309,6 +309,7 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/claim.h \
 	compiler/sema/doubt-externals.c \
 	compiler/sema/contradiction.c \
+	compiler/sema/doubt-labels.c \
 	compiler/sema/doubt-unused.c \
 	compiler/sema/expand-peering.c \
 	compiler/sema/expand.c \

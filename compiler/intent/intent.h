@@ -109,7 +109,8 @@ struct intent_service {
     VEC(struct port_range) ports;       /* Of TCP and UDP, one at least. */
 };
 
-/* Is 's' one of those, which are sorted? */
+/* The one of those, which are sorted, that is 's', or NULL; is there one? */
+const struct text *texts_find(const text_vec *sorted, const char *s);
 bool texts_hold(const text_vec *sorted, const char *s);
 
 /* A label, and the values of which one is wanted, sorted. */

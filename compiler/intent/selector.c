@@ -21,13 +21,19 @@ compare_texts(const void *a_, const void *b_)
     return strcmp(a->s, b->s);
 }
 
-bool
-texts_hold(const text_vec *sorted, const char *s)
+const struct text *
+texts_find(const text_vec *sorted, const char *s)
 {
     const struct text wanted = { .s = s };
 
-    return sorted->n && bsearch(&wanted, sorted->v, sorted->n,
-                                sizeof *sorted->v, compare_texts);
+    return sorted->n ? bsearch(&wanted, sorted->v, sorted->n,
+                               sizeof *sorted->v, compare_texts) : NULL;
+}
+
+bool
+texts_hold(const text_vec *sorted, const char *s)
+{
+    return texts_find(sorted, s) != NULL;
 }
 
 static void

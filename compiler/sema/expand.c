@@ -253,8 +253,9 @@ warn_nothing_new(struct resolver *r, const struct intent_selector *s,
                "\"gateway\"";
         remedy = "give the networks of those tenants a \"gateway\"";
     } else if (s->labels.n) {
-        remedy = "check the labels, or ignore this until such an endpoint is "
-                 "there";
+        remedy = suggest_label(r, s, scope);
+        remedy = (remedy ? remedy : "check the labels, or ignore this until "
+                  "such an endpoint is there");
     } else if (s->cidrs.n) {
         remedy = "check the addresses, or ignore this until an endpoint has "
                  "one of them";
@@ -291,6 +292,9 @@ expand_alternative(struct resolver *r, const struct intent_selector *s,
         *vec_push(r->arena, &merged) = out->v[old++];
     }
     *out = merged;
+    if (selected) {
+        doubt_labels(r, s, scope);
+    }
     if (out->n == n_old && !dangling_network) {
         warn_nothing_new(r, s, scope, selected);
     }

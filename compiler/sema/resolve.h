@@ -66,6 +66,16 @@ void expand_selector(struct resolver *, const selector_vec *alternatives,
                      const struct policy_tenant *own, endpoint_vec *out,
                      range_vec *ranges, tenant_vec *tenants);
 
+/* Warns of labels' values that no endpoint in the scope has, of a selector
+ * that selects others. */
+void doubt_labels(struct resolver *, const struct intent_selector *,
+                  struct scope);
+
+/* What could be meant instead of such a value; NULL if nothing looks like one
+ * of them. */
+const char *suggest_label(struct resolver *, const struct intent_selector *,
+                          struct scope);
+
 /* Both sides of a peering, each of which may be every tenant but those of the
  * other that consents with those, or every one if it is imposed.  Externals
  * must list it, too. */

@@ -1,0 +1,119 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "sema/resolve.h"
+
+#include "base/diag.h"
+#include "sema/policy.h"
+
+/* The value that endpoints have for the label; NULL: they have none. */
+static const struct text *
+label_value(const struct intent_endpoint *endpoint, const char *label)
+{
+    for (size_t i = 0; i < endpoint->label_names.n; i++) {
+        if (!strcmp(endpoint->label_names.v[i].s, label)) {
+            return &endpoint->label_values.v[i];
+        }
+    }
+    return NULL;
+}
+
+/* By index: which of the label's values has no endpoint in 'scope'? */
+static bool *
+find_dead(const struct intent_label *label, struct scope scope,
+          struct arena *arena)
+{
+    bool *dead = arena_zalloc(arena, label->values.n * sizeof *dead);
+
+    memset(dead, true, label->values.n);
+    for (size_t i = 0; i < scope.n; i++) {
+        for (size_t j = 0; j < scope.v[i]->endpoints.n; j++) {
+            const struct text *value
+                = label_value(scope.v[i]->endpoints.v[j]->intent,
+                              label->name.s);
+            const struct text *same = value ? texts_find(&label->values,
+                                                         value->s) : NULL;
+
+            if (same) {
+                dead[same - label->values.v] = false;
+            }
+        }
+    }
+    return dead;
+}
+
+/* The value in 'scope' that looks most like 'wanted'; NULL: none does. */
+static const char *
+nearest_value(const char *wanted, const char *label, struct scope scope)
+{
+    struct nearest nearest = nearest_init(wanted);
+
+    for (size_t i = 0; i < scope.n; i++) {
+        for (size_t j = 0; j < scope.v[i]->endpoints.n; j++) {
+            const struct text *value
+                = label_value(scope.v[i]->endpoints.v[j]->intent, label);
+
+            if (value) {
+                nearest_try(&nearest, value->s);
+            }
+        }
+    }
+    return nearest.best;
+}
+
+const char *
+suggest_label(struct resolver *r, const struct intent_selector *s,
+              struct scope scope)
+{
+    for (size_t i = 0; i < s->labels.n; i++) {
+        const struct intent_label *label = &s->labels.v[i];
+        const bool *dead = find_dead(label, scope, r->arena);
+
+        for (size_t j = 0; j < label->values.n; j++) {
+            const char *nearest
+                = (dead[j] ? nearest_value(label->values.v[j].s,
+                                           label->name.s, scope) : NULL);
+
+            if (nearest) {
+                return arena_printf(r->arena, "did you mean '%s', as \"%s\" "
+                                    "of some endpoints is?", nearest,
+                                    label->name.s);
+            }
+        }
+    }
+    return NULL;
+}
+
+void
+doubt_labels(struct resolver *r, const struct intent_selector *s,
+             struct scope scope)
+{
+    for (size_t i = 0; i < s->labels.n; i++) {
+        const struct intent_label *label = &s->labels.v[i];
+        const bool *dead = find_dead(label, scope, r->arena);
+
+        for (size_t j = 0; j < label->values.n; j++) {
+            const struct text *value = &label->values.v[j];
+            const char *nearest;
+            struct diag *d;
+
+            if (!dead[j]) {
+                continue;
+            }
+            nearest = nearest_value(value->s, label->name.s, scope);
+            d = value_warning(r->diags, value->at, "no endpoint here has "
+                              "\"%s\": \"%s\"", label->name.s, value->s);
+            if (nearest) {
+                diag_remedy(r->diags, d, "did you mean '%s'?", nearest);
+            } else {
+                diag_remedy(r->diags, d, "remove it, or ignore this until "
+                            "one has");
+            }
+        }
+    }
+}
