@@ -60,7 +60,7 @@ test_files() {
     check 'a file that is replaced reaches the switch' soon has_rate 25000000
     check 'the old meter goes' lacks_rate 20000000
     check 'all of it' becomes_equal
-    sed '/"name": "no-ssh"/d' "$intent" >"$folder/policy.json"
+    sed "$without_no_ssh" "$intent" >"$folder/policy.json"
     check 'a file that is written over' becomes_equal
     policy 's/"realtime", "service"/"realtme", "service"/;
             s/"class": "realtime"/"class": "realtme"/'
@@ -179,7 +179,7 @@ test_others() {
         "${BULKHEAD}d" "$folder" --node $node --bridge br0 -vconsole:off
     check 'apply beside it: 3, nothing changed' \
         unchanged br0 says 'is kept by bulkheadd (process ' 3 \
-        bulkhead_on apply br0 "$(with '/"name": "no-ssh"/d')"
+        bulkhead_on apply br0 "$(with "$without_no_ssh")"
     check 'clear, too' unchanged br0 says 'is kept by bulkheadd' 3 \
         "$BULKHEAD" clear --bridge br0
     check 'a usage that is wrong: 2' exits 2 "${BULKHEAD}d" "$folder" \

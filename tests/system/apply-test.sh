@@ -45,7 +45,7 @@ test_update() {
         same_as "$switch_dir/old-meters" meters br0
     check 'the flows are as they were' \
         same_as "$switch_dir/old-flows" flows br0
-    changed=$(with '/"name": "no-ssh"/d')
+    changed=$(with "$without_no_ssh")
     check 'one rule removed: its flow' \
         says 'flows 0 added, 0 changed, 1 deleted, ' 0 \
         bulkhead_on apply br0 "$changed"

@@ -18,8 +18,8 @@ job1=02:00:00:03:00:01
 target0=02:00:00:04:00:00
 
 # job1 lacks its place; target0 everything.
-unbind='s/"node": "gpu-node-1", "interface": "pf0vf5",//
-        /"pf0vf6"/{N;s/, "node": .*fd00:4::10"\]//}'
+unbind='/"node": "gpu-node-1",$/{N;/"pf0vf5"/d}
+        /^ *"labels": { "role": "target" },$/{N;N;N;N;s/,\n.*//}'
 
 attach() { "$BULKHEAD" attach "$@" --bridge br0; }
 detach() { "$BULKHEAD" detach "$@" --bridge br0; }
@@ -226,7 +226,7 @@ test_files() {
     agent_end KILL
     rm "$folder/policy.json"
     sed "$unbind"'
-        /"pf0vf7"/{N;s/, "node": .*fd00:4::11"\]//}
+        /^ *"labels": { "role": "metadata" },$/{N;N;N;N;s/,\n.*//}
         s/"limit": "60Gbps",/& "guarantee": "60Gbps",/
         s/"limit": "20Gbps",/& "guarantee": "20Gbps",/
         s/"limit": "40Gbps",/& "guarantee": "40Gbps",/' \

@@ -257,6 +257,9 @@ unchanged() {
     state "$bridge" | diff "$switch_dir/before" -
 }
 
+# For sed: the examples' rule batch/no-ssh goes.
+without_no_ssh='/^        {$/{N;/"no-ssh"/{N;N;N;N;N;d}}'
+
 # with SED-SCRIPT: the example, changed.
 with() {
     sed "$1" "$intent" >"$switch_dir/changed.json"
