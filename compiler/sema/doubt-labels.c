@@ -95,9 +95,11 @@ doubt_labels(struct resolver *r, const struct intent_selector *s,
 {
     for (size_t i = 0; i < s->labels.n; i++) {
         const struct intent_label *label = &s->labels.v[i];
-        const bool *dead = find_dead(label, scope, r->arena);
+        /* Who is selected has the value if there is but one. */
+        const bool *dead = (label->values.n == 1 ? NULL
+                            : find_dead(label, scope, r->arena));
 
-        for (size_t j = 0; j < label->values.n; j++) {
+        for (size_t j = 0; dead && j < label->values.n; j++) {
             const struct text *value = &label->values.v[j];
             const char *nearest;
             struct diag *d;
