@@ -223,10 +223,12 @@ put_update(struct writer *w, const struct nb_item *item)
     }
 }
 
-/* What others put into the row meanwhile would go with it. */
+/* What others put into the row meanwhile would go with it; or it may be ours
+ * no more. */
 static void
 put_delete(struct writer *w, const struct nb_item *item)
 {
+    put_verify(w, item->row, nb_column(item->class, "external_ids"));
     for (size_t i = 0; i < item->class->n_columns; i++) {
         const struct ovsdb_idl_column *column = &item->class->columns[i];
 

@@ -431,6 +431,14 @@ test_concurrent() {
     check 'and all of it is there' says 'network c/x has' 4 \
         bulk status "$switch_dir/one.json"
     nbctl lsp-del stranger
+    through late ovn-nbctl --timeout=10 --db="$OVN_NB_DB" \
+        remove logical_switch c/x external_ids bulkhead
+    check 'what becomes theirs meanwhile' \
+        says "'c/x' has endpoint c/e0 in its ports, and" 3 \
+        bulk apply "$switch_dir/no-c.json" --db="$proxy"
+    end_proxy
+    check '...stays' nbctl get logical_switch c/x _uuid
+    nbctl set logical_switch c/x external_ids:bulkhead=b17d
     takes_meanwhile d/x ls-add d/x
     nbctl ls-del d/x
     takes_meanwhile d lr-add d
