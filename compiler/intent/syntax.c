@@ -251,8 +251,12 @@ is_comma(const struct source *source, size_t start, size_t at,
     } else if (text[at] != '{' && text[at] != '[') {
         at = walk_to(source, start, at, diags->arena).token.start;
     }
+    if (at > start && isalnum((unsigned char) text[at - 1])) {
+        return false;           /* As behind the 0 of 0x10. */
+    }
     report_comma(source, end_before(source, start, at),
-                 "a ',' is missing here", "add it", diags);
+                 "a ',' is missing here", "add it; or what ends here is not "
+                 "closed", diags);
     return true;
 }
 
@@ -282,6 +286,28 @@ see_unclosed(const struct source *source, size_t start, size_t at,
     }
     diag_see(diags, d, unclosed, "this '%c' seems not to be closed",
              source->text[unclosed.start]);
+}
+
+/* Could what is open have ended where something else stands? */
+static bool
+wanted_end(const json_error_t *error)
+{
+    return (wants_bracket(error)
+            || !strncmp(error->text, "string or '}' expected", 22));
+}
+
+/* Where the token begins that ends at 'at' and that jansson has named; of a
+ * string, where it goes wrong. */
+static size_t
+token_start(const struct source *source, size_t at,
+            const json_error_t *error)
+{
+    const char *near = strstr(error->text, "near '");
+    size_t n = near ? strlen(near + 6) - 1 : 0;
+
+    return (n && n <= at + 1 && near[6] != '"'
+            && !memcmp(source->text + at + 1 - n, near + 6, n)
+            ? at + 1 - n : at);
 }
 
 /* Mistakes that jansson would describe in words of its own. */
@@ -339,11 +365,13 @@ report_syntax(const struct source *source, size_t start,
             break;
         }
     }
+    at = cause || cut_short ? at : token_start(source, at, error);
     d = diag_error(diags, (struct span) { source, at, at }, NULL, "%s%s",
                    cause ? cause : "this is not valid JSON: ",
                    cause ? "" : error->text);
     diag_remedy(diags, d, "%s", remedy);
-    if (!cause && (cut_short || wants_bracket(error))) {
+    if (!cause && (cut_short || (wanted_end(error)
+                                 && strchr("{}]", source->text[at])))) {
         see_unclosed(source, start, cut_short ? source->len : at, diags, d);
     }
 }
