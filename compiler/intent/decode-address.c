@@ -75,6 +75,19 @@ range_text(struct decoder *d, const struct in6_addr *ip, int plen)
     return text;
 }
 
+/* The length that is meant by what stands behind 'slash', NULL if nothing
+ * does, where no length does: that of a netmask, or a natural one. */
+static int
+suggest_plen(const char *slash, const struct in6_addr *ip)
+{
+    struct in_addr mask;
+
+    return (slash && IN6_IS_ADDR_V4MAPPED(ip)
+            && inet_pton(AF_INET, slash + 1, &mask) == 1
+            && ip_is_cidr(mask.s_addr)
+            ? 96 + ip_count_cidr_bits(mask.s_addr) : natural_plen(ip));
+}
+
 /* Parses the prefix length at 'slash', NULL if there is none, of a range.
  * Returns NULL, or why it is wrong and in '*remedy' what to write. */
 static const char *
@@ -88,8 +101,8 @@ parse_range(struct decoder *d, const char *slash, struct address *address,
     if (plen < 0) {
         *remedy = arena_printf(d->arena, "write \"%s\", or the length that is "
                                "meant", range_text(d, &address->ip,
-                                                   natural_plen(&address->ip)
-                                                   ));
+                                                   suggest_plen(
+                                                       slash, &address->ip)));
         return (slash ? "the prefix length is not one"
                 : "the prefix length is missing");
     }
