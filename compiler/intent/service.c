@@ -10,6 +10,7 @@
 
 #include <netinet/in.h>
 #include <string.h>
+#include <strings.h>
 
 #include "util.h"
 
@@ -123,7 +124,9 @@ decode_protocol(struct decoder *d, const struct value *v)
         }
     }
     decode_error(d, v, "this protocol is not known",
-                 "write \"tcp\", \"udp\", \"esp\", \"gre\", \"sctp\", or a "
+                 v->type == VALUE_STRING && !strncasecmp(v->string, "icmp", 4)
+                 ? "use the service \"icmp\", which is built in"
+                 : "write \"tcp\", \"udp\", \"esp\", \"gre\", \"sctp\", or a "
                  "number from 1 to 255 without quotes");
     return 0;
 }
