@@ -170,6 +170,7 @@ NEEDS_RESOLVING = {
         "files-bindings-hold-tenant", "files-class-twice",
         "files-encapsulation-differs", "files-folder-unknown",
         "files-folder-within", "files-interface-twice", "files-no-fabric",
+        "files-upper-case",
         "files-node-twice", "files-peering-twice", "files-service-twice",
         "files-tenant-binds", "files-tenant-binds-mac",
         "files-tenant-holds-binding", "files-tenant-holds-class",

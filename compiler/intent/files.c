@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/folder.h"
 #include "base/nearest.h"
@@ -173,6 +174,12 @@ read_folder(struct reader *r, const char *path, enum file_role role)
         if (!entries.v[i].is_folder) {
             if (has_suffix(name, ".json")) {
                 read_file(r, entry, role);
+            } else if (strlen(name) > 5
+                       && !strcasecmp(name + strlen(name) - 5, ".json")) {
+                diag_remedy(r->diags,
+                            file_error(r, entry, "files of an intent are "
+                                       "called *.json, in lower case"),
+                            "rename it, or move it away");
             }
         } else if (role == FILE_OPERATOR && inner != FILE_OPERATOR) {
             read_folder(r, entry, inner);
