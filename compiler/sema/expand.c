@@ -232,6 +232,21 @@ lacks_gateways(const struct intent_selector *s, struct scope scope)
     return false;
 }
 
+/* Does "except" take away all that 's' selects? */
+static bool
+excepts_all(const struct intent_selector *s, struct scope scope)
+{
+    struct intent_selector without = *s;
+
+    without.except.n = 0;
+    for (size_t i = 0; s->except.n && i < scope.n; i++) {
+        if (has_selected(&without, scope, scope.v[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Warns that 's' adds nothing: what it selects is there, if 'selected'. */
 static void
 warn_nothing_new(struct resolver *r, const struct intent_selector *s,
@@ -248,6 +263,9 @@ warn_nothing_new(struct resolver *r, const struct intent_selector *s,
         remedy = "let tenants and the other side list each other in "
                  "\"peers\", or make the peering \"imposed\"; an external "
                  "lists in its \"tenants\" who is allowed";
+    } else if (excepts_all(s, scope)) {
+        what = "this selects no endpoint: \"except\" takes all of them away";
+        remedy = "correct one of the two";
     } else if (lacks_gateways(s, scope)) {
         what = "this selects no endpoint: what leaves a network needs its "
                "\"gateway\"";
