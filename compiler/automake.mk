@@ -307,7 +307,9 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/check.h \
 	compiler/sema/claim.c \
 	compiler/sema/claim.h \
+	compiler/sema/doubt-consent.c \
 	compiler/sema/doubt-externals.c \
+	compiler/sema/doubt-families.c \
 	compiler/sema/contradiction.c \
 	compiler/sema/doubt-labels.c \
 	compiler/sema/doubt-unused.c \

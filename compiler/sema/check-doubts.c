@@ -139,37 +139,6 @@ find_family(const endpoint_vec *side, bool ip6, bool lone)
     return NULL;
 }
 
-/* The only family of the side's addresses, or NULL: both, or none. */
-static const char *
-only_family(const endpoint_vec *side)
-{
-    bool ip4 = find_family(side, false, false) != NULL;
-    bool ip6 = find_family(side, true, false) != NULL;
-
-    return ip4 == ip6 ? NULL : ip4 ? "IPv4" : "IPv6";
-}
-
-/* Have both sides addresses, and of different families? */
-static void
-check_families(const struct policy_rule *rule, struct diags *diags)
-{
-    const char *from = only_family(&rule->from), *to = only_family(&rule->to);
-
-    if (from && to && from != to) {
-        struct diag *d = value_warning(
-            diags, rule->intent->to.v[0].at, "nothing passes by this %s: the "
-            "addresses of its \"from\" are all %s, those of its \"to\" %s",
-            rule->kind == RULE_PEERING ? "peering" : "rule", from, to);
-
-        diag_remedy(diags, d, "give the endpoints of both sides addresses of "
-                    "one family");
-        diag_see(diags, d, rule->from.v[0]->intent->addresses.v[0].at->span,
-                 "one of \"from\"");
-        diag_see(diags, d, rule->to.v[0]->intent->addresses.v[0].at->span,
-                 "one of \"to\"");
-    }
-}
-
 /* Both sides have addresses of a family: have they gateways of it? */
 static void
 check_peering(const struct policy_rule *rule, const endpoint_vec *side,
@@ -200,6 +169,8 @@ check_doubts(const struct policy *policy, struct diags *diags)
     check_delays(policy, diags);
     doubt_tunnels(policy, diags);
     doubt_unused(policy, diags);
+    doubt_families(policy, diags);
+    doubt_consent(policy, diags);
     for (size_t i = 0; i < policy->tenants.n; i++) {
         const struct policy_tenant *tenant = policy->tenants.v[i];
 
@@ -222,9 +193,6 @@ check_doubts(const struct policy *policy, struct diags *diags)
         } else if (rule->kind == RULE_PEERING) {
             check_peering(rule, &rule->from, &rule->to, diags);
             check_peering(rule, &rule->to, &rule->from, diags);
-        }
-        if (rule->kind != RULE_DENY && rule->intent) {
-            check_families(rule, diags);
         }
     }
 }

@@ -72,6 +72,16 @@ void doubt_dscp_in(const struct policy *, struct diags *);
  * never are of, or that they only look like. */
 void doubt_unused(const struct policy *, struct diags *);
 
+/* Warns of rules and peerings whose sides have no addresses of one family. */
+void doubt_families(const struct policy *, struct diags *);
+
+/* Does the range of an external hold addresses of the family? */
+bool range_has_family(const struct policy_range *, bool ip6);
+
+/* Warns of tenants of which one lists the other in "peers" and not the other
+ * way round, where a peering with every tenant leaves one out. */
+void doubt_consent(const struct policy *, struct diags *);
+
 /* What the tenants of each uplink may send together, against the uplink. */
 void check_sums(const struct policy *, struct diags *);
 

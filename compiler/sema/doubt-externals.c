@@ -70,8 +70,7 @@ doubt_gateways(const struct policy_range *range,
     return false;
 }
 
-/* Does the range hold addresses of the family? */
-static bool
+bool
 range_has_family(const struct policy_range *range, bool ip6)
 {
     return (range->cidr ? address_is_ip6(range->cidr) == ip6
@@ -80,8 +79,8 @@ range_has_family(const struct policy_range *range, bool ip6)
 
 /* Warns of one endpoint a family. */
 static void
-doubt_families(const struct policy_range *range, const endpoint_vec *side,
-               struct diags *diags)
+doubt_range_families(const struct policy_range *range,
+                     const endpoint_vec *side, struct diags *diags)
 {
     for (int ip6 = 0; ip6 < 2; ip6++) {
         for (size_t i = 0; range_has_family(range, ip6) && i < side->n;
@@ -113,7 +112,7 @@ doubt_range(const struct policy_range *range, const endpoint_vec *side,
         diag_remedy(diags, d, "give the network a \"gateway\"");
         diag_see(diags, d, at->key_span, "the network");
     }
-    doubt_families(range, side, diags);
+    doubt_range_families(range, side, diags);
 }
 
 /* The selectors of an external in rules about endpoints that it does not
@@ -183,6 +182,11 @@ is_taken_from(const struct policy_external *e, const struct address *subnet)
 {
     for (size_t i = 0; i < e->intent->excepts.n; i++) {
         if (range_holds(&e->intent->excepts.v[i], subnet)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < n_unroutable; i++) {
+        if (range_holds(&unroutable[i], subnet)) {
             return false;
         }
     }
