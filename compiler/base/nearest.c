@@ -67,9 +67,13 @@ nearest_init(const char *word)
 void
 nearest_try(struct nearest *nearest, const char *candidate)
 {
-    size_t distance = edit_distance(nearest->word, candidate);
-    size_t len = strlen(nearest->word);
+    size_t len = strlen(nearest->word), n = strlen(candidate);
+    /* It is no less than this, which is quicker to see. */
+    size_t distance = len < n ? n - len : len - n;
 
+    if (distance <= nearest->distance) {
+        distance = edit_distance(nearest->word, candidate);
+    }
     if (len >= MIN_PREFIX && !strncasecmp(nearest->word, candidate, len)) {
         distance = MIN(distance, 1);
     }

@@ -44,21 +44,38 @@ find_dead(const struct intent_label *label, struct scope scope,
             }
         }
     }
+    /* One that is listed twice is found once. */
+    for (size_t i = 1; i < label->values.n; i++) {
+        if (!strcmp(label->values.v[i - 1].s, label->values.v[i].s)) {
+            dead[i] &= dead[i - 1];
+        }
+    }
+    for (size_t i = label->values.n - 1; i > 0; i--) {
+        if (!strcmp(label->values.v[i - 1].s, label->values.v[i].s)) {
+            dead[i - 1] &= dead[i];
+        }
+    }
     return dead;
 }
 
-/* The value in 'scope' that looks most like 'wanted'; NULL: none does. */
+/* The value in 'scope', of those that the label does not list, that looks most
+ * like 'wanted'; NULL: none does, or nobody would see it. */
 static const char *
-nearest_value(const char *wanted, const char *label, struct scope scope)
+nearest_value(const struct resolver *r, const char *wanted,
+              const struct intent_label *label, struct scope scope)
 {
     struct nearest nearest = nearest_init(wanted);
 
+    if (r->diags->n_warnings >= r->diags->max) {
+        return NULL;
+    }
     for (size_t i = 0; i < scope.n; i++) {
         for (size_t j = 0; j < scope.v[i]->endpoints.n; j++) {
             const struct text *value
-                = label_value(scope.v[i]->endpoints.v[j]->intent, label);
+                = label_value(scope.v[i]->endpoints.v[j]->intent,
+                              label->name.s);
 
-            if (value) {
+            if (value && !texts_hold(&label->values, value->s)) {
                 nearest_try(&nearest, value->s);
             }
         }
@@ -76,8 +93,8 @@ suggest_label(struct resolver *r, const struct intent_selector *s,
 
         for (size_t j = 0; j < label->values.n; j++) {
             const char *nearest
-                = (dead[j] ? nearest_value(label->values.v[j].s,
-                                           label->name.s, scope) : NULL);
+                = (dead[j] ? nearest_value(r, label->values.v[j].s, label,
+                                           scope) : NULL);
 
             if (nearest) {
                 return arena_printf(r->arena, "did you mean '%s', as \"%s\" "
@@ -107,7 +124,7 @@ doubt_labels(struct resolver *r, const struct intent_selector *s,
             if (!dead[j]) {
                 continue;
             }
-            nearest = nearest_value(value->s, label->name.s, scope);
+            nearest = nearest_value(r, value->s, label, scope);
             d = value_warning(r->diags, value->at, "no endpoint here has "
                               "\"%s\": \"%s\"", label->name.s, value->s);
             if (nearest) {
