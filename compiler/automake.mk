@@ -133,6 +133,8 @@ libbulkhead_a_SOURCES = \
 	compiler/intent/units.h \
 	compiler/intent/value.c \
 	compiler/intent/value.h \
+	compiler/intent/walk.c \
+	compiler/intent/walk.h \
 	compiler/ir/build.c \
 	compiler/ir/build.h \
 	compiler/ir/cap.c \

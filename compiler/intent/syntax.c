@@ -12,137 +12,8 @@
 #include <string.h>
 
 #include "base/diag.h"
-#include "intent/value.h"
-#include "openvswitch/dynamic-string.h"
+#include "intent/walk.h"
 #include "util.h"
-
-/* An object or list that the walk is in. */
-struct frame {
-    size_t start;               /* Of its brace or bracket. */
-    size_t indented;            /* The line of that, in bytes. */
-    bool object, key_comes;
-    struct span key;            /* The last one, of an object. */
-    size_t index;               /* Of the element, of a list. */
-};
-
-/* A walk over strings, numbers and literals, of a text that jansson has
- * accepted as far as the walk goes. */
-struct walk {
-    const struct source *source;
-    struct arena *arena;
-    size_t at, end;
-    size_t line, indented;      /* Where the line begins, and its blanks. */
-    VEC(struct frame) frames;
-    struct span unclosed;       /* What indentation says is not closed. */
-    struct span token;
-    bool is_key;
-};
-
-/* Behind the token that begins at 'at'. */
-static size_t
-token_end(const struct source *source, size_t at)
-{
-    const char *text = source->text;
-
-    if (text[at] != '"') {
-        size_t n = strcspn(text + at, ",]} \t\r\n");
-
-        return MIN(source->len, at + MAX(1, n));
-    }
-    for (at++; at < source->len && text[at] != '"'; at++) {
-        at += text[at] == '\\';
-    }
-    return MIN(source->len, at + 1);
-}
-
-/* Takes note of '{', ',' and such, which the walk has just passed. */
-static void
-walk_structure(struct walk *walk, char c)
-{
-    struct frame *top = (walk->frames.n
-                         ? &walk->frames.v[walk->frames.n - 1] : NULL);
-
-    if (c == '{' || c == '[') {
-        *vec_push(walk->arena, &walk->frames) = (struct frame) {
-            .start = walk->at - 1, .indented = walk->indented,
-            .object = c == '{', .key_comes = c == '{',
-        };
-    } else if (top && (c == '}' || c == ']')) {
-        /* Where a line begins so, its indentation says what it closes. */
-        if (!walk->unclosed.source && walk->indented < top->indented
-            && walk->at - 1 == walk->line + walk->indented) {
-            walk->unclosed = (struct span) {
-                walk->source, top->start, top->start + 1,
-            };
-        }
-        walk->frames.n--;
-    } else if (top && c == ',') {
-        top->index++;
-        top->key_comes = top->object;
-    } else if (c == '\n') {
-        walk->line = walk->at;
-        walk->indented = strspn(walk->source->text + walk->at, " \t");
-    }
-}
-
-/* Goes to the next token.  Returns false at the end. */
-static bool
-walk_next(struct walk *walk)
-{
-    const char *text = walk->source->text;
-    struct frame *top;
-
-    while (walk->at < walk->end
-           && strchr("{}[],: \t\r\n", text[walk->at])) {
-        walk_structure(walk, text[walk->at++]);
-    }
-    if (walk->at >= walk->end) {
-        return false;
-    }
-    walk->token = (struct span) {
-        walk->source, walk->at, token_end(walk->source, walk->at),
-    };
-    walk->at = walk->token.end;
-    top = walk->frames.n ? &walk->frames.v[walk->frames.n - 1] : NULL;
-    walk->is_key = top && top->key_comes;
-    if (walk->is_key) {
-        top->key_comes = false;
-        top->key = walk->token;
-    }
-    return true;
-}
-
-/* What the string of a key says. */
-static const char *
-decode(const struct span *key, struct arena *arena)
-{
-    json_t *json = json_loadb(key->source->text + key->start,
-                              key->end - key->start, JSON_DECODE_ANY, NULL);
-    const char *s = json ? json_string_value(json) : NULL;
-
-    return arena_strdup(arena, s ? s : "");
-}
-
-/* The JSON pointer of the token that the walk is at. */
-static const char *
-walk_pointer(const struct walk *walk)
-{
-    struct ds ds = DS_EMPTY_INITIALIZER;
-    const char *pointer;
-
-    for (size_t i = 0; i < walk->frames.n; i++) {
-        const struct frame *frame = &walk->frames.v[i];
-
-        if (frame->object) {
-            pointer_put_key(&ds, decode(&frame->key, walk->arena));
-        } else {
-            ds_put_format(&ds, "/%"PRIuSIZE, frame->index);
-        }
-    }
-    pointer = arena_strdup(walk->arena, ds_cstr(&ds));
-    ds_destroy(&ds);
-    return pointer;
-}
 
 /* Where the object that the walk is in, at a key, has that key first. */
 static struct span
@@ -156,7 +27,7 @@ find_first(const struct walk *second, const char *key)
 
     while (walk_next(&walk) && walk.token.start < second->token.start) {
         if (walk.is_key && walk.frames.n == 1
-            && !strcmp(decode(&walk.token, walk.arena), key)) {
+            && !strcmp(walk_string(&walk.token, walk.arena), key)) {
             break;
         }
     }
@@ -166,7 +37,7 @@ find_first(const struct walk *second, const char *key)
 static void
 report_twice(const struct walk *walk, struct diags *diags)
 {
-    const char *key = decode(&walk->token, walk->arena);
+    const char *key = walk_string(&walk->token, walk->arena);
     struct diag *d = diag_error(diags, walk->token, walk_pointer(walk),
                                 "'%s' stands twice in this object", key);
 
@@ -182,21 +53,6 @@ report_number(const struct walk *walk, struct diags *diags)
 
     diag_remedy(diags, d, "write the one that is meant; none of an intent has "
                 "more than nine digits");
-}
-
-/* The walk to the token that holds 'at'. */
-static struct walk
-walk_to(const struct source *source, size_t start, size_t at,
-        struct arena *arena)
-{
-    struct walk walk = {
-        .source = source, .arena = arena, .at = start, .end = source->len,
-    };
-
-    while (walk_next(&walk) && walk.token.end <= at) {
-        continue;
-    }
-    return walk;
 }
 
 /* Where what stands before 'at' ends. */
@@ -227,6 +83,14 @@ wants_bracket(const json_error_t *error)
             || !strncmp(error->text, "']' expected", 12));
 }
 
+/* The same; or was it wanted behind what stands there? */
+static bool
+wanted_end(const json_error_t *error)
+{
+    return (wants_bracket(error)
+            || !strncmp(error->text, "string or '}' expected", 22));
+}
+
 /* Is the mistake that a ',' is missing before the token that ends at 'at', or
  * one too many there?  Then adds an error. */
 static bool
@@ -234,29 +98,42 @@ is_comma(const struct source *source, size_t start, size_t at,
          const json_error_t *error, struct diags *diags)
 {
     const char *text = source->text;
+    size_t end;
 
-    if (strchr("}]", text[at])) {
-        size_t end = end_before(source, start, at);
-
-        if (end <= start || text[end - 1] != ',') {
-            return false;
-        }
+    if (strchr("}]", text[at])
+        && (wanted_end(error) || !strncmp(error->text, "unexpected token", 16))
+        && (end = end_before(source, start, at)) > start
+        && text[end - 1] == ',') {
         report_comma(source, end - 1, "nothing follows this ','", "remove it",
                      diags);
         return true;
-    }
-    if (!wants_bracket(error)
-        || (!strchr("{[\"", text[at]) && !isalnum((unsigned char) text[at]))) {
+    } else if (!wants_bracket(error)
+               || (!strchr("{[\"", text[at])
+                   && !isalnum((unsigned char) text[at]))) {
         return false;
     } else if (text[at] != '{' && text[at] != '[') {
         at = walk_to(source, start, at, diags->arena).token.start;
     }
-    if (at > start && isalnum((unsigned char) text[at - 1])) {
-        return false;           /* As behind the 0 of 0x10. */
-    }
     report_comma(source, end_before(source, start, at),
                  "a ',' is missing here", "add it; or what ends here is not "
                  "closed", diags);
+    return true;
+}
+
+/* Is the token that ends at 'at', and is not understood, text without quotes,
+ * such as 100Gbps?  Returns true and stores where it begins in '*at'. */
+static bool
+is_unquoted(const struct source *source, size_t start, size_t *at,
+            const json_error_t *error, struct arena *arena)
+{
+    const char *near = strstr(error->text, "near '");
+
+    if (!near || !isalpha((unsigned char) near[6])
+        || !strcmp(near, "near 'true'") || !strcmp(near, "near 'false'")
+        || !strcmp(near, "near 'null'")) {
+        return false;
+    }
+    *at = walk_to(source, start, *at, arena).token.start;
     return true;
 }
 
@@ -286,14 +163,6 @@ see_unclosed(const struct source *source, size_t start, size_t at,
     }
     diag_see(diags, d, unclosed, "this '%c' seems not to be closed",
              source->text[unclosed.start]);
-}
-
-/* Could what is open have ended where something else stands? */
-static bool
-wanted_end(const json_error_t *error)
-{
-    return (wants_bracket(error)
-            || !strncmp(error->text, "string or '}' expected", 22));
 }
 
 /* Where the token begins that ends at 'at' and that jansson has named; of a
@@ -355,7 +224,11 @@ report_syntax(const struct source *source, size_t start,
         at = 0;
         cause = "the file is empty";
         remedy = "start from one of the examples";
-    } else if (!cut_short && is_comma(source, start, at, error, diags)) {
+    } else if (is_unquoted(source, start, &at, error, diags->arena)) {
+        remedy = "write text in double quotes; only numbers, true, false and "
+                 "null have none";
+    } else if (code == json_error_invalid_syntax
+               && is_comma(source, start, at, error, diags)) {
         return;
     }
     for (size_t i = 0; !cause && i < ARRAY_SIZE(complaints); i++) {
