@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -311,6 +312,9 @@ tell(const char *reason, const struct nb_diff *diff)
     if (reason) {
         cli_print_error(reason);
         return EXIT_UNREACHABLE;
+    }
+    if (diff->back) {
+        printf("%s: back to generation %"PRIu64"\n", diff->place, diff->back);
     }
     print_counts(diff, CLI_DONE);
     cli_print_kept(diff->kept, &diff->generations, NULL);

@@ -238,6 +238,49 @@ nb_plan(const struct nb_target *target, const struct plan_record *order,
     return reason;
 }
 
+/* Does the node keep the generation that the database is at as its last one?
+ * An empty database says none. */
+static bool
+keeps_last(const struct run *run)
+{
+    const struct state *state = &run->state;
+
+    return (state_last(state) == run->diff->generation
+            || (!run->diff->generation && state->current
+                && !state->current->plan->rows.n));
+}
+
+/* Why the generation of the database is not the last one that the node
+ * keeps. */
+static const char *
+describe_generation(const struct run *run)
+{
+    uint64_t live = run->diff->generation, last = state_last(&run->state);
+
+    return (!live ? "its rows say no generation: somebody else has cleared or "
+            "changed them"
+            : arena_printf(run->arena, live > last
+                           ? "generation %"PRIu64" was applied from "
+                           "elsewhere, or could not be kept here, where the "
+                           "last one is %"PRIu64
+                           : "it is at generation %"PRIu64", before the last "
+                           "one that is kept here, %"PRIu64": it was "
+                           "restored, or applied from elsewhere",
+                           live, last));
+}
+
+/* Tells if what others have applied makes the last one kept another.  Stays
+ * until the state is read again. */
+static void
+note_elsewhere(struct run *run)
+{
+    if (run->state.kept.n && !keeps_last(run)) {
+        *vec_push(run->arena, &run->state.warnings)
+            = describe_generation(run);
+        note_kept(run);
+    }
+}
+
 const char *
 nb_status(const struct nb_target *target, const struct plan *plan,
           struct arena *arena, struct nb_diff *diff)
@@ -252,8 +295,29 @@ nb_status(const struct nb_target *target, const struct plan *plan,
                                  "kept of what was applied; name the intent",
                                  diff->place));
     }
+    if (!reason) {
+        note_elsewhere(&run);
+    }
     end(&run);
     return reason;
+}
+
+/* Reads the generation to go back to: 'to', or if that is 0, the last one
+ * that is kept of those before the database's. */
+static const char *
+choose(struct run *run, uint64_t to, struct plan_record *record)
+{
+    uint64_t last = state_last(&run->state);
+
+    if (to || !last || keeps_last(run)) {
+        return state_choose(&run->state, to, NULL, record);
+    } else if (run->diff->generation > last) {
+        return state_choose(&run->state, last, NULL, record);
+    }
+    return arena_printf(run->arena, "%s: %s, so it is not clear which one to "
+                        "go back to; 'bulkhead status' lists those kept, and "
+                        "--to names one", run->diff->place,
+                        describe_generation(run));
 }
 
 const char *
@@ -264,11 +328,15 @@ nb_rollback(const struct nb_target *target, uint64_t to, struct arena *arena,
     struct run run;
     const char *reason = begin_kept(&run, target, true, arena, diff);
 
-    reason = reason ? reason : state_choose(&run.state, to, NULL, &record);
+    reason = reason ? reason : choose(&run, to, &record);
     reason = reason ? reason : compare(&run, record.plan);
     reason = reason ? reason : check_fit(&run);
+    if (!reason) {
+        note_elsewhere(&run);
+    }
     reason = reason ? reason : commit_and_keep(&run, &record,
                                                record.generation);
+    diff->back = reason ? 0 : record.generation;
     end(&run);
     return reason;
 }

@@ -71,6 +71,7 @@ struct nb_diff {
     /* What the node keeps, as in a "struct push_diff". */
     const struct plan_record *kept, *done;
     generation_vec generations;
+    uint64_t back;              /* nb_rollback() has gone back to this one. */
     plan_names warnings;
 };
 
@@ -87,8 +88,8 @@ bool nb_diff_is_empty(const struct nb_diff *);
  * then it refuses when the database is another, or has moved since.
  * nb_status() compares with 'plan'; if that is NULL, with what the node keeps
  * of the last apply.  nb_rollback() goes back to the generation 'to', or if
- * that is 0, to the one before the last; nb_clear() takes all rows of ours
- * away, which is a generation, too. */
+ * that is 0, to the last one that is kept of those before the database's;
+ * nb_clear() takes all rows of ours away, which is a generation, too. */
 const char *nb_apply(const struct nb_target *, const struct plan_record *,
                      struct nb_diff *);
 const char *nb_plan(const struct nb_target *, const struct plan_record *,

@@ -31,6 +31,14 @@ now_holds() {
         die "cannot apply $1: $(cat "$switch_dir/applied")"
 }
 
+# lacks TEXT STATUS COMMAND...: TEXT must not be in the output.
+lacks() {
+    local text=$1
+    shift
+    exits "$@" >"$switch_dir/said" 2>&1 &&
+        ! grep -F -- "$text" "$switch_dir/said"
+}
+
 # All rows with their UUIDs, in order.
 contents() { ovsdb-client dump "$OVN_NB_DB" OVN_Northbound; }
 
@@ -511,6 +519,43 @@ test_rollback() {
         bulk apply "$intent"
 }
 
+# elsewhere COMMAND ARGUMENT...: as another admin host, which keeps its own.
+elsewhere() { BULKHEAD_STATEDIR=$switch_dir/elsewhere bulk "$@"; }
+
+# Two hosts that change the database by turns.
+test_two_hosts() {
+    local last
+    now_holds "$switch_dir/one.json"
+    now_holds "$intent"
+    last=$(generation)
+    elsewhere apply "$switch_dir/two.json" >"$switch_dir/applied" 2>&1
+    check 'status says that another host has applied' \
+        says "generation $((last + 1)) was applied from elsewhere" 4 \
+        bulk status
+    check 'also of an intent' \
+        says "generation $((last + 1)) was applied from elsewhere" 0 \
+        bulk status "$switch_dir/two.json"
+    check 'the other host has nothing to say' \
+        lacks elsewhere 0 elsewhere status
+    check 'rollback goes back to the last one kept before that' \
+        says "back to generation $last" 0 bulk rollback
+    check '... which is what was there' says "as intended, $rows rows" 0 \
+        bulk status "$intent"
+    check 'and no more from elsewhere' lacks elsewhere 0 bulk status
+    check 'it is a new generation' [ "$(generation)" = $((last + 2)) ]
+    elsewhere clear >"$switch_dir/applied" 2>&1
+    check 'rows that were cleared from elsewhere say none' \
+        says 'its rows say no generation' 4 bulk status
+    check '... and which one was before is not clear' unchanged \
+        says 'not clear which one to go back to' 3 bulk rollback
+    rm -r "$switch_dir/elsewhere"
+    elsewhere apply "$switch_dir/one.json" >"$switch_dir/applied" 2>&1
+    check 'nor is it of a database that began anew' unchanged \
+        says 'it is at generation 1, before the last one' 3 bulk rollback
+    check '--to says it' says "back to generation $((last + 2))" 0 \
+        bulk rollback --to=$((last + 2))
+}
+
 test_clear() {
     nbctl ls-add theirs -- lsp-add theirs theirs-port
     check 'clear takes our rows' says "$rows deleted" 0 bulk clear
@@ -591,6 +636,7 @@ main() {
     test_concurrent
     test_saved
     test_rollback
+    test_two_hosts
     test_clear
     test_remotes
     test_northd
