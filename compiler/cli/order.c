@@ -90,7 +90,11 @@ static const char *
 check_place(const struct cli_options *options,
             const struct plan_record *order, struct arena *arena)
 {
-    if (order->plan->northbound && (options->node || options->bridge)) {
+    if (options->target
+        && strcmp(options->target->name, order->plan->target)) {
+        return arena_printf(arena, "it is for the target %s, not %s",
+                            order->plan->target, options->target->name);
+    } else if (order->plan->northbound && (options->node || options->bridge)) {
         return "it is for OVN, and takes no --node and no --bridge";
     } else if (options->node && strcmp(options->node, order->plan->node)) {
         return arena_printf(arena, "it is for node %s, not %s",

@@ -486,6 +486,9 @@ test_saved() {
         "$BULKHEAD" apply "$plan" --db="unix:$switch_dir/newer.sock"
     check 'not to a bridge' says 'is for OVN' 1 \
         "$BULKHEAD" apply "$plan" --bridge=br0
+    check 'not to another target' unchanged \
+        says 'for the target ovn, not userspace' 1 \
+        "$BULKHEAD" apply "$plan" --target=userspace
     sed -i 's/"allow-related"/"allow"/' "$plan"
     check 'not if it was written to' says 'has been changed' 1 \
         "$BULKHEAD" apply "$plan"

@@ -104,6 +104,8 @@ test_saved() {
         says 'for node gpu-node-1, not other' 1 apply_saved --node other
     check 'for another bridge: 1, nothing changed' unchanged br0 \
         says 'for bridge br0, not br1' 1 apply_saved --bridge br1
+    check 'nor to another target' \
+        says 'for the target userspace, not ovn' 1 apply_saved --target=ovn
     check 'applied: 0' says ' 1 deleted, ' 0 apply_saved --node $node
     check 'and the bridge holds it' exits 0 bulkhead_on status br0 "$changed"
     check 'a second time: 3, nothing changed' unchanged br0 \
