@@ -22,6 +22,7 @@
 #include "ir/ir.h"
 #include "openvswitch/dynamic-string.h"
 #include "plan/plan.h"
+#include "plan/record.h"
 #include "sema/policy.h"
 #include "util.h"
 
@@ -62,6 +63,29 @@ check_node(const struct policy *policy, const struct cli_options *options)
     exit(EXIT_USAGE);
 }
 
+/* Returns false after adding an error for each file that is no intent but a
+ * plan that was saved. */
+static bool
+check_files(const intent_files *files, struct diags *diags)
+{
+    bool ok = true;
+
+    for (size_t i = 0; i < files->n; i++) {
+        const struct source *source = files->v[i].source;
+
+        if (plan_record_is(source->text, source->len)) {
+            struct diag *d = diag_error(
+                diags, (struct span) { source, 0, 0 }, NULL,
+                "this is a saved plan, not an intent");
+
+            diag_remedy(diags, d, "give it to 'bulkhead apply' alone, which "
+                        "carries it out");
+            ok = false;
+        }
+    }
+    return ok;
+}
+
 static const struct policy *
 load_policy(const struct cli_options *options, struct arena *arena,
             bool warns)
@@ -73,7 +97,8 @@ load_policy(const struct cli_options *options, struct arena *arena,
 
     diags_init(&diags, arena);
     if (intent_read(options->intent, options->n_intent, arena, &diags,
-                    &files)) {
+                    &files)
+        && check_files(&files, &diags)) {
         intent = intent_parse_files(files.v, files.n, arena, &diags);
         intent = intent ? cli_attach_all(options, intent, arena, &diags)
                  : NULL;

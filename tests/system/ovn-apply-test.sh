@@ -489,6 +489,10 @@ test_saved() {
     check 'not to another target' unchanged \
         says 'for the target ovn, not userspace' 1 \
         "$BULKHEAD" apply "$plan" --target=userspace
+    check 'it is no intent to compare with' \
+        says 'this is a saved plan, not an intent' 1 bulk status "$plan"
+    check 'nor a part of one' unchanged \
+        says "give it to 'bulkhead apply' alone" 1 bulk apply "$plan" "$intent"
     sed -i 's/"allow-related"/"allow"/' "$plan"
     check 'not if it was written to' says 'has been changed' 1 \
         "$BULKHEAD" apply "$plan"
