@@ -12,6 +12,7 @@
 
 #include "plan/row.h"
 #include "push/nb-idl.h"
+#include "sema/northbound.h"
 #include "util.h"
 
 /* What others' rows have to do with ours.  What joins a network of ours to
@@ -50,17 +51,34 @@ unfit(struct nb_comparison *c, const char *format, ...)
         c->arena, "%s: %s", c->db->place, text);
 }
 
+/* What else can be done about a row, which may be NULL, that has our keys and
+ * not our mark: somebody may have removed that.  "" if it does not. */
+static const char *
+mark_remedy(const struct nb_comparison *c, const struct nb_row *row)
+{
+    if (!row || row->ours || nb_id(row->row, NB_MARK_KEY)
+        || !nb_id(row->row, NB_ID_KEY)) {
+        return "";
+    }
+    return arena_printf(c->arena, "; or if it is Bulkhead's, and has lost its "
+                        "mark: ovn-nbctl set %s "UUID_FMT" external_ids:"
+                        NB_MARK_KEY"="NB_MARK, row->row->table->class_->name,
+                        UUID_ARGS(&row->row->uuid));
+}
+
 /* Others' names are not ours to take. */
 static void
 check_claim(struct nb_comparison *c, const struct plan_claim *claim)
 {
     size_t table = nb_table(claim->table);
+    const struct nb_row *other
+        = (table < NB_N_TABLES
+           ? shash_find_data(&c->index.foreign[table], claim->name) : NULL);
 
-    if (table < NB_N_TABLES
-        && shash_find(&c->index.foreign[table], claim->name)) {
+    if (other) {
         unfit(c, "there is a %s '%s' that is not Bulkhead's; rename or "
-              "delete it, or rename what the intent calls so", claim->table,
-              claim->name);
+              "delete it, or rename what the intent calls so%s", claim->table,
+              claim->name, mark_remedy(c, other));
     } else if (table == NB_N_TABLES
                && sset_contains(&c->index.address_sets, claim->name)) {
         unfit(c, "there is an Address_Set '%s', which would take the place "
@@ -136,15 +154,18 @@ look_at_references(struct nb_comparison *c, const struct nb_row *row,
         const struct nb_row *other = nb_index_find(&c->index,
                                                    &held->keys[i].uuid);
         const struct nb_row *ours = row->ours ? row : other;
+        const struct nb_row *theirs = row->ours ? other : row;
 
         if (row->ours == (other && other->ours)) {
             continue;
         } else if (strong && !ours->wanted) {
             unfit(c, "%s, and what is Bulkhead's is to be deleted; part them "
-                  "first", describe(c, row, other, column));
+                  "first%s", describe(c, row, other, column),
+                  mark_remedy(c, theirs));
         } else if (joins(row, other, column)) {
             unfit(c, "%s, which joins a network of the intent to another; "
-                  "part them", describe(c, row, other, column));
+                  "part them%s", describe(c, row, other, column),
+                  mark_remedy(c, theirs));
         } else {
             *vec_push(c->arena, &c->diff->foreign) = describe(c, row, other,
                                                               column);

@@ -296,6 +296,15 @@ refuses_name() {
         bulk plan "$switch_dir/new.json"
 }
 
+# Nothing but a lost mark is in the way.
+unmarked() {
+    exits 3 bulk apply "$intent" 2>"$switch_dir/said" || return 1
+    cat "$switch_dir/said"
+    [ "$(grep -c '^bulkhead: OVN_Northbound' "$switch_dir/said")" -gt 1 ] &&
+        ! grep '^bulkhead: OVN_Northbound' "$switch_dir/said" |
+            grep -v 'or if it is Bulkhead'
+}
+
 test_clashes() {
     local new='t["d"] = json.loads(json.dumps(t["c"]).replace("c0", "d0"))
 t["d"]["networks"]["x"]["vni"] = 44
@@ -308,6 +317,8 @@ t['d']['endpoints']['e0']['mac'] = '02:00:00:00:00:99'"
     check 'a new tenant is one to be added' \
         says '+ network d/x: rows 1 added' 0 bulk plan "$switch_dir/new.json"
     refuses_name d/x ls-add d/x
+    check 'which has not lost a mark' lacks 'has lost its mark' 3 \
+        bulk apply "$switch_dir/new.json"
     nbctl ls-del d/x
     refuses_name d lr-add d
     nbctl lr-del d
@@ -329,7 +340,10 @@ t['d']['endpoints']['e0']['mac'] = '02:00:00:00:00:99'"
     nbctl remove logical_switch c/x external_ids bulkhead
     check 'a row of ours that lost its mark is not ours' unchanged \
         says "'c/x' that is not Bulkhead's" 3 bulk apply "$intent"
-    nbctl set logical_switch c/x external_ids:bulkhead=b17d
+    check 'and every message says how it is again' unmarked
+    # shellcheck disable=SC2046 # Of several words.
+    nbctl $(sed -n 's/.*mark: ovn-nbctl //p' "$switch_dir/said" | head -n 1)
+    check 'which is right' says "as intended, $rows rows" 0 bulk status
 }
 
 # other_database NAME EXPRESSION: with another schema, at NAME.sock.
