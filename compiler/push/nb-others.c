@@ -166,7 +166,7 @@ look_at_references(struct nb_comparison *c, const struct nb_row *row,
             unfit(c, "%s, which joins a network of the intent to another; "
                   "part them%s", describe(c, row, other, column),
                   mark_remedy(c, theirs));
-        } else {
+        } else if (ours->wanted) {      /* Else it goes, and is in nothing. */
             *vec_push(c->arena, &c->diff->foreign) = describe(c, row, other,
                                                               column);
         }

@@ -8,6 +8,7 @@
 
 #include "push/nb-private.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,8 @@
 
 /* What differs, in the operator's words.  Rows that say one thing of the
  * intent, such as the ACLs of a rule, are one change. */
+
+enum { MAX_MATCH = 80 };        /* Of others' ACLs, in bytes. */
 
 /* What a row is of the intent. */
 struct subject {
@@ -125,21 +128,36 @@ plan_subject(struct arena *arena, const struct plan_row *row)
     return find_subject(arena, row->table, row->id, plan_rule(row));
 }
 
+/* " (from-lport 1000 allow 'ip4 && ...')" of others' ACL, as "ovn-nbctl
+ * acl-list" shows it, which shows no UUIDs. */
+static const char *
+describe_acl(struct arena *arena, const struct ovsdb_idl_row *row)
+{
+    const struct nbrec_acl *acl = CONTAINER_OF(row, struct nbrec_acl, header_);
+    size_t len = strnlen(acl->match, MAX_MATCH);
+
+    return plain_copy(arena, arena_printf(
+        arena, " (%s %"PRId64" %s '%.*s%s')", acl->direction, acl->priority,
+        acl->action, (int) len, acl->match, acl->match[len] ? "..." : ""));
+}
+
 const char *
 nb_title(struct arena *arena, const struct ovsdb_idl_row *row)
 {
     const char *mark = nb_id(row, NB_MARK_KEY);
     const char *name = nb_string(row, "name");
+    const char *more = (row->table->class_ == &nbrec_table_acl
+                        ? describe_acl(arena, row) : "");
     struct subject subject;
 
     if (mark && !strcmp(mark, NB_MARK)) {
         subject = row_subject(arena, row);
         return arena_printf(arena, "%s %s", subject.what, subject.name);
     }
-    return (name ? arena_printf(arena, "%s '%s'", row->table->class_->name,
-                                plain_copy(arena, name))
-            : arena_printf(arena, "%s "UUID_FMT, row->table->class_->name,
-                           UUID_ARGS(&row->uuid)));
+    return (name ? arena_printf(arena, "%s '%s'%s", row->table->class_->name,
+                                plain_copy(arena, name), more)
+            : arena_printf(arena, "%s "UUID_FMT"%s", row->table->class_->name,
+                           UUID_ARGS(&row->uuid), more));
 }
 
 const char *

@@ -207,8 +207,15 @@ generation() {
     nbctl get port_group bulkhead external_ids:bulkhead-version | tr -d '"'
 }
 
+# of_their_group INTENT: which applies, and leaves nothing in it.
+of_their_group() {
+    lacks their_group 0 bulk apply "$1" &&
+        [ "$(nbctl get port_group their_group ports)" = '[]' ]
+}
+
 # Rows of others, beside ours and in them.
 test_others() {
+    local acl
     nbctl ls-add theirs -- lsp-add theirs theirs-port \
         -- pg-add their_group theirs-port \
         -- acl-add their_group from-lport 7 ip4 drop \
@@ -222,11 +229,25 @@ test_others() {
         bulk status
     check 'and a rule in a group' says "group bulkhead has others' ACL" 4 \
         bulk status
+    check 'as acl-list shows it' says "(from-lport 9 allow 'ip4')" 4 \
+        bulk status
+    acl=$(nbctl --bare --columns=_uuid find acl priority=9)
+    nbctl set acl "$acl" name='"\u001b[1m"' \
+        match="\"ip4 && ip4.src == {$(printf '192.0.2.7, %.0s' {1..9})::}\""
+    check 'but no more of it than fits, and nothing for the terminal' \
+        says "ACL '?[1m' (from-lport 9 allow 'ip4 && ip4.src == \
+{$(printf '192.0.2.7, %.0s' {1..5})192.0....')" 4 bulk status
+    nbctl set acl "$acl" match=ip4
     check 'and a group that takes our endpoint' \
         says "Port_Group 'their_group' has endpoint a/e0 in its ports" 4 \
         bulk status
     check 'apply leaves it there' unchanged \
         says 'which stays, and may pass' 0 bulk apply "$intent"
+    edited "$switch_dir/no-e0.json" 'del t["a"]["endpoints"]["e0"]'
+    check 'but not one of an endpoint that goes' \
+        lacks their_group 0 bulk plan "$switch_dir/no-e0.json"
+    check '... of which it is rid then' of_their_group "$switch_dir/no-e0.json"
+    now_holds "$intent"
     edited "$switch_dir/no-c.json" 'del t["c"]'
     check 'what it is in does not go' unchanged \
         says "others' Logical_Switch_Port 'stranger' in its ports, and" 3 \
