@@ -248,6 +248,7 @@ libbulkhead_a_SOURCES = \
 	compiler/push/nb-others.c \
 	compiler/push/nb-private.h \
 	compiler/push/nb-schema.c \
+	compiler/push/nb-server.c \
 	compiler/push/nb-words.c \
 	compiler/push/nb-writer.c \
 	compiler/push/nb.c \

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "openvswitch/json.h"
 #include "openvswitch/poll-loop.h"
 #include "push/nb-idl.h"
 #include "timeval.h"
@@ -20,9 +21,16 @@
 const char *
 nb_database_reason(const struct nb_database *db, int error)
 {
-    return arena_printf(db->arena, "%s: %s", db->place,
-                        ovs_retval_to_string(error == EOF ? ECONNRESET
-                                             : error));
+    const char *cause = ovs_retval_to_string(error == EOF ? ECONNRESET
+                                             : error);
+
+    return (db->open ? arena_printf(db->arena, "%s: %s", db->place, cause)
+            : db->lack ? arena_printf(db->arena, "%s: %s", db->place, db->lack)
+            : arena_printf(db->arena, "%s: %s; it may have ended, be busy "
+                           "(see --timeout), be a read-only backup, or have "
+                           "lost its cluster, of which --db must name all "
+                           "servers",
+                           db->place, cause));
 }
 
 const char *
@@ -72,6 +80,7 @@ const char *
 nb_database_open(struct nb_database *db, const struct nb_target *target,
                  bool write, struct arena *arena)
 {
+    struct json *schema;
     const char *reason;
 
     *db = (struct nb_database) {
@@ -80,7 +89,9 @@ nb_database_open(struct nb_database *db, const struct nb_target *target,
         .place = arena_printf(arena, "%s at %s", nbrec_idl_class.database,
                               target->db),
     };
-    reason = nb_schema_check(db);
+    reason = nb_server_ask(db, write, &schema);
+    reason = reason ? reason : nb_schema_check(db, schema);
+    json_destroy(schema);
     reason = reason || !write ? reason : nb_writer_open(db);
     if (reason) {
         return reason;
@@ -94,6 +105,7 @@ nb_database_open(struct nb_database *db, const struct nb_target *target,
         reason = arena_printf(arena, "%s is not initialized: start "
                               "ovn-northd, or 'ovn-nbctl init'", db->place);
     }
+    db->open = !reason;
     return reason;
 }
 

@@ -27,6 +27,9 @@ struct nb_database {
     const char *place;          /* "OVN_Northbound at unix:..." */
     struct ovsdb_idl *idl;
     struct ovsdb_cs *writer;    /* NULL: it is only read. */
+    const char *lack;           /* What may keep it from opening, with the
+                                 * remedy; NULL: nothing that is known. */
+    bool open;
 };
 
 /* Connects and reads all, if 'write' once it can be written to.  Returns NULL,
@@ -43,7 +46,8 @@ const char *nb_database_wait(struct nb_database *);
 const char *nb_database_trouble(const struct nb_database *, bool alive,
                                 int error);
 
-/* "DATABASE: CAUSE" of a positive errno, or EOF. */
+/* "DATABASE: CAUSE" of a positive errno, or EOF, and as long as it is not open
+ * the remedy. */
 const char *nb_database_reason(const struct nb_database *, int error);
 
 /* nb-writer.c: the session that writes. */
@@ -59,11 +63,23 @@ void nb_writer_close(struct nb_database *);
 const char *nb_writer_send(struct nb_database *, struct json *operations,
                            bool *again);
 
+/* nb-server.c */
+
+/* Asks the server for the schema, which the caller destroys, and of itself;
+ * if 'write', also whether it takes changes.  Sets 'lack'.  Returns NULL, or
+ * why the database cannot be had. */
+const char *nb_server_ask(struct nb_database *, bool write,
+                          struct json **schema);
+
+/* A member of a JSON object, or NULL. */
+const struct json *nb_member(const struct json *object, const char *name);
+
 /* nb-schema.c */
 
 /* Is the schema of the database one that Bulkhead can work with?  Returns
  * NULL, or why not. */
-const char *nb_schema_check(const struct nb_database *);
+const char *nb_schema_check(const struct nb_database *,
+                            const struct json *schema);
 
 /* nb-index.c: what the database holds of ours. */
 

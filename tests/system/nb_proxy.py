@@ -2,7 +2,7 @@
 # Copyright (c) 2026 The Bulkhead authors.
 # SPDX-License-Identifier: Apache-2.0
 """Stands between a client, which may have several connections, and an OVSDB
-server, and interferes with the first transaction.
+server, and interferes with the first transaction on the database.
 
 usage: nb_proxy.py LISTEN SERVER lost|unanswered|silent|late COMMAND...
 
@@ -22,7 +22,7 @@ import threading
 
 
 def is_transaction(data):
-    return b'"method":"transact"' in data
+    return b'"method":"transact"' in data and b'"_Server"' not in data
 
 
 class Interference:

@@ -398,6 +398,68 @@ t["ACL"]["columns"]["tier"] = {"type": "integer"}'
         bulk apply "$intent" --db="$db/nobody.sock"
 }
 
+# A server that follows another one.
+test_backup() {
+    local active=unix:$switch_dir/nb.sock backup=unix:$switch_dir/backup.sock
+    ovsdb-tool create "$switch_dir/backup.db" "$ovn_schemas/ovn-nb.ovsschema"
+    ovn_serve backup --sync-from="$active"
+    until ovs-appctl -t "$switch_dir/backup.ctl" \
+        ovsdb-server/sync-status | grep replicating >/dev/null
+    do
+        sleep 0.1
+    done
+    check 'a backup is read' says "as intended, $rows rows" 0 \
+        bulk status "$intent" --db="$backup"
+    check 'and takes no changes' unchanged \
+        says 'it is read only here, as a backup is; name the active' 3 \
+        bulk apply "$intent" --db="$backup"
+    end_server backup
+}
+
+# in_cluster NAME STATUS: waits for it.
+in_cluster() {
+    until ovs-appctl -t "$switch_dir/$1.ctl" cluster/status OVN_Northbound |
+        grep "^Status: $2" >/dev/null
+    do
+        sleep 0.1
+    done
+}
+
+end_server() {
+    kill "$(cat "$switch_dir/$1.pid")"
+    while [ -e "$switch_dir/$1.pid" ]; do sleep 0.05; done
+    rm -f "$switch_dir/$1.sock"
+}
+
+# The servers of a cluster, of which the first one leads.
+test_cluster() {
+    local dir=unix:$switch_dir n all
+    all=$dir/c2.sock,$dir/c3.sock,$dir/c1.sock
+    ovsdb-tool create-cluster "$switch_dir/c1.db" \
+        "$ovn_schemas/ovn-nb.ovsschema" "$dir/c1.raft" 2>/dev/null
+    ovn_serve c1
+    in_cluster c1 "cluster member"
+    nbctl --db="$dir/c1.sock" init
+    for n in c2 c3; do
+        ovsdb-tool join-cluster "$switch_dir/$n.db" OVN_Northbound \
+            "$dir/$n.raft" "$dir/c1.raft"
+        ovn_serve "$n"
+        in_cluster "$n" "cluster member"
+    done
+    check 'one that follows is refused' \
+        says 'is not the leader of its cluster; name all servers' 3 \
+        bulk apply "$intent" --db="$dir/c2.sock"
+    check 'with all of them' says "rows $rows added" 0 \
+        bulk apply "$intent" --db="$all"
+    end_server c1
+    end_server c3
+    in_cluster c2 disconnected
+    check 'the rest of a cluster is refused' \
+        says 'has lost its cluster, or not joined it yet; most of' 3 \
+        bulk status "$intent" --db="$all" --timeout=3
+    end_server c2
+}
+
 # through HOW [COMMAND...]: starts a proxy, at proxy.sock.
 through() {
     python3 "$here/nb_proxy.py" "$switch_dir/proxy.sock" \
@@ -619,9 +681,7 @@ test_remotes() {
         --db="unix:$switch_dir/nobody.sock,unix:$switch_dir/nb.sock"
     openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test \
         -keyout "$key" -out "$cert" 2>/dev/null
-    kill "$(cat "$switch_dir/nb.pid")"
-    while [ -e "$switch_dir/nb.pid" ]; do sleep 0.05; done
-    rm -f "$switch_dir/nb.sock"
+    end_server nb
     ovn_serve nb --remote=pssl:0:127.0.0.1 --private-key="$key" \
         --certificate="$cert" --ca-cert="$cert"
     # The socket is there before the port is.
@@ -674,6 +734,8 @@ main() {
     test_joins
     test_clashes
     test_schemas
+    test_backup
+    test_cluster
     test_lost
     test_concurrent
     test_saved
