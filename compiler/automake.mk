@@ -504,6 +504,7 @@ bulkhead_SOURCES = \
 	compiler/cli/show.c \
 	compiler/cli/show.h \
 	compiler/cli/status.c \
+	compiler/cli/tls.c \
 	compiler/cli/top-screen.c \
 	compiler/cli/top-text.c \
 	compiler/cli/top.c \

@@ -53,6 +53,7 @@ struct cli_options {
     const char *argument;       /* What comes after them. */
     const char *node, *bridge, *db, *output, *from, *state, *opener, *flows;
     const char *interface, *mac, *addresses;
+    const char *private_key, *certificate, *ca_cert;    /* Files, for TLS. */
     int timeout;                /* Seconds. */
     uint64_t to;                /* A generation. */
     int confirm;                /* Seconds. */
@@ -146,6 +147,10 @@ struct push_target cli_target(const struct cli_options *, struct arena *);
 
 /* Where the node keeps what was applied; NULL: nowhere. */
 const char *cli_state_folder(void);
+
+/* Sets TLS up if one of the remotes of OVSDB takes it.  Exits with EXIT_USAGE
+ * if it lacks an option, or a file of one cannot be read. */
+void cli_use_tls(const struct cli_options *, const char *remotes);
 
 void cli_print_error(const char *reason);
 

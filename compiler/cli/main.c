@@ -242,12 +242,12 @@ parse_dump(const char *s)
 
 /* Takes an option of TLS; returns false if it is none. */
 static bool
-parse_tls(int c)
+parse_tls(int c, struct cli_options *options)
 {
     switch (c) {
-    case OPT_PRIVATE_KEY: stream_ssl_set_private_key_file(optarg); break;
-    case OPT_CERTIFICATE: stream_ssl_set_certificate_file(optarg); break;
-    case OPT_CA_CERT: stream_ssl_set_ca_cert_file(optarg, false); break;
+    case OPT_PRIVATE_KEY: options->private_key = optarg; break;
+    case OPT_CERTIFICATE: options->certificate = optarg; break;
+    case OPT_CA_CERT: options->ca_cert = optarg; break;
     case OPT_SSL_PROTOCOLS: stream_ssl_set_protocols(optarg); break;
     case OPT_SSL_CIPHERS: stream_ssl_set_ciphers(optarg); break;
     default: return false;
@@ -316,7 +316,7 @@ parse_options(int argc, char *argv[], struct cli_options *options)
         case 'h': options->help = true; break;
         case 'V': puts(PACKAGE_STRING); exit(EXIT_DONE);
         default:
-            if (parse_tls(c)) {
+            if (parse_tls(c, options)) {
                 break;
             }                           /* Else getopt_long() has said why. */
             fputs("bulkhead: 'bulkhead --help' shows the usage\n", stderr);
@@ -406,6 +406,8 @@ check_options(const struct cli_command *command, unsigned int given,
     if (options->db && stream_verify_name(options->db)) {
         usage_error("--db takes unix:FILE, tcp:IP:PORT or ssl:IP:PORT, not "
                     "'%s'", options->db);
+    } else if (options->db) {
+        cli_use_tls(options, options->db);
     }
 }
 

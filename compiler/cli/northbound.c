@@ -40,6 +40,9 @@ make_target(const struct cli_options *options, struct arena *arena)
     const char *rundir = getenv("OVN_RUNDIR");
     struct push_target target = cli_target(options, arena);
 
+    if (db && !options->db) {
+        cli_use_tls(options, db);
+    }
     return (struct nb_target) {
         .db = (db ? db : arena_printf(arena, "unix:%s/ovnnb_db.sock",
                                       rundir ? rundir : OVN_RUNDIR)),

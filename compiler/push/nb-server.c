@@ -172,7 +172,13 @@ get_schema(struct nb_database *db, struct jsonrpc_session *session,
                         nbrec_idl_class.database)), &answer);
     const char *reason = NULL;
 
-    if (error) {
+    if (error == ENOPROTOOPT) {
+        reason = arena_printf(db->arena, "%s: TLS cannot start; "
+                              "--private-key, --certificate and --ca-cert "
+                              "must be PEM files, and the key that of the "
+                              "certificate",
+                              db->place);
+    } else if (error) {
         reason = arena_printf(db->arena, "%s: %s; is its ovsdb-server running "
                               "there? see --db and OVN_NB_DB", db->place,
                               ovs_retval_to_string(error));

@@ -691,8 +691,20 @@ test_remotes() {
     check 'by TLS' says 'as intended' 0 bulk status "$intent" \
         --db="ssl:127.0.0.1:$port" --private-key="$key" \
         --certificate="$cert" --ca-cert="$cert"
-    check 'not without a key' exits 3 bulk status "$intent" \
-        --db="ssl:127.0.0.1:$port" --ca-cert="$cert"
+    check 'not without a key' says '--private-key is missing' 2 \
+        bulk status "$intent" --db="ssl:127.0.0.1:$port" --ca-cert="$cert"
+    check 'wherever the address stands' \
+        says '--certificate is missing' 2 env \
+        OVN_NB_DB="unix:$switch_dir/nobody.sock,ssl:127.0.0.1:$port" \
+        "$BULKHEAD" status "$intent" --target=ovn --private-key="$key"
+    check 'nor with files that are not there' \
+        says "--ca-cert=$switch_dir/nobody.pem: No such file" 2 \
+        bulk status "$intent" --db="ssl:127.0.0.1:$port" \
+        --private-key="$key" --certificate="$cert" \
+        --ca-cert="$switch_dir/nobody.pem"
+    check 'nor with what is no key' says 'TLS cannot start' 3 \
+        bulk status "$intent" --db="ssl:127.0.0.1:$port" \
+        --private-key="$intent" --certificate="$cert" --ca-cert="$cert"
     check 'a bridge is not for it' says 'takes no --bridge' 2 \
         bulk apply "$intent" --bridge=br0
     check 'nor is a node' says 'takes no --node' 2 \
