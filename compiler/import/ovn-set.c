@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "bitmap.h"
-#include "packets.h"
+#include "sema/check.h"
 #include "util.h"
 
 /* Sets of addresses of endpoints. */
@@ -103,14 +103,11 @@ ovn_meet(struct ovn *m, const unsigned long *a, const unsigned long *b)
 ovn_set
 ovn_within(struct ovn *m, const struct address *range)
 {
-    struct in6_addr mask = ipv6_create_mask(range->plen);
     ovn_set out = ovn_empty(m);
 
     m->work += m->n;
     for (size_t i = 0; i < m->n; i++) {
-        struct in6_addr ip = ipv6_addr_bitand(&m->addresses.v[i].ip, &mask);
-
-        if (ipv6_addr_equals(&ip, &range->ip)) {
+        if (subnet_holds(range, &m->addresses.v[i].ip)) {
             bitmap_set1(out, i);
         }
     }
