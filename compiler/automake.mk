@@ -96,6 +96,7 @@ libbulkhead_a_SOURCES = \
 	compiler/import/ovn-emit.c \
 	compiler/import/ovn-field.c \
 	compiler/import/ovn-match.c \
+	compiler/import/ovn-nexthop.c \
 	compiler/import/ovn-qos.c \
 	compiler/import/ovn-reach.c \
 	compiler/import/ovn-relation.c \

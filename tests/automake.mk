@@ -118,6 +118,7 @@ test_scripts = \
 	tests/system/externals-test.sh \
 	tests/system/drops-test.sh \
 	tests/system/ovn-apply-test.sh \
+	tests/system/ovn-import-test.sh \
 	tests/system/ovn-probes-test.sh \
 	tests/system/ovn-test.sh \
 	tests/system/nic-test.sh \

@@ -14,12 +14,14 @@
 #include "packets.h"
 #include "util.h"
 
-/* Whom routers that are joined directly, port to port, reach by static routes
- * that name the port. */
+/* Whom routers that are joined directly, port to port, reach by static
+ * routes. */
 
 struct route {
     struct address to;
     const struct ovn_router *via;       /* NULL: elsewhere. */
+    const struct ovn_row *row;
+    bool further;                       /* Not all is right behind 'via'. */
 };
 VEC_TYPEDEF(routes, struct route);
 
@@ -41,39 +43,25 @@ compare_routes(const void *a_, const void *b_)
             : memcmp(&a->to.ip, &b->to.ip, sizeof a->to.ip));
 }
 
-/* The router behind a port of another; NULL: none. */
-static const struct ovn_router *
-peer_of(struct ovn *m, const char *port)
-{
-    const struct ovn_row *row = ovn_find(m, "Logical_Router_Port", port);
-    const char *peer = row ? ovn_string(m, row, "peer") : "";
-    const struct ovn_row *other = peer[0] ? ovn_find(m, "Logical_Router_Port",
-                                                     peer) : NULL;
-
-    return (other && !strcmp(ovn_string(m, other, "peer"), port)
-            ? shash_find_data(&m->routers, ovn_uuid(m, other)) : NULL);
-}
-
 /* A route that is not understood could be the one that leads elsewhere. */
-static void
-add_route(struct ovn *m, routes *all, const struct ovn_row *row,
-          const char *prefix, const struct ovn_router *via)
+static bool
+parse_range(struct ovn *m, const struct ovn_row *row, const char *prefix,
+            struct address *to)
 {
-    struct address to;
-
-    if (!ovn_parse_prefix(prefix, &to)) {
+    if (!ovn_parse_prefix(prefix, to)) {
         ovn_error(m, row, "give it as ADDRESS/LENGTH, or leave the row out",
                   "'%s' is no range of addresses, so what goes elsewhere is "
                   "not known", prefix);
-        return;
+        return false;
     }
-    *vec_push(m->arena, all) = (struct route) { to, via };
+    return true;
 }
 
 static void
-add_static_route(struct ovn *m, routes *all, const struct ovn_row *row)
+add_static_route(struct ovn *m, routes *all, const struct ovn_router *router,
+                 const struct ovn_row *row)
 {
-    const char *port = ovn_string(m, row, "output_port");
+    struct address to;
 
     if (!strcmp(ovn_string(m, row, "policy"), "src-ip")
         || ovn_string(m, row, "route_table")[0]) {
@@ -81,11 +69,29 @@ add_static_route(struct ovn *m, routes *all, const struct ovn_row *row)
                   "other routes lead", "a route by source, or of another "
                   "route_table, is not understood, so what goes elsewhere is "
                   "not known");
-        return;
+    } else if (parse_range(m, row, ovn_string(m, row, "ip_prefix"), &to)) {
+        *vec_push(m->arena, all) = (struct route) {
+            to, ovn_next_router(m, router, row, &to), row, false,
+        };
     }
-    add_route(m, all, row, ovn_string(m, row, "ip_prefix"),
-              port[0] && strcmp(ovn_string(m, row, "nexthop"), "discard")
-              ? peer_of(m, port) : NULL);
+}
+
+/* What is at a port itself is behind a switch, or not at all. */
+static void
+add_connected(struct ovn *m, routes *all, const struct ovn_row *port)
+{
+    value_vec atoms = ovn_atoms(m, port, "networks");
+
+    for (size_t i = 0; i < atoms.n; i++) {
+        struct address to;
+
+        if (parse_range(m, port, atoms.v[i]->type == VALUE_STRING
+                        ? atoms.v[i]->string : "", &to)) {
+            *vec_push(m->arena, all) = (struct route) {
+                to, NULL, port, false,
+            };
+        }
+    }
 }
 
 static routes
@@ -93,21 +99,13 @@ read_routes(struct ovn *m, const struct ovn_router *router)
 {
     ovn_row_vec rows = ovn_refs(m, router->row, "static_routes",
                                 "Logical_Router_Static_Route");
-    ovn_row_vec ports = ovn_refs(m, router->row, "ports",
-                                 "Logical_Router_Port");
     routes all = VEC_INIT;
 
     for (size_t i = 0; i < rows.n; i++) {
-        add_static_route(m, &all, rows.v[i]);
+        add_static_route(m, &all, router, rows.v[i]);
     }
-    for (size_t i = 0; i < ports.n; i++) {
-        value_vec atoms = ovn_atoms(m, ports.v[i], "networks");
-
-        for (size_t j = 0; j < atoms.n; j++) {
-            add_route(m, &all, ports.v[i],
-                      atoms.v[j]->type == VALUE_STRING ? atoms.v[j]->string
-                      : "", NULL);
-        }
+    for (size_t i = 0; i < router->ports.n; i++) {
+        add_connected(m, &all, router->ports.v[i]);
     }
     if (all.n) {
         qsort(all.v, all.n, sizeof *all.v, compare_routes);
@@ -144,6 +142,29 @@ only_via(const routes *all, size_t i)
     return r->via;
 }
 
+/* Warns of routes by which a packet goes on from the next router. */
+static void
+warn_of_further(struct ovn *m, const struct ovn_tenant *tenant,
+                const routes *all)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        const struct route *r = &all->v[i];
+        ovn_set rest;
+
+        if (!r->further || !ovn_atoms(m, r->via->row, "static_routes").n) {
+            continue;
+        }
+        rest = ovn_without(m, ovn_within(m, &r->to), tenant->reach);
+        rest = ovn_without(m, ovn_without(m, rest, tenant->own),
+                           behind(m, r->via));
+        if (!ovn_is_empty(m, rest)) {
+            ovn_warn(m, r->row, "say it as peerings", "what is in its range "
+                     "and behind a router after %s is not reached",
+                     r->via->name);
+        }
+    }
+}
+
 static void
 apply_routes(struct ovn *m, struct ovn_tenant *tenant)
 {
@@ -155,12 +176,19 @@ apply_routes(struct ovn *m, struct ovn_tenant *tenant)
 
         tenant->reach = ovn_without(m, tenant->reach, within);
         if (via && via != tenant->router) {
-            ovn_add(m, tenant->reach, ovn_and(m, within, behind(m, via)));
+            ovn_set near = ovn_and(m, within, behind(m, via));
+
+            ovn_add(m, tenant->reach, near);
+            /* Of one address there may be more, of no concern to it. */
+            all.v[i].further = (all.v[i].to.plen < 128
+                                ? !ovn_has(m, near, within)
+                                : ovn_is_empty(m, near));
         }
         while (i + 1 < all.n && same_range(&all.v[i], &all.v[i + 1])) {
             i++;
         }
     }
+    warn_of_further(m, tenant, &all);
 }
 
 void

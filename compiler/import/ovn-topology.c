@@ -75,9 +75,8 @@ ovn_unique_name(struct ovn *m, struct sset *taken, const char *s)
 }
 
 bool
-ovn_parse_prefix(const char *s, struct address *a)
+ovn_parse_cidr(const char *s, struct address *a)
 {
-    struct in6_addr mask;
     unsigned int plen;
     ovs_be32 ip4;
     char *error;
@@ -96,7 +95,18 @@ ovn_parse_prefix(const char *s, struct address *a)
         }
     }
     a->plen = plen;
-    mask = ipv6_create_mask(plen);
+    return true;
+}
+
+bool
+ovn_parse_prefix(const char *s, struct address *a)
+{
+    struct in6_addr mask;
+
+    if (!ovn_parse_cidr(s, a)) {
+        return false;
+    }
+    mask = ipv6_create_mask(a->plen);
     a->ip = ipv6_addr_bitand(&a->ip, &mask);
     return true;
 }
@@ -141,18 +151,20 @@ read_routers(struct ovn *m)
     for (size_t i = 0; i < table->rows.n; i++) {
         const struct ovn_row *row = &table->rows.v[i];
         struct ovn_router *router = arena_zalloc(m->arena, sizeof *router);
-        ovn_row_vec ports = ovn_refs(m, row, "ports", "Logical_Router_Port");
 
         router->row = row;
         router->name = ovn_string(m, row, "name");
+        router->ports = ovn_refs(m, row, "ports", "Logical_Router_Port");
         if (!is_enabled(m, row)) {
             ovn_warn(m, row, "its networks have no gateways then",
                      "it is not enabled");
             continue;
         }
-        for (size_t j = 0; j < ports.n; j++) {
-            if (is_enabled(m, ports.v[j])) {
-                shash_replace(&m->routers, ovn_uuid(m, ports.v[j]), router);
+        for (size_t j = 0; j < router->ports.n; j++) {
+            const struct ovn_row *port = router->ports.v[j];
+
+            if (is_enabled(m, port)) {
+                shash_replace(&m->routers, ovn_uuid(m, port), router);
             }
         }
     }

@@ -11,6 +11,7 @@
  *
  *     ovn-table.c     texts -> rows and columns
  *     ovn-topology.c  switches, routers, ports -> tenants, networks, addresses
+ *     ovn-nexthop.c   a static route -> the router that it leads to
  *     ovn-reach.c     routes -> which tenants reach whom
  *     ovn-set.c, ovn-service.c  sets of addresses, and of ports
  *     ovn-match.c, ovn-field.c  match -> boxes
@@ -98,6 +99,7 @@ struct ovn_router {
     const struct ovn_row *row;
     const char *name;
     struct ovn_tenant *tenant;  /* NULL: no switch is at it. */
+    ovn_row_vec ports;
 };
 
 struct ovn_tenant {
@@ -223,10 +225,20 @@ bool ovn_is_ours(struct ovn *, const struct ovn_row *);
 void ovn_read_topology(struct ovn *);
 const char *ovn_clean_name(struct ovn *, const char *);
 const char *ovn_unique_name(struct ovn *, struct sset *, const char *);
+
+/* "ADDRESS[/LENGTH]", as it stands, or without the bits after the prefix. */
+bool ovn_parse_cidr(const char *, struct address *);
 bool ovn_parse_prefix(const char *, struct address *);
 
 /* ovn-reach.c */
 void ovn_read_routes(struct ovn *);
+
+/* ovn-nexthop.c: to which other a static route of a router leads, to the range
+ * 'to'; NULL, perhaps after a warning: elsewhere. */
+const struct ovn_router *ovn_next_router(struct ovn *,
+                                         const struct ovn_router *,
+                                         const struct ovn_row *route,
+                                         const struct address *to);
 
 /* ovn-set.c: NULL is every address; results are new. */
 ovn_set ovn_empty(struct ovn *);

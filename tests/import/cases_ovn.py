@@ -14,7 +14,7 @@ PACKETS = [f"{protocol} {port}" for protocol in ("tcp", "udp")
 # By number.
 OTHERS = [f"ip {number}" for number in (47, 50, 89, 132)]
 IPS = {"a": "10.0.0.10", "b": "10.0.0.11", "c": "10.0.0.12",
-       "d": "10.0.1.10", "e": "10.0.2.10"}
+       "d": "10.0.1.10", "e": "10.0.2.10", "f": "10.0.3.10"}
 
 
 class World(Tables):
@@ -24,12 +24,12 @@ class World(Tables):
     def __init__(self):
         super().__init__()
         self.refs = {"ports": {}, "acls": {}}
-        self.routers = {"r": [], "other": []}
+        self.routers = {"r": [], "other": [], "third": []}
         self.add("NB_Global")
         for i, ports, router in ((1, "abc", "r"), (2, "d", "r"),
                                  (3, "e", "other")):
             self.switch(i, ports, router)
-        self.extra = {"r": {}, "other": {}}
+        self.extra = {"r": {}, "other": {}, "third": {}}
 
     def switch(self, i, ports, router):
         refs = [self.add("Logical_Switch_Port", name=port,
@@ -41,20 +41,22 @@ class World(Tables):
                              options={"router-port": f"r-s{i}"}))
         self.refs["ports"][f"s{i}-r"] = refs[-1]
         self.routers[router].append(self.add(
-            "Logical_Router_Port", name=f"r-s{i}",
+            "Logical_Router_Port", name=f"r-s{i}", mac=f"0a:00:00:00:01:0{i}",
             networks=f"10.0.{i - 1}.1/24"))
         self.add("Logical_Switch", name=f"s{i}", ports=refs)
 
     def link(self, routes):
         """Joins the routers; each gets the routes of a name."""
         for near, far in (("r", "other"), ("other", "r")):
+            number = 1 + (near == "other")
             self.routers[near].append(self.add(
                 "Logical_Router_Port", name=f"{near}-{far}",
-                networks="169.254.0.1/32", peer=f"{far}-{near}"))
+                mac=f"0a:00:00:00:00:0{number}",
+                networks=f"169.254.0.{number}/24", peer=f"{far}-{near}"))
             self.extra[near]["static_routes"] = [self.add(
                 "Logical_Router_Static_Route", ip_prefix=prefix,
-                nexthop="169.254.0.1", output_port=f"{near}-{far}")
-                for prefix in routes[near]]
+                nexthop=f"169.254.0.{3 - number}",
+                output_port=f"{near}-{far}") for prefix in routes[near]]
 
     def acls(self, *acls):
         return [self.add("ACL", name=f"acl{i}", direction=direction,
@@ -252,6 +254,39 @@ def linked(w):
             (TO, 10, "outport == @g && tcp.dst == 80", "allow-related"))
 
 
+def routes(w, **columns):
+    """Changes the columns of the route from e back."""
+    linked(w)
+    w.rows["Logical_Router_Static_Route"][1].update(columns)
+
+
+def by_nexthop(w):
+    """As 'ovn-nbctl lr-route-add' writes them."""
+    linked(w)
+    for route in w.rows["Logical_Router_Static_Route"]:
+        route["output_port"] = ["set", []]
+
+
+def two_networks(w):
+    routes(w, output_port=["set", []])
+    w.rows["Logical_Router_Port"][2]["networks"] = [
+        "set", ["10.0.2.1/24", "169.254.0.9/28"]]
+
+
+def other_family(w):
+    """A range of all of IPv6 has nothing of IPv4."""
+    linked(w)
+    w.rows["Logical_Router_Static_Route"][0].update(
+        ip_prefix="::/0", nexthop="fe80::800:ff:fe00:2")
+
+
+def further(w):
+    """A router after the next one has what the route leads to."""
+    w.switch(4, "f", "third")
+    linked(w)
+    w.rows["Logical_Router_Static_Route"][0]["ip_prefix"] = "10.0.0.0/16"
+
+
 def one_way(w):
     w.link({"r": ["10.0.2.10/32"], "other": []})
 
@@ -403,6 +438,32 @@ CASES = [
     Case("routers with routes", linked, {
         EVERY: ALL, "a > e, b > e, c > e": ["tcp 80"],
         "e > a, e > b, e > c": ANY}, [NONE]),
+    Case("routes without ports", by_nexthop, {
+        EVERY: ALL, "a > e, b > e, c > e": ["tcp 80"],
+        "e > a, e > b, e > c": ANY}, [NONE]),
+    Case("a nexthop of nobody", lambda w: routes(
+        w, nexthop="169.254.0.7"), {EVERY: ALL}, [
+            "'169.254.0.7' is no address of r-other"]),
+    Case("a nexthop of no network", lambda w: routes(
+        w, nexthop="192.0.2.1", output_port=["set", []]), {EVERY: ALL}, [
+            "no port of the router has the nexthop '192.0.2.1'"]),
+    Case("a nexthop of two networks", two_networks, {EVERY: ALL}, [
+        "several ports of the router have the nexthop '169.254.0.1'"]),
+    Case("a nexthop of the other family", lambda w: routes(
+        w, nexthop="fd00::1"), {EVERY: ALL}, [
+            "'fd00::1' is no address of the family"]),
+    Case("a range of the other family", other_family, {EVERY: ALL}),
+    Case("no nexthop", lambda w: routes(w, nexthop=""), {EVERY: ALL}, [
+        "its nexthop '' is no address"]),
+    Case("a port that is not there", lambda w: routes(
+        w, output_port="other-q"), {EVERY: ALL}, [
+            "there is no output_port 'other-q'"]),
+    Case("a router after the next", further, {
+        EVERY: ALL, "a > e, b > e, c > e": ["tcp 80"],
+        "e > a, e > b, e > c": ANY}, [
+            NONE, "behind a router after other is not reached"]),
+    Case("a port of another router", lambda w: routes(
+        w, output_port="r-other"), {}, error="is another router's"),
     Case("one of two addresses", one_address, {
         BCD: ALL, "a > b, a > c, a > d": ANY, "b > a": ["tcp 80"]},
         ["some of an endpoint's addresses", NONE]),
