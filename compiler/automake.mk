@@ -94,6 +94,7 @@ libbulkhead_a_SOURCES = \
 	compiler/import/name.h \
 	compiler/import/ovn-acl.c \
 	compiler/import/ovn-emit.c \
+	compiler/import/ovn-families.c \
 	compiler/import/ovn-field.c \
 	compiler/import/ovn-match.c \
 	compiler/import/ovn-nexthop.c \

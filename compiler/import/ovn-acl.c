@@ -420,4 +420,5 @@ ovn_read_acls(struct ovn *m)
         }
     }
     apply_drops(m);
+    ovn_join_families(m);
 }

@@ -125,13 +125,36 @@ compare_family(struct ovn *m, size_t a, const struct ovn_endpoint *e,
     }
 }
 
-/* Adds what an endpoint may send to, 'rows' being those of its addresses. */
-static bool
-add_endpoint(struct ovn *m, ovn_rows *r, size_t from, ovn_set *rows, bool any)
+/* Says of two endpoints which family does not pass, or not whole. */
+static const char *
+describe_gap(struct ovn *m, size_t from, size_t to, const ovn_set *rows)
+{
+    const struct ovn_endpoint *a = &m->endpoints.v[from];
+    const struct ovn_endpoint *b = &m->endpoints.v[to];
+    bool all[] = { true, true }, some[] = { false, false };
+    int part;
+
+    for (size_t i = 0; i < a->n; i++) {
+        bool ip4 = bitmap_is_set(m->ip4, a->first + i);
+
+        compare_family(m, a->first + i, b, rows[i], &all[ip4], &some[ip4]);
+    }
+    part = some[0] && !all[0] ? 0 : some[1] && !all[1] ? 1 : -1;
+    return arena_printf(
+        m->arena, part >= 0 ? "of %s/%s and %s/%s some %s addresses pass, "
+        "but not all" : "of %s/%s and %s/%s %s passes alone",
+        a->at->tenant->name, a->name, b->at->tenant->name, b->name,
+        (part >= 0 ? part : some[1]) ? "IPv4" : "IPv6");
+}
+
+/* Adds what an endpoint may send to, 'rows' being those of its addresses.
+ * Stores in 'gap' the first that it leaves out, if there is none yet. */
+static void
+add_endpoint(struct ovn *m, ovn_rows *r, size_t from, ovn_set *rows, bool any,
+             const char **gap)
 {
     const struct ovn_endpoint *e = &m->endpoints.v[from];
     size_t last = SIZE_MAX;
-    bool whole = true;
 
     for (size_t i = 0; i < e->n; i++) {
         for (size_t j = rows[i] ? bitmap_scan(rows[i], true, 0, m->n) : m->n;
@@ -150,21 +173,20 @@ add_endpoint(struct ovn *m, ovn_rows *r, size_t from, ovn_set *rows, bool any)
             m->work++;
             if (all || (any && some)) {
                 put(m, r, from, to);
-            } else if (some) {
-                whole = false;
+            } else if (some && !*gap && from != to) {
+                *gap = describe_gap(m, from, to, rows);
             }
         }
     }
-    return whole;
 }
 
-bool
+const char *
 ovn_rows_add(struct ovn *m, ovn_rows *r, const ovn_boxes *boxes,
              const struct ovn_service *part, bool stateless, bool any)
 {
     bool *usable = xcalloc(boxes->n + 1, sizeof *usable);
     unsigned long *senders = bitmap_allocate(m->n);
-    bool whole = true;
+    const char *gap = NULL;
 
     for (size_t i = 0; i < boxes->n; i++) {
         usable[i] = ((stateless || !boxes->v[i].stateless)
@@ -181,7 +203,7 @@ ovn_rows_add(struct ovn *m, ovn_rows *r, const ovn_boxes *boxes,
         for (size_t i = 0; i < e->n; i++) {
             rows[i] = row_of(m, e->first + i, boxes, usable, any);
         }
-        whole &= add_endpoint(m, r, from, rows, any);
+        add_endpoint(m, r, from, rows, any, &gap);
         for (size_t i = 0; i < e->n; i++) {
             free(rows[i]);
         }
@@ -190,7 +212,7 @@ ovn_rows_add(struct ovn *m, ovn_rows *r, const ovn_boxes *boxes,
     }
     free(senders);
     free(usable);
-    return whole;
+    return gap;
 }
 
 /* Calls for each pair of 'r'. */

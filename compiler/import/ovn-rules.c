@@ -198,10 +198,9 @@ take_defaults(struct ovn *m, const struct ovn_origin *o, ovn_rows *rows)
 
 /* What is left out of what 'o' allows. */
 static void
-tell(struct ovn *m, const struct ovn_origin *o, const char *cause)
+tell_remedy(struct ovn *m, const struct ovn_origin *o, const char *cause,
+            const char *remedy)
 {
-    const char *remedy = "write a rule for it, if it shall pass";
-
     if (o->row) {
         ovn_warn(m, o->row, remedy, "left out: %s", cause);
     } else {
@@ -210,6 +209,25 @@ tell(struct ovn *m, const struct ovn_origin *o, const char *cause)
                                       "%s", cause);
 
         diag_remedy(m->diags, d, "%s", remedy);
+    }
+}
+
+static void
+tell(struct ovn *m, const struct ovn_origin *o, const char *cause)
+{
+    tell_remedy(m, o, cause, "write a rule for it, if it shall pass");
+}
+
+/* The same of endpoints that are selected with all their addresses; of an ACL
+ * once, whatever ACLs of the other direction it meets. */
+static void
+tell_gap(struct ovn *m, const struct ovn_origin *o, const char *gap)
+{
+    if (sset_add(m->gaps, o->row ? ovn_uuid(m, o->row) : OPEN)) {
+        tell_remedy(m, o, arena_printf(
+            m->arena, "%s, and a rule is of all addresses of its endpoints",
+            gap), "write ACLs that allow the same of all, or give the other "
+            "addresses to ports of their own");
     }
 }
 
@@ -341,11 +359,13 @@ static void
 write_one_way(struct ovn *m, const struct ovn_origin *o, const ovn_rows *both,
               const ovn_rows *covered)
 {
-    bool told = false, whole = true;
+    const char *gap = NULL;
+    bool told = false;
 
     for (size_t i = 0; i < o->boxes.n; i++) {
         const struct ovn_box *box = &o->boxes.v[i];
         struct ovn_service service = ovn_one_way(m, &box->dst);
+        const char *left;
         ovn_rows rows;
 
         if (ovn_service_is_empty(&service)
@@ -360,7 +380,8 @@ write_one_way(struct ovn *m, const struct ovn_origin *o, const ovn_rows *both,
             continue;
         }
         ovn_rows_init(m, &rows);
-        whole &= ovn_rows_add(m, &rows, &o->boxes, &service, false, o->deny);
+        left = ovn_rows_add(m, &rows, &o->boxes, &service, false, o->deny);
+        gap = gap ? gap : left;
         ovn_rows_cut(m, &rows, covered, false);
         if (box->dst.any && !o->deny && is_more(m, &rows, both)) {
             tell(m, o, "UDP ports 1000, 4791 and 4793, which have no "
@@ -369,8 +390,8 @@ write_one_way(struct ovn *m, const struct ovn_origin *o, const ovn_rows *both,
         emit(m, o, &service, &rows, false);
         ovn_rows_destroy(m, &rows);
     }
-    if (!whole) {
-        tell(m, o, "some of an endpoint's addresses, where not all pass");
+    if (gap) {
+        tell_gap(m, o, gap);
     }
 }
 

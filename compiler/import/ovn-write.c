@@ -341,6 +341,7 @@ destroy(struct ovn *m)
         free(m->tenants.v[i]->names);
     }
     sset_destroy(m->names);
+    sset_destroy(m->gaps);
     sset_destroy(m->defaults);
     shash_destroy(&m->tables);
     shash_destroy(&m->routers);
@@ -357,9 +358,10 @@ import_ovn(const struct source *const sources[], size_t n,
            struct arena *arena, struct diags *diags)
 {
     struct sset names = SSET_INITIALIZER(&names);
+    struct sset gaps = SSET_INITIALIZER(&gaps);
     struct sset defaults = SSET_INITIALIZER(&defaults);
     struct ovn m = {
-        .arena = arena, .diags = diags, .names = &names,
+        .arena = arena, .diags = diags, .names = &names, .gaps = &gaps,
         .defaults = &defaults,
         .tables = SHASH_INITIALIZER(&m.tables),
         .routers = SHASH_INITIALIZER(&m.routers),

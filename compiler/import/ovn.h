@@ -16,6 +16,7 @@
  *     ovn-set.c, ovn-service.c  sets of addresses, and of ports
  *     ovn-match.c, ovn-field.c  match -> boxes
  *     ovn-acl.c       ACLs -> what each direction allows and denies
+ *     ovn-families.c  ACLs of one family -> of both
  *     ovn-rules.c     both directions -> relations of endpoints
  *     ovn-emit.c      relations as rules, peerings and guardrails
  *     ovn-qos.c       classes and bandwidth
@@ -189,6 +190,7 @@ struct ovn {
     struct shash rules;         /* By tenant: JSON lists. */
     struct sset *defaults;      /* Tenants that say "allow". */
     struct sset *names;         /* "SCOPE NAME" of all rules. */
+    struct sset *gaps;          /* UUIDs of rows that leave families out. */
     size_t work;
 };
 
@@ -304,6 +306,9 @@ void ovn_read_acls(struct ovn *);
 /* Are source ports left open, and all else that a rule cannot say? */
 bool ovn_is_exact(struct ovn *, const struct ovn_box *);
 
+/* ovn-families.c: joins ACLs that allow the same of IPv4 and of IPv6. */
+void ovn_join_families(struct ovn *);
+
 /* ovn-rules.c: both directions together. */
 void ovn_write_rules(struct ovn *);
 
@@ -316,10 +321,11 @@ void ovn_rows_init(struct ovn *, ovn_rows *);
 void ovn_rows_destroy(struct ovn *, ovn_rows *);
 
 /* Adds what boxes say that have all of 'part', of all addresses that two
- * endpoints have of one family, or, if 'any', of some.  Returns false if it
- * leaves some out. */
-bool ovn_rows_add(struct ovn *, ovn_rows *, const ovn_boxes *,
-                  const struct ovn_service *part, bool stateless, bool any);
+ * endpoints have of one family, or, if 'any', of some.  Returns an example of
+ * two that it leaves out, or NULL. */
+const char *ovn_rows_add(struct ovn *, ovn_rows *, const ovn_boxes *,
+                         const struct ovn_service *part, bool stateless,
+                         bool any);
 
 /* Adds another's; leaves what is there both ways; what is not in 'other', nor,
  * if 'back', the other way round; what is in it.  Is all of 'part' there? */

@@ -363,6 +363,34 @@ def one_address(w):
              "tcp.dst == 80", "allow-related"))
 
 
+def dual_stack(w):
+    """All have addresses of both families."""
+    for port in w.rows["Logical_Switch_Port"]:
+        if port["name"] in IPS:
+            port["addresses"] += f" fd00::{ord(port['name']):x}"
+
+
+def one_family(w):
+    """Two ACLs of the other direction meet it, and it is told once."""
+    dual_stack(w)
+    w.group("g", "a b c", (FROM, 0, "inport == @g", "drop"),
+            (FROM, 10, "inport == @g && ip4 && tcp.dst == 80",
+             "allow-related"))
+    w.group("h", "d", (TO, 0, "outport == @h", "drop"),
+            (TO, 10, "outport == @h && tcp.dst == {80, 443}",
+             "allow-related"))
+
+
+def two_families(w):
+    """As Neutron writes them."""
+    dual_stack(w)
+    w.group("g", "a b c", (FROM, 0, "inport == @g", "drop"),
+            (FROM, 10, "inport == @g && ip4 && tcp", "allow-related"),
+            (FROM, 10, "inport == @g && ip6 && tcp", "allow-related"),
+            (FROM, 10, "inport == @g && ip6 && udp.dst == 53",
+             "allow-related"))
+
+
 def odd_action(w):
     w.group("g", "a", (TO, 20, "outport == @g", "pass"))
 
@@ -466,7 +494,15 @@ CASES = [
         w, output_port="r-other"), {}, error="is another router's"),
     Case("one of two addresses", one_address, {
         BCD: ALL, "a > b, a > c, a > d": ANY, "b > a": ["tcp 80"]},
-        ["some of an endpoint's addresses", NONE]),
+        ["of r/c and r/a some IPv4 addresses pass, but not all", NONE]),
+    Case("one family of two", one_family, {
+        "d > a, d > b, d > c": ANY},
+        ["of r/a and r/b IPv4 passes alone", NONE]),
+    Case("ACLs of two families", two_families, {
+        "d > a, d > b, d > c": ANY,
+        "a > b, b > a, a > c, c > a, b > c, c > b, a > d, b > d, c > d":
+            [p for p in PACKETS if p.startswith("tcp")]}, [
+                "IPv6 passes alone", NONE]),
     Case("a longer route", longer_route, {EVERY: ALL}),
     Case("a route one way", one_way, {EVERY: ALL}),
     Case("what is not kept", unkept, {EVERY: ALL}, [
