@@ -366,7 +366,7 @@ find_control(struct ovn *m, const struct ovn_tenant *t)
 {
     const struct ovn_table *table = ovn_table(m, "Copp");
 
-    for (size_t i = 0; table && i < table->rows.n; i++) {
+    for (size_t i = 0; i < table->rows.n; i++) {
         const struct ovn_row *row = &table->rows.v[i];
         const char *id = ovn_key(m, row, "external_ids", NB_ID_KEY);
 
@@ -388,7 +388,7 @@ ovn_upcalls(struct ovn *m, const struct ovn_tenant *t)
     ovn_row_vec bands;
 
     name = copp ? ovn_key(m, copp, "meters", "arp") : NULL;
-    if (name && ovn_table(m, "Meter") && ovn_table(m, "Meter_Band")) {
+    if (name) {
         meter = ovn_find(m, "Meter", name);
     }
     bands = (meter ? ovn_refs(m, meter, "bands", "Meter_Band")

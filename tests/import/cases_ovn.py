@@ -338,6 +338,10 @@ def discarded(w):
     w.rows["Logical_Router_Static_Route"][0]["nexthop"] = "discard"
 
 
+def no_mirrors(w):
+    w.without = "Mirror"
+
+
 def policy(w):
     w.add("Logical_Router_Policy", action="drop", match="ip", priority=1)
 
@@ -536,6 +540,15 @@ CASES = [
     Case("a table is missing", nothing, {},
          error="the table Port_Group is missing",
          change=lambda s: s.replace("Port_Group table", "Other table")),
+    Case("a table of what is not kept is missing", nothing, {},
+         error="the table NAT is missing",
+         change=lambda s: s.replace("NAT table", "Other table")),
+    Case("a column of it is missing", nothing, {},
+         error='DNS has no column "external_ids"',
+         change=lambda s: s.replace('"records", "external_ids"',
+                                    '"records", "external"')),
+    Case("before there were mirrors", no_mirrors, {EVERY: ALL}, [
+        "the table Mirror is missing"]),
     Case("a reference to nothing", security_groups, {},
          error="no row of Logical_Switch_Port is this",
          change=lambda s: s.replace('"data": [[["uuid", "',

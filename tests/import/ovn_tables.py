@@ -30,8 +30,14 @@ COLUMNS = {
     "Copp": ["name", "meters", "external_ids"],
     "Meter": ["name", "unit", "bands", "fair", "external_ids"],
     "Meter_Band": ["action", "rate", "burst_size", "external_ids"],
-    "NAT": ["type", "external_ip", "logical_ip"],
-    "Load_Balancer": ["name", "vips"],
+    "NAT": ["type", "external_ip", "logical_ip", "external_ids"],
+    "Load_Balancer": ["name", "vips", "external_ids"],
+    "DHCP_Options": ["cidr", "external_ids"],
+    "DNS": ["records", "external_ids"],
+    "Forwarding_Group": ["name", "external_ids"],
+    "Gateway_Chassis": ["name", "external_ids"],
+    "HA_Chassis_Group": ["name", "external_ids"],
+    "Mirror": ["name", "external_ids"],
 }
 STRINGS = {"name", "type", "mac", "ip_prefix", "nexthop", "direction",
            "match", "action"}
@@ -43,6 +49,7 @@ class Tables:
 
     def __init__(self):
         self.rows = {table: [] for table in COLUMNS}
+        self.without = None     # A table that the schema does not have.
 
     def add(self, table, **columns):
         """Returns a reference to the row."""
@@ -72,7 +79,8 @@ class Tables:
             "headings": ["_uuid"] + columns,
             "data": [[row[c] for c in ["_uuid"] + columns]
                      for row in self.rows[table]],
-        }) + "\n" for table, columns in COLUMNS.items())
+        }) + "\n" for table, columns in COLUMNS.items()
+            if table != self.without)
 
 
 def from_request(operations, mark=True):
