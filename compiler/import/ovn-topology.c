@@ -344,6 +344,31 @@ check_security(struct ovn *m, const struct ovn_endpoint *e)
     }
 }
 
+/* Is a port an endpoint?  If not, warns why; 'pending': OVN is to give it an
+ * address. */
+static bool
+is_endpoint(struct ovn *m, const struct ovn_endpoint *e, bool pending)
+{
+    const char *parent = ovn_string(m, e->row, "parent_name");
+
+    if (parent[0]) {
+        ovn_warn(m, e->row, "an endpoint has a port of its own",
+                 "left out: it is in the port '%s'", parent);
+    } else if (!is_enabled(m, e->row)) {
+        ovn_warn(m, e->row, "enable it, and import again",
+                 "left out: it is not enabled");
+    } else if (!e->n && pending) {
+        ovn_warn(m, e->row, "import again when it has one",
+                 "left out: OVN has not given it an address yet");
+    } else if (!e->n) {
+        ovn_warn(m, e->row, "give it a MAC and an address",
+                 "left out: it has no address");
+    } else {
+        return true;
+    }
+    return false;
+}
+
 static void
 read_endpoint(struct ovn *m, struct ovn_switch *s, const struct ovn_row *row)
 {
@@ -351,6 +376,7 @@ read_endpoint(struct ovn *m, struct ovn_switch *s, const struct ovn_row *row)
     struct ovn_endpoint *e = vec_push(m->arena, &m->endpoints);
     value_vec atoms = ovn_atoms(m, row, "addresses");
     size_t len = strlen(s->tenant->name);
+    bool pending = false;
 
     *e = (struct ovn_endpoint) { .row = row, .at = s,
                                  .first = m->addresses.n };
@@ -360,15 +386,14 @@ read_endpoint(struct ovn *m, struct ovn_switch *s, const struct ovn_row *row)
 
         if (!strncmp(text, "dynamic", 7)) {
             text = ovn_string(m, row, "dynamic_addresses");
+            pending |= !text[0];
         }
-        read_addresses(m, e, text);
+        if (text[0]) {
+            read_addresses(m, e, text);
+        }
     }
     check_security(m, e);
-    if (!e->n || !is_enabled(m, row)
-        || ovn_string(m, row, "parent_name")[0]) {
-        ovn_warn(m, row, "give it a MAC and an address, and no parent",
-                 "left out: it is not enabled, is in another port, or has no "
-                 "addresses");
+    if (!is_endpoint(m, e, pending)) {
         m->addresses.n = e->first;
         m->endpoints.n--;
         return;

@@ -86,9 +86,9 @@ class Case:
     """'rules' are ENDS: PACKETS; what is not there must not pass."""
 
     def __init__(self, name, build, rules, warnings=(), error=None,
-                 change=None, contains="", packets=PACKETS):
+                 change=None, contains="", packets=PACKETS, exactly=None):
         self.name, self.rules, self.contains = name, rules, contains
-        self.packets = packets
+        self.packets, self.exactly = packets, exactly
         self.warnings, self.error, self.change = warnings, error, change
         self.tables = World()
         build(self.tables)
@@ -342,6 +342,17 @@ def no_mirrors(w):
     w.without = "Mirror"
 
 
+def not_endpoints(w):
+    """Ports that are there, and why they are no endpoints."""
+    w.add("Logical_Switch", name="odd", ports=[
+        w.add("Logical_Switch_Port", name="off", enabled=False,
+              addresses="02:00:00:00:01:01 10.9.0.1"),
+        w.add("Logical_Switch_Port", name="child", parent_name="a",
+              addresses="02:00:00:00:01:02 10.9.0.2"),
+        w.add("Logical_Switch_Port", name="later", addresses="dynamic"),
+        w.add("Logical_Switch_Port", name="none")])
+
+
 def policy(w):
     w.add("Logical_Router_Policy", action="drop", match="ip", priority=1)
 
@@ -514,6 +525,12 @@ CASES = [
         "Load_Balancer lb: its addresses are translated",
         "Logical_Switch_Port phys: a port of type 'localnet' is not kept",
         "Logical_Switch_Port bare: left out"]),
+    Case("ports that are no endpoints", not_endpoints, {EVERY: ALL}, [
+        "Logical_Switch_Port off: left out: it is not enabled",
+        "Logical_Switch_Port child: left out: it is in the port 'a'",
+        "Logical_Switch_Port later: left out: OVN has not given it an "
+        "address yet", "Logical_Switch_Port none: left out: it has no "
+        "address"], exactly=4),
     Case("limits of several priorities", two_limits, {EVERY: ALL}, [
         "QoS: the limit is not kept"], contains='"limit": "5000kbps"'),
     Case("a route by source", by_source, {},
