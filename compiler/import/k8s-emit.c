@@ -121,6 +121,22 @@ others(struct k8s *k, const k8s_sets *sets, const unsigned long *namespaces,
     return list;
 }
 
+/* Those of a bitmap of pods that are in the namespace. */
+static const unsigned long *
+within(struct k8s *k, const unsigned long *pods, size_t ns)
+{
+    unsigned long *bitmap = arena_zalloc(k->arena,
+                                         bitmap_n_bytes(k->pods.n));
+    size_t i;
+
+    BITMAP_FOR_EACH_1 (i, k->pods.n, pods) {
+        if (k->pods.v[i].ns == ns) {
+            bitmap_set1(bitmap, i);
+        }
+    }
+    return bitmap;
+}
+
 /* One tenant for each namespace: rules within, peerings from each to all
  * others. */
 static void
@@ -128,8 +144,10 @@ write_per_namespace(struct k8s *k, const struct k8s_origin *o,
                     const k8s_sets *from, const k8s_sets *to, int parts,
                     const char *name, const char *service)
 {
-    const unsigned long *froms = namespaces_of(k, k8s_members(k, from));
-    const unsigned long *tos = namespaces_of(k, k8s_members(k, to));
+    const unsigned long *senders = k8s_members(k, from);
+    const unsigned long *receivers = k8s_members(k, to);
+    const unsigned long *froms = namespaces_of(k, senders);
+    const unsigned long *tos = namespaces_of(k, receivers);
     size_t i;
 
     BITMAP_FOR_EACH_1 (i, k->namespaces.n, froms) {
@@ -145,7 +163,9 @@ write_per_namespace(struct k8s *k, const struct k8s_origin *o,
             json_object_put(k->peerings, unique_name(k, "peering", s),
                             peering);
         }
-        if (parts & WITHIN && bitmap_is_set(tos, i)) {
+        if (parts & WITHIN && bitmap_is_set(tos, i)
+            && k8s_are_pairs(k, within(k, senders, i),
+                             within(k, receivers, i))) {
             add_rule(k, i, name,
                      rule_to_json(o, service,
                                   k8s_selector(k, from, only(k, i), NULL),

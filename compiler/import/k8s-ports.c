@@ -11,6 +11,8 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "base/nearest.h"
+#include "bitmap.h"
 #include "util.h"
 
 /* Destination ports. */
@@ -104,6 +106,58 @@ k8s_read_ports(struct k8s *k, const struct value *rule,
     for (size_t i = 0; list && i < list->n; i++) {
         read_port(k, &list->elems[i], ports);
     }
+}
+
+/* Has one of the pods the port?  If not, finds the name that is nearest. */
+static bool
+find_name(struct k8s *k, const struct k8s_port *named,
+          const unsigned long *pods, struct nearest *nearest)
+{
+    size_t i;
+
+    BITMAP_FOR_EACH_1 (i, k->pods.n, pods) {
+        const struct k8s_pod *pod = &k->pods.v[i];
+
+        for (size_t j = 0; j < pod->ports.n; j++) {
+            const struct k8s_port *p = &pod->ports.v[j];
+
+            k->work++;
+            if (p->protocol != named->protocol) {
+                continue;
+            } else if (!strcmp(p->name, named->name)) {
+                return true;
+            }
+            nearest_try(nearest, p->name);
+        }
+    }
+    return false;
+}
+
+void
+k8s_check_names(struct k8s *k, const struct k8s_side *side, bool ingress)
+{
+    const unsigned long *pods
+        = (side->ports.named.n
+           ? k8s_members(k, ingress ? &side->subject : &side->peers) : NULL);
+
+    k->object = side->title;
+    for (size_t i = 0; i < side->ports.named.n; i++) {
+        const struct k8s_port *named = &side->ports.named.v[i];
+        struct nearest nearest = nearest_init(named->name);
+
+        if (!bitmap_is_all_zeros(pods, k->pods.n)
+            && !find_name(k, named, pods, &nearest)) {
+            k8s_warn(k, side->at, nearest.best
+                     ? arena_printf(k->arena, "did you mean '%s'?",
+                                    nearest.best)
+                     : "name a port of their containers, or import again "
+                     "when there are such pods",
+                     "left out: no pod that it lets get something has a %s "
+                     "port called '%s'", named->protocol == IPPROTO_UDP
+                     ? "UDP" : "TCP", named->name);
+        }
+    }
+    k->object = NULL;
 }
 
 bool

@@ -109,8 +109,11 @@ write_named(struct k8s *k, const struct k8s_origin *o, const k8s_sets *from,
                 *vec_push(k->arena, &some) = set;
             }
         }
-        k8s_write_ports(k, o, from, groups.n > 1 ? &some : to,
-                    groups.v[i].ports);
+        if (!from || k8s_are_pairs(k, k8s_members(k, from),
+                                   groups.v[i].pods)) {
+            k8s_write_ports(k, o, from, groups.n > 1 ? &some : to,
+                            groups.v[i].ports);
+        }
     }
 }
 
@@ -134,18 +137,6 @@ meet(struct k8s *k, const struct k8s_side *side, const struct k8s_side *other)
     return sets;
 }
 
-/* Is there a pod of one that is not the only one of the other? */
-static bool
-are_pairs(struct k8s *k, const unsigned long *from, const unsigned long *to)
-{
-    size_t n_from = bitmap_count1(from, k->pods.n);
-    size_t n_to = bitmap_count1(to, k->pods.n);
-
-    return (n_from && n_to
-            && (n_from > 1 || n_to > 1
-                || !bitmap_equal(from, to, k->pods.n)));
-}
-
 /* May a pod of one side send to one of the other? */
 static bool
 have_pairs(struct k8s *k, const struct k8s_side *egress,
@@ -158,7 +149,7 @@ have_pairs(struct k8s *k, const struct k8s_side *egress,
 
     bitmap_and(from, ingress->peer_pods, k->pods.n);
     bitmap_and(to, egress->peer_pods, k->pods.n);
-    found = are_pairs(k, from, to);
+    found = k8s_are_pairs(k, from, to);
     k->work += bitmap_n_longs(k->pods.n);
     free(from);
     free(to);
@@ -199,7 +190,7 @@ write_open(struct k8s *k)
         k8s_sets sets = { &set, 1, 1 };
         const unsigned long *pods = k8s_members(k, &sets);
 
-        if (are_pairs(k, pods, pods)) {
+        if (k8s_are_pairs(k, pods, pods)) {
             k8s_write_mutual(k, &o, &sets);
         }
     }
@@ -244,6 +235,12 @@ k8s_write_rules(struct k8s *k)
 {
     size_t n_in, n_out;
 
+    for (size_t i = 0; i < k->ingress.n; i++) {
+        k8s_check_names(k, &k->ingress.v[i], true);
+    }
+    for (size_t i = 0; i < k->egress.n; i++) {
+        k8s_check_names(k, &k->egress.v[i], false);
+    }
     k8s_merge_sides(k, k->ingress.v, &k->ingress.n);
     k8s_merge_sides(k, k->egress.v, &k->egress.n);
     n_in = k->ingress.n;

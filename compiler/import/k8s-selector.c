@@ -44,7 +44,7 @@ parse_operator(const char *s, enum operator *operator)
     };
 
     for (*operator = 0; *operator < N_OPERATORS; ++*operator) {
-        if (s && !strcmp(s, names[*operator])) {
+        if (!strcmp(s, names[*operator])) {
             return true;
         }
     }
@@ -82,15 +82,20 @@ read_expression(struct k8s *k, const struct value *v, requirement_vec *all)
 {
     static const char *const members[] = { "key", "operator", "values" };
     struct requirement r = { .at = v };
+    const char *operator;
 
     if (!k8s_has_only(k, v, members, ARRAY_SIZE(members))) {
         return;
     }
     r.key = k8s_string(k, v, "key");
-    if (!r.key || !parse_operator(k8s_string(k, v, "operator"),
-                                  &r.operator)) {
+    operator = k8s_string(k, v, "operator");
+    if (!r.key || !operator) {
         k8s_error(k, v, "write a key, and In, NotIn, Exists or DoesNotExist",
-                  "key or operator is not there, or not known");
+                  "\"%s\" is not there", r.key ? "operator" : "key");
+        return;
+    } else if (!parse_operator(operator, &r.operator)) {
+        k8s_error(k, k8s_member(v, "operator"), "write In, NotIn, Exists or "
+                  "DoesNotExist", "the operator '%s' is not known", operator);
         return;
     }
     read_values(k, v, &r);

@@ -255,3 +255,15 @@ k8s_are_same(const struct k8s *k, const k8s_sets *a, const k8s_sets *b)
     }
     return true;
 }
+
+bool
+k8s_are_pairs(const struct k8s *k, const unsigned long *from,
+              const unsigned long *to)
+{
+    size_t n_from = bitmap_count1(from, k->pods.n);
+    size_t n_to = bitmap_count1(to, k->pods.n);
+
+    return (n_from && n_to
+            && (n_from > 1 || n_to > 1
+                || !bitmap_equal(from, to, k->pods.n)));
+}

@@ -15,6 +15,7 @@
 #include "import/import.h"
 #include "import/name.h"
 #include "openvswitch/json.h"
+#include "packets.h"
 #include "sset.h"
 #include "util.h"
 
@@ -106,6 +107,7 @@ externals_to_json(struct k8s *k)
     struct json *ranges = json_array_create_empty();
     struct json *tenants = json_array_create_empty();
     struct json *except = json_array_create_empty();
+    struct sset seen = SSET_INITIALIZER(&seen);  /* Gateways are all's. */
     size_t i;
 
     if (k->ip4) {
@@ -123,9 +125,17 @@ externals_to_json(struct k8s *k)
     json_object_put(outside, "addresses", ranges);
     for (i = 0; i < (k->per_namespace ? k->namespaces.n : 1); i++) {
         for (size_t j = 0; j < k->subnets[i].n; j++) {
-            import_add_address(except, &k->subnets[i].v[j], true);
+            const struct address *a = &k->subnets[i].v[j];
+            char s[INET6_ADDRSTRLEN + 1];
+
+            ipv6_string_mapped(s, &a->ip);
+            if (sset_add(&seen, arena_printf(k->arena, "%s/%d", s,
+                                             a->plen))) {
+                import_add_address(except, a, true);
+            }
         }
     }
+    sset_destroy(&seen);
     json_object_put(outside, "except", except);
     json_object_put(outside, "tenants", tenants);
     json_object_put(outside, "nodes", json_object_create());

@@ -201,9 +201,16 @@ bool k8s_are_same(const struct k8s *, const k8s_sets *, const k8s_sets *);
 /* A bitmap of the pods that are in one of the sets. */
 unsigned long *k8s_members(struct k8s *, const k8s_sets *);
 
+/* Is there a pod in one bitmap that is not the only one of the other? */
+bool k8s_are_pairs(const struct k8s *, const unsigned long *,
+                   const unsigned long *);
+
 /* k8s-ports.c */
 void k8s_read_ports(struct k8s *, const struct value *rule,
                     struct k8s_ports *);
+
+/* Warns of names of ports that no pod has of those that would get it. */
+void k8s_check_names(struct k8s *, const struct k8s_side *, bool ingress);
 
 bool k8s_same_ranges(const port_ranges *, const port_ranges *);
 
