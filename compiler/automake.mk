@@ -110,6 +110,8 @@ libbulkhead_a_SOURCES = \
 	compiler/import/ovn.h \
 	compiler/import/ranges.c \
 	compiler/import/ranges.h \
+	compiler/import/text.c \
+	compiler/import/text.h \
 	compiler/intent/authority.c \
 	compiler/intent/bindings.c \
 	compiler/intent/bandwidth.c \

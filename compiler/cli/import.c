@@ -55,6 +55,18 @@ lay_out(const char *text, struct arena *arena, struct ds *out)
     return false;
 }
 
+/* Of a database's server, how to get a file. */
+static const char *
+how_to_dump(const char *name, struct arena *arena)
+{
+    if (strncmp(name, "unix:", 5) && strncmp(name, "tcp:", 4)
+        && strncmp(name, "ssl:", 4)) {
+        return "";
+    }
+    return arena_printf(arena, "\nwrite a file by 'ovsdb-client -f json dump "
+                        "%s OVN_Northbound >nb.json', and import that", name);
+}
+
 /* Reads the files; prints what is wrong. */
 static const struct source **
 read_files(const struct cli_options *options, struct arena *arena)
@@ -67,8 +79,8 @@ read_files(const struct cli_options *options, struct arena *arena)
         const char *reason = source_read(arena, name, &sources[i]);
 
         if (reason) {
-            cli_print_error(arena_printf(arena, "cannot read %s: %s", name,
-                                         reason));
+            cli_print_error(arena_printf(arena, "cannot read %s: %s%s", name,
+                                         reason, how_to_dump(name, arena)));
             return NULL;
         }
     }

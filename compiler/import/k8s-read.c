@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "import/import.h"
+#include "import/text.h"
 #include "intent/decode.h"
 #include "openvswitch/shash.h"
 #include "packets.h"
@@ -155,10 +156,13 @@ read_object(struct k8s *k, const struct value *v)
 void
 k8s_read(struct k8s *k, const struct source *source)
 {
-    const struct value *root = value_parse(source, k->arena, k->diags);
-    const struct value *items;
+    const struct value *root, *items;
     const char *kind;
 
+    root = (import_is_json(source, k->diags, "give what 'kubectl get "
+                           "networkpolicies,pods -A -o json' and 'kubectl get "
+                           "namespaces -o json' print")
+            ? value_parse(source, k->arena, k->diags) : NULL);
     if (!root) {
         return;
     }

@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "import/text.h"
 #include "sema/northbound.h"
 #include "util.h"
 
@@ -218,13 +219,21 @@ ovn_read_tables(struct ovn *m, const struct source *source)
 {
     value_vec values = VEC_INIT;
 
-    if (!value_parse_all(source, m->arena, m->diags, &values)) {
+    if (!import_is_json(source, m->diags, "give what 'ovsdb-client -f json "
+                        "dump unix:/run/ovn/ovnnb_db.sock OVN_Northbound' "
+                        "prints")
+        || !value_parse_all(source, m->arena, m->diags, &values)) {
         return false;
     }
     for (size_t i = 0; i < values.n; i++) {
         const struct value *fabric = value_member(values.v[i], "fabric");
 
         if (fabric && !value_member(values.v[i], "caption")) {
+            if (m->fabric) {
+                diag_remedy(m->diags, value_error(m->diags, fabric,
+                                                  "a fabric stands twice"),
+                            "give one file that has a fabric");
+            }
             m->fabric = fabric;
         } else {
             read_table(m, values.v[i]);
