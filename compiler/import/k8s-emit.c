@@ -51,7 +51,8 @@ rule_to_json(const struct k8s_origin *o, const char *service,
 /* What a rule of the import becomes where each namespace is a tenant. */
 enum {
     WITHIN = 1 << 0,            /* Rules of tenants. */
-    BETWEEN = 1 << 1,           /* Peerings. */
+    BETWEEN = 1 << 1,           /* Peerings, ... */
+    ONCE = 1 << 2,              /* ... of what has no direction. */
 };
 
 /* Adds a rule to the tenant of namespace 'ns', or to the only one. */
@@ -91,17 +92,17 @@ namespaces_of(struct k8s *k, const unsigned long *pods)
     return bitmap;
 }
 
-/* Who is in 'sets' of each namespace of the bitmap but 'ns', each with its
- * tenant; NULL: nobody. */
+/* Who is in 'sets' of each namespace of the bitmap but 'ns', or if 'once' of
+ * those after it, each with its tenant; NULL: nobody. */
 static struct json *
 others(struct k8s *k, const k8s_sets *sets, const unsigned long *namespaces,
-       size_t ns)
+       size_t ns, bool once)
 {
     struct json *list = json_array_create_empty();
     size_t i;
 
     BITMAP_FOR_EACH_1 (i, k->namespaces.n, namespaces) {
-        struct json *json = (i == ns ? NULL
+        struct json *json = (i == ns || (once && i < ns) ? NULL
                              : k8s_selector(k, sets, only(k, i),
                                             k->namespaces.v[i].name));
 
@@ -137,6 +138,21 @@ within(struct k8s *k, const unsigned long *pods, size_t ns)
     return bitmap;
 }
 
+/* Can any pod use a rule within a namespace?  Of pods that no policy isolates
+ * in either direction k8s_write_mutual() has said all. */
+static bool
+is_useful(struct k8s *k, const struct k8s_origin *o,
+          const unsigned long *senders, const unsigned long *receivers,
+          const char *service)
+{
+    bool open = o->egress && o->ingress && !o->egress->name
+                && !o->ingress->name;
+
+    return (k8s_are_pairs(k, senders, receivers)
+            && !(open && service
+                 && bitmap_equal(senders, receivers, k->pods.n)));
+}
+
 /* One tenant for each namespace: rules within, peerings from each to all
  * others. */
 static void
@@ -152,7 +168,8 @@ write_per_namespace(struct k8s *k, const struct k8s_origin *o,
 
     BITMAP_FOR_EACH_1 (i, k->namespaces.n, froms) {
         const char *tenant = k->namespaces.v[i].name;
-        struct json *json = parts & BETWEEN ? others(k, to, tos, i) : NULL;
+        struct json *json = (parts & BETWEEN
+                             ? others(k, to, tos, i, parts & ONCE) : NULL);
 
         if (json) {
             struct json *peering = rule_to_json(
@@ -164,8 +181,8 @@ write_per_namespace(struct k8s *k, const struct k8s_origin *o,
                             peering);
         }
         if (parts & WITHIN && bitmap_is_set(tos, i)
-            && k8s_are_pairs(k, within(k, senders, i),
-                             within(k, receivers, i))) {
+            && is_useful(k, o, within(k, senders, i), within(k, receivers, i),
+                         service)) {
             add_rule(k, i, name,
                      rule_to_json(o, service,
                                   k8s_selector(k, from, only(k, i), NULL),
@@ -299,7 +316,7 @@ k8s_write_mutual(struct k8s *k, const struct k8s_origin *o,
 
     write_one(k, o, pods, pods, WITHIN, ".mutual", NULL);
     for (size_t i = 0; k->per_namespace && i < ARRAY_SIZE(services); i++) {
-        write_one(k, o, pods, pods, BETWEEN,
+        write_one(k, o, pods, pods, BETWEEN | ONCE,
                   arena_printf(k->arena, ".%s", services[i]), services[i]);
     }
 }
