@@ -13,52 +13,67 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/refuse.h"
+#include "hmapx.h"
 #include "intent/exceed.h"
 #include "ir/ir.h"
 #include "openvswitch/dynamic-string.h"
 #include "plan/plan.h"
 #include "util.h"
 
-enum { BITS_PER_KBIT = 1000, KBIT_BYTES = BITS_PER_KBIT / 8 };
+enum { KBIT_BYTES = 1000 / 8 };
 
 /* A meter, and where it is noted what is lost of it. */
 struct lost {
     const struct ir_meter *meter;
     struct arena *arena;
     plan_names *words;
-    bool whole;                 /* Has its burst a millisecond of its rate? */
 };
 
-uint64_t
-lost_drop_burst(const struct ir_meter *meter)
+static uint64_t
+asked_burst(const struct ir_meter *meter)
 {
     return (meter->microburst && meter->limit_bytes
             ? MIN(meter->burst_bytes, meter->limit_bytes)
             : meter->burst_bytes);
 }
 
-static uint64_t
-rate_kbps(const struct ir_meter *meter)
+uint64_t
+lost_own_kbps(uint64_t kbps, const struct ir_meter *meter)
 {
-    uint64_t kbps = (meter->no_borrow ? meter->guarantee_kbps
-                     : meter->rate_kbps) - meter->apart_kbps;
-
-    return MAX(kbps, 1);
+    return MAX(kbps, meter->apart_kbps + 1) - meter->apart_kbps;
 }
 
 static uint64_t
-held_burst(const struct ir_meter *meter, bool whole)
+drop_kbps(const struct ir_meter *meter)
 {
-    uint64_t burst = lost_drop_burst(meter);
+    return lost_own_kbps(meter->no_borrow ? meter->guarantee_kbps
+                         : meter->rate_kbps, meter);
+}
 
-    return whole ? MAX(burst, DIV_ROUND_UP(rate_kbps(meter), 8)) : burst;
+uint64_t
+lost_least_burst(uint64_t kbps)
+{
+    return DIV_ROUND_UP(kbps, 8);
+}
+
+uint32_t
+lost_least_packets(uint32_t rate)
+{
+    return DIV_ROUND_UP(rate, 1000);
+}
+
+uint64_t
+lost_drop_burst(const struct ir_meter *meter)
+{
+    return MAX(asked_burst(meter), lost_least_burst(drop_kbps(meter)));
 }
 
 /* OpenFlow's unit, rounded up. */
 static uint64_t
-burst_kbit(const struct ir_meter *meter, bool whole)
+burst_kbit(const struct ir_meter *meter)
 {
-    return DIV_ROUND_UP(held_burst(meter, whole), KBIT_BYTES);
+    return DIV_ROUND_UP(lost_drop_burst(meter), KBIT_BYTES);
 }
 
 /* The band that the target userspace makes.  Who borrows is owed its
@@ -67,13 +82,13 @@ static const char *
 asked_string(const struct ir_meter *meter, struct arena *arena)
 {
     uint64_t owed = (meter->parent ? meter->guarantee_kbps - meter->apart_kbps
-                     : rate_kbps(meter));
+                     : drop_kbps(meter));
     struct ds ds = DS_EMPTY_INITIALIZER;
     const char *s;
 
     ds_put_format(&ds, "type=microburst rate=%"PRIu64" burst_bytes=%"PRIu64
                   " peak_rate=%"PRIu64, MAX(owed, 1),
-                  owed ? meter->burst_bytes : 1, rate_kbps(meter));
+                  owed ? meter->burst_bytes : 1, drop_kbps(meter));
     if (meter->mark_bytes) {
         ds_put_format(&ds, " mark=%"PRIu32, meter->mark_bytes);
     }
@@ -107,7 +122,7 @@ put_lost(struct lost *l, const char *format, ...)
 static void
 put_exceed(struct lost *l)
 {
-    uint64_t held = burst_kbit(l->meter, l->whole) * KBIT_BYTES;
+    uint64_t held = burst_kbit(l->meter) * KBIT_BYTES;
     uint64_t more = l->meter->limit_bytes - MIN(held, l->meter->limit_bytes);
 
     if (l->meter->exceed == EXCEED_DROP || !more) {
@@ -129,8 +144,7 @@ static void
 put_all(struct lost *l)
 {
     const struct ir_meter *meter = l->meter;
-    uint64_t kbps = rate_kbps(meter), kbit = burst_kbit(meter, l->whole);
-    uint64_t more = kbit * KBIT_BYTES - lost_drop_burst(meter);
+    uint64_t more = burst_kbit(meter) * KBIT_BYTES - asked_burst(meter);
 
     if (meter->mark_bytes) {
         put_lost(l, "ECN-capable packets are not marked above %"PRIu32
@@ -143,16 +157,9 @@ put_all(struct lost *l)
     put_exceed(l);
     if (more) {
         put_lost(l, "%"PRIu64" bytes more pass at once, since %s", more,
-                 held_burst(meter, l->whole) > lost_drop_burst(meter)
-                 ? "the kernel's meters count whole milliseconds"
+                 lost_drop_burst(meter) > asked_burst(meter)
+                 ? "Open vSwitch's meters count whole milliseconds"
                  : "a burst is whole kbits");
-    }
-    /* Open vSwitch 3.1, dpif-netdev.c, and Linux, net/openvswitch/meter.c. */
-    if (kbit < kbps / BITS_PER_KBIT) {
-        put_lost(l, "Open vSwitch counts whole milliseconds, in each of which "
-                 "%"PRIu64" kbit come, more than the burst: of what no NIC "
-                 "does, nothing passes after the first burst",
-                 kbps / BITS_PER_KBIT);
     }
 }
 
@@ -172,16 +179,15 @@ is_noted(const struct ir_meter *meter, const struct plan *plan)
     return false;
 }
 
-static void
-note(const struct ir_prog *prog, struct plan *plan, bool whole)
+void
+lost_note(const struct ir_prog *prog, struct plan *plan)
 {
     struct arena *arena = plan->arena;
 
     for (size_t i = 0; i < prog->meters.n; i++) {
         const struct ir_meter *meter = prog->meters.v[i];
         const struct ir_place *place = &meter->place;
-        struct lost lost = { .meter = meter, .arena = arena,
-                             .whole = whole };
+        struct lost lost = { .meter = meter, .arena = arena };
 
         if (meter->microburst && !is_noted(meter, plan)) {
             struct plan_difference *d = vec_push(arena, &plan->differences);
@@ -194,8 +200,9 @@ note(const struct ir_prog *prog, struct plan *plan, bool whole)
                                          place->line, place->pointer) : NULL),
                 .asked = asked_string(meter, arena),
                 .held = arena_printf(arena, "type=drop rate=%"PRIu64
-                                     " burst_size=%"PRIu64, rate_kbps(meter),
-                                     burst_kbit(meter, whole)),
+                                     " burst_size=%"PRIu64,
+                                     drop_kbps(meter),
+                                     burst_kbit(meter)),
             };
             lost.words = &d->lost;
             put_all(&lost);
@@ -203,14 +210,83 @@ note(const struct ir_prog *prog, struct plan *plan, bool whole)
     }
 }
 
-void
-lost_note(const struct ir_prog *prog, struct plan *plan)
+bool
+lost_is_kept(const struct ir_meter *meter)
 {
-    note(prog, plan, false);
+    /* What is the rest is known by its parent. */
+    return meter->tenant && !ir_meter_is_rest(meter);
+}
+
+/* The first place that asks for a burst which is too small, and how many
+ * others there are. */
+struct small_bursts {
+    const struct ir_place *first;
+    const char *member;         /* Of what stands there. */
+    size_t n;
+};
+
+static void
+note_burst(struct small_bursts *bursts, bool small,
+           const struct ir_place *place, const char *member)
+{
+    if (small && !bursts->n++) {
+        bursts->first = place;
+        bursts->member = member;
+    }
+}
+
+static void
+note_meters(struct small_bursts *bursts, const struct ir_prog *prog)
+{
+    struct hmapx said = HMAPX_INITIALIZER(&said);
+
+    for (size_t i = 0; i < prog->meters.n; i++) {
+        const struct ir_meter *meter = prog->meters.v[i];
+        bool small = (lost_is_kept(meter)
+                      && asked_burst(meter) < lost_drop_burst(meter));
+
+        note_burst(bursts, small && is_first_at(&said, &meter->place),
+                   &meter->place, meter->unlimited ? NULL : "../burst");
+    }
+    hmapx_destroy(&said);
+}
+
+static void
+note_packets(struct small_bursts *bursts, const struct ir_prog *prog)
+{
+    for (size_t i = 0; i < prog->tenants.n; i++) {
+        const struct ir_tenant *tenant = prog->tenants.v[i];
+
+        note_burst(bursts, tenant->here
+                   && tenant->packet_burst
+                      < lost_least_packets(tenant->packet_rate),
+                   &tenant->place, "limits/packets/burst");
+        note_burst(bursts, ir_is_fabric(prog)
+                   && tenant->upcall_burst
+                      < lost_least_packets(tenant->upcall_rate),
+                   &tenant->place, "limits/upcalls/burst");
+    }
 }
 
 void
-lost_note_kernel(const struct ir_prog *prog, struct plan *plan)
+lost_warn_bursts(const struct ir_prog *prog, struct diags *diags,
+                 const char *whose)
 {
-    note(prog, plan, true);
+    struct small_bursts bursts = { .n = 0 };
+
+    note_meters(&bursts, prog);
+    note_packets(&bursts, prog);
+    for (size_t i = 0; i < prog->caps.n; i++) {
+        const struct ir_class *class = prog->caps.v[i]->class;
+
+        note_burst(&bursts,
+                   class->in_burst_bytes < lost_least_burst(class->in_kbps),
+                   &class->place, "dscp_in/burst");
+    }
+    if (bursts.n) {
+        warn_of(diags, bursts.first, bursts.member, "%s meters count whole "
+                "milliseconds: bursts that are less than the rate gives in "
+                "one become that, here and %"PRIuSIZE" more times", whose,
+                bursts.n - 1);
+    }
 }

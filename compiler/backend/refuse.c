@@ -10,8 +10,10 @@
 
 #include <string.h>
 
+#include "hmapx.h"
 #include "intent/value.h"
 #include "ir/ir.h"
+#include "util.h"
 
 /* The member of 'at' at the end of the path, or NULL. */
 static const struct value *
@@ -64,4 +66,11 @@ warn_of(struct diags *diags, const struct ir_place *place, const char *member,
     struct diag *d = add(diags, DIAG_WARNING, place, member, cause, args);
     va_end(args);
     return d;
+}
+
+bool
+is_first_at(struct hmapx *seen, const struct ir_place *place)
+{
+    return (!place->at
+            || hmapx_add(seen, CONST_CAST(struct value *, place->at)));
 }

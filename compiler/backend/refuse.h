@@ -16,6 +16,7 @@
 
 #include "base/diag.h"
 
+struct hmapx;
 struct ir_place;
 
 struct diag *refuse(struct diags *, const struct ir_place *,
@@ -24,5 +25,10 @@ struct diag *refuse(struct diags *, const struct ir_place *,
 struct diag *warn_of(struct diags *, const struct ir_place *,
                      const char *member, const char *cause, ...)
     OVS_PRINTF_FORMAT(4, 5);
+
+/* Is it the first time that the place is asked for?  One place may be for
+ * several nodes and for both directions; of a program that was parsed, each is
+ * of its own.  'seen' begins empty. */
+bool is_first_at(struct hmapx *seen, const struct ir_place *);
 
 #endif /* backend/refuse.h */

@@ -193,6 +193,36 @@ START_TEST(test_control)
 }
 END_TEST
 
+/* Of the meters of a chassis, which count whole milliseconds. */
+START_TEST(test_bursts)
+{
+    static const char warning[] = "OVN's meters count whole milliseconds: "
+        "bursts that are less than the rate gives in one become that, here "
+        "and 1 more times";
+    const struct plan_column *bandwidth;
+
+    ck_assert_msg(compile(FABRIC_INTENT(
+        HOME("a", "1", "'limits': {'upcalls': {'rate': '33001pps', 'burst': "
+             "'33pkt'}}, 'bandwidth': {'limit': '1Gbps', 'burst': '64KiB'}, ",
+             AT("x", "n1", "2") ", " AT("y", "n2", "3")), "")), "%s",
+        unit_diags(&u));
+    ck_assert_ptr_nonnull(strstr(unit_diags(&u), warning));
+    bandwidth = plan_row_column(find_row("QoS", "limit a/send:n1:up"),
+                                "bandwidth");
+    ck_assert_str_eq(bandwidth->atoms.v[0].value, "1000000");
+    ck_assert_str_eq(bandwidth->atoms.v[1].value, "1000");
+    ck_assert_str_eq(row_string(find_row("Meter_Band", "control a"),
+                                "burst_size"), "34");
+    unit_destroy(&u);
+    ck_assert_msg(compile(FABRIC_INTENT(
+        HOME("a", "1", "'limits': {'upcalls': {'rate': '33kpps', 'burst': "
+             "'33pkt'}}, 'bandwidth': {'limit': '1Gbps', 'burst': '125kB'}, ",
+             AT("x", "n1", "2")), "")), "%s", unit_diags(&u));
+    ck_assert_ptr_null(strstr(unit_diags(&u), "milliseconds"));
+    unit_destroy(&u);
+}
+END_TEST
+
 static void
 assert_refused(const char *text, const char *cause)
 {
@@ -263,6 +293,7 @@ ovn_suite(void)
     tcase_add_test(tc, test_round_trip);
     tcase_add_test(tc, test_reach);
     tcase_add_test(tc, test_control);
+    tcase_add_test(tc, test_bursts);
     tcase_add_test(tc, test_refused);
     tcase_add_test(tc, test_kinds);
     tcase_add_test(tc, test_quotes);

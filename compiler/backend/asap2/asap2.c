@@ -106,7 +106,7 @@ const struct backend asap2_backend = {
     .name = "asap2",
     .caps = &asap2_caps,
     .check = asap2_check,
-    .note = lost_note_kernel,
+    .note = lost_note,
     .lower = asap2_lower,
     .emit = asap2_emit,
 };

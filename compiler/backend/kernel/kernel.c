@@ -142,7 +142,7 @@ const struct backend kernel_backend = {
     .name = "kernel",
     .caps = &kernel_caps,
     .check = kernel_check,
-    .note = lost_note_kernel,
+    .note = lost_note,
     .lower = kernel_lower,
     .emit = kernel_emit,
 };

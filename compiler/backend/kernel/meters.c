@@ -56,102 +56,11 @@ warn_microbursts(const struct ir_prog *prog, struct diags *diags)
     }
 }
 
-/* What a rate gives in a millisecond, in bytes and in packets. */
-static uint64_t
-least_burst(uint64_t kbps)
-{
-    return DIV_ROUND_UP(kbps, 8);
-}
-
-static uint32_t
-least_packets(uint32_t rate)
-{
-    return DIV_ROUND_UP(rate, 1000);
-}
-
-/* What endpoints that do not borrow have is not their tenant's to share. */
-static uint64_t
-own_kbps(uint64_t kbps, const struct ir_meter *meter)
-{
-    return MAX(kbps, meter->apart_kbps + 1) - meter->apart_kbps;
-}
-
-/* At which a lowered meter drops. */
-static uint64_t
-drop_kbps(const struct ir_meter *meter)
-{
-    return own_kbps(meter->no_borrow ? meter->guarantee_kbps
-                    : meter->rate_kbps, meter);
-}
-
-/* Of a program that is not lowered yet, as much of it as is left then. */
-static bool
-is_kept(const struct ir_meter *meter)
-{
-    /* What is the rest is known by its parent. */
-    return meter->tenant && !ir_meter_is_rest(meter);
-}
-
-/* The first place that asks for a burst which is too small, and how many
- * others there are. */
-struct small_bursts {
-    const struct ir_place *first;
-    const char *member;         /* Of what stands there. */
-    size_t n;
-};
-
-static void
-note_burst(struct small_bursts *bursts, bool small,
-           const struct ir_place *place, const char *member)
-{
-    if (small && !bursts->n++) {
-        bursts->first = place;
-        bursts->member = member;
-    }
-}
-
-static struct small_bursts
-find_small_bursts(const struct ir_prog *prog)
-{
-    struct small_bursts bursts = { .n = 0 };
-
-    for (size_t i = 0; i < prog->meters.n; i++) {
-        const struct ir_meter *meter = prog->meters.v[i];
-
-        note_burst(&bursts, is_kept(meter)
-                   && lost_drop_burst(meter) < least_burst(drop_kbps(meter)),
-                   &meter->place, meter->unlimited ? NULL : "../burst");
-    }
-    for (size_t i = 0; i < prog->tenants.n; i++) {
-        const struct ir_tenant *tenant = prog->tenants.v[i];
-
-        note_burst(&bursts, tenant->here
-                   && tenant->packet_burst
-                      < least_packets(tenant->packet_rate), &tenant->place,
-                   "limits/packets/burst");
-    }
-    for (size_t i = 0; i < prog->caps.n; i++) {
-        const struct ir_class *class = prog->caps.v[i]->class;
-
-        note_burst(&bursts,
-                   class->in_burst_bytes < least_burst(class->in_kbps),
-                   &class->place, "dscp_in/burst");
-    }
-    return bursts;
-}
-
 void
 kernel_warn_bursts(const struct ir_prog *prog, struct diags *diags)
 {
-    struct small_bursts bursts = find_small_bursts(prog);
-
     warn_microbursts(prog, diags);
-    if (bursts.n) {
-        warn_of(diags, bursts.first, bursts.member, "the kernel's meters "
-                "count whole milliseconds: bursts that are less than the rate "
-                "gives in one become that, here and %"PRIuSIZE" more times",
-                bursts.n - 1);
-    }
+    lost_warn_bursts(prog, diags, "the kernel's");
 }
 
 bool
@@ -212,17 +121,16 @@ static void
 lower_meter(struct ir_meter *meter)
 {
     if (meter->guarantee_kbps) {
-        meter->guarantee_kbps = own_kbps(meter->guarantee_kbps, meter);
+        meter->guarantee_kbps = lost_own_kbps(meter->guarantee_kbps, meter);
     }
-    meter->rate_kbps = own_kbps(meter->rate_kbps, meter);
+    meter->rate_kbps = lost_own_kbps(meter->rate_kbps, meter);
     if (meter->receive && !meter->no_borrow) {
         meter->guarantee_kbps = 0;
     }
     meter->parent = NULL;
     meter->split = false;
     meter->limit_number = meter->weight = meter->apart_kbps = 0;
-    meter->burst_bytes = MAX(lost_drop_burst(meter),
-                             least_burst(drop_kbps(meter)));
+    meter->burst_bytes = lost_drop_burst(meter);
     meter->microburst = false;
     meter->exceed = EXCEED_DROP;
     meter->mark_bytes = meter->depth_bytes = meter->limit_bytes = 0;
@@ -234,7 +142,7 @@ kernel_lower_meters(struct ir_prog *prog)
     size_t n = 0;
 
     for (size_t i = 0; i < prog->meters.n; i++) {
-        if (is_kept(prog->meters.v[i])) {
+        if (lost_is_kept(prog->meters.v[i])) {
             prog->meters.v[n++] = prog->meters.v[i];
         }
     }
@@ -246,12 +154,12 @@ kernel_lower_meters(struct ir_prog *prog)
         struct ir_tenant *tenant = prog->tenants.v[i];
 
         tenant->packet_burst = MAX(tenant->packet_burst,
-                                   least_packets(tenant->packet_rate));
+                                   lost_least_packets(tenant->packet_rate));
     }
     for (size_t i = 0; i < prog->classes.n; i++) {
         struct ir_class *class = prog->classes.v[i];
 
         class->in_burst_bytes = MAX(class->in_burst_bytes,
-                                    least_burst(class->in_kbps));
+                                    lost_least_burst(class->in_kbps));
     }
 }

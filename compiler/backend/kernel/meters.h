@@ -9,10 +9,8 @@
 
 /* Meters as the kernel's datapath has them, for the targets on it.
  *
- * They have one band that drops, and borrow from nobody.  They are refilled by
- * whole milliseconds, and one whose burst is less than its rate gives in one
- * never is (Linux 6.1: net/openvswitch/meter.c, dp_meter_create(),
- * "max_delta_t"): so its burst is made that large. */
+ * They have one band that drops, and borrow from nobody.  Their bursts are at
+ * least what the rate gives in a millisecond (backend/lost.h). */
 
 #include <stdbool.h>
 

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "backend/lost.h"
 #include "backend/refuse.h"
 #include "packets.h"
 #include "util.h"
@@ -220,5 +221,6 @@ ovn_check(const struct ir_prog *prog, const struct backend_caps *caps
     check_meters(prog, diags);
     check_classes(prog, diags);
     check_rules(prog, diags);
+    lost_warn_bursts(prog, diags, "OVN's");
     return diags->n_errors == n_errors;
 }

@@ -8,6 +8,7 @@
 
 #include "backend/ovn/emit.h"
 
+#include "backend/lost.h"
 #include "sema/northbound.h"
 #include "util.h"
 
@@ -70,7 +71,9 @@ add_control(struct emitter *e, const struct ir_tenant *tenant)
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         plan_row_map(e->plan, copp, "meters", kinds[i], name);
     }
-    add_meter(e, id, name, tenant->upcall_rate, tenant->upcall_burst);
+    add_meter(e, id, name, tenant->upcall_rate,
+              MAX(tenant->upcall_burst,
+                  lost_least_packets(tenant->upcall_rate)));
     for (size_t i = 0; i < e->prog->networks.n; i++) {
         const struct ir_network *network = e->prog->networks.v[i];
 
