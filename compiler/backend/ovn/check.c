@@ -12,6 +12,7 @@
 
 #include "backend/lost.h"
 #include "backend/refuse.h"
+#include "hmapx.h"
 #include "packets.h"
 #include "util.h"
 
@@ -129,20 +130,18 @@ check_externals(const struct ir_prog *prog, struct diags *diags)
     }
 }
 
-/* One place may be for both directions and for all nodes. */
 static void
 check_meters(const struct ir_prog *prog, struct diags *diags)
 {
-    size_t last = SIZE_MAX;
+    struct hmapx seen = HMAPX_INITIALIZER(&seen);
 
     for (size_t i = 0; i < prog->meters.n; i++) {
         const struct ir_meter *meter = prog->meters.v[i];
         const struct ir_place *place = &meter->place;
 
-        if (place->span.start == last) {
+        if (!is_first_at(&seen, place)) {
             continue;
         }
-        last = place->span.start;
         if (meter->guarantee_kbps || meter->weight || meter->no_borrow) {
             refuse(diags, place, NULL, "remove \"guarantee\", \"weight\" and "
                    "\"borrow\"; keep the sum of limits within the uplink's "
@@ -165,6 +164,7 @@ check_meters(const struct ir_prog *prog, struct diags *diags)
                     "bursts: \"microburst\" says nothing to them");
         }
     }
+    hmapx_destroy(&seen);
 }
 
 static void
