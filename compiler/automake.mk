@@ -207,6 +207,7 @@ libbulkhead_a_SOURCES = \
 	compiler/plan/manifest.h \
 	compiler/plan/nic.c \
 	compiler/plan/nic.h \
+	compiler/plan/nbctl.c \
 	compiler/plan/northbound.c \
 	compiler/plan/notes.c \
 	compiler/plan/plan.c \

@@ -11,22 +11,15 @@
 
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
-#include "plan/differences.h"
-#include "plan/nic.h"
 #include "plan/plan.h"
 #include "plan/row.h"
 #include "sema/northbound.h"
 #include "util.h"
 
-/* Tables whose rows stand by themselves; all others go with the last row that
- * refers to them. */
-static const char *const roots[] = {
+const char *const plan_roots[] = {
     "Port_Group", "Logical_Router", "Logical_Switch", "Copp", "Meter",
 };
-
-/* Linux takes 128 KiB in one argument and, with the usual stack of 8 MiB, 2
- * MiB in all, with the environment. */
-enum { MAX_ARGUMENTS = 1500 * 1000 };
+const size_t plan_n_roots = ARRAY_SIZE(plan_roots);
 
 /* What a row is called within one request. */
 static char *
@@ -216,8 +209,8 @@ plan_format_transaction(const struct plan *plan, struct ds *ds)
         put_op(ds, json_clone(waits->array.elems[i]));
     }
     json_destroy(waits);
-    for (size_t i = 0; i < ARRAY_SIZE(roots); i++) {
-        struct json *op = plan_operation("delete", roots[i]);
+    for (size_t i = 0; i < plan_n_roots; i++) {
+        struct json *op = plan_operation("delete", plan_roots[i]);
 
         json_object_put(op, "where",
                         json_array_create_1(mark_clause("includes")));
@@ -227,89 +220,4 @@ plan_format_transaction(const struct plan *plan, struct ds *ds)
         put_insert(ds, plan->rows.v[i]);
     }
     ds_put_cstr(ds, "]\n");
-}
-
-/* An atom as ovn-nbctl parses it: strings as those of JSON. */
-static void
-put_value(struct ds *ds, enum plan_kind kind, const struct plan_atom *atom)
-{
-    if (atom->row) {
-        ds_put_format(ds, "@row%"PRIuSIZE, atom->row->index);
-    } else if (kind == PLAN_INTEGER || kind == PLAN_NUMBERS
-               || kind == PLAN_BOOLEAN) {
-        ds_put_cstr(ds, atom->value);
-    } else {
-        json_string_escape(atom->value, ds);
-    }
-}
-
-/* "column=value", quoted. */
-static void
-put_argument(struct ds *ds, const struct plan_column *column)
-{
-    struct ds text = DS_EMPTY_INITIALIZER;
-
-    ds_put_format(&text, "%s=", column->name);
-    for (size_t i = 0; i < column->atoms.n; i++) {
-        const struct plan_atom *atom = &column->atoms.v[i];
-
-        ds_put_cstr(&text, i ? "," : "");
-        if (atom->key) {
-            json_string_escape(atom->key, &text);
-            ds_put_char(&text, '=');
-        }
-        put_value(&text, column->kind, atom);
-    }
-    plan_put_quoted(ds, ds_cstr(&text));
-    ds_destroy(&text);
-}
-
-void
-plan_format_nbctl(const struct plan *plan, struct ds *ds)
-{
-    size_t start;
-
-    ds_put_cstr(ds, "#!/bin/sh\n"
-                "# Makes OVN's northbound database hold the intent, in one "
-                "transaction:\n"
-                "# sh ovn-nbctl.sh [OPTION-OF-OVN-NBCTL...]\n");
-    plan_format_differences(plan, ds);
-    ds_put_cstr(ds, "set -eu\n");
-    ds_put_cstr(ds, "find_ours() {\n"
-                "    table=$1\n"
-                "    shift\n"
-                "    ovn-nbctl \"$@\" --bare --no-headings --columns=_uuid "
-                "find \"$table\" \\\n"
-                "        external_ids:"NB_MARK_KEY"="NB_MARK"\n"
-                "}\n");
-    for (size_t i = 0; i < ARRAY_SIZE(roots); i++) {
-        ds_put_format(ds, "old%"PRIuSIZE"=$(find_ours %s \"$@\")\n", i,
-                      roots[i]);
-    }
-    for (size_t i = 0; i < ARRAY_SIZE(roots); i++) {
-        ds_put_format(ds, "for uuid in $old%"PRIuSIZE"; do\n"
-                      "    set -- \"$@\" -- destroy %s \"$uuid\"\n"
-                      "done\n", i, roots[i]);
-    }
-    ds_put_cstr(ds, "exec ovn-nbctl \"$@\"");
-    start = ds->length;
-    for (size_t i = 0; i < plan->rows.n; i++) {
-        const struct plan_row *row = plan->rows.v[i];
-
-        ds_put_format(ds, " \\\n    -- --id=@row%"PRIuSIZE" create %s",
-                      row->index, row->table);
-        for (size_t j = 0; j < row->columns.n; j++) {
-            ds_put_cstr(ds, " \\\n        ");
-            put_argument(ds, &row->columns.v[j]);
-        }
-    }
-    ds_put_cstr(ds, " >/dev/null\n");
-    if (ds->length - start > MAX_ARGUMENTS) {
-        ds_clear(ds);
-        ds_put_cstr(ds, "#!/bin/sh\n"
-                    "echo 'ovn-nbctl.sh: the intent is too large for one "
-                    "command of ovn-nbctl; send ovn-nb.json to the "
-                    "database' >&2\n"
-                    "exit 1\n");
-    }
 }

@@ -109,12 +109,18 @@ plan_claims plan_row_claims(struct arena *, const struct plan_row *);
 void plan_add_waits(struct arena *, const struct plan_row *,
                     struct json *operations);
 
+/* Tables whose rows stand by themselves; all others go with the last row that
+ * refers to them. */
+extern const char *const plan_roots[];
+extern const size_t plan_n_roots;
+
 /* The rows as one request to a northbound database of OVN: it replaces all
  * that are marked as Bulkhead's, or nothing if others have a name of theirs.
  */
 void plan_format_transaction(const struct plan *, struct ds *);
 
-/* The same as a shell script of one ovn-nbctl command. */
+/* The same as a shell script of one ovn-nbctl command, which refuses too if
+ * others have put rows into such rows. */
 void plan_format_nbctl(const struct plan *, struct ds *);
 
 #endif /* plan/row.h */

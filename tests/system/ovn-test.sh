@@ -91,6 +91,58 @@ test_others() {
     ovn-nbctl ls-del theirs -- pg-del their_group
 }
 
+# guards WORDS COMMAND...: after the command of ovn-nbctl, ovn-nbctl.sh refuses
+# with these words.
+guards() {
+    local words=$1
+    shift
+    ovn-nbctl --timeout=10 "$@"
+    check "ovn-nbctl.sh refuses: $words" refuses_words "$words"
+}
+
+refuses_words() {
+    local before
+    before=$(ovsdb-client dump "$OVN_NB_DB" OVN_Northbound)
+    says "$1" 1 load one &&
+        grep -F 'nothing is changed' "$switch_dir/said" &&
+        diff <(echo "$before") <(ovsdb-client dump "$OVN_NB_DB" OVN_Northbound)
+}
+
+# What others have in rows of ours, or named as those.
+test_guard() {
+    local first
+    guards 'Logical_Switch c/x has in its ports' lsp-add c/x foreign
+    ovn-nbctl lsp-del foreign
+    guards 'Logical_Switch c/x has in its acls' \
+        acl-add c/x to-lport 32000 1 allow
+    ovn-nbctl acl-del c/x
+    guards 'Logical_Switch c/x has in its load_balancer' \
+        lb-add lb 192.0.2.1:80 10.1.0.10:80 -- ls-lb-add c/x lb
+    ovn-nbctl lb-del lb
+    guards 'Logical_Router a has in its nat' \
+        lr-nat-add a dnat_and_snat 192.0.2.4 10.1.0.10
+    ovn-nbctl lr-nat-del a
+    guards 'Logical_Router a has in its static_routes' \
+        lr-route-add a 198.51.100.0/24 10.1.0.10
+    ovn-nbctl lr-route-del a 198.51.100.0/24
+    guards 'Port_Group bulkhead has in its acls' \
+        acl-add bulkhead from-lport 9 ip4 allow
+    ovn-nbctl acl-del bulkhead from-lport 9 ip4
+    guards "a Port_Group that is not Bulkhead's has the port a/e0" \
+        pg-add their_group a/e0
+    ovn-nbctl pg-del their_group
+    guards "Address_Set bulkhead.tenant.a_ip4 is not Bulkhead's" \
+        create address_set name=bulkhead.tenant.a_ip4
+    ovn-nbctl --all destroy address_set
+    # Two of one name: only one is ours.
+    guards "Logical_Switch c/x is not Bulkhead's" \
+        create logical_switch name=c/x external_ids:bulkhead=theirs
+    first=$(ovn-nbctl --bare --columns=_uuid find logical_switch name=c/x \
+        external_ids:bulkhead=theirs)
+    ovn-nbctl ls-del "$first"
+    check 'and then it loads' replaces load one
+}
+
 test_words() {
     check 'what OVN cannot keep is refused at its place' \
         says 'error: OVN counts bytes' 1 \
@@ -365,6 +417,7 @@ main() {
     ovn_start
     test_rows
     test_others
+    test_guard
     test_words
     test_meaning
     switch_start --enable-dummy --disable-system
