@@ -16,6 +16,7 @@
 #include "ir/ir.h"
 #include "openvswitch/dynamic-string.h"
 #include "plan/plan.h"
+#include "plan/row.h"
 #include "sema/policy.h"
 
 static void
@@ -44,7 +45,13 @@ write_plan(const struct cli_options *options, const struct plan *plan)
     if (reason) {
         cli_print_error(reason);
         return EXIT_WRONG;
-    } else if (options->format == FORMAT_JSON) {
+    }
+    if (plan->northbound && !plan_fits_nbctl(plan)) {
+        fputs("bulkhead: warning: the rows are too many for one command: "
+              "ovn-nbctl.sh does nothing; use 'bulkhead apply "
+              "--target=ovn'\n", stderr);
+    }
+    if (options->format == FORMAT_JSON) {
         return EXIT_DONE;
     } else if (plan->policy) {
         printf("%s: policy.txt in %s\n", plan->node, dir);

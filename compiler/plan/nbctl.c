@@ -259,11 +259,29 @@ put_creation(struct ds *ds, const struct plan *plan)
     ds_put_cstr(ds, " >/dev/null\n");
 }
 
+bool
+plan_fits_nbctl(const struct plan *plan)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    bool fits;
+
+    put_creation(&ds, plan);
+    fits = ds.length <= MAX_ARGUMENTS;
+    ds_destroy(&ds);
+    return fits;
+}
+
 void
 plan_format_nbctl(const struct plan *plan, struct ds *ds)
 {
-    size_t start;
-
+    if (!plan_fits_nbctl(plan)) {
+        ds_put_cstr(ds, "#!/bin/sh\n"
+                    "echo 'ovn-nbctl.sh: the intent is too large for one "
+                    "command of ovn-nbctl; use \"bulkhead apply "
+                    "--target=ovn\"' >&2\n"
+                    "exit 1\n");
+        return;
+    }
     ds_put_cstr(ds, "#!/bin/sh\n"
                 "# Makes OVN's northbound database hold the intent, in one "
                 "transaction:\n"
@@ -277,14 +295,5 @@ plan_format_nbctl(const struct plan *plan, struct ds *ds)
     plan_format_differences(plan, ds);
     put_guard(ds, plan);
     put_deletion(ds);
-    start = ds->length;
     put_creation(ds, plan);
-    if (ds->length - start > MAX_ARGUMENTS) {
-        ds_clear(ds);
-        ds_put_cstr(ds, "#!/bin/sh\n"
-                    "echo 'ovn-nbctl.sh: the intent is too large for one "
-                    "command of ovn-nbctl; send ovn-nb.json to the "
-                    "database' >&2\n"
-                    "exit 1\n");
-    }
 }

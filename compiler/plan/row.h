@@ -123,4 +123,7 @@ void plan_format_transaction(const struct plan *, struct ds *);
  * others have put rows into such rows. */
 void plan_format_nbctl(const struct plan *, struct ds *);
 
+/* Do the rows fit in that command?  If not, the script only says so. */
+bool plan_fits_nbctl(const struct plan *);
+
 #endif /* plan/row.h */

@@ -143,6 +143,39 @@ test_guard() {
     check 'and then it loads' replaces load one
 }
 
+# large: the intent with so many endpoints that no command holds their rows.
+large() {
+    python3 - "$intent" <<'PYTHON'
+import json
+import sys
+
+with open(sys.argv[1], encoding="utf-8") as file:
+    intent = json.load(file)
+for i in range(5000):
+    intent["tenants"]["c"]["endpoints"][f"l{i}"] = {
+        "network": "x", "node": "n2", "interface": f"l{i}",
+        "mac": f"02:00:01:00:{i // 256:02x}:{i % 256:02x}",
+        "addresses": [f"10.1.{16 + i // 256}.{i % 256}"]}
+json.dump(intent, sys.stdout)
+PYTHON
+}
+
+compiles_silently() {
+    compile one >"$switch_dir/compiled" 2>&1 || return 1
+    cat "$switch_dir/compiled"
+    ! grep -F 'does nothing' "$switch_dir/compiled"
+}
+
+test_large() {
+    large >"$switch_dir/large.json"
+    check 'compile says that the script does nothing' \
+        says "ovn-nbctl.sh does nothing; use 'bulkhead apply" 0 \
+        compile large "$switch_dir/large.json"
+    check 'and so does the script' \
+        says 'use "bulkhead apply --target=ovn"' 1 load large
+    check 'but not of what a command holds' compiles_silently
+}
+
 test_words() {
     check 'what OVN cannot keep is refused at its place' \
         says 'error: OVN counts bytes' 1 \
@@ -418,6 +451,7 @@ main() {
     test_rows
     test_others
     test_guard
+    test_large
     test_words
     test_meaning
     switch_start --enable-dummy --disable-system
