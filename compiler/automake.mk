@@ -104,6 +104,7 @@ libbulkhead_a_SOURCES = \
 	compiler/import/ovn-rules.c \
 	compiler/import/ovn-service.c \
 	compiler/import/ovn-set.c \
+	compiler/import/ovn-symbol.c \
 	compiler/import/ovn-table.c \
 	compiler/import/ovn-topology.c \
 	compiler/import/ovn-write.c \

@@ -196,17 +196,40 @@ add_box(struct ovn *m, struct ovn_acl *acl, const struct ovn_box *box)
     }
 }
 
+/* What it says where OVN takes it: an allow that is void does nothing, and a
+ * drop is kept.  True if that is more than OVN denies. */
+static bool
+parse_match(struct ovn *m, struct ovn_acl *acl, const char *text,
+            ovn_boxes *boxes)
+{
+    bool drop = acl->action == OVN_DROP, everywhere;
+    struct ovn_match match;
+
+    if (!ovn_parse_match(m, text, acl->to_lport, &match)
+        || (match.is_void && !drop)) {
+        match.boxes.n = 0;
+        ovn_add_box(m, &match.boxes)->vague = true;
+    }
+    everywhere = ovn_has(m, match.at, acl->at);
+    if (!drop && !everywhere && !match.is_void) {
+        ovn_warn(m, acl->row, "see what shall pass there", "left out where "
+                 "OVN does not take '%s': at switches without a port of a "
+                 "group in it", text);
+    }
+    if (!drop) {
+        acl->at = ovn_and(m, acl->at, match.at);
+    }
+    *boxes = match.boxes;
+    return drop && (match.is_void || !everywhere);
+}
+
 static void
 read_match(struct ovn *m, struct ovn_acl *acl)
 {
     const char *match = ovn_string(m, acl->row, "match");
-    ovn_boxes boxes = VEC_INIT;
-    bool told = false;
+    ovn_boxes boxes;
+    bool more = parse_match(m, acl, match, &boxes), told = false;
 
-    if (!ovn_parse_match(m, match, acl->to_lport, &boxes)) {
-        boxes.n = 0;
-        ovn_add_box(m, &boxes)->vague = true;
-    }
     for (size_t i = 0; i < boxes.n; i++) {
         struct ovn_box *box = &boxes.v[i];
         bool exact = ovn_is_exact(m, box);
@@ -214,7 +237,7 @@ read_match(struct ovn *m, struct ovn_acl *acl)
         if (is_forbidden(m, box)) {
             continue;
         }
-        if (!exact && !told) {
+        if ((more || !exact) && !told) {
             told = true;
             ovn_warn(m, acl->row, acl->action == OVN_DROP
                      ? "see what the rule denies" : "it does not pass",

@@ -31,7 +31,9 @@ struct parser {
     const char *text;           /* "$set", "@group", "80", "==", "(". */
     bool to_lport;
     int depth;
+    bool compares;              /* The last operand has a relation. */
     bool failed;
+    struct ovn_match *out;
 };
 
 static const struct {
@@ -62,6 +64,12 @@ is_word(char c)
     return isalnum((unsigned char) c) || (c && strchr("_.:/", c));
 }
 
+static bool
+is_name(char c)
+{
+    return is_word(c) && c != ':' && c != '/';
+}
+
 /* A name of a port, in quotes. */
 static void
 take_string(struct parser *p)
@@ -90,9 +98,10 @@ advance(struct parser *p)
     p->token = *p->p ? T_BAD : T_END;
     p->text = "";
     if (*p->p == '$' || *p->p == '@') {
-        for (n = 1; is_word(p->p[n]); n++) {
+        for (n = 1; is_name(p->p[n]); n++) {
             continue;
         }
+        p->failed |= n == 1 || isdigit((unsigned char) p->p[1]);
         take(p, T_VALUE, n);
     } else if (is_word(*p->p)) {
         while (is_word(p->p[n])) {
@@ -141,21 +150,27 @@ take_relation(struct parser *p)
 }
 
 static ovn_names
-take_values(struct parser *p)
+take_values(struct parser *p, bool *list)
 {
     ovn_names values = VEC_INIT;
-    bool list = skip(p, "{");
 
+    *list = skip(p, "{");
     do {
         if (p->token != T_VALUE) {
-            p->failed |= !list || !at(p, "}");
+            p->failed = true;
             break;
         }
         *vec_push(p->m->arena, &values) = p->text;
+        if (p->text[0] == '@') {
+            p->out->at = ovn_and(p->m, p->out->at,
+                                 ovn_find_set(p->m, p->text)->at);
+        }
         advance(p);
-        skip(p, ",");
-    } while (list && !at(p, "}") && !p->failed);
-    if (list && !skip(p, "}")) {
+        if (*list) {
+            skip(p, ",");
+        }
+    } while (*list && !at(p, "}") && !p->failed);
+    if (*list && !skip(p, "}")) {
         p->failed = true;
     }
     return values;
@@ -207,36 +222,59 @@ either(struct parser *p, const ovn_boxes *a, const ovn_boxes *b)
     return out;
 }
 
+static ovn_boxes
+compare(struct parser *p, const char *field, enum ovn_relation relation,
+        const ovn_names *values, bool list)
+{
+    ovn_boxes boxes = VEC_INIT;
+
+    p->compares = true;
+    p->out->is_void |= !ovn_takes(p->m, field, relation, values, list);
+    ovn_field(p->m, field, relation, values, p->to_lport, &boxes);
+    return boxes;
+}
+
+/* Do both of a range go up, or down? */
+static bool
+is_range(enum ovn_relation a, enum ovn_relation b)
+{
+    return ((a == OVN_LT || a == OVN_LE) && (b == OVN_LT || b == OVN_LE))
+           || ((a == OVN_GT || a == OVN_GE) && (b == OVN_GT || b == OVN_GE));
+}
+
 /* "VALUE", or "VALUE OP FIELD", which may go on. */
 static ovn_boxes
 parse_from_value(struct parser *p, bool negated)
 {
-    ovn_names values = take_values(p);
-    int relation = take_relation(p);
+    bool list, list2;
+    ovn_names values = take_values(p, &list);
+    int first = take_relation(p), second;
     ovn_boxes boxes = VEC_INIT;
     const char *field;
 
-    if (relation < 0) {
+    if (first < 0) {
         bool one = values.n == 1 && !strcmp(values.v[0], "1");
 
-        p->failed |= !one && (values.n != 1 || strcmp(values.v[0], "0"));
+        p->failed |= list || (!one && (values.n != 1
+                                       || strcmp(values.v[0], "0")));
         if (one != negated) {
             ovn_add_box(p->m, &boxes);
         }
         return boxes;
     }
     field = take_field(p);
-    ovn_field(p->m, field, negated
-              ? relations[relations[relation].swapped].negated
-              : relations[relation].swapped, &values, p->to_lport, &boxes);
-    relation = take_relation(p);
-    if (relation >= 0) {
-        ovn_boxes more = VEC_INIT;
+    boxes = compare(p, field, negated
+                    ? relations[relations[first].swapped].negated
+                    : relations[first].swapped, &values, list);
+    second = take_relation(p);
+    if (second >= 0) {
+        ovn_boxes more;
 
-        values = take_values(p);
-        ovn_field(p->m, field, negated ? relations[relation].negated
-                  : relations[relation].relation, &values, p->to_lport,
-                  &more);
+        p->out->is_void |= !is_range(relations[first].relation,
+                                        relations[second].relation);
+        values = take_values(p, &list2);
+        more = compare(p, field, negated ? relations[second].negated
+                       : relations[second].relation, &values, list2);
         boxes = (negated ? either : both)(p, &boxes, &more);
     }
     return boxes;
@@ -249,19 +287,21 @@ parse_relation(struct parser *p, bool negated)
     const char *field;
     int relation;
 
+    p->compares = false;
     if (p->token == T_VALUE || at(p, "{")) {
         return parse_from_value(p, negated);
     }
     field = take_field(p);
     relation = take_relation(p);
     if (relation < 0) {
+        p->out->is_void |= !ovn_takes_test(field, negated);
         ovn_predicate(p->m, field, negated, &boxes);
     } else {
-        ovn_names values = take_values(p);
+        bool list;
+        ovn_names values = take_values(p, &list);
 
-        ovn_field(p->m, field, negated ? relations[relation].negated
-                  : relations[relation].relation, &values, p->to_lport,
-                  &boxes);
+        boxes = compare(p, field, negated ? relations[relation].negated
+                        : relations[relation].relation, &values, list);
     }
     return boxes;
 }
@@ -276,10 +316,13 @@ parse_unary(struct parser *p, bool negated)
         return boxes;
     }
     if (skip(p, "!")) {
+        p->out->is_void |= at(p, "!");
         boxes = parse_unary(p, !negated);
+        p->out->is_void |= p->compares;
     } else if (skip(p, "(")) {
         boxes = parse_expression(p, negated);
         p->failed |= !skip(p, ")");
+        p->compares = false;
     } else {
         boxes = parse_relation(p, negated);
     }
@@ -303,11 +346,13 @@ parse_expression(struct parser *p, bool negated)
 }
 
 bool
-ovn_parse_match(struct ovn *m, const char *s, bool to_lport, ovn_boxes *boxes)
+ovn_parse_match(struct ovn *m, const char *s, bool to_lport,
+                struct ovn_match *out)
 {
-    struct parser p = { .m = m, .p = s, .to_lport = to_lport };
+    struct parser p = { .m = m, .p = s, .to_lport = to_lport, .out = out };
 
+    *out = (struct ovn_match) { .is_void = false };
     advance(&p);
-    *boxes = parse_expression(&p, false);
+    out->boxes = parse_expression(&p, false);
     return !p.failed && p.token == T_END;
 }

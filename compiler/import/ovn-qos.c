@@ -109,12 +109,14 @@ read_row(struct ovn *m, const struct ovn_row *row, const ovn_set at)
     bool to_lport = !strcmp(ovn_string(m, row, "direction"), "to-lport");
     int64_t rate = ovn_number(m, row, "bandwidth", "rate", -1);
     int64_t dscp = ovn_number(m, row, "action", "dscp", -1);
-    ovn_boxes boxes = VEC_INIT;
+    struct ovn_match parsed;
+    ovn_boxes boxes;
 
-    if (!ovn_parse_match(m, match, to_lport, &boxes)) {
+    if (!ovn_parse_match(m, match, to_lport, &parsed) || parsed.is_void) {
         ovn_warn(m, row, "say it in the intent", "'%s' is not kept", match);
         return;
     }
+    boxes = parsed.boxes;
     for (size_t i = 0; i < boxes.n; i++) {
         boxes.v[i].from = ovn_and(m, boxes.v[i].from, NULL);
         boxes.v[i].to = ovn_and(m, boxes.v[i].to, NULL);

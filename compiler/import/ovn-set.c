@@ -141,8 +141,13 @@ add_ports(struct ovn *m, struct ovn_named *named, const struct ovn_row *group)
     for (size_t i = 0; i < ports.n; i++) {
         struct ovn_named port = ovn_find_port(
             m, ovn_string(m, ports.v[i], "name"));
+        const struct ovn_switch *s = shash_find_data(
+            &m->at, ovn_string(m, ports.v[i], "name"));
 
         ovn_add(m, named->set, port.set);
+        if (s) {
+            ovn_add(m, named->at, s->own);
+        }
         if (port.routers && !named->routers) {
             named->routers = ovn_empty(m);
         }
@@ -164,6 +169,8 @@ add_addresses(struct ovn *m, struct ovn_named *named,
         if (atoms.v[i]->type == VALUE_STRING
             && ovn_parse_prefix(atoms.v[i]->string, &range)) {
             ovn_add(m, named->set, ovn_within(m, &range));
+            named->width = MAX(named->width,
+                               IN6_IS_ADDR_V4MAPPED(&range.ip) ? 32 : 128);
         } else {
             named->missing = true;
         }
@@ -187,6 +194,7 @@ add_group_addresses(struct ovn *m, struct ovn_named *named, const char *name)
         add_ports(m, named, group);
         named->set = ovn_and(m, named->set,
                              end[3] == '4' ? m->ip4 : m->ip6);
+        named->width = end[3] == '4' ? 32 : 128;
     }
 }
 
@@ -201,6 +209,7 @@ ovn_find_set(struct ovn *m, const char *name)
     }
     named = arena_zalloc(m->arena, sizeof *named);
     named->set = ovn_empty(m);
+    named->at = ovn_empty(m);
     shash_add(&m->sets, name, named);
     row = ovn_find(m, name[0] == '@' ? "Port_Group" : "Address_Set",
                    name + 1);

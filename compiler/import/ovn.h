@@ -15,6 +15,7 @@
  *     ovn-reach.c     routes -> which tenants reach whom
  *     ovn-set.c, ovn-service.c  sets of addresses, and of ports
  *     ovn-match.c, ovn-field.c  match -> boxes
+ *     ovn-symbol.c    what OVN takes as a match
  *     ovn-acl.c       ACLs -> what each direction allows and denies
  *     ovn-families.c  ACLs of one family -> of both
  *     ovn-rules.c     both directions -> relations of endpoints
@@ -93,6 +94,9 @@ struct ovn_named {
     ovn_set set;
     ovn_set routers;            /* Addresses at the switches of those that
                                  * are ports to routers; NULL: none. */
+    ovn_set at;                 /* Addresses at the switches that have a port
+                                 * of a group. */
+    unsigned int width;         /* Bits of an address; 0 if there is none. */
     bool missing;               /* There is none, or nobody understands it. */
 };
 
@@ -296,9 +300,25 @@ struct ovn_box *ovn_add_box(struct ovn *, ovn_boxes *);
 /* Joins boxes of the same sides, so that each has all of its services. */
 void ovn_join(struct ovn *, ovn_boxes *);
 
-/* ovn-match.c: the alternatives of a match.  Those of "from-lport" have no
- * outport.  Returns false if it is not an expression. */
-bool ovn_parse_match(struct ovn *, const char *, bool to_lport, ovn_boxes *);
+/* ovn-symbol.c: does OVN take the relation, which is what is left of it when
+ * enclosing '!' are taken into account, to a value or to a list; and a field
+ * that stands alone?  False also if nobody here knows. */
+bool ovn_takes(struct ovn *, const char *field, enum ovn_relation,
+               const ovn_names *values, bool list);
+bool ovn_takes_test(const char *field, bool negated);
+
+/* ovn-match.c: what a match says. */
+struct ovn_match {
+    ovn_boxes boxes;            /* Its alternatives. */
+    bool is_void;               /* OVN does not take it, ... */
+    ovn_set at;                 /* ... but at switches with a port of each
+                                 * group in it: their addresses.  NULL:
+                                 * everywhere. */
+};
+
+/* "from-lport" has no outport.  Returns false if it is not an expression. */
+bool ovn_parse_match(struct ovn *, const char *, bool to_lport,
+                     struct ovn_match *);
 
 /* ovn-acl.c: reads them, and finds what each direction allows by itself. */
 void ovn_read_acls(struct ovn *);
