@@ -249,6 +249,9 @@ k8s_subtract(struct k8s *k, struct address block, const address_vec *except,
              address_vec *out)
 {
     k->work += except->n;
+    if (k->work > K8S_MAX_WORK) {
+        return;                 /* An error, once all is read. */
+    }
     if (!k8s_is_within(except, &block, true)) {
         *vec_push(k->arena, out) = block;
     } else if (!k8s_is_within(except, &block, false)) {

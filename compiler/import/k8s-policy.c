@@ -41,7 +41,7 @@ add_pods_in(struct k8s *k, const struct value *v, const address_vec *ranges,
     const char *some = NULL;
 
     set.pods = arena_zalloc(k->arena, bitmap_n_bytes(k->pods.n));
-    for (size_t i = 0; i < k->pods.n; i++) {
+    for (size_t i = 0; i < k->pods.n && k->work <= K8S_MAX_WORK; i++) {
         size_t n = count_in(&k->pods.v[i], ranges);
 
         k->work += ranges->n;
@@ -94,7 +94,7 @@ add_block(struct k8s *k, const struct value *v, const struct address *block,
         return;
     }
     add_ranges(k, *block, except, &ranges);
-    for (size_t i = 0; i < ranges.n; i++) {
+    for (size_t i = 0; i < ranges.n && k->work <= K8S_MAX_WORK; i++) {
         address_vec rest = VEC_INIT;
 
         add_ranges(k, ranges.v[i], &k->inside, &rest);

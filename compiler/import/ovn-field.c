@@ -17,6 +17,8 @@
 /* What fields and predicates of OVN's expressions say (ovn-sb(5)).  All that
  * is here is IP between addresses of endpoints. */
 
+enum { CONJOIN_WORK = 64 };     /* Beside that of sets, in words. */
+
 struct ovn_box *
 ovn_add_box(struct ovn *m, ovn_boxes *boxes)
 {
@@ -26,11 +28,25 @@ ovn_add_box(struct ovn *m, ovn_boxes *boxes)
     return box;
 }
 
+/* Has one of two sets nothing of the other?  Both NULL are all. */
+static bool
+are_apart(struct ovn *m, const unsigned long *a, const unsigned long *b)
+{
+    return (a || b) && !ovn_meet(m, a, b);
+}
+
 void
 ovn_conjoin(struct ovn *m, const struct ovn_box *a, const struct ovn_box *b,
             ovn_boxes *out)
 {
-    struct ovn_box box = {
+    struct ovn_box box;
+
+    m->work += CONJOIN_WORK;
+    if (are_apart(m, a->from, b->from) || are_apart(m, a->to, b->to)
+        || (a->forward && b->reply) || (a->reply && b->forward)) {
+        return;
+    }
+    box = (struct ovn_box) {
         .from = a->from && b->from ? ovn_and(m, a->from, b->from)
                 : a->from ? a->from : b->from,
         .to = a->to && b->to ? ovn_and(m, a->to, b->to)
@@ -49,10 +65,7 @@ ovn_conjoin(struct ovn *m, const struct ovn_box *a, const struct ovn_box *b,
         .reply = a->reply || b->reply,
     };
 
-    if ((!box.from || !ovn_is_empty(m, box.from))
-        && (!box.to || !ovn_is_empty(m, box.to))
-        && !ovn_service_is_empty(&box.dst) && !ovn_service_is_empty(&box.src)
-        && !(box.forward && box.reply)) {
+    if (!ovn_service_is_empty(&box.dst) && !ovn_service_is_empty(&box.src)) {
         *vec_push(m->arena, out) = box;
     }
 }

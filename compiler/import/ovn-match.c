@@ -201,12 +201,12 @@ both(struct parser *p, const ovn_boxes *a, const ovn_boxes *b)
 {
     ovn_boxes out = VEC_INIT;
 
-    for (size_t i = 0; i < a->n; i++) {
+    for (size_t i = 0; i < a->n && p->m->work < OVN_MAX_WORK; i++) {
         for (size_t j = 0; j < b->n && out.n <= MAX_BOXES; j++) {
             ovn_conjoin(p->m, &a->v[i], &b->v[j], &out);
         }
     }
-    p->failed |= out.n > MAX_BOXES;
+    p->failed |= out.n > MAX_BOXES || p->m->work >= OVN_MAX_WORK;
     return out;
 }
 

@@ -455,6 +455,12 @@ def two_families(w):
              "allow-related"))
 
 
+def many_pairs(w):
+    """Alternatives, each with each, of which no packet is both."""
+    a, b = (" || ".join([f'inport == "{port}"'] * 3000) for port in "ab")
+    w.at_switch(1, *[(FROM, 10, f"({a}) && ({b})", "allow-related")] * 4)
+
+
 def odd_action(w):
     w.group("g", "a", (TO, 20, "outport == @g", "pass"))
 
@@ -610,6 +616,8 @@ CASES = [
          error='"enabled" must be true or false'),
     Case("an action that is not known", odd_action, {},
          error="the action 'pass' is not known"),
+    Case("a match of too many pairs", many_pairs, {},
+         error="too many ACLs meet each other"),
     Case("a newer schema with tiers", security_groups, {},
          error="several ACLs decide", change=lambda s: s.replace(
              '"log", "options"', '"tier", "log", "options"').replace(
