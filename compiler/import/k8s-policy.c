@@ -109,7 +109,9 @@ static void
 read_block(struct k8s *k, const struct value *v, struct k8s_side *side)
 {
     static const char *const members[] = { "cidr", "except" };
-    struct decoder d = { .arena = k->arena, .diags = k->diags };
+    struct decoder d = {
+        .arena = k->arena, .diags = k->diags, .masks = true,
+    };
     address_vec blocks = VEC_INIT, except = VEC_INIT;
     size_t n_errors = k->diags->n_errors;
 

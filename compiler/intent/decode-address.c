@@ -109,7 +109,13 @@ parse_range(struct decoder *d, const char *slash, struct address *address,
     address->plen = plen + (is_ip4 ? 96 : 0);
     mask = ipv6_create_mask(address->plen);
     inside = ipv6_addr_bitand(&address->ip, &mask);
-    if (!ipv6_addr_equals(&inside, &address->ip)) {
+    if (!ipv6_addr_equals(&inside, &address->ip) && d->masks) {
+        diag_remedy(d->diags, value_warning(
+            d->diags, address->at, "bits behind the prefix are set: it is "
+            "taken as \"%s\"", range_text(d, &inside, address->plen)),
+            "write it so, if that is what is meant");
+        address->ip = inside;
+    } else if (!ipv6_addr_equals(&inside, &address->ip)) {
         *remedy = arena_printf(d->arena, "write \"%s\"; or \"%s\", which is "
                                "this address alone",
                                range_text(d, &address->ip, plen

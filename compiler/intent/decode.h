@@ -22,6 +22,8 @@ struct decoder {
     struct arena *arena;
     struct diags *diags;
     const struct intent_file *file;     /* That is being decoded. */
+    bool masks;                 /* Bits behind the prefix of a range are a
+                                 * warning, and left out. */
 };
 
 /* A member that an object may have. */
