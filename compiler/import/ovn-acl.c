@@ -171,6 +171,14 @@ add_routed(struct ovn *m, struct ovn_acl *acl, const struct ovn_box *box,
     }
 }
 
+static void
+add_near(struct ovn *m, struct ovn_acl *acl, struct ovn_box box)
+{
+    if (!ovn_is_empty(m, box.from) && !ovn_is_empty(m, box.to)) {
+        *vec_push(m->arena, &acl->boxes) = box;
+    }
+}
+
 /* Adds what an alternative says at the ACL's own switches. */
 static void
 add_box(struct ovn *m, struct ovn_acl *acl, const struct ovn_box *box)
@@ -182,9 +190,15 @@ add_box(struct ovn *m, struct ovn_acl *acl, const struct ovn_box *box)
     near.to = ovn_and(m, box->to, acl->to_lport ? acl->at : NULL);
     near.stateless = acl->action == OVN_STATELESS;
     near.back = acl->rule && id && strstr(id, " back ");
-    if (!box->at_router && !ovn_is_empty(m, near.from)
-        && !ovn_is_empty(m, near.to)) {
-        *vec_push(m->arena, &acl->boxes) = near;
+    if (!box->at_router && !box->local) {
+        add_near(m, acl, near);
+    }
+    for (size_t i = 0; box->local && i < acl->switches.n; i++) {
+        struct ovn_box here = near;
+
+        here.from = ovn_and(m, near.from, acl->switches.v[i]->own);
+        here.to = ovn_and(m, near.to, acl->switches.v[i]->own);
+        add_near(m, acl, here);
     }
     for (size_t i = 0; acl->action == OVN_DROP && i < acl->switches.n
          && (box->at_router || !box->at_port); i++) {

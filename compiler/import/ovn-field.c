@@ -57,6 +57,7 @@ ovn_conjoin(struct ovn *m, const struct ovn_box *a, const struct ovn_box *b,
         .at_router = a->at_router && b->at_router
                      ? ovn_and(m, a->at_router, b->at_router)
                      : a->at_router ? a->at_router : b->at_router,
+        .local = a->local || b->local,
         .vague = a->vague || b->vague,
         .forbidden = a->forbidden || b->forbidden,
         .fragment = a->fragment || b->fragment,
@@ -153,6 +154,25 @@ are_all(const ovn_names *values, const char *wanted)
     return values->n > 0;
 }
 
+/* What comes to a switch from its router: nobody knows from which, if it has
+ * several. */
+static void
+add_from_routers(struct ovn *m, const unsigned long *routers,
+                 ovn_boxes *boxes)
+{
+    for (size_t i = 0; i < m->switches.n; i++) {
+        const unsigned long *own = m->switches.v[i]->own;
+
+        if (ovn_meet(m, routers, own)) {
+            struct ovn_box *box = ovn_add_box(m, boxes);
+
+            box->from = ovn_without(m, NULL, own);
+            box->to = ovn_and(m, own, NULL);
+            box->vague = true;
+        }
+    }
+}
+
 /* "inport" or "outport": ports of groups, or by name. */
 static void
 add_ports(struct ovn *m, bool out, enum ovn_relation relation,
@@ -186,12 +206,15 @@ add_ports(struct ovn *m, bool out, enum ovn_relation relation,
     }
     box = ovn_add_box(m, boxes);
     box->at_port = near && relation == OVN_EQ;
+    box->local = !near;
     *(out ? &box->to : &box->from) = (relation == OVN_EQ ? set
                                       : ovn_without(m, NULL, set));
     if (near && relation == OVN_EQ && !ovn_is_empty(m, routers)) {
         box = ovn_add_box(m, boxes);
         box->at_port = true;
         box->at_router = routers;
+    } else if (!near && relation == OVN_EQ) {
+        add_from_routers(m, routers, boxes);
     }
 }
 

@@ -78,6 +78,8 @@ struct ovn_box {
     bool at_port;               /* Says at which port, inport or outport. */
     ovn_set at_router;          /* If not NULL: at ports to routers only, of
                                  * switches that have these addresses. */
+    bool local;                 /* To-lport, by inport: from 'from' at the same
+                                 * switch. */
     bool vague;                 /* It is narrower, which cannot be said. */
     bool forbidden;             /* No intent lets it pass. */
     bool fragment;              /* Later fragments, too. */

@@ -264,6 +264,18 @@ def taken(w):
     w.add("Address_Set", name="s", addresses=["10.0.0.12", "10.0.1.0/24"])
 
 
+def by_inport(w):
+    """What comes from d has the port to the router as its inport."""
+    w.group("g", "a b", (TO, 0, "outport == @g && ip", "drop"),
+            (TO, 10, 'outport == "a" && inport == {"b", "c", "d"} && '
+             'tcp.dst == 80', "allow-related"))
+
+
+def from_router(w):
+    w.at_switch(1, (TO, 10, 'inport == "s1-r" && tcp.dst == 80', "drop"))
+    w.at_switch(2, (TO, 10, 'inport == "s2-r" && tcp', "drop"))
+
+
 def neither_on_nor_off(w):
     w.rows["Logical_Switch_Port"][0]["enabled"] = "false"
 
@@ -522,8 +534,14 @@ CASES = [
         ["left out where OVN does not take", NONE]),
     Case("a match that OVN takes", taken, {
         "c > d, d > c": ALL, "a > c, a > d, b > c, b > d": ANY,
-        "c > a, c > b": ["tcp 53", "tcp 80"],
-        "d > a, d > b": ["tcp 80"]}, [LEFT_OUT, NONE]),
+        "c > a, c > b": ["tcp 53", "tcp 80"]}, [LEFT_OUT, NONE]),
+    Case("senders by inport", by_inport, {
+        "c > d, d > c": ALL, "a > c, a > d, b > c, b > d": ANY,
+        "b > a, c > a": ["tcp 80"]}, [NONE]),
+    Case("what comes from a router, by inport", from_router, {
+        "a > b, b > a, a > c, c > a, b > c, c > b": ALL,
+        "a > d, b > d, c > d": but("tcp"),
+        "d > a, d > b, d > c": but("tcp 80")}, ["more is denied"]),
     Case("untracked", stateless, {
         "c > d, d > c": ALL, "c > a, c > b, d > a, d > b": ANY + ["udp 4791"],
         "a > b, b > a, a > c, b > c, a > d, b > d": ["udp 4791"]},
