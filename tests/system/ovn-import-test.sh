@@ -2,10 +2,12 @@
 # Copyright (c) 2026 The Bulkhead authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Routers that ovn-nbctl joins in many ways, on a private northd: what is
-# imported reaches whom ovn-trace reaches, and where it does not, says so.
+# On a private northd, against ovn-trace: routers that ovn-nbctl joins in many
+# ways, imported, reach whom OVN reaches, and where they do not, it is said;
+# and what random ACLs let pass, imported, passes in OVN.
 # Exit 77: skipped, with the reason.
-# Environment: BULKHEAD, OVS_PREFIX, srcdir; found by themselves if unset.
+# Environment: SEED, OVN_WORLDS; BULKHEAD, OVS_PREFIX, srcdir; found by
+# themselves if unset.
 set -euo pipefail
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
@@ -27,6 +29,10 @@ main() {
     ovn_start
     check 'routes lead where ovn-trace says' \
         run_interruptible python3 "$here/ovn_routes.py" "$switch_dir"
+    grep '^# ' "$switch_dir/out" || true
+    check 'random ACLs let pass what ovn-trace says' \
+        run_interruptible python3 "$here/ovn_import.py" "${SEED:-1}" \
+            "${OVN_WORLDS:-30}"
     grep '^# ' "$switch_dir/out" || true
     [ "$failures" = 0 ]
 }
