@@ -184,16 +184,17 @@ static void
 add_box(struct ovn *m, struct ovn_acl *acl, const struct ovn_box *box)
 {
     const char *id = ovn_key(m, acl->row, "external_ids", NB_ID_KEY);
+    bool local = box->local || (m->default_drop && acl->action != OVN_DROP);
     struct ovn_box near = *box;
 
     near.from = ovn_and(m, box->from, acl->to_lport ? NULL : acl->at);
     near.to = ovn_and(m, box->to, acl->to_lport ? acl->at : NULL);
     near.stateless = acl->action == OVN_STATELESS;
     near.back = acl->rule && id && strstr(id, " back ");
-    if (!box->at_router && !box->local) {
+    if (!box->at_router && !local) {
         add_near(m, acl, near);
     }
-    for (size_t i = 0; box->local && i < acl->switches.n; i++) {
+    for (size_t i = 0; local && i < acl->switches.n; i++) {
         struct ovn_box here = near;
 
         here.from = ovn_and(m, near.from, acl->switches.v[i]->own);
@@ -424,22 +425,40 @@ apply_drops(struct ovn *m)
     }
 }
 
+/* With default_acl_drop, a switch that has an ACL is closed, and so are its
+ * ports to routers (northd's build_acls()). */
+static void
+read_default(struct ovn *m)
+{
+    const struct ovn_table *global = ovn_table(m, "NB_Global");
+    const struct ovn_row *row = global->rows.n ? &global->rows.v[0] : NULL;
+    const char *drop = (row ? ovn_key(m, row, "options", "default_acl_drop")
+                        : NULL);
+    ovn_set open = ovn_and(m, NULL, NULL);
+
+    m->default_drop = drop && !strcasecmp(drop, "true");
+    for (size_t i = 0; m->default_drop && i < m->acls.n; i++) {
+        open = ovn_without(m, open, m->acls.v[i]->at);
+    }
+    if (m->default_drop && m->acls.n) {
+        ovn_warn(m, row, "see what shall pass", "default_acl_drop: at switches "
+                 "with ACLs nothing passes by their routers; OVN 23.03 drops "
+                 "also what ACLs allow, and the intent does not");
+    }
+    for (int i = 0; i < 2; i++) {
+        m->open[i] = ovn_and(m, open, NULL);
+    }
+}
+
 void
 ovn_read_acls(struct ovn *m)
 {
-    const struct ovn_table *global = ovn_table(m, "NB_Global");
-    const char *drop = (global->rows.n
-                        ? ovn_key(m, &global->rows.v[0], "options",
-                                  "default_acl_drop") : NULL);
     struct shash acls = SHASH_INITIALIZER(&acls);
-    bool closed = drop && !strcmp(drop, "true");
 
     collect(m, &acls);
     shash_destroy(&acls);
     find_tracked(m);
-    for (int i = 0; i < 2; i++) {
-        m->open[i] = closed ? ovn_empty(m) : ovn_and(m, NULL, NULL);
-    }
+    read_default(m);
     for (size_t i = 0; i < m->acls.n; i++) {
         read_match(m, m->acls.v[i]);
     }

@@ -309,6 +309,14 @@ def default_drop(w):
             (TO, 10, "outport == @g && tcp", "allow-related"))
 
 
+def drop_elsewhere(w):
+    """A switch without ACLs stays open; what goes to a router does not."""
+    default_drop(w)
+    w.rows["Port_Group"].clear()
+    w.group("h", "d", (FROM, 10, "inport == @h", "allow-related"),
+            (TO, 10, "outport == @h && ip", "allow-related"))
+
+
 def linked(w):
     w.link({"r": ["10.0.2.10/32"], "other": ["10.0.0.0/24"]})
     w.group("g", "e", (TO, 0, "outport == @g", "drop"),
@@ -563,7 +571,10 @@ CASES = [
     Case("services without direction", rocev2, {
         "a > b, b > a": ["udp 4791"]}),
     Case("all is dropped by default", default_drop, {
-        "a > b, b > a": ["tcp 80"]}),
+        "a > b, b > a": ["tcp 80"]}, ["default_acl_drop"]),
+    Case("all is dropped by default at another switch", drop_elsewhere, {
+        "a > b, b > a, a > c, c > a, b > c, c > b": ALL},
+        ["default_acl_drop"]),
     Case("routers apart", nothing, {EVERY: ALL}),
     Case("routers with routes", linked, {
         EVERY: ALL, "a > e, b > e, c > e": ["tcp 80"],
