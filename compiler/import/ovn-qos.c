@@ -147,6 +147,26 @@ compare_placed(const void *a_, const void *b_)
             : a->row->cells < b->row->cells ? -1 : a->row != b->row);
 }
 
+/* What ports ask of the interface that they are on. */
+static void
+report_ports(struct ovn *m)
+{
+    static const char *const keys[] = {
+        "qos_min_rate", "qos_max_rate", "qos_burst",
+    };
+
+    for (size_t i = 0; i < m->endpoints.n; i++) {
+        const struct ovn_row *row = m->endpoints.v[i].row;
+
+        for (size_t j = 0; j < ARRAY_SIZE(keys); j++) {
+            if (ovn_key(m, row, "options", keys[j])) {
+                ovn_warn(m, row, "write it as the endpoint's bandwidth",
+                         "the option %s is not kept", keys[j]);
+            }
+        }
+    }
+}
+
 void
 ovn_read_qos(struct ovn *m)
 {
@@ -154,6 +174,7 @@ ovn_read_qos(struct ovn *m)
     VEC(struct placed) all = VEC_INIT;
     struct shash_node *node;
 
+    report_ports(m);
     for (size_t i = 0; i < m->switches.n; i++) {
         struct ovn_switch *s = m->switches.v[i];
         ovn_row_vec refs = ovn_refs(m, s->row, "qos_rules", "QoS");

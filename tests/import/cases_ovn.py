@@ -377,6 +377,12 @@ def two_limits(w):
         for priority, rate in ((1000, 9000), (2000, 5000), (1500, 7000))]]
 
 
+def port_limits(w):
+    w.rows["Logical_Switch_Port"][0]["options"] = ["map", [
+        ["qos_burst", "1000"], ["qos_max_rate", "1000000"],
+        ["qos_min_rate", "500000"]]]
+
+
 def by_source(w):
     """It decides before those by destination, for some senders."""
     linked(w)
@@ -631,6 +637,10 @@ CASES = [
         "address"], exactly=4),
     Case("limits of several priorities", two_limits, {EVERY: ALL}, [
         "QoS: the limit is not kept"], contains='"limit": "5000kbps"'),
+    Case("limits of a port", port_limits, {EVERY: ALL}, [
+        "the option qos_max_rate is not kept",
+        "the option qos_burst is not kept",
+        "the option qos_min_rate is not kept"]),
     Case("a route by source", by_source, {},
          error="a route by source, or of another route_table"),
     Case("a route of another table", other_table, {},
