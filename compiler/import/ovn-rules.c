@@ -355,6 +355,20 @@ is_more(struct ovn *m, const ovn_rows *rows, const ovn_rows *both)
     return more;
 }
 
+static bool
+is_between_tenants(struct ovn *m, const ovn_rows *rows)
+{
+    ovn_rows within;
+    bool between;
+
+    ovn_rows_init(m, &within);
+    ovn_rows_join(m, &within, rows);
+    ovn_rows_cut_between(m, &within);
+    between = !ovn_rows_has(m, &within, rows);
+    ovn_rows_destroy(m, &within);
+    return between;
+}
+
 static void
 write_one_way(struct ovn *m, const struct ovn_origin *o, const ovn_rows *both,
               const ovn_rows *covered)
@@ -386,6 +400,9 @@ write_one_way(struct ovn *m, const struct ovn_origin *o, const ovn_rows *both,
         if (box->dst.any && !o->deny && is_more(m, &rows, both)) {
             tell(m, o, "UDP ports 1000, 4791 and 4793, which have no "
                  "direction, and what is not TCP, UDP or ICMP");
+        } else if (box->dst.any && !o->deny && is_between_tenants(m, &rows)) {
+            tell(m, o,
+                 "what is not TCP, UDP, ICMP or ESP, between tenants");
         }
         emit(m, o, &service, &rows, false);
         ovn_rows_destroy(m, &rows);

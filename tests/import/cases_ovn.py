@@ -356,6 +356,10 @@ def further(w):
     w.rows["Logical_Router_Static_Route"][0]["ip_prefix"] = "10.0.0.0/16"
 
 
+def linked_freely(w):
+    w.link({"r": ["10.0.2.10/32"], "other": ["10.0.0.0/24"]})
+
+
 def one_way(w):
     w.link({"r": ["10.0.2.10/32"], "other": []})
 
@@ -611,6 +615,11 @@ CASES = [
             NONE, "behind a router after other is not reached"]),
     Case("a port of another router", lambda w: routes(
         w, output_port="r-other"), {}, error="is another router's"),
+    Case("routers with routes and no ACL", linked_freely, {
+        EVERY: ALL + OTHERS, "a > e, b > e, c > e": ALL + ["ip 50"],
+        "e > a, e > b, e > c": ALL + ["ip 50"]},
+        ["what is not TCP, UDP, ICMP or ESP, between tenants"],
+        packets=PACKETS + OTHERS),
     Case("one of two addresses", one_address, {
         BCD: ALL, "a > b, a > c, a > d": ANY, "b > a": ["tcp 80"]},
         ["of r/c and r/a some IPv4 addresses pass, but not all", NONE]),
