@@ -441,7 +441,8 @@ read_default(struct ovn *m)
         open = ovn_without(m, open, m->acls.v[i]->at);
     }
     if (m->default_drop && m->acls.n) {
-        ovn_warn(m, row, "see what shall pass", "default_acl_drop: at switches "
+        ovn_warn(m, row, "see what shall pass",
+                 "default_acl_drop: at switches "
                  "with ACLs nothing passes by their routers; OVN 23.03 drops "
                  "also what ACLs allow, and the intent does not");
     }
