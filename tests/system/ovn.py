@@ -108,8 +108,11 @@ class Comparison:
     def __init__(self):
         self.tally = collections.Counter()
         self.failures = 0
+        self.flows = set()      # Each with an intent, whatever its states.
 
     def compare(self, tracer, path, packet, state):
+        if state != "reply":
+            self.flows.add((*path, packet.sender, packet.ours()))
         *wanted, decided = judge(path, packet, state)
         got = outcome(tracer(packet))
         self.tally[f"{state} {'allow' if wanted[0] else 'deny'} by "
@@ -127,7 +130,11 @@ class Comparison:
 
     def missing(self, least):
         """What must come out in a run that has tested anything."""
-        few = [f"{least} judgments"] if self.total() < least else []
+        replies = sum(n for what, n in self.tally.items()
+                      if what.startswith("reply"))
+        few = [f"{n} {what}" for n, what, got in (
+            (least, "flows", len(self.flows)),
+            (least // 10, "replies", replies)) if got < n]
         return few + [what for what in MUST if not self.tally[what]]
 
 
@@ -142,12 +149,14 @@ def compare_all(source, comparison, path, intent, n_packets):
     senders = Senders(source, intent)
     tracers = {state: Tracer(state, n_packets) for state in STATES}
     try:
-        for _ in range(n_packets):
+        for i in range(n_packets):
             packet = senders.packet()
             to = comparison.compare(tracers["new"], path, packet, "new")
             comparison.compare(tracers["forward"], path, packet, "forward")
             # Only what is never tracked passes.
-            comparison.compare(tracers["invalid"], path, packet, "invalid")
+            if not i % 10:
+                comparison.compare(tracers["invalid"], path, packet,
+                                   "invalid")
             # Nothing answers what policy denies; of what is not tracked an
             # answer is no reply.
             if to and not is_untracked(packet):
@@ -179,7 +188,7 @@ def main():
     for what, n in sorted(comparison.tally.items()):
         print(f"# {n} {what}")
     missing = comparison.missing(least)
-    print(f"# {comparison.total()} judgments, "
+    print(f"# {len(comparison.flows)} flows, {comparison.total()} judgments, "
           f"{comparison.failures} differences; seed {seed}")
     for what in missing:
         print(f"# never: {what}")
