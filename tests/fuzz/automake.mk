@@ -30,6 +30,7 @@ tests_fuzz_fuzz_ofp_meter_SOURCES = \
 tests_fuzz_fuzz_ofp_meter_LDADD = $(OVS_LIBS)
 tests_fuzz_fuzz_intent_SOURCES = \
 	tests/fuzz/fuzz-intent.c \
+	tests/fuzz/fuzz-intent.h \
 	tests/fuzz/run-files.c
 tests_fuzz_fuzz_intent_LDADD = $(BULKHEAD_LIBS)
 tests_fuzz_fuzz_ir_SOURCES = \
@@ -55,6 +56,7 @@ TESTS += $(fuzz_scripts)
 EXTRA_DIST += \
 	$(fuzz_scripts) \
 	tests/fuzz/mutate-json.c \
+	tests/fuzz/pack-folder \
 	tests/fuzz/run \
 	$(wildcard $(srcdir)/tests/fuzz/*.dict) \
 	$(wildcard $(srcdir)/tests/fuzz/corpus/*/*)

@@ -3,11 +3,12 @@
  *
  * Mutates JSON as a tree, for libFuzzer: most changes of single bytes are
  * mistakes of syntax, behind which nothing is reached.  Half of all mutations
- * stay libFuzzer's own. */
+ * stay libFuzzer's own.  Of several files (fuzz-intent.h) it is one. */
 
 #include <stdint.h>
 #include <string.h>
 
+#include "fuzz-intent.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "openvswitch/shash.h"
@@ -169,17 +170,57 @@ mutate_tree(struct mutator *m, struct json *root)
     }
 }
 
+/* Draws one of the files of the input: its text is from '*start' to '*end'. */
+static void
+draw_file(struct mutator *m, const uint8_t *data, size_t size, size_t *start,
+          size_t *end)
+{
+    size_t n = 0;
+
+    for (size_t i = 0, next; i <= size; i = next + 1) {
+        const uint8_t *found = memchr(data + i, FILE_SEPARATOR, size - i);
+
+        next = found ? found - data : size;
+        if (!lot(m, ++n)) {
+            *start = i;
+            *end = next;
+        }
+    }
+    if (*start) {
+        const uint8_t *line = memchr(data + *start, '\n', *end - *start);
+
+        *start = line ? line + 1 - data : *end;
+    }
+}
+
+/* Puts 'text' in the place of what is from 'start' to 'end'.  Returns the new
+ * size, or 0 if there is no room. */
+static size_t
+replace(uint8_t *data, size_t size, size_t max_size, size_t start, size_t end,
+        const struct ds *text)
+{
+    size_t new_size = size - (end - start) + text->length;
+
+    if (new_size > max_size) {
+        return 0;
+    }
+    memmove(data + start + text->length, data + end, size - end);
+    memcpy(data + start, text->string, text->length);
+    return new_size;
+}
+
 size_t
 LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
                         unsigned int seed)
 {
     static struct mutator m;
     struct json *json = NULL;
-    size_t len = 0;
+    size_t start, end, len = 0;
 
     m.state = seed;
     if (lot(&m, 2)) {
-        char *text = xmemdup0((const char *) data, size);
+        draw_file(&m, data, size, &start, &end);
+        char *text = xmemdup0((const char *) data + start, end - start);
 
         json = json_from_string(text);
         free(text);
@@ -191,10 +232,7 @@ LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
             mutate_tree(&m, json);
         }
         json_to_ds(json, JSSF_SORT, &ds);
-        if (ds.length <= max_size) {
-            memcpy(data, ds.string, ds.length);
-            len = ds.length;
-        }
+        len = replace(data, size, max_size, start, end, &ds);
         ds_destroy(&ds);
     }
     json_destroy(json);
