@@ -14,15 +14,17 @@
 
 #include "util.h"
 
-/* Parses "N" or "N-M". */
+/* Parses "N-M", of at most 5 digits each. */
 static bool
 parse_port_range(const char *s, struct port_range *range)
 {
+    size_t n_first = strspn(s, "0123456789");
+    size_t n_last = s[n_first] ? strspn(s + n_first + 1, "0123456789") : 0;
     unsigned int first, last;
-    int n = 0;
 
-    if (strspn(s, "0123456789-") != strlen(s) || strlen(s) > 11
-        || !ovs_scan(s, "%u-%u%n", &first, &last, &n) || s[n]
+    if (n_first > 5 || n_last > 5
+        || s[n_first] != '-' || s[n_first + 1 + n_last]
+        || !ovs_scan(s, "%u-%u", &first, &last)
         || first < 1 || first > last || last > UINT16_MAX) {
         return false;
     }
