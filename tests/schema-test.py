@@ -4,15 +4,21 @@
 #
 # schemas/intent.schema.json and the compiler agree: what "bulkhead check"
 # accepts is valid, and what it refuses is invalid too, unless it takes more
-# than shape to see.  tests/golden/run holds the compiler to the same files.
+# than shape to see.  tests/golden/run holds the compiler to the same files;
+# random changes of them, which the schema refuses, are given to "check" here.
 #
-# Environment: srcdir, found by itself if unset.
-"""Holds the schema of intents against the golden tests."""
+# usage: tests/schema-test.py [SEED [MUTANTS]]
+# Environment: BULKHEAD, srcdir; found by themselves if unset.
+"""Holds the schema of intents against the golden tests and mutants of them."""
 
+import copy
 import json
 import os
 import pathlib
+import random
+import subprocess
 import sys
+import tempfile
 
 try:
     import jsonschema
@@ -201,6 +207,101 @@ NEEDS_RESOLVING = {
 }
 
 
+BULKHEAD = os.environ.get("BULKHEAD") or ROOT / "_build/bulkhead"
+SEED, N_MUTANTS = 1, 300
+MAX_SEED_SIZE = 6000    # Large intents make slow mutants, and no better ones.
+
+# What takes the place of a value or a name: corners of each kind of text.
+VALUES = [
+    None, True, False, 0, 1, -1, 7, 8, 63, 64, 1.0, 1.5, 1350, 1279, 65535,
+    65536, 2 ** 24, 2 ** 31, 2 ** 63 - 1, "", "*", "x", "deny", "10.0.0.0/8",
+    "10.0.0.1", "::/0", "fe80::1%eth0", "1:2", "::ffff:1.2.3.4", "1::2::3",
+    "010.1.1.1", "1.2.3.4/08", "fd00::/064", "fd00::/64 ", "12345::", [], {},
+    ["x"], ["*"], [["x"]], [1], ["x", "x"], {"x": 1}, {"description": 1},
+    "1Gbps", "0Gbps", "0.0Gbps", "1.1234567890123Gbps", "01Gbps", "64KiB",
+    "1pkt", "1pps", "10us", "1kbps\n", "a\n", "02:00:00:00:00:01",
+    "03:00:00:00:00:01", "02-00-00-00-00-01", "02:00:00:00:00:01\n", "80-90",
+    "90-80", "0-5", "1-65536", "+1-2", "00080-00090", "000001-2", "80-",
+    "dscp:5", "dscp:05", "dscp:64", "ecn", "drop", "psp", "tcp", "icmp",
+    "external:x", "external:", "LOCAL", "bulkhead-tun0", "123", "a" * 15,
+    "a" * 16, "a" * 63, "a" * 64, "-a", ".a", "_a", "a.b", "\u00e9", "a b",
+]
+
+
+def slots(value):
+    """Every place below a value, as its container and key or index."""
+    pairs = (value.items() if isinstance(value, dict)
+             else enumerate(value) if isinstance(value, list) else ())
+    for key, inner in pairs:
+        yield value, key
+        yield from slots(inner)
+
+
+def tweak(text, lot):
+    """Puts something into a text, most likely before or behind it."""
+    at = lot.choice([0, len(text), lot.randint(0, len(text))])
+    return (text[:at] + lot.choice(["0", "00", " ", "\n", "-", ".", "x", "A"])
+            + text[at:])
+
+
+def mutate(intent, lot, names):
+    """Takes away, renames, adds or replaces something of an intent."""
+    places = list(slots(intent))
+    if not places:
+        return
+    holder, key = lot.choice(places)
+    other, other_key = lot.choice(places)
+    new = copy.deepcopy(lot.choice([lot.choice(VALUES), other[other_key]]))
+    how = lot.random()
+    if how < 0.15:
+        del holder[key]
+    elif how < 0.3 and isinstance(holder, dict):
+        name = lot.choice([v for v in VALUES if isinstance(v, str)] + names)
+        holder[name] = holder.pop(key)
+    elif how < 0.5 and isinstance(holder, dict):
+        holder[lot.choice(names)] = new
+    elif how < 0.5:
+        holder.append(new)
+    elif how < 0.7 and isinstance(holder[key], str):
+        holder[key] = tweak(holder[key], lot)
+    else:
+        holder[key] = [holder[key]] if how > 0.95 else new
+
+
+def check_accepts(intent):
+    """Is "check" content with it?"""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(intent, file)
+        file.flush()
+        status = subprocess.run([BULKHEAD, "check", file.name], check=False,
+                                capture_output=True).returncode
+    if status not in (0, 1):
+        raise SystemExit(f"check ends with status {status}: "
+                         f"{json.dumps(intent)}")
+    return status == 0
+
+
+def judge_mutants(validator, paths, seed, n):
+    """Yields each of 'n' mutants that the schema refuses and check accepts,
+    with the reason."""
+    lot = random.Random(seed)
+    intents = [json.loads(path.read_text("utf-8")) for path in paths
+               if path.stat().st_size <= MAX_SEED_SIZE]
+    names = sorted({key for intent in intents for holder, key in slots(intent)
+                    if isinstance(holder, dict)})
+    while n:
+        mutant = copy.deepcopy(lot.choice(intents))
+        for _ in range(lot.choice([1, 1, 2])):
+            mutate(mutant, lot, names)
+        error = next(validator.iter_errors(mutant), None)
+        if not error:
+            continue
+        n -= 1
+        if check_accepts(mutant):
+            place = "/".join(map(str, error.absolute_path))
+            yield f"/{place}: {error.message}", json.dumps(mutant)
+
+
 def unique(pairs):
     """Refuses duplicate keys, as the compiler does."""
     keys = [key for key, _ in pairs]
@@ -256,13 +357,14 @@ def main():
         if problem:
             print(f"# {problem}")
 
-    for path in sorted([*ROOT.glob("examples/*.json"),
-                        *(path.parent for path
-                          in ROOT.glob("examples/*/fabric.json")),
-                        *golden.glob("valid/*/intent.json"),
-                        *golden.glob("valid/*/intent"),
-                        *golden.glob("plan/*/intent.json"),
-                        *golden.glob("cli/*/intent.json")]):
+    files = sorted([*ROOT.glob("examples/*.json"),
+                    *golden.glob("valid/*/intent.json"),
+                    *golden.glob("plan/*/intent.json"),
+                    *golden.glob("cli/*/intent.json")])
+    folders = sorted([*(path.parent for path
+                        in ROOT.glob("examples/*/fabric.json")),
+                      *golden.glob("valid/*/intent")])
+    for path in files + folders:
         why = complaint(validator, path)
         judge(path, why and f"the schema refuses it: {why}")
     for path in sorted([*golden.glob("invalid/*/intent.json"),
@@ -280,6 +382,15 @@ def main():
     for name in sorted(unused):
         judge(golden / "invalid" / name, "listed, but there is no such test")
 
+    seed = int(sys.argv[1]) if len(sys.argv) > 1 else SEED
+    n_mutants = int(sys.argv[2]) if len(sys.argv) > 2 else N_MUTANTS
+    n_wrong = 0
+    for why, mutant in judge_mutants(validator, files, seed, n_mutants):
+        print(f"# check accepts what the schema refuses: {why}\n# {mutant}")
+        n_wrong += 1
+    print(f"{'not ok' if n_wrong else 'ok'} - {n_mutants} mutants, seed {seed}")
+
+    n_failed += n_wrong
     print(f"# {n_all} files, {n_failed} failed")
     return 1 if n_failed or not n_all else 0
 
