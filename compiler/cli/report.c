@@ -146,11 +146,15 @@ void
 report_names(const char *label, const char *const *names, unsigned int n)
 {
     struct ds ds = DS_EMPTY_INITIALIZER;
+    unsigned int shown = held ? n : MIN(n, DIAG_MAX);
 
     if (n) {
         ds_put_format(&ds, "%s:", label);
-        for (unsigned int i = 0; i < n; i++) {
+        for (unsigned int i = 0; i < shown; i++) {
             ds_put_format(&ds, " %s", names[i]);
+        }
+        if (shown < n) {
+            ds_put_format(&ds, " ... and %u more", n - shown);
         }
         if (held) {
             hold_note(ds_cstr(&ds));

@@ -16,7 +16,8 @@ struct diags;
 void report_as_json(void);
 void report_diags(struct diags *);
 
-/* A note without a place, as "LABEL: NAME NAME...", if there are names. */
+/* A note without a place, as "LABEL: NAME NAME...", if there are names: as
+ * text, of DIAG_MAX of them and how many more there are. */
 void report_names(const char *label, const char *const *names, unsigned int n);
 
 /* Prints what report_as_json() holds back. */
