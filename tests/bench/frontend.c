@@ -14,7 +14,9 @@
  * the process, which has the text already.  "lines" is the table of lines,
  * "json" the tree of values and their places, "decode" the intent, "resolve"
  * names and selectors, and "check" conflicts and warnings.  "1 tenant" is one
- * tenant by itself, from text to intent. */
+ * tenant by itself, from text to intent, and "checked" until it is resolved and
+ * checked, with the fabric, classes and services: what a resident process does
+ * with a tenant that has no peers.  It is not printed of those that have. */
 
 #include <config.h>
 
@@ -35,6 +37,17 @@
 enum { N_RUNS = 7, N_TENANT_RUNS = 50 };
 
 static char **command;          /* MAKE-INTENT and its options. */
+
+/* More intents than those of 'sizes' tenants on one node. */
+enum { N_MORE_TENANTS = 200 };
+static const struct variant {
+    const char *title, *options;
+    bool peers;
+} variants[] = {
+    { "on 200 nodes", "--nodes 200", false },
+    { "and each with 4 peers", "--nodes 200 --peers", true },
+};
+static const struct variant *variant;   /* At hand; or NULL. */
 
 enum stage { LINES, JSON, DECODE, RESOLVE, CHECK, N_STAGES };
 
@@ -141,33 +154,62 @@ run_for_memory(const char *text)
     return (after.ru_maxrss - before.ru_maxrss) / 1e3;
 }
 
+/* Prints what the first stages up to 'last' cost together. */
+static void
+print_sum(const struct cost *cost, enum stage last)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i <= last; i++) {
+        sum += cost->ms[i];
+    }
+    printf(" %9.3f", sum);
+}
+
+static void
+print_tenant(int n_tenants, const char *options)
+{
+    char *only = xasprintf("%s --only %d", options, n_tenants / 2);
+    char *text = generate(command, n_tenants, only);
+    struct cost cost = least(text, CHECK, N_TENANT_RUNS);
+
+    print_sum(&cost, DECODE);
+    print_sum(&cost, CHECK);
+    free(only);
+    free(text);
+}
+
 static void
 print_line(int n_tenants)
 {
-    char *only = xasprintf("--only %d", n_tenants / 2);
-    char *text = generate(command, n_tenants, "");
-    char *one = generate(command, n_tenants, only);
+    const char *options = variant ? variant->options : "";
+    char *text = generate(command, n_tenants, options);
     double mb = run_for_memory(text);
     struct cost cost = least(text, CHECK, N_RUNS);
-    struct cost tenant = least(one, DECODE, N_TENANT_RUNS);
     double sum = 0;
 
+    if (variant) {
+        printf("%s:\n", variant->title);
+    }
     printf("%7d %8.1f", n_tenants, strlen(text) / 1e6);
     for (size_t i = 0; i < N_STAGES; i++) {
         printf(" %8.1f", cost.ms[i]);
         sum += cost.ms[i];
     }
-    printf(" %8.1f %8.1f %9.3f\n", sum, mb,
-           tenant.ms[LINES] + tenant.ms[JSON] + tenant.ms[DECODE]);
-    free(only);
+    printf(" %8.1f %8.1f", sum, mb);
+    if (!variant || !variant->peers) {
+        print_tenant(n_tenants, options);
+    }
+    putchar('\n');
     free(text);
-    free(one);
 }
 
 int
 main(int argc, char *argv[])
 {
     static const int sizes[] = { 50, 200, 500, 1000, 2000 };
+    static const int more = N_MORE_TENANTS;
+    int status;
 
     if (argc < 2) {
         fputs("usage: frontend MAKE-INTENT [OPTION...]\n", stderr);
@@ -176,8 +218,13 @@ main(int argc, char *argv[])
     command = argv + 1;
     printf("%d endpoints and %d rules a tenant; ms of CPU time, MB\n",
            N_ENDPOINTS, N_RULES);
-    printf("%7s %8s %8s %8s %8s %8s %8s %8s %8s %9s\n", "tenants", "json MB",
-           "lines", "json", "decode", "resolve", "check", "all", "memory",
-           "1 tenant");
-    return each_in_a_process(sizes, ARRAY_SIZE(sizes), print_line);
+    printf("%7s %8s %8s %8s %8s %8s %8s %8s %8s %9s %9s\n", "tenants",
+           "json MB", "lines", "json", "decode", "resolve", "check", "all",
+           "memory", "1 tenant", "checked");
+    status = each_in_a_process(sizes, ARRAY_SIZE(sizes), print_line);
+    for (size_t i = 0; i < ARRAY_SIZE(variants); i++) {
+        variant = &variants[i];
+        status |= each_in_a_process(&more, 1, print_line);
+    }
+    return status;
 }

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # Copyright (c) 2026 The Bulkhead authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Writes an intent of many tenants on one node, for benchmarks.
+"""Writes an intent of many tenants, for benchmarks.
 
 usage: make-intent.py [TENANTS [ENDPOINTS [RULES]]] [--ipv6] [--scatter]
+                      [--nodes NODES] [--peers]
                       [--change TENANT [--edit rule|bandwidth|endpoint]]
                       [--only TENANT] [--part TENANT]
 
@@ -11,7 +12,10 @@ The same arguments make the same bytes.  By default 200 tenants of 20
 endpoints in 5 roles and 40 rules from roles to roles, each for a service.
 --ipv6 gives endpoints an IPv6 address too.  --scatter makes each side of a
 rule 2 to 6 endpoints drawn by lot, so that no two endpoints have the same
-rules.  --change takes the last rule of a tenant away, or gives it another
+rules.  --nodes spreads the endpoints evenly over so many nodes instead of one,
+with tunnels between them.  --peers makes each tenant list the two before it
+and the two behind it, and writes a peering with the next; not with --only or
+--part.  --change takes the last rule of a tenant away, or gives it another
 bandwidth, or takes its last endpoint away; --only leaves all other tenants
 out; --part writes the tenant's own file.
 """
@@ -21,6 +25,7 @@ import json
 import random
 
 ROLES = ["worker", "storage", "frontend", "monitor", "control"]
+PEERS = (-2, -1, 1, 2)
 CLASSES = {"gold": {"dscp": 46, "queue": 5}, "silver": {"dscp": 26,
                                                         "queue": 3}}
 
@@ -64,6 +69,35 @@ def rules(lot, n, endpoints, scatter):
     return made
 
 
+def node_name(i, args):
+    return "node" if args.nodes == 1 else f"node{i % args.nodes:04}"
+
+
+def fabric(args):
+    nodes = {}
+    for i in range(args.nodes):
+        node = {"uplinks": {"up": {"interface": "p0", "rate": "100Gbps",
+                                   "burst": "256KiB"}}}
+        if args.nodes > 1:
+            node["tunnel_address"] = f"192.168.{i // 250}.{1 + i % 250}"
+        nodes[node_name(i, args)] = node
+    return ({"nodes": nodes} if args.nodes == 1
+            else {"encapsulation": "geneve", "nodes": nodes})
+
+
+def tenant_name(t, args):
+    return f"tenant{t % args.tenants:05}"
+
+
+def peerings(args):
+    return {f"peering{t:05}": {
+        "from": {"tenant": tenant_name(t, args),
+                 "labels": {"role": "frontend"}},
+        "to": {"tenant": tenant_name(t + 1, args),
+               "labels": {"role": "storage"}},
+        "service": "s00", "class": "gold"} for t in range(args.tenants)}
+
+
 def tenant(t, args):
     lot = random.Random(f"tenant {t}")
     high, low = divmod(t, 256)
@@ -72,7 +106,8 @@ def tenant(t, args):
     for e in range(args.endpoints):
         addresses = [f"10.{high}.{low}.{10 + e}", f"fd00:{t:x}::{10 + e:x}"]
         endpoints[f"e{e:03}"] = {
-            "network": "net", "node": "node", "interface": f"t{t:05}e{e:03}",
+            "network": "net", "node": node_name(t * args.endpoints + e, args),
+            "interface": f"t{t:05}e{e:03}",
             "labels": {"role": ROLES[e % len(ROLES)]},
             "mac": f"02:00:{high:02x}:{low:02x}:00:{10 + e:02x}",
             "addresses": addresses if args.ipv6 else addresses[:1]}
@@ -83,6 +118,8 @@ def tenant(t, args):
                 "gateway": f"10.{high}.{low}.1"}},
             "endpoints": endpoints,
             "rules": rules(lot, args.rules, endpoints, args.scatter)}
+    if args.peers:
+        made["peers"] = [tenant_name(t + d, args) for d in PEERS]
     if args.change == t and args.edit == "rule":
         made["rules"].pop()
     elif args.change == t and args.edit == "bandwidth":
@@ -99,25 +136,28 @@ def main():
     parser.add_argument("rules", type=int, nargs="?", default=40)
     parser.add_argument("--ipv6", action="store_true")
     parser.add_argument("--scatter", action="store_true")
+    parser.add_argument("--nodes", type=int, default=1)
+    parser.add_argument("--peers", action="store_true")
     parser.add_argument("--change", type=int, default=-1)
     parser.add_argument("--edit", default="rule",
                         choices=["rule", "bandwidth", "endpoint"])
     parser.add_argument("--only", type=int, default=-1)
     parser.add_argument("--part", type=int, default=-1)
     args = parser.parse_args()
+    if args.peers and (args.tenants <= len(PEERS) or args.only >= 0
+                       or args.part >= 0):
+        parser.error("--peers takes at least 5 tenants, and all of them")
     if args.part >= 0:
         print(json.dumps({"version": 1, "tenants": {
             f"tenant{args.part:05}": tenant(args.part, args)}}, indent=1))
         return
-    print(json.dumps({
-        "version": 1,
-        "fabric": {"nodes": {"node": {"uplinks": {"up": {
-            "interface": "p0", "rate": "100Gbps", "burst": "256KiB"}}}}},
-        "classes": CLASSES,
-        "services": services(),
-        "tenants": {f"tenant{t:05}": tenant(t, args)
-                    for t in range(args.tenants)
-                    if args.only in (-1, t)}}, indent=1))
+    made = {"version": 1, "fabric": fabric(args), "classes": CLASSES,
+            "services": services(),
+            "tenants": {f"tenant{t:05}": tenant(t, args)
+                        for t in range(args.tenants) if args.only in (-1, t)}}
+    if args.peers:
+        made["peerings"] = peerings(args)
+    print(json.dumps(made, indent=1))
 
 
 if __name__ == "__main__":
