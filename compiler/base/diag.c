@@ -48,17 +48,41 @@ make_text(struct arena *arena, const char *format, va_list args)
                            (int) utf8_floor(s, DIAG_MAX_TEXT), s));
 }
 
+static size_t *
+counter(struct diags *diags, enum diag_severity severity)
+{
+    return (severity == DIAG_ERROR ? &diags->n_errors
+            : &diags->n_warnings);
+}
+
+bool
+diags_are_full(const struct diags *diags, enum diag_severity severity)
+{
+    return (severity == DIAG_ERROR ? diags->n_errors : diags->n_warnings)
+           >= diags->max;
+}
+
+struct diag *
+diag_count(struct diags *diags, enum diag_severity severity)
+{
+    if (!diags_are_full(diags, severity)) {
+        return NULL;
+    }
+    (*counter(diags, severity))++;
+    return &diags->beyond;
+}
+
 struct diag *
 diag_add(struct diags *diags, enum diag_severity severity, struct span span,
          const char *pointer, const char *cause, va_list args)
 {
-    size_t *count = (severity == DIAG_ERROR ? &diags->n_errors
-                     : &diags->n_warnings);
-    struct diag *d = (*count < diags->max
-                      ? vec_push(diags->arena, &diags->list)
-                      : arena_zalloc(diags->arena, sizeof *d));
+    struct diag *d = diag_count(diags, severity);
 
-    (*count)++;
+    if (d) {
+        return d;
+    }
+    (*counter(diags, severity))++;
+    d = vec_push(diags->arena, &diags->list);
     d->severity = severity;
     d->span = span;
     d->pointer = (pointer && strlen(pointer) <= DIAG_MAX_TEXT
@@ -117,9 +141,11 @@ diag_remedy(struct diags *diags, struct diag *d, const char *format, ...)
 {
     va_list args;
 
-    va_start(args, format);
-    d->remedy = make_text(diags->arena, format, args);
-    va_end(args);
+    if (d != &diags->beyond) {
+        va_start(args, format);
+        d->remedy = make_text(diags->arena, format, args);
+        va_end(args);
+    }
 }
 
 void
@@ -128,7 +154,7 @@ diag_see(struct diags *diags, struct diag *d, struct span span,
 {
     va_list args;
 
-    if (d->n_notes < DIAG_MAX_NOTES) {
+    if (d != &diags->beyond && d->n_notes < DIAG_MAX_NOTES) {
         struct diag_note *note = &d->notes[d->n_notes++];
 
         va_start(args, format);

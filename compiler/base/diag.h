@@ -60,6 +60,7 @@ struct diags {
     VEC(struct diag) list;
     size_t n_errors, n_warnings;    /* Kept or not. */
     size_t max;                 /* How many of each are kept. */
+    struct diag beyond;         /* Stands for those that are not. */
     const char *unchecked;      /* What errors kept from being checked, such
                                  * as "conflicts"; NULL: nothing. */
     bool colour;                /* Their text is for a terminal. */
@@ -67,8 +68,17 @@ struct diags {
 
 void diags_init(struct diags *, struct arena *);
 
+/* Would one more of that severity only be counted?  Whoever has to work for
+ * its text need not. */
+bool diags_are_full(const struct diags *, enum diag_severity);
+
+/* Counts one more if so, and returns the scratch record that diag_error() and
+ * diag_warning() would.  Returns NULL, and does nothing, otherwise. */
+struct diag *diag_count(struct diags *, enum diag_severity);
+
 /* Adds a record with the formatted cause.  Returns it, so that the caller can
- * add to it (see below), or a scratch record beyond DIAG_MAX; never NULL. */
+ * add to it (see below), or a scratch record that takes nothing if it is only
+ * counted; never NULL. */
 struct diag *diag_error(struct diags *, struct span, const char *pointer,
                         const char *cause, ...) OVS_PRINTF_FORMAT(4, 5);
 struct diag *diag_warning(struct diags *, struct span, const char *pointer,

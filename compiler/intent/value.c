@@ -261,21 +261,28 @@ pointer_put_key(struct ds *ds, const char *key)
     }
 }
 
+/* As deep as jansson lets the text nest. */
+static void
+put_pointer(struct ds *ds, const struct value *v)
+{
+    if (v->parent) {
+        put_pointer(ds, v->parent);
+        if (v->key) {
+            pointer_put_key(ds, v->key);
+        } else {
+            ds_put_format(ds, "/%"PRIuSIZE, (size_t) (v - v->parent->elems));
+        }
+    }
+}
+
 const char *
 value_pointer(const struct value *v, struct arena *arena)
 {
     struct ds ds = DS_EMPTY_INITIALIZER;
-    const char *pointer = "";
+    const char *pointer;
 
-    for (; v->parent; v = v->parent) {
-        ds_clear(&ds);
-        if (v->key) {
-            pointer_put_key(&ds, v->key);
-        } else {
-            ds_put_format(&ds, "/%"PRIuSIZE, (size_t) (v - v->parent->elems));
-        }
-        pointer = arena_printf(arena, "%s%s", ds_cstr(&ds), pointer);
-    }
+    put_pointer(&ds, v);
+    pointer = arena_strdup(arena, ds_cstr(&ds));
     ds_destroy(&ds);
     return pointer;
 }
@@ -285,8 +292,10 @@ value_diag(struct diags *diags, enum diag_severity severity,
            const struct value *v, struct span span, const char *cause,
            va_list args)
 {
-    return diag_add(diags, severity, span, value_pointer(v, diags->arena),
-                    cause, args);
+    struct diag *d = diag_count(diags, severity);
+
+    return d ? d : diag_add(diags, severity, span,
+                            value_pointer(v, diags->arena), cause, args);
 }
 
 struct diag *

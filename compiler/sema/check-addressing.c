@@ -231,6 +231,7 @@ check_overlap(struct checker *c, const struct policy_tenant *tenant)
                                 "its own addresses; tenants may overlap");
                     diag_see(c->diags, d, all.v[k]->at->span,
                              "the other one");
+                    break;      /* Of many that are the same, one each. */
                 }
             }
             *vec_push(c->arena, &all) = new;

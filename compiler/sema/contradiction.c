@@ -161,6 +161,11 @@ report_contradiction(const struct policy *policy, const struct policy_rule *a,
                      const struct policy_rule *b, struct diags *diags)
 {
     const struct intent_rule *x = a->intent, *y = b->intent;
+
+    if (diag_count(diags, DIAG_ERROR)) {
+        return;
+    }
+
     bool silent = (rule_is_narrower(policy, a, b)
                    || rule_is_narrower(policy, b, a));
     const char *what = a->class != b->class ? "class" : "\"reply_class\"";

@@ -225,6 +225,10 @@ START_TEST(test_at_most_max)
                                     "number %d.", i);
         ck_assert_ptr_nonnull(d);
         diag_remedy(&u.diags, d, "fine");
+        diag_see(&u.diags, d, span_of(&u, 0, 1), "this");
+        ck_assert_int_eq(d->cause && d->remedy && d->n_notes, i < DIAG_MAX);
+        ck_assert_int_eq(!d->cause && !d->remedy && !d->n_notes,
+                         i >= DIAG_MAX);
     }
     ck_assert_uint_eq(u.diags.list.n, DIAG_MAX);
     ck_assert_uint_eq(u.diags.n_errors, DIAG_MAX + 7);
