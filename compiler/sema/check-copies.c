@@ -21,15 +21,15 @@ static const struct policy_endpoint *
 find_server(const struct policy_tenant *tenant, const struct text *name,
             struct diags *diags)
 {
+    const struct policy_endpoint *found = tenant_endpoint(tenant, name->s);
     struct nearest nearest = nearest_init(name->s);
 
-    for (size_t i = 0; i < tenant->endpoints.n; i++) {
-        const struct policy_endpoint *e = tenant->endpoints.v[i];
-
-        if (!strcmp(e->intent->name.s, name->s)) {
-            return e;
-        }
-        nearest_try(&nearest, e->intent->name.s);
+    if (found) {
+        return found;
+    }
+    for (size_t i = 0; i < tenant->endpoints.n
+         && !diags_are_full(diags, DIAG_ERROR); i++) {
+        nearest_try(&nearest, tenant->endpoints.v[i]->intent->name.s);
     }
 
     struct diag *d = value_error(diags, name->at, strchr(name->s, '/')

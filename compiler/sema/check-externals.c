@@ -10,7 +10,6 @@
 
 #include <string.h>
 
-#include "base/nearest.h"
 #include "hash.h"
 #include "openvswitch/hmap.h"
 #include "packets.h"
@@ -101,21 +100,10 @@ check_tenants(const struct policy *policy, const struct policy_external *e,
 {
     for (size_t i = 0; i < e->intent->tenants.n; i++) {
         const struct text *name = &e->intent->tenants.v[i];
-        struct nearest nearest = nearest_init(name->s);
-        bool found = !strcmp(name->s, "*");
 
-        for (size_t j = 0; j < policy->tenants.n && !found; j++) {
-            found = !strcmp(policy->tenants.v[j]->name, name->s);
-            nearest_try(&nearest, policy->tenants.v[j]->name);
-        }
-        if (!found) {
-            struct diag *d = value_error(diags, name->at,
-                                         "there is no tenant '%s'", name->s);
-            if (nearest.best) {
-                diag_remedy(diags, d, "did you mean '%s'?", nearest.best);
-            } else {
-                diag_remedy(diags, d, "remove it, or define the tenant");
-            }
+        if (strcmp(name->s, POLICY_EVERY_TENANT)
+            && !policy_find_tenant(policy, name->s)) {
+            report_no_tenant(policy, name, diags);
         }
     }
 }

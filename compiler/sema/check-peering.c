@@ -69,19 +69,17 @@ report_unknown(const struct text *peer, const char *what, const char *name,
     }
 }
 
-/* Is there an external of that name?  Tries all that there are for
- * '*nearest' otherwise. */
-static bool
-is_external(const struct policy *policy, const char *name,
-            struct nearest *nearest)
+void
+report_no_tenant(const struct policy *policy, const struct text *name,
+                 struct diags *diags)
 {
-    bool found = false;
+    struct nearest nearest = nearest_init(name->s);
 
-    for (size_t i = 0; i < policy->externals.n && !found; i++) {
-        found = !strcmp(policy->externals.v[i]->name, name);
-        nearest_try(nearest, policy->externals.v[i]->name);
+    for (size_t i = 0; i < policy->tenants.n
+         && !diags_are_full(diags, DIAG_ERROR); i++) {
+        nearest_try(&nearest, policy->tenants.v[i]->name);
     }
-    return found;
+    report_unknown(name, "tenant", name->s, "", nearest.best, diags);
 }
 
 static void
@@ -90,28 +88,29 @@ check_outside_name(const struct policy *policy, const struct text *peer,
 {
     struct nearest nearest = nearest_init(name);
 
-    if (!is_external(policy, name, &nearest)) {
-        report_unknown(peer, "external", name, POLICY_EXTERNAL, nearest.best,
-                       diags);
+    if (policy_find_external(policy, name)) {
+        return;
     }
+    for (size_t i = 0; i < policy->externals.n
+         && !diags_are_full(diags, DIAG_ERROR); i++) {
+        nearest_try(&nearest, policy->externals.v[i]->name);
+    }
+    report_unknown(peer, "external", name, POLICY_EXTERNAL, nearest.best,
+                   diags);
 }
 
 static void
 check_peer_name(const struct policy *policy, const struct policy_tenant *own,
                 const struct text *peer, struct diags *diags)
 {
-    struct nearest nearest = nearest_init(peer->s), outside = nearest;
-    bool found = !strcmp(peer->s, POLICY_EVERY_TENANT);
+    bool found = (!strcmp(peer->s, POLICY_EVERY_TENANT)
+                  || policy_find_tenant(policy, peer->s));
 
-    for (size_t i = 0; i < policy->tenants.n && !found; i++) {
-        found = !strcmp(policy->tenants.v[i]->name, peer->s);
-        nearest_try(&nearest, policy->tenants.v[i]->name);
-    }
-    if (!found && is_external(policy, peer->s, &outside)) {
+    if (!found && policy_find_external(policy, peer->s)) {
         report_unknown(peer, "tenant", peer->s, POLICY_EXTERNAL, peer->s,
                        diags);
     } else if (!found) {
-        report_unknown(peer, "tenant", peer->s, "", nearest.best, diags);
+        report_no_tenant(policy, peer, diags);
     } else if (!strcmp(peer->s, own->name)) {
         struct diag *d = value_error(diags, peer->at,
                                      "a tenant is not its own peer");

@@ -166,6 +166,10 @@ void doubt_externals(const struct policy *, struct diags *);
 /* Externals, and the rules that name them. */
 void check_externals(const struct policy *, struct arena *, struct diags *);
 
+/* Adds the error that there is no tenant of that name. */
+void report_no_tenant(const struct policy *, const struct text *name,
+                      struct diags *);
+
 /* The endpoint of the tenant that has the name, or NULL. */
 const struct policy_endpoint *tenant_endpoint(const struct policy_tenant *,
                                               const char *name);

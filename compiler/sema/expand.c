@@ -77,12 +77,15 @@ check_network(struct resolver *r, struct text name, struct scope scope)
 
     for (size_t i = 0; i < scope.n; i++) {
         for (size_t j = 0; j < scope.v[i]->networks.n; j++) {
-            const char *there = scope.v[i]->networks.v[j]->intent->name.s;
-
-            if (!strcmp(there, name.s)) {
+            if (!strcmp(scope.v[i]->networks.v[j]->intent->name.s, name.s)) {
                 return true;
             }
-            nearest_try(&nearest, there);
+        }
+    }
+    for (size_t i = 0; i < scope.n && !diags_are_full(r->diags, DIAG_ERROR);
+         i++) {
+        for (size_t j = 0; j < scope.v[i]->networks.n; j++) {
+            nearest_try(&nearest, scope.v[i]->networks.v[j]->intent->name.s);
         }
     }
     dangling(r, name, scope_title(r, scope), "network", nearest.best);
@@ -99,7 +102,8 @@ check_endpoint(struct resolver *r, struct text name, struct scope scope)
             return true;
         }
     }
-    for (size_t i = 0; i < scope.n; i++) {
+    for (size_t i = 0; i < scope.n && !diags_are_full(r->diags, DIAG_ERROR);
+         i++) {
         for (size_t j = 0; j < scope.v[i]->endpoints.n; j++) {
             nearest_try(&nearest,
                         scope.v[i]->endpoints.v[j]->intent->name.s);

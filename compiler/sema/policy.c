@@ -35,6 +35,23 @@ DEFINE_COMPARE_NAMES(tenant)
 DEFINE_COMPARE_NAMES(external)
 DEFINE_COMPARE_NAMES(rule)
 
+/* Of what is sorted so. */
+#define DEFINE_FIND(TYPE)                                               \
+    const struct policy_##TYPE *                                        \
+    policy_find_##TYPE(const struct policy *policy, const char *name)   \
+    {                                                                   \
+        const struct policy_##TYPE key = { .name = name };              \
+        const struct policy_##TYPE *wanted = &key;                      \
+        struct policy_##TYPE **found                                    \
+            = (policy->TYPE##s.n                                        \
+               ? bsearch(&wanted, policy->TYPE##s.v, policy->TYPE##s.n, \
+                         sizeof wanted, compare_##TYPE) : NULL);        \
+                                                                        \
+        return found ? *found : NULL;                                   \
+    }
+DEFINE_FIND(tenant)
+DEFINE_FIND(external)
+
 /* File order never matters: everything is in the order of its name. */
 #define SORT_BY_NAME(VEC, TYPE)                                         \
     do {                                                                \
@@ -112,9 +129,10 @@ add_service(struct resolver *r, const struct intent_service *intent)
     if (!intent->ports.n) {
         vec_push(r->arena, &service->matches)->protocol = intent->protocol;
     }
-    for (size_t i = 0; i < r->policy->services.n; i++) {
-        if (!strcmp(r->policy->services.v[i]->name, service->name)) {
+    for (size_t i = 0; i < ARRAY_SIZE(builtin); i++) {
+        if (!strcmp(builtin[i].name, service->name)) {
             report_built_in(r, "service", intent->name);
+            break;
         }
     }
     *vec_push(r->arena, &r->policy->services) = service;
@@ -138,9 +156,10 @@ add_class(struct resolver *r, const struct intent_class *intent)
     *vec_push(r->arena, &r->policy->classes) = class;
 }
 
+/* 'networks' holds those of the tenant. */
 static void
 add_network(struct resolver *r, struct policy_tenant *tenant,
-            const struct intent_network *intent)
+            struct shash *networks, const struct intent_network *intent)
 {
     struct policy_network *network = arena_zalloc(r->arena, sizeof *network);
     uint32_t vni = intent->vni;
@@ -152,26 +171,26 @@ add_network(struct resolver *r, struct policy_tenant *tenant,
     network->gateway_mac.ea[3] = vni >> 16;
     network->gateway_mac.ea[4] = vni >> 8;
     network->gateway_mac.ea[5] = vni;
+    shash_add(networks, intent->name.s, network);
     *vec_push(r->arena, &tenant->networks) = network;
 }
 
 static const struct intent_node *
 find_node(struct resolver *r, struct text name)
 {
-    struct nearest nearest = nearest_init(name.s ? name.s : "");
+    const struct intent_node *node
+        = name.s ? shash_find_data(&r->nodes, name.s) : NULL;
 
-    for (size_t i = 0; name.s && i < r->policy->intent->nodes.n; i++) {
-        const struct intent_node *node = &r->policy->intent->nodes.v[i];
+    if (name.s && !node) {
+        struct nearest nearest = nearest_init(name.s);
 
-        if (!strcmp(node->name.s, name.s)) {
-            return node;
+        for (size_t i = 0; i < r->policy->intent->nodes.n
+             && !diags_are_full(r->diags, DIAG_ERROR); i++) {
+            nearest_try(&nearest, r->policy->intent->nodes.v[i].name.s);
         }
-        nearest_try(&nearest, node->name.s);
-    }
-    if (name.s) {
         dangling(r, name, "the fabric", "node", nearest.best);
     }
-    return NULL;
+    return node;
 }
 
 static void
@@ -194,28 +213,33 @@ add_external(struct resolver *r, const struct intent_external *intent)
 }
 
 static void
+report_no_network(struct resolver *r, const struct policy_tenant *tenant,
+                  struct text name)
+{
+    struct nearest nearest = nearest_init(name.s);
+
+    for (size_t i = 0; i < tenant->networks.n
+         && !diags_are_full(r->diags, DIAG_ERROR); i++) {
+        nearest_try(&nearest, tenant->networks.v[i]->intent->name.s);
+    }
+    dangling(r, name, owner_title(r, tenant), "network", nearest.best);
+}
+
+static void
 add_endpoint(struct resolver *r, struct policy_tenant *tenant,
+             const struct shash *networks,
              const struct intent_endpoint *intent)
 {
     struct policy_endpoint *e = arena_zalloc(r->arena, sizeof *e);
-    struct nearest nearest = nearest_init(intent->network.s);
 
     e->tenant = tenant;
     e->intent = intent;
     e->name = arena_printf(r->arena, "%s/%s", tenant->name, intent->name.s);
     e->bound = (intent->node.s && intent->interface.s && intent->mac_text.s
                 && intent->addresses.n);
-    for (size_t i = 0; i < tenant->networks.n; i++) {
-        const char *name = tenant->networks.v[i]->intent->name.s;
-
-        nearest_try(&nearest, name);
-        if (!strcmp(name, intent->network.s)) {
-            e->network = tenant->networks.v[i];
-        }
-    }
+    e->network = shash_find_data(networks, intent->network.s);
     if (!e->network) {
-        dangling(r, intent->network, owner_title(r, tenant), "network",
-                 nearest.best);
+        report_no_network(r, tenant, intent->network);
     }
     e->node = find_node(r, intent->node);
     *vec_push(r->arena, &tenant->endpoints) = e;
@@ -225,16 +249,18 @@ static void
 add_tenant(struct resolver *r, const struct intent_tenant *intent)
 {
     struct policy_tenant *tenant = arena_zalloc(r->arena, sizeof *tenant);
+    struct shash networks = SHASH_INITIALIZER(&networks);
 
     tenant->name = intent->name.s;
     tenant->policy = r->policy;
     tenant->intent = intent;
     for (size_t i = 0; i < intent->networks.n; i++) {
-        add_network(r, tenant, &intent->networks.v[i]);
+        add_network(r, tenant, &networks, &intent->networks.v[i]);
     }
     for (size_t i = 0; i < intent->endpoints.n; i++) {
-        add_endpoint(r, tenant, &intent->endpoints.v[i]);
+        add_endpoint(r, tenant, &networks, &intent->endpoints.v[i]);
     }
+    shash_destroy(&networks);
     SORT_BY_NAME(&tenant->endpoints, endpoint);
     resolve_dhcp(tenant, r->diags);
     *vec_push(r->arena, &r->policy->tenants) = tenant;
@@ -364,6 +390,9 @@ resolve_all(struct resolver *r, const struct intent *intent)
     struct policy *policy = r->policy;
     size_t index = 0;
 
+    for (size_t i = 0; i < intent->nodes.n; i++) {
+        shash_add(&r->nodes, intent->nodes.v[i].name.s, &intent->nodes.v[i]);
+    }
     add_builtin_services(r);
     for (size_t i = 0; i < intent->services.n; i++) {
         add_service(r, &intent->services.v[i]);
@@ -424,12 +453,14 @@ policy_resolve(const struct intent *intent, struct arena *arena,
     struct policy *policy = arena_zalloc(arena, sizeof *policy);
     struct resolver r = {
         .arena = arena, .diags = diags, .policy = policy,
+        .nodes = SHASH_INITIALIZER(&r.nodes),
     };
     size_t n_errors = diags->n_errors;
 
     policy->intent = intent;
     policy->claims = claims_create(arena);
     resolve_all(&r, intent);
+    shash_destroy(&r.nodes);
     if (diags->n_errors == n_errors) {
         find_payers(policy, arena);
         find_trees(policy, arena);

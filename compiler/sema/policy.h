@@ -174,6 +174,12 @@ struct policy {
     struct claims *claims;      /* What it takes that others could want. */
 };
 
+/* The one of that name, or NULL. */
+const struct policy_tenant *policy_find_tenant(const struct policy *,
+                                               const char *name);
+const struct policy_external *policy_find_external(const struct policy *,
+                                                   const char *name);
+
 /* Where the name of a rule stands, or the key that is the name. */
 struct span policy_rule_span(const struct policy_rule *);
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "openvswitch/shash.h"
 #include "sema/policy.h"
 
 /* Tenants that a selector is about. */
@@ -26,6 +27,7 @@ struct resolver {
     struct arena *arena;
     struct diags *diags;
     struct policy *policy;
+    struct shash nodes;         /* Contains "struct intent_node"s. */
     const struct scope *every;  /* What "*" is; NULL: all tenants. */
 };
 
@@ -50,7 +52,8 @@ const char *owner_title(struct resolver *, const struct policy_tenant *);
         if ((TEXT).s && !found__) {                                     \
             struct nearest nearest__ = nearest_init((TEXT).s);          \
                                                                         \
-            for (size_t i__ = 0; i__ < (VEC)->n; i__++) {               \
+            for (size_t i__ = 0; i__ < (VEC)->n                         \
+                 && !diags_are_full((R)->diags, DIAG_ERROR); i__++) {   \
                 nearest_try(&nearest__, (VEC)->v[i__]->name);           \
             }                                                           \
             dangling(R, (TEXT), "the intent", WHAT, nearest__.best);    \
