@@ -8,7 +8,10 @@
 
 #include "sema/resolve.h"
 
+#include <stdlib.h>
+
 #include "base/diag.h"
+#include "bitmap.h"
 #include "sema/check.h"
 #include "util.h"
 
@@ -207,17 +210,14 @@ has_selected(const struct intent_selector *s, struct scope scope,
     return false;
 }
 
-/* Adds 'e' to 'merged' after those of 'out' that come before it, from
- * '*old'. */
+/* Adds 'e' to 'out', unless it is there. */
 static void
-merge(struct resolver *r, const struct policy_endpoint *e,
-      const endpoint_vec *out, size_t *old, endpoint_vec *merged)
+take(struct resolver *r, const struct policy_endpoint *e, endpoint_vec *out)
 {
-    while (*old < out->n && out->v[*old]->index < e->index) {
-        *vec_push(r->arena, merged) = out->v[(*old)++];
+    if (!bitmap_is_set(r->taken, e->index)) {
+        bitmap_set1(r->taken, e->index);
+        *vec_push(r->arena, out) = e;
     }
-    *old += *old < out->n && out->v[*old] == e;
-    *vec_push(r->arena, merged) = e;
 }
 
 /* Are there endpoints in 'scope' that 's' would select if their networks had
@@ -286,39 +286,54 @@ warn_nothing_new(struct resolver *r, const struct intent_selector *s,
                 remedy);
 }
 
-/* Adds the endpoints in 'scope' that 's' selects to 'out', which is kept
- * sorted by index. */
+/* Adds the endpoints in 'scope' that 's' selects to 'out'. */
 static void
 expand_alternative(struct resolver *r, const struct intent_selector *s,
                    struct scope scope, endpoint_vec *out)
 {
-    endpoint_vec merged = VEC_INIT;
     bool dangling_network = false, selected = false;
-    size_t n_old = out->n, old = 0;
+    size_t n_old = out->n;
 
     for (size_t t = 0; t < scope.n; t++) {
-        const struct policy_endpoint *last = NULL;
-
         for (size_t i = 0; i < n_candidates(s, scope.v[t]); i++) {
             const struct policy_endpoint *e = candidate(s, scope.v[t], i);
 
             dangling_network |= e && !e->network;
-            if (e != last && selects(s, scope, e)) {
+            if (selects(s, scope, e)) {
                 selected = true;
-                merge(r, e, out, &old, &merged);
+                take(r, e, out);
             }
-            last = e;
         }
     }
-    while (old < n_old) {
-        *vec_push(r->arena, &merged) = out->v[old++];
-    }
-    *out = merged;
     if (selected) {
         doubt_labels(r, s, scope);
     }
     if (out->n == n_old && !dangling_network) {
         warn_nothing_new(r, s, scope, selected);
+    }
+}
+
+static int
+compare_indexes(const void *a_, const void *b_)
+{
+    const struct policy_endpoint *const *a = a_;
+    const struct policy_endpoint *const *b = b_;
+
+    return (*a)->index < (*b)->index ? -1 : (*a)->index > (*b)->index;
+}
+
+/* Sorts what several alternatives added to 'out'; each did in order. */
+static void
+end_taking(struct resolver *r, endpoint_vec *out)
+{
+    bool sorted = true;
+
+    for (size_t i = 0; i < out->n; i++) {
+        bitmap_set0(r->taken, out->v[i]->index);
+        sorted &= !i || out->v[i - 1]->index < out->v[i]->index;
+    }
+    if (!sorted) {
+        qsort(out->v, out->n, sizeof *out->v, compare_indexes);
     }
 }
 
@@ -347,6 +362,7 @@ expand_selector(struct resolver *r, const selector_vec *alternatives,
             check_exceptions(r, s, scope);
         }
     }
+    end_taking(r, out);
 }
 
 /* What of a side names an external, or NULL. */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "bitmap.h"
 #include "packets.h"
 #include "sema/charge.h"
 #include "sema/check.h"
@@ -412,6 +413,7 @@ resolve_all(struct resolver *r, const struct intent *intent)
             policy->tenants.v[i]->endpoints.v[j]->index = index++;
         }
     }
+    r->taken = bitmap_allocate(index);
     for (size_t i = 0; i < intent->externals.n; i++) {
         add_external(r, &intent->externals.v[i]);
     }
@@ -461,6 +463,7 @@ policy_resolve(const struct intent *intent, struct arena *arena,
     policy->claims = claims_create(arena);
     resolve_all(&r, intent);
     shash_destroy(&r.nodes);
+    bitmap_free(r.taken);
     if (diags->n_errors == n_errors) {
         find_payers(policy, arena);
         find_trees(policy, arena);

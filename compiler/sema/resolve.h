@@ -28,6 +28,8 @@ struct resolver {
     struct diags *diags;
     struct policy *policy;
     struct shash nodes;         /* Contains "struct intent_node"s. */
+    unsigned long *taken;       /* Bitmap by index of the endpoints that
+                                 * expand_selector() has selected so far. */
     const struct scope *every;  /* What "*" is; NULL: all tenants. */
 };
 
@@ -61,9 +63,9 @@ const char *owner_title(struct resolver *, const struct policy_tenant *);
         found__;                                                        \
     })
 
-/* Adds the endpoints that 'alternatives' select to 'out', sorted by index,
- * what they select of externals to 'ranges', and whose the endpoints are to
- * 'tenants'.  'own' is the tenant whose selector it is; NULL
+/* Adds the endpoints that 'alternatives' select to 'out', which is empty,
+ * sorted by index, what they select of externals to 'ranges', and whose the
+ * endpoints are to 'tenants'.  'own' is the tenant whose selector it is; NULL
  * for the operator's, which all name one. */
 void expand_selector(struct resolver *, const selector_vec *alternatives,
                      const struct policy_tenant *own, endpoint_vec *out,
