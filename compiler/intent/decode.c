@@ -34,9 +34,10 @@ decode_error(struct decoder *d, const struct value *v, const char *cause,
 static void
 wrong_type(struct decoder *d, const struct value *v, const char *wanted)
 {
-    decode_error(d, v, arena_printf(d->arena, "this must be %s, not %s",
-                                    wanted, value_type_name(v->type)),
-                 arena_printf(d->arena, "write %s here", wanted));
+    struct diag *diag = value_error(d->diags, v, "this must be %s, not %s",
+                                    wanted, value_type_name(v->type));
+
+    diag_remedy(d->diags, diag, "write %s here", wanted);
 }
 
 /* Is what stands in 's' before 'end' a name? */
@@ -80,11 +81,14 @@ static void
 unknown_member(struct decoder *d, const struct value *v, const char *what,
                const struct member *members)
 {
-    struct diag *diag = value_key_error(d->diags, v, "%s has no member '%s'",
-                                        what, v->key);
     struct nearest nearest = nearest_init(v->key);
+    struct diag *diag;
     size_t n = 0;
 
+    if (diag_count(d->diags, DIAG_ERROR)) {
+        return;
+    }
+    diag = value_key_error(d->diags, v, "%s has no member '%s'", what, v->key);
     while (members[n].name) {
         nearest_try(&nearest, members[n++].name);
     }

@@ -24,6 +24,7 @@ struct decoder {
     const struct intent_file *file;     /* That is being decoded. */
     bool masks;                 /* Bits behind the prefix of a range are a
                                  * warning, and left out. */
+    size_t n_excepts;           /* That are around it. */
 };
 
 /* A member that an object may have. */

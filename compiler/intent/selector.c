@@ -13,6 +13,8 @@
 
 /* Selectors: one grammar, wherever endpoints are selected. */
 
+enum { MAX_EXCEPTS = 16 };      /* One inside the other. */
+
 static int
 compare_texts(const void *a_, const void *b_)
 {
@@ -94,6 +96,22 @@ refuse_externals(struct decoder *d, const selector_vec *except)
 }
 
 static void
+decode_except(struct decoder *d, const struct value *v, selector_vec *except)
+{
+    if (v && d->n_excepts == MAX_EXCEPTS) {
+        struct diag *diag = value_error(d->diags, v, "\"except\" is nested "
+                                        "more than %d deep", MAX_EXCEPTS);
+
+        diag_remedy(d->diags, diag, "nest less deeply");
+        return;
+    }
+    d->n_excepts++;
+    decode_selector(d, v, false, except);
+    d->n_excepts--;
+    refuse_externals(d, except);
+}
+
+static void
 decode_alternative(struct decoder *d, const struct value *v,
                    bool needs_tenant, selector_vec *alternatives)
 {
@@ -125,8 +143,7 @@ decode_alternative(struct decoder *d, const struct value *v,
         decode_wanted_labels(d, value_member(v, "labels"), &s);
         decode_addresses(d, value_member(v, "cidr"), true, &s.cidrs);
         check_not_empty(d, value_member(v, "cidr"));
-        decode_selector(d, value_member(v, "except"), false, &s.except);
-        refuse_externals(d, &s.except);
+        decode_except(d, value_member(v, "except"), &s.except);
     }
     *vec_push(d->arena, alternatives) = s;
 }
