@@ -6,22 +6,25 @@
 """Gives "bulkhead check" what no golden test can hold: texts that are large,
 deep or many, files that are none, names that would speak to a terminal.
 
-Each is refused or accepted as it says, within TIMEOUT seconds and with an
-answer that is short and that a terminal can take, also as JSON."""
+Each is refused or accepted as it says, within TIMEOUT seconds and MEMORY and
+with an answer that is short and that a terminal can take, also as JSON."""
 
 import json
 import os
 import pathlib
+import resource
 import subprocess
 import sys
 import tempfile
 
 TIMEOUT = 60                    # With sanitizers, on a busy machine.
 LONGEST = 100_000               # Bytes of an answer.
+MEMORY = 512 << 20              # Bytes of address space, without sanitizers.
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BULKHEAD = os.path.realpath(os.environ.get("BULKHEAD")
                             or ROOT / "_build/bulkhead")
+SANITIZED = b"__asan_init" in pathlib.Path(BULKHEAD).read_bytes()
 HUGE = 10_000_000               # A string of 10 MB.
 NOBODY = 65534
 
@@ -52,6 +55,77 @@ def many_names(alternatives, names):
                   more=', "classes": {"a": {"dscp": 1}, "b": {"dscp": 2}}'
                   ).replace('"e": {"network": "n"',
                             f'{endpoints}, "e": {{"network": "n"')
+
+
+def many(n, form):
+    """The members of an object or elements of a list, of 0 to n - 1."""
+    return ", ".join(form(i) for i in range(n))
+
+
+def bound(i, node):
+    """Endpoint "eI" of network "n", on a node."""
+    low = f"{i >> 8:02x}:{i & 255:02x}"
+    return (f'"e{i}": {{"network": "n", "node": "{node}", "interface": '
+            f'"vf{i}", "mac": "02:00:00:00:{low}", '
+            f'"addresses": ["10.{1 + (i >> 8)}.{i & 255}.1"]}}')
+
+
+def costly():
+    """As texts(): what once took a time or memory that grew with the square
+    of the text, or worse."""
+    def rule(sides):
+        return f'"rules": [{{"name": "r", "to": {{}}, "from": {sides}}}],'
+
+    for depth, wanted in ((16, None), (17, "nested more than 16 deep"),
+                          (1000, "nested more than 16 deep")):
+        yield (f"except-{depth}", intent(members=rule(
+            '{"except": ' * depth + '{"endpoint": "e"}' + "}" * depth)),
+               wanted)
+    yield ("except-errors", intent(members=rule(
+        '{"except": ' * 16 + f"[{many(200_000, str)}]" + "}" * 16)),
+           "... and 199980 more")
+    yield ("same-subnets", intent().replace(
+        '"10.0.0.0/8"', many(2000, lambda _: '"10.0.0.0/8"')),
+           "this subnet overlaps")
+    yield ("contradictions", intent(
+        members='"rules": [' + many(2000, lambda i: (
+            f'{{"name": "r{i}", "class": "c{i % 60}", "from": {{}}, '
+            '"to": {}}')) + "],",
+        more=', "classes": {' + many(60, lambda i: f'"c{i}": {{"dscp": {i}}}')
+        + "}").replace('"e": {', '"d": {"network": "n"}, "e": {'),
+           "neither is the narrower of the two")
+    yield ("alternatives", intent(members=rule(
+        "[" + many(20_000, lambda i: f'{{"endpoint": "e{i}"}}') + "]")
+        ).replace('"e": {', many(
+            20_000, lambda i: bound(i, "n")) + ', "e": {'), None)
+    for name, first, wanted in (("nodes", "node", None),
+                                ("nodes-unknown", "nodes",
+                                 "the fabric has no node 'nodes-")):
+        nodes = many(1000, lambda i: f'"node-{i:050}": {{"uplinks": {{"u": '
+                     '{"interface": "p0", "rate": "1Gbps", '
+                     '"burst": "64KiB"}}}')
+        endpoints = many(20_000, lambda i, first=first: bound(
+            i, f"{first}-{i % 1000:050}"))
+        yield (name, intent().replace(
+            '"nodes": {', f'"nodes": {{{nodes}, ').replace(
+                '"e": {', f'{endpoints}, "e": {{'), wanted)
+    networks = many(1000, lambda i: f'"a-network-{i:050}": {{"vni": {i + 2}, '
+                    f'"subnets": ["11.{i >> 8}.{i & 255}.0/24"]}}')
+    endpoints = many(10_000, lambda i: (
+        f'"e{i}": {{"network": "a-network-{i % 1000:050}"}}'))
+    yield ("networks", intent().replace(
+        '"networks": {', f'"networks": {{{networks}, ').replace(
+            '"e": {', f'{endpoints}, "e": {{'), None)
+    for name, first in ("peers", "tenant"), ("peers-unknown", "nobody"):
+        yield (name, intent().replace('"tenants": {', '"tenants": {' + many(
+            2000, lambda i, first=first: (
+                f'"tenant-{i:040}": {{"peers": [' + many(100, lambda j: (
+                    f'"{first}-{(i + 7 * j + 7) % 2000:040}"'))
+                + f'], "networks": {{"n": {{"vni": {i + 2}, '
+                '"subnets": ["10.0.0.0/8"]}}}')) + ", "),
+               None if name == "peers" else "there is no tenant 'nobody-")
+    yield ("services", intent(more=', "services": {' + many(
+        100_000, lambda i: f'"s{i}": {{"protocol": "esp"}}') + "}"), None)
 
 
 def texts():
@@ -98,6 +172,7 @@ def texts():
     yield ("escapes", intent(label="\\u001b[31m", name="\\u001b]0;x\\u0007"),
            "this is not a valid name")
     yield "bell", intent(name="a\x07b"), "not valid JSON"
+    yield from costly()
 
 
 def files(folder):
@@ -136,6 +211,12 @@ def without_rights(folder):
         yield f"{name}-without-rights", path, "Permission denied"
 
 
+def limit_memory():
+    """For the child.  AddressSanitizer reserves terabytes."""
+    if not SANITIZED:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
 def complaints(path, wanted, as_user=None):
     """What is wrong with the answers about a path: a list."""
     found = []
@@ -144,6 +225,7 @@ def complaints(path, wanted, as_user=None):
             done = subprocess.run(
                 [BULKHEAD, "check", path] + more, stdin=subprocess.DEVNULL,
                 capture_output=True, timeout=TIMEOUT, check=False,
+                preexec_fn=limit_memory,
                 user=as_user, group=as_user, extra_groups=None
                 if as_user is None else [])
         except subprocess.TimeoutExpired:
