@@ -14,9 +14,9 @@
  * the process, which has the text already.  "lines" is the table of lines,
  * "json" the tree of values and their places, "decode" the intent, "resolve"
  * names and selectors, and "check" conflicts and warnings.  "1 tenant" is one
- * tenant by itself, from text to intent, and "checked" until it is resolved and
- * checked, with the fabric, classes and services: what a resident process does
- * with a tenant that has no peers.  It is not printed of those that have. */
+ * tenant by itself, from text to intent, and "checked" until it is resolved
+ * and checked, with the fabric, classes and services: what a resident process
+ * does with one without peers.  Of those that have them it says nothing. */
 
 #include <config.h>
 
