@@ -451,7 +451,12 @@ test_cluster() {
         bulk apply "$intent" --db="$dir/c2.sock"
     check 'with all of them' says "rows $rows added" 0 \
         bulk apply "$intent" --db="$all"
-    end_server c1
+    kill -KILL "$(cat "$switch_dir/c1.pid")"
+    edited "$switch_dir/no-e0.json" 'del t["a"]["endpoints"]["e0"]'
+    check 'the next leader takes over' says ' deleted, ' 0 \
+        bulk apply "$switch_dir/no-e0.json" --db="$all"
+    check 'and has it' says 'as intended' 0 \
+        bulk status "$switch_dir/no-e0.json" --db="$all"
     end_server c3
     in_cluster c2 disconnected
     check 'the rest of a cluster is refused' \
