@@ -18,6 +18,7 @@
 #     ./fuzz-ofp-meter -dict=tests/fuzz/ofp-meter.dict -max_len=4096 \
 #         NEW-INPUTS tests/fuzz/corpus/ofp-meter
 fuzz_targets = \
+	tests/fuzz/fuzz-import \
 	tests/fuzz/fuzz-intent \
 	tests/fuzz/fuzz-ir \
 	tests/fuzz/fuzz-ofp-meter \
@@ -33,6 +34,10 @@ tests_fuzz_fuzz_intent_SOURCES = \
 	tests/fuzz/fuzz-intent.h \
 	tests/fuzz/run-files.c
 tests_fuzz_fuzz_intent_LDADD = $(BULKHEAD_LIBS)
+tests_fuzz_fuzz_import_SOURCES = \
+	tests/fuzz/fuzz-import.c \
+	tests/fuzz/run-files.c
+tests_fuzz_fuzz_import_LDADD = $(BULKHEAD_LIBS)
 tests_fuzz_fuzz_ir_SOURCES = \
 	tests/fuzz/fuzz-ir.c \
 	tests/fuzz/run-files.c
@@ -49,6 +54,7 @@ tests/fuzz/libfuzzer-%: tests/fuzz/fuzz-%.c libbulkhead.a
 	$(AM_V_CCLD)$(LINK) $(DEFS) $(DEFAULT_INCLUDES) $(telemetry_CPPFLAGS) \
 	    -fsanitize=fuzzer $(filter %.c,$^) $(BULKHEAD_LIBS)
 tests/fuzz/libfuzzer-intent: tests/fuzz/mutate-json.c
+tests/fuzz/libfuzzer-import: tests/fuzz/mutate-json.c
 
 fuzz_scripts = tests/fuzz/corpus-test
 TESTS += $(fuzz_scripts)
