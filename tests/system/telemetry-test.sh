@@ -182,7 +182,8 @@ top_lacks() {
 
 twice() {
     local status=0
-    timeout 3.5 "$BULKHEAD" top </dev/null >"$switch_dir/top" || status=$?
+    timeout --foreground -k 20 3.5 "$BULKHEAD" top </dev/null \
+        >"$switch_dir/top" || status=$?
     [ "$status" = 124 ] && [ "$(grep -c -- ---- "$switch_dir/top")" -ge 2 ]
 }
 
