@@ -99,7 +99,7 @@ complete(const struct policy_attachment *a,
 bool
 trace_is_external(const struct cli_options *options)
 {
-    return !strncmp(options->from, POLICY_EXTERNAL, strlen(POLICY_EXTERNAL));
+    return policy_external_name(options->from) != NULL;
 }
 
 const struct policy_attachment *
@@ -107,7 +107,7 @@ trace_enter(const struct policy *policy, const struct cli_options *options,
             const struct flow_wildcards *given, struct flow *packet)
 {
     const struct policy_external *e = find_external(
-        policy, options, options->from + strlen(POLICY_EXTERNAL));
+        policy, options, policy_external_name(options->from));
     const struct policy_attachment *a = e ? find_attachment(e, options->node)
                                         : NULL;
 

@@ -18,15 +18,6 @@
 #include "sset.h"
 #include "util.h"
 
-/* The name of an external in "peers"; NULL if it is none. */
-static const char *
-outside_name(const struct text *peer)
-{
-    const size_t n = strlen(POLICY_EXTERNAL);
-
-    return strncmp(peer->s, POLICY_EXTERNAL, n) ? NULL : peer->s + n;
-}
-
 bool
 tenant_consents(const struct policy_tenant *tenant,
                 const struct policy_tenant *peer)
@@ -46,7 +37,8 @@ tenant_consents_to_external(const struct policy_tenant *tenant,
                             const struct policy_external *e)
 {
     for (size_t i = 0; i < tenant->intent->peers.n; i++) {
-        const char *name = outside_name(&tenant->intent->peers.v[i]);
+        const char *name = policy_external_name(
+            tenant->intent->peers.v[i].s);
 
         if (name && !strcmp(name, e->name)) {
             return true;
@@ -126,7 +118,7 @@ check_peer_names(const struct policy *policy, struct diags *diags)
         const text_vec *peers = &tenant->intent->peers;
 
         for (size_t j = 0; j < peers->n; j++) {
-            const char *outside = outside_name(&peers->v[j]);
+            const char *outside = policy_external_name(peers->v[j].s);
 
             if (outside) {
                 check_outside_name(policy, &peers->v[j], outside, diags);

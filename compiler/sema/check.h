@@ -174,6 +174,10 @@ void report_no_tenant(const struct policy *, const struct text *name,
 const struct policy_endpoint *tenant_endpoint(const struct policy_tenant *,
                                               const char *name);
 
+/* The value that the endpoint has for the label; NULL: it has none. */
+const struct text *label_value(const struct intent_endpoint *,
+                               const char *label);
+
 /* Does the selector, whose names are known to be right, select 'e'? */
 bool selector_matches(const struct intent_selector *,
                       const struct policy_endpoint *e);

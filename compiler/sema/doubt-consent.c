@@ -23,12 +23,6 @@ pair(const char *tenant, const char *peer, struct arena *arena)
     return arena_printf(arena, "%s/%s", tenant, peer);
 }
 
-static bool
-is_external(const struct text *peer)
-{
-    return !strncmp(peer->s, POLICY_EXTERNAL, strlen(POLICY_EXTERNAL));
-}
-
 /* Is it a part of a peering that every tenant may join, and is not imposed? */
 static bool
 is_shared(const struct policy_rule *rule)
@@ -81,8 +75,8 @@ doubt_peers(const struct policy_tenant *tenant, const struct sset *listed,
     for (size_t i = 0; i < peers->n; i++) {
         const struct text *peer = &peers->v[i];
 
-        if (strcmp(peer->s, POLICY_EVERY_TENANT) && !is_external(peer)
-            && strcmp(peer->s, tenant->name)
+        if (strcmp(peer->s, POLICY_EVERY_TENANT)
+            && !policy_external_name(peer->s) && strcmp(peer->s, tenant->name)
             && (sset_contains(shared, peer->s)
                 || sset_contains(shared, tenant->name))
             && !sset_contains(listed, pair(peer->s, tenant->name,

@@ -9,19 +9,8 @@
 #include "sema/resolve.h"
 
 #include "base/diag.h"
+#include "sema/check.h"
 #include "sema/policy.h"
-
-/* The value that endpoints have for the label; NULL: they have none. */
-static const struct text *
-label_value(const struct intent_endpoint *endpoint, const char *label)
-{
-    for (size_t i = 0; i < endpoint->label_names.n; i++) {
-        if (!strcmp(endpoint->label_names.v[i].s, label)) {
-            return &endpoint->label_values.v[i];
-        }
-    }
-    return NULL;
-}
 
 /* By index: which of the label's values has no endpoint in 'scope'? */
 static bool *

@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "intent/intent.h"
 #include "sema/claim.h"
@@ -28,6 +29,15 @@
 
 /* What goes before the name of an external where tenants are named, too. */
 #define POLICY_EXTERNAL "external:"
+
+/* The external's name in what may name a tenant; NULL: it is a tenant's. */
+static inline const char *
+policy_external_name(const char *s)
+{
+    const size_t n = strlen(POLICY_EXTERNAL);
+
+    return strncmp(s, POLICY_EXTERNAL, n) ? NULL : s + n;
+}
 
 struct policy_class {
     const char *name;

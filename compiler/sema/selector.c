@@ -33,6 +33,17 @@ tenant_endpoint(const struct policy_tenant *tenant, const char *name)
     return NULL;
 }
 
+const struct text *
+label_value(const struct intent_endpoint *endpoint, const char *label)
+{
+    for (size_t i = 0; i < endpoint->label_names.n; i++) {
+        if (!strcmp(endpoint->label_names.v[i].s, label)) {
+            return &endpoint->label_values.v[i];
+        }
+    }
+    return NULL;
+}
+
 /* Is every label of 's' on the endpoint, with one of its values? */
 static bool
 labels_match(const struct intent_selector *s,
@@ -40,14 +51,9 @@ labels_match(const struct intent_selector *s,
 {
     for (size_t i = 0; i < s->labels.n; i++) {
         const struct intent_label *label = &s->labels.v[i];
-        bool found = false;
+        const struct text *value = label_value(endpoint, label->name.s);
 
-        for (size_t j = 0; j < endpoint->label_names.n && !found; j++) {
-            found = (!strcmp(label->name.s, endpoint->label_names.v[j].s)
-                     && texts_hold(&label->values,
-                                   endpoint->label_values.v[j].s));
-        }
-        if (!found) {
+        if (!value || !texts_hold(&label->values, value->s)) {
             return false;
         }
     }

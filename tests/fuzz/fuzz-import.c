@@ -23,7 +23,6 @@
 #include "sema/policy.h"
 #include "util.h"
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Where the ports of a dump are bound. */
@@ -33,14 +32,6 @@ static const char fabric[]
       "\"rate\": \"10Gbps\", \"burst\": \"64KiB\"}}}, "
       "\"n2\": {\"uplinks\": {\"up\": {\"interface\": \"p0\", "
       "\"rate\": \"10Gbps\", \"burst\": \"64KiB\"}}}}}}";
-
-int
-LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void) argc;
-    (void) argv;
-    return 0;
-}
 
 static void
 check_diags(struct diags *diags, bool ok)

@@ -29,16 +29,7 @@
  * many a second. */
 enum { MAX_COMPILED = 8192 };
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int
-LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void) argc;
-    (void) argv;
-    return 0;
-}
 
 /* An intent, and the policy of one that is right. */
 struct front {

@@ -19,16 +19,7 @@
 #include "plan/plan.h"
 #include "util.h"
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int
-LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void) argc;
-    (void) argv;
-    return 0;
-}
 
 static void
 check_program(struct ir_prog *prog, struct arena *arena)

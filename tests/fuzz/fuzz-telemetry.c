@@ -25,16 +25,7 @@
 #include "telemetry/view.h"
 #include "util.h"
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int
-LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void) argc;
-    (void) argv;
-    return 0;
-}
 
 /* A file with this content, which has a name as long as '*fd' is open. */
 static char *

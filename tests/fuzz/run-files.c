@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
+__attribute__((weak)) int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Returns the content of the file 'name', to be freed, and its '*size', or
@@ -56,7 +56,9 @@ read_file(const char *name, size_t *size)
 int
 main(int argc, char *argv[])
 {
-    LLVMFuzzerInitialize(&argc, &argv);
+    if (LLVMFuzzerInitialize) {
+        LLVMFuzzerInitialize(&argc, &argv);
+    }
 
     for (int i = 1; i < argc; i++) {
         size_t size;
