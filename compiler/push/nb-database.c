@@ -74,6 +74,7 @@ make_copy(struct nb_database *db)
     }
     ovsdb_idl_add_column(db->idl, &nbrec_address_set_col_name);
     ovsdb_idl_add_table(db->idl, &nbrec_table_nb_global);
+    ovsdb_idl_add_column(db->idl, &nbrec_nb_global_col_options);
 }
 
 const char *

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "push/nb-idl.h"
 #include "push/nb-private.h"
 #include "push/state.h"
 #include "util.h"
@@ -45,12 +46,27 @@ note_kept(struct run *run)
     run->diff->warnings = run->state.warnings;
 }
 
+/* What is set for all of OVN, and undoes what ACLs of ours allow. */
+static void
+note_options(struct run *run)
+{
+    const struct nbrec_nb_global *global = nbrec_nb_global_first(run->db.idl);
+
+    if (smap_get_bool(&global->options, "default_acl_drop", false)) {
+        *vec_push(run->arena, &run->state.warnings) = arena_printf(
+            run->arena, "%s: \"default_acl_drop\" is set, by which OVN drops "
+            "what the intent allows: ovn-nbctl remove NB_Global . options "
+            "default_acl_drop", run->db.place);
+    }
+}
+
 /* Reads what the node keeps of the database. */
 static void
 read_state(struct run *run)
 {
     state_read(&run->state, run->target->state, run->diff->name, run->arena);
     run->state.what = run->db.place;
+    note_options(run);
     note_kept(run);
 }
 

@@ -257,6 +257,13 @@ test_others() {
     check 'but when it has gone' says 'deleted' 0 \
         bulk apply "$switch_dir/no-c.json"
     now_holds "$intent"
+    check 'nothing is said of an option that is not set' \
+        lacks default_acl_drop 0 bulk status
+    nbctl set NB_Global . options:default_acl_drop=true
+    check 'but of one that drops what we allow' \
+        says 'by which OVN drops what the intent allows' 0 bulk status
+    check '... in apply, too' says 'default_acl_drop' 0 bulk apply "$intent"
+    nbctl remove NB_Global . options default_acl_drop
 }
 
 # joins WORDS COMMAND...: after it, a network of ours is joined to another.
