@@ -4,8 +4,8 @@
 #ifndef FUZZ_INTENT_H
 #define FUZZ_INTENT_H 1
 
-/* The input of fuzz-intent, and of fuzz-import, is one file, of the operator's,
- * or the files of a folder as pack-folder joins them: before each stands this
+/* The input of fuzz-intent and of fuzz-import is one file, the operator's, or
+ * the files of a folder as pack-folder joins them: before each stands this
  * byte, which is in no JSON, and a line with its name in the folder, as
  * "tenants/red.json". */
 enum { FILE_SEPARATOR = 0x1e };
