@@ -95,6 +95,7 @@ test_scripts = \
 	tests/house-test \
 	tests/system/agent-test.sh \
 	tests/system/attach-test.sh \
+	tests/system/apply-kernel-test.sh \
 	tests/system/apply-test.sh \
 	tests/system/faults-test.sh \
 	tests/system/fit-test.sh \

@@ -35,6 +35,7 @@ struct backend_caps {
     bool queues;                /* Has set_queue a use? */
     bool whole_packets;         /* What conntrack hands on is no fragment, and
                                  * has its ports: the kernel's does so. */
+    bool kernel;                /* Its bridges are of the kernel's datapath. */
 };
 
 struct backend {

@@ -17,6 +17,18 @@
 
 /* The commands that change a bridge. */
 
+/* What of the plan is for others than the bridge. */
+static void
+print_rest(const struct plan *plan)
+{
+    if (plan->kernel) {
+        fprintf(stderr, "bulkhead: note: these are flows, meters and limits "
+                "of connections; what else the target %s sets, is in the "
+                "scripts of 'bulkhead compile --target=%s -o DIR'\n",
+                plan->target, plan->target);
+    }
+}
+
 static int
 apply(const struct cli_options *options, const struct plan_record *order,
       struct arena *arena)
@@ -43,6 +55,7 @@ apply(const struct cli_options *options, const struct plan_record *order,
         cli_print_diff(order->plan->node, order->bridge, &diff, CLI_DONE);
         cli_print_generation(&diff);
     }
+    print_rest(order->plan);
     return (diff.guard.generation
             ? cli_await(&target, diff.guard.generation) : EXIT_DONE);
 }

@@ -345,10 +345,10 @@ check_target(const struct cli_command *command,
                     : options->bridge ? "--bridge"
                     : options->partial ? "--partial"
                     : options->confirm ? "--confirm" : "--verify");
-    } else if (command->options & OPTION_SWITCH && target
-               && target != backends[0] && !target->fabric) {
-        usage_error("'%s' is for the targets %s and ovn; 'compile' knows %s",
-                    command->name, backends[0]->name, target->name);
+    } else if (command->options & OPTION_SWITCH && target && !target->fabric
+               && !target->caps->n_tables) {
+        usage_error("'%s' is for switches and OVN; 'compile' knows %s",
+                    command->name, target->name);
     }
 }
 

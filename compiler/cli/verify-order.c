@@ -132,9 +132,9 @@ cli_verify_order(const struct cli_options *options,
     const struct plan_record *kept;
     struct push_diff diff;
 
-    if (order->plan->northbound) {
+    if (order->plan->northbound || order->plan->kernel) {
         if (options->verify) {
-            cli_print_error("--verify is for plans of a bridge, not of OVN");
+            cli_print_error("--verify is for plans of the userspace datapath");
         }
         return options->verify ? EXIT_USAGE : EXIT_DONE;
     }

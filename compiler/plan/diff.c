@@ -76,6 +76,6 @@ plan_same(const struct plan *a, const struct plan *b)
 
     return (!diff.added.n && !diff.changed.n && !diff.deleted.n
             && !diff.meters_added && !diff.meters_deleted
-            && a->telemetry == b->telemetry
+            && a->kernel == b->kernel && a->telemetry == b->telemetry
             && a->northbound == b->northbound && plan_same_rows(a, b));
 }

@@ -102,6 +102,7 @@ plan_copy_notes(struct plan *to, const struct plan *from)
         to->tunnel.type = copy(to, from->tunnel.type);
         to->tunnel.local_ip = copy(to, from->tunnel.local_ip);
     }
+    to->kernel |= from->kernel;
     to->telemetry |= from->telemetry;
     copy_cookies(to, from);
     copy_numbers(to, from);

@@ -184,6 +184,7 @@ struct plan {
     VEC(struct plan_cookie) cookies;
     plan_names ports;           /* Interfaces that must be on the bridge. */
     struct plan_tunnel tunnel;
+    bool kernel;                /* For a bridge of the kernel's datapath. */
     bool telemetry;             /* Of tenants' queues: see
                                  * PLAN_TELEMETRY. */
     struct plan_nic *nic;       /* See plan/nic.h; NULL: none is set. */

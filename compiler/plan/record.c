@@ -116,11 +116,12 @@ static const struct shape name_shape = {
 };
 
 static const struct shape plan_shape = {
-    sizeof(struct plan), 5, {
+    sizeof(struct plan), 6, {
         MEMBER(plan, node, TEXT),
         MEMBER(plan, target, TEXT),
         MEMBER(plan, tunnel.type, TEXT_OR_NULL),
         MEMBER(plan, tunnel.local_ip, TEXT_OR_NULL),
+        MEMBER(plan, kernel, FLAG),
         MEMBER(plan, telemetry, FLAG),
     },
 };

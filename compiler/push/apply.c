@@ -121,11 +121,11 @@ check_guard(struct state *state)
     return NULL;
 }
 
-/* Chooses what to go back to: what the bridge holds, which must be what is
- * kept of it, or nothing. */
+/* Chooses what to go back to from 'next': what the bridge holds, which must be
+ * what is kept of it, or nothing. */
 static const char *
 find_way_back(const struct push_target *target, struct state *state,
-              struct plan_record *back)
+              const struct plan *next, struct plan_record *back)
 {
     struct plan *nothing = arena_zalloc(state->arena, sizeof *nothing);
     struct push_diff diff;
@@ -136,6 +136,7 @@ find_way_back(const struct push_target *target, struct state *state,
                             "back, since nothing is kept", target->bridge);
     }
     plan_init(nothing, state->arena, "", "");
+    nothing->kernel = next->kernel;
     *back = state->current ? *state->current
             : (struct plan_record) { .plan = nothing };
     reason = push_run(target, back, state, ACTION_STATUS, &diff);
@@ -158,7 +159,8 @@ run_guarded(const struct push_target *target, struct state *state,
         .generation = state_last(state) + 1,
         .back = state->current ? state->current->generation : 0,
     };
-    const char *reason = find_way_back(target, state, back);
+    const char *reason = find_way_back(target, state, order->plan,
+                                       back);
     int fd;
 
     if (reason || plan_same(back->plan, order->plan)) {

@@ -34,13 +34,28 @@ push_unfit(struct push *push, const char *format, ...)
     va_end(args);
 }
 
+static void
+check_datapath(struct push *push)
+{
+    const char *bridge = push->target->bridge;
+    const char *type = push->info.datapath_type;
+    const char *wanted = push->plan->kernel ? "system" : "netdev";
+
+    if (strcmp(type, wanted) && strcmp(type, "dummy")) {
+        push_unfit(push, "bridge %s is not of the %s datapath, for which the "
+                   "plan is; ovs-vsctl set bridge %s datapath_type=%s, then "
+                   "apply, or give the --target of the bridge", bridge,
+                   push->plan->kernel ? "kernel's" : "userspace", bridge,
+                   wanted);
+    }
+}
+
 /* Settings of the bridge that let packets past the tables.  Open vSwitch
  * forgets all flows when the datapath or the fail mode changes. */
 void
 push_check_settings(struct push *push)
 {
     const char *bridge = push->target->bridge;
-    const char *type = push->info.datapath_type;
 
     if (!push->info.has_openflow14) {
         push_unfit(push, "bridge %s does not speak OpenFlow 1.4; ovs-vsctl "
@@ -49,11 +64,7 @@ push_check_settings(struct push *push)
     if (push->action == ACTION_CLEAR) {
         return;
     }
-    if (strcmp(type, "netdev") && strcmp(type, "dummy")) {
-        push_unfit(push, "bridge %s is not of the userspace datapath; "
-                   "ovs-vsctl set bridge %s datapath_type=netdev, then apply",
-                   bridge, bridge);
-    }
+    check_datapath(push);
     if (push->info.may_be_in_band) {
         /* connmgr's in-band flows stand above all others, let anyone talk to
          * the controller's or manager's address with NORMAL, and are hidden
@@ -287,7 +298,8 @@ check_fragments(struct push *push)
 const char *
 push_check_switch(struct push *push)
 {
-    const char *reason = check_meters(push);
+    /* Those of the kernel's datapath are stock. */
+    const char *reason = push->plan->kernel ? NULL : check_meters(push);
 
     return reason ? reason : check_fragments(push);
 }

@@ -320,7 +320,9 @@ read_bridge(const struct ovsrec_open_vswitch *ovs,
             const struct ovsrec_bridge *br, struct arena *arena,
             struct bridge_info *info)
 {
-    info->datapath_type = arena_strdup(arena, br->datapath_type);
+    info->datapath_type = (br->datapath_type[0]
+                           ? arena_strdup(arena, br->datapath_type)
+                           : "system");
     info->fail_mode = arena_strdup(arena, br->fail_mode ? br->fail_mode : "");
     info->may_be_in_band = ((br->n_controller || ovs->n_manager_options)
                             && !smap_get_bool(&br->other_config,

@@ -24,7 +24,7 @@ struct bridge_attachment {
 };
 
 struct bridge_info {
-    const char *datapath_type;  /* "" for the kernel's. */
+    const char *datapath_type;  /* "system" for the kernel's. */
     const char *fail_mode;      /* "" if not set. */
     bool has_openflow14;
     bool may_be_in_band;        /* Of a controller or manager. */

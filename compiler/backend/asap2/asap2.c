@@ -100,6 +100,7 @@ static const struct backend_caps asap2_caps = {
     .n_conjunctions = UINT32_MAX - IDENT_RESERVED,
     .action_bytes = 64000,
     .whole_packets = true,
+    .kernel = true,
 };
 
 const struct backend asap2_backend = {

@@ -136,6 +136,7 @@ static const struct backend_caps kernel_caps = {
     .action_bytes = 64000,
     .queues = true,
     .whole_packets = true,
+    .kernel = true,
 };
 
 const struct backend kernel_backend = {

@@ -221,6 +221,7 @@ openflow_emit(const struct ir_prog *prog, const struct backend_caps *caps,
         .diags = diags,
     };
 
+    plan->kernel = caps->kernel;
     plan->telemetry = prog->telemetry;
     emit_misses(&e);
     emit_limits(&e);

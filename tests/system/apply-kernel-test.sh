@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# Copyright (c) 2026 The Bulkhead authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# plan, apply, status, rollback and clear of the targets of the kernel's
+# datapath, on a switch without our patches.  Its datapath is a dummy: what
+# OpenFlow and the database say is the same.
+# Exit 77: skipped, with the reason.
+# Environment: BULKHEAD, OVS_PREFIX, srcdir; found by themselves if unset.
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+intent=$srcdir/examples/ai-cluster.json
+node=gpu-node-1
+stock=/usr/lib/openvswitch-switch/ovs-vswitchd
+
+# In place of ours; switch_spawn runs it as a job.
+ovs-vswitchd() { exec "$stock" "$@"; }
+
+# bulk COMMAND ARGUMENT...
+bulk() {
+    local command=$1
+    shift
+    "$BULKHEAD" "$command" --bridge=br0 --timeout=20 "$@"
+}
+
+# on TARGET COMMAND [ARGUMENT...]: of the intent.
+on() {
+    local target=$1 command=$2
+    shift 2
+    bulk "$command" "$intent" --node=$node --target="$target" "$@"
+}
+
+# The bridge holds what it gets from the files of compile by ovs-ofctl.
+as_compiled() {
+    local dir=$switch_dir/$1
+    "$BULKHEAD" compile "$intent" --node=$node --target="$1" -o "$dir" &&
+        unchanged br0 load "$dir"
+}
+
+load() {
+    local meter
+    ovs-ofctl -O OpenFlow13 del-meters br0
+    while read -r meter; do
+        ovs-ofctl -O OpenFlow13 add-meter br0 "$meter" || return 1
+    done <"$1/meters.txt"
+    ovs-ofctl -O OpenFlow14 --bundle replace-flows br0 "$1/flows.txt"
+}
+
+# test_target TARGET CHANGE: the plan says the change.
+test_target() {
+    check "$1: plan says what is to come" unchanged br0 \
+        says "$2" 4 on "$1" plan --exit-code
+    check "$1: apply, and what is left to do" \
+        says "bulkhead compile --target=$1 -o DIR" 0 on "$1" apply
+    check '... gives the bridge what compile says' as_compiled "$1"
+    check '... and is as intended' says 'as intended' 0 on "$1" status
+    check '... which needs no intent to say' says 'as intended' 0 bulk status
+    check 'apply again changes nothing' unchanged br0 \
+        says 'as intended' 0 on "$1" apply
+    ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=20,priority=0'
+    check 'a flow that is gone is seen' \
+        says '+cookie=0xb17d' 4 on "$1" status -v
+    check '... and comes back' exits 0 on "$1" apply
+    check '--verify is for the other datapath' unchanged br0 \
+        says 'plans of the userspace datapath' 2 on "$1" apply --verify
+}
+
+test_bridges() {
+    check 'our own target needs our meters' unchanged br0 \
+        says 'cannot keep bursts below a millisecond' 3 on userspace apply
+    ovs-vsctl --timeout=10 add-br br1 \
+        -- set bridge br1 datapath_type=netdev fail-mode=secure
+    check 'a bridge of another datapath is refused' \
+        says "is not of the kernel's datapath" 3 "$BULKHEAD" apply \
+        "$intent" --bridge=br1 --node=$node --target=kernel --partial
+    check 'what has no flows cannot be applied' unchanged br0 \
+        says "is for switches and OVN" 2 on text apply
+}
+
+comes_back() {
+    local tries
+    for ((tries = 0; tries < 100; tries++)); do
+        if on kernel status; then
+            return 0
+        fi
+        sleep 0.1
+    done
+    return 1
+}
+
+test_back() {
+    check 'rollback from one target to the other' \
+        says 'generation' 0 bulk rollback
+    check '... is as intended' says 'as intended' 0 on kernel status
+    check 'with a way back' says 'comes back' 0 timeout 60 \
+        "$BULKHEAD" apply "$intent" --bridge=br0 --node=$node \
+        --target=asap2 --confirm=1s
+    check '... by which it comes back' comes_back
+    check 'clear' exits 0 bulk clear
+    check '... leaves nothing' [ "$(state br0 | grep -c cookie=0xb17d)" = 0 ]
+}
+
+main() {
+    [ -x "$stock" ] || {
+        echo "apply-kernel-test.sh: skipped: needs openvswitch-switch:" \
+             "./bootstrap --developer"
+        exit 77
+    }
+    start_dummy_switch
+    make_dummy_bridge br0 "$intent" "$node"
+    test_target kernel '+ tenant llm-training'
+    test_target asap2 '~ shared pipeline: flows 8 changed'
+    test_back
+    test_bridges
+    [ "$failures" = 0 ]
+}
+
+main
