@@ -96,7 +96,7 @@ test_others() {
 guards() {
     local words=$1
     shift
-    ovn-nbctl --timeout=10 "$@"
+    ovn-nbctl --timeout=30 "$@"
     check "ovn-nbctl.sh refuses: $words" refuses_words "$words"
 }
 
@@ -111,7 +111,8 @@ refuses_words() {
 # What others have in rows of ours, or named as those.
 test_guard() {
     local first
-    guards 'Logical_Switch c/x has in its ports' lsp-add c/x foreign
+    # northd, for which it waits, writes to a port: no change of the script's.
+    guards 'Logical_Switch c/x has in its ports' --wait=sb lsp-add c/x foreign
     ovn-nbctl lsp-del foreign
     guards 'Logical_Switch c/x has in its acls' \
         acl-add c/x to-lport 32000 1 allow
