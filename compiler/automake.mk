@@ -170,6 +170,7 @@ libbulkhead_a_SOURCES = \
 	compiler/offload/common.h \
 	compiler/offload/flow-tables.c \
 	compiler/offload/flow-tables.h \
+	compiler/offload/megaflow.c \
 	compiler/offload/need.c \
 	compiler/offload/need.h \
 	compiler/offload/offload.c \
@@ -181,8 +182,13 @@ libbulkhead_a_SOURCES = \
 	compiler/offload/profile/connectx-6-dx.c \
 	compiler/offload/profile/connectx-7.c \
 	compiler/offload/profile/kernel-tc.c \
+	compiler/offload/profile/mlx5-dpdk.c \
 	compiler/offload/profile/mlx5.c \
+	compiler/offload/profile/ovs-dpdk.c \
 	compiler/offload/profile/ovs.c \
+	compiler/offload/rte-flow.c \
+	compiler/offload/rte-flow.h \
+	compiler/offload/rte-pattern.c \
 	compiler/offload/rule-packets.c \
 	compiler/offload/rule-packets.h \
 	compiler/offload/tc-batch.c \
@@ -501,7 +507,9 @@ bulkhead_SOURCES = \
 	compiler/cli/main.c \
 	compiler/cli/metrics.c \
 	compiler/cli/northbound.c \
+	compiler/cli/offload-json.c \
 	compiler/cli/offload.c \
+	compiler/cli/offload.h \
 	compiler/cli/order.c \
 	compiler/cli/partial.c \
 	compiler/cli/plan.c \

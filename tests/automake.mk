@@ -58,6 +58,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-record.c \
 	tests/unit/test-recording.c \
 	tests/unit/test-round-trip.c \
+	tests/unit/test-rte.c \
 	tests/unit/test-resident.c \
 	tests/unit/test-sema.c \
 	tests/unit/test-source.c \

@@ -313,11 +313,12 @@ const struct cli_command cli_commands[] = {
       "count what the bridge's flows and meters of Bulkhead's have dropped,\n"
       "      and why; with the intent, by which rule", NULL },
     { "offload", OPTION_NODE | NODE_REQUIRED | OPTION_PROFILE | OPTION_FORMAT
-      | OPTION_OUTPUT, cmd_offload,
-      "INTENT... --node=NODE --profile=PROFILE [-o FILE]",
+      | OPTION_OUTPUT | OPTION_TARGET, cmd_offload,
+      "INTENT... --node=NODE --profile=PROFILE [--target=TARGET] [-o FILE]",
       "say of every rule whether a NIC of that profile would do it, and why\n"
-      "      not, as the target asap2 has it; the filters that it would hold\n"
-      "      go to the file, as 'tc -batch' takes them", NULL },
+      "      not, as the target asap2 has it, or userspace; the filters that\n"
+      "      it would hold go to the file, as 'tc -batch' takes them, or\n"
+      "      dpdk-testpmd", NULL },
     { "verify", OPTION_NODE | NODE_REQUIRED | OPTION_BRIDGE | OPTION_SWITCH
       | OPTION_FLOWS | OPTION_TENANT | OPTION_FORMAT, cmd_verify,
       "INTENT... --node=NODE [--flows=FILE | --bridge=BRIDGE]\n"

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/asap2/asap2.h"
 #include "backend/backend.h"
 #include "base/nearest.h"
 #include "fatal-signal.h"
@@ -206,7 +207,7 @@ parse_target(const char *s)
 static const struct profile *
 parse_profile(const char *s)
 {
-    const struct profile *profile = profile_find(s);
+    const struct profile *profile = profile_find(s, asap2_backend.name);
 
     if (!profile) {
         usage_error("--profile takes connectx-5, connectx-6-dx, connectx-7, "
@@ -349,6 +350,10 @@ check_target(const struct cli_command *command,
                && !target->caps->n_tables) {
         usage_error("'%s' is for switches and OVN; 'compile' knows %s",
                     command->name, target->name);
+    } else if (options->profile && target
+               && !profile_find(options->profile->name, target->name)) {
+        usage_error("--profile=%s says nothing of --target=%s",
+                    options->profile->name, target->name);
     }
 }
 

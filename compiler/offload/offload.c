@@ -53,6 +53,18 @@ profile_caps(const struct profile *profile)
     return caps;
 }
 
+/* All that is needed of a match is before what is needed of actions. */
+#define MATCH_CAPS ((UINT64_C(1) << CAP_OUTPUT) - 1)
+
+/* Does netdev_offload_dpdk_add_flow() fall back to marking?  It does where all
+ * of the match is carried, and not all of the actions. */
+static bool
+is_marked(const struct explainer *e, const struct offload_pass *pass)
+{
+    return (e->carried & (UINT64_C(1) << CAP_MARK) && pass->refused
+            && !(pass->refused & MATCH_CAPS) && !pass->megaflow->chain);
+}
+
 /* Fills in the passes and the verdict of a path that has been walked. */
 static void
 judge(const struct explainer *e, struct offload_path *path)
@@ -66,6 +78,7 @@ judge(const struct explainer *e, struct offload_path *path)
         pass->megaflow = &path->walk.megaflows.v[i];
         pass->needs = megaflow_needs(pass->megaflow, e->plan);
         pass->refused = pass->needs & ~e->carried;
+        pass->marked = is_marked(e, pass);
         n_refused += pass->refused != 0;
     }
     /* What misses in hardware goes on in software, so a pass is of use only if
@@ -144,7 +157,7 @@ count_flows(const struct offload_rule *r)
         const struct offload_path *path = &r->paths.v[i];
 
         for (size_t j = 0; j < path->walk.megaflows.n && !path->walk.broken
-             && !path->passes[j].refused; j++) {
+             && (!path->passes[j].refused || path->passes[j].marked); j++) {
             n += path->packet->n_pairs;
         }
     }

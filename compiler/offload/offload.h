@@ -37,6 +37,8 @@ struct offload_pass {
     const struct megaflow *megaflow;
     cap_set needs;
     cap_set refused;            /* Of these; 0: it is in hardware. */
+    bool marked;                /* It is not, but its match is: packets that
+                                 * it is of come marked to software. */
 };
 
 /* What a packet is to its connection. */
@@ -64,8 +66,9 @@ struct offload_rule {
     const char *name;           /* ...this. */
     enum offload_verdict verdict;
     offload_path_vec paths;
-    size_t n_flows;             /* Megaflows in hardware if all whom it names
-                                 * talk at once, on one port each. */
+    size_t n_flows;             /* Megaflows in hardware, those that mark too,
+                                 * if all whom it names talk at once, on one
+                                 * port each. */
     uint64_t rate_kbps;         /* That its senders may have at most. */
     bool over_budget;           /* In software only since there is no room. */
 };

@@ -13,7 +13,7 @@
 #include "util.h"
 
 const struct cap_info cap_infos[N_CAPS] = {
-#define CAP(NAME, FLOWER, REMEDY) { #NAME, FLOWER, REMEDY },
+#define CAP(NAME, FLOWER, RTE, REMEDY) { #NAME, FLOWER, RTE, REMEDY },
 #include "offload/caps.def"
 };
 
@@ -31,18 +31,42 @@ const struct profile *const profiles[] = {
     &profile_connectx7,
     &profile_bluefield3,
     &profile_kernel_tc,
+    &profile_connectx5_dpdk,
+    &profile_connectx6dx_dpdk,
+    &profile_connectx7_dpdk,
+    &profile_bluefield3_dpdk,
 };
 const size_t n_profiles = ARRAY_SIZE(profiles);
 
 const struct profile *
-profile_find(const char *name)
+profile_find(const char *name, const char *target)
 {
     for (size_t i = 0; i < n_profiles; i++) {
-        if (!strcmp(profiles[i]->name, name)) {
+        if (!strcmp(profiles[i]->name, name)
+            && !strcmp(profiles[i]->target, target)) {
             return profiles[i];
         }
     }
     return NULL;
+}
+
+const char *
+profile_words(const struct profile *profile, enum cap cap)
+{
+    const struct cap_info *info = &cap_infos[cap];
+
+    return profile->rte_flow && info->rte ? info->rte : info->flower;
+}
+
+const char *
+profile_remedy(const struct profile *profile, enum cap cap)
+{
+    const struct profile *tc = profile_find(profile->name, "asap2");
+    struct cap_fact fact;
+
+    return (tc && !profile_refusal(tc, cap, &fact)
+            ? "compile for the target asap2, where it is carried"
+            : cap_infos[cap].remedy);
 }
 
 struct cap_fact

@@ -9,25 +9,26 @@
 
 /* What can carry a megaflow, as data.
  *
- * A megaflow goes from Open vSwitch to tc-flower, from there to the driver,
- * and from there to the device: these are the layers of a profile, and each
- * may refuse.  A fact about a layer names the public source that says so.
- * Where none was found the fact is "unknown", and what is unknown counts as
- * refused: nothing is promised that nobody has written down. */
+ * A megaflow goes from Open vSwitch to tc-flower, or to rte_flow where its
+ * ports are DPDK's, from there to the driver, and from there to the device:
+ * these are the layers of a profile, and each may refuse.  A fact about
+ * a layer names the public source that says so.  Where none was found the fact
+ * is "unknown", and what is unknown counts as refused: nothing is promised
+ * that nobody has written down. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum cap {
-#define CAP(NAME, FLOWER, REMEDY) CAP_##NAME,
+#define CAP(NAME, FLOWER, RTE, REMEDY) CAP_##NAME,
 #include "offload/caps.def"
     N_CAPS,
 };
 
 struct cap_info {
     const char *name;           /* "MATCH_CT_NEW". */
-    const char *flower;
+    const char *flower, *rte;   /* 'rte' may be NULL. */
     const char *remedy;         /* Or NULL. */
 };
 extern const struct cap_info cap_infos[N_CAPS];
@@ -80,15 +81,24 @@ enum { MAX_LAYERS = 4 };
 struct profile {
     const char *name;           /* As --profile says it. */
     const char *title;
+    const char *target;         /* Whose tables it is for. */
     bool hardware;              /* Else "in hardware" means "in tc". */
+    bool rte_flow;              /* By rte_flow of DPDK, else by tc-flower. */
     const struct layer *layers[MAX_LAYERS];     /* A NULL may end it. */
 };
 
 extern const struct profile *const profiles[];
 extern const size_t n_profiles;
 
-/* The profile of this name, or NULL. */
-const struct profile *profile_find(const char *name);
+/* The profile of this name for tables of this target, or NULL. */
+const struct profile *profile_find(const char *name, const char *target);
+
+/* 'cap' in the terms of those that the profile gives megaflows to. */
+const char *profile_words(const struct profile *, enum cap);
+
+/* What to change so that 'cap', which the profile refuses, is carried; or
+ * NULL. */
+const char *profile_remedy(const struct profile *, enum cap);
 
 /* What 'layer' or its bases say; a fact without source if none does. */
 struct cap_fact layer_fact(const struct layer *, enum cap);
@@ -103,9 +113,11 @@ const struct layer *profile_refusal(const struct profile *, enum cap,
 struct quota_fact profile_quota(const struct profile *, enum quota);
 
 /* The layers, for those that make profiles. */
-extern const struct layer layer_ovs, layer_tc, layer_mlx5;
+extern const struct layer layer_ovs, layer_tc, layer_mlx5, layer_ovs_dpdk;
 extern const struct profile profile_kernel_tc, profile_connectx5,
-    profile_connectx6dx, profile_connectx7, profile_bluefield3;
+    profile_connectx6dx, profile_connectx7, profile_bluefield3,
+    profile_connectx5_dpdk, profile_connectx6dx_dpdk, profile_connectx7_dpdk,
+    profile_bluefield3_dpdk;
 extern const struct layer layer_connectx5, layer_connectx6dx;
 
 #endif /* offload/profile.h */

@@ -16,7 +16,6 @@
 #include "odp-util.h"
 #include "offload/flow-tables.h"
 #include "offload/wildcards.h"
-#include "openvswitch/match.h"
 #include "openvswitch/meta-flow.h"
 #include "openvswitch/ofp-actions.h"
 #include "openvswitch/ofp-port.h"
@@ -360,6 +359,14 @@ execute_set_field(struct pass *pass, const struct ofpact_set_field *set)
     }
 }
 
+/* As dpif_netdev_queue_to_priority() has it, or dpif-netlink, which says
+ * TC_H_MAKE(1 << 16, queue + 1). */
+static uint32_t
+queue_to_priority(const struct plan *plan, uint32_t queue)
+{
+    return !strcmp(plan->target, "userspace") ? queue : 0x10000 | (queue + 1);
+}
+
 /* Returns false if no more actions are to follow. */
 static bool
 execute_one(struct pass *pass, const struct ofpact *a)
@@ -377,9 +384,10 @@ execute_one(struct pass *pass, const struct ofpact *a)
                          &pass->wc);
         return true;
     case OFPACT_SET_QUEUE:
-        /* TC_H_MAKE(1 << 16, queue + 1), as dpif-netlink has it. */
+        pass->wc.masks.skb_priority = UINT32_MAX;
         pass->flow.skb_priority
-            = 0x10000 | (ofpact_get_SET_QUEUE(a)->queue_id + 1);
+            = queue_to_priority(pass->walker->plan,
+                                ofpact_get_SET_QUEUE(a)->queue_id);
         return true;
     case OFPACT_METER:
         /* What it counts has been rewritten, as a patch of the series has
@@ -481,20 +489,4 @@ walker_run(struct walker *w, const struct flow *packet, enum walk_state state,
         chain = next.recirc_id = pass.next_chain;
     }
     ofpbuf_uninit(&pass.actions);
-}
-
-void
-megaflow_put_match(const struct megaflow *megaflow, struct ds *ds)
-{
-    struct flow_wildcards wc = megaflow->wc;
-    struct match match;
-
-    match_init(&match, &megaflow->key, &wc);
-    match_format(&match, NULL, ds, OFP_DEFAULT_PRIORITY);
-}
-
-void
-megaflow_put_actions(const struct megaflow *megaflow, struct ds *ds)
-{
-    format_odp_actions(ds, megaflow->actions, megaflow->actions_len, NULL);
 }

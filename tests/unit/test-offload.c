@@ -100,7 +100,8 @@ START_TEST(every_layer_has_a_fact_with_its_source)
     for (size_t i = 0; i < n_profiles; i++) {
         const struct profile *profile = profiles[i];
 
-        ck_assert_ptr_eq(profile_find(profile->name), profile);
+        ck_assert_ptr_eq(profile_find(profile->name, profile->target),
+                         profile);
         for (size_t j = 0; j < MAX_LAYERS && profile->layers[j]; j++) {
             for (int cap = 0; cap < N_CAPS; cap++) {
                 const struct layer *layer = profile->layers[j];

@@ -250,6 +250,7 @@ main(void)
     srunner_add_suite(runner, nic_suite());
     srunner_add_suite(runner, offload_suite());
     srunner_add_suite(runner, tc_suite());
+    srunner_add_suite(runner, rte_suite());
     srunner_add_suite(runner, ovn_suite());
     srunner_add_suite(runner, plan_suite());
     srunner_add_suite(runner, resident_suite());

@@ -50,6 +50,7 @@ Suite *kernel_suite(void);
 Suite *nic_suite(void);
 Suite *offload_suite(void);
 Suite *tc_suite(void);
+Suite *rte_suite(void);
 Suite *ovn_suite(void);
 Suite *plan_suite(void);
 Suite *resident_suite(void);

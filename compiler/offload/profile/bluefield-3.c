@@ -35,6 +35,7 @@ static const struct layer layer_bluefield3 = {
 const struct profile profile_bluefield3 = {
     .name = "bluefield-3",
     .title = "NVIDIA BlueField-3",
+    .target = "asap2",
     .hardware = true,
     .layers = { &layer_ovs, &layer_tc, &layer_mlx5, &layer_bluefield3 },
 };

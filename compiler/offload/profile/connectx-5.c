@@ -90,6 +90,7 @@ static const struct cap_fact facts[] = {
     { CAP_DECAP, SUPPORT_YES, DPDK "VXLAN: ConnectX-5" },
     { CAP_SET_PRIORITY, SUPPORT_UNKNOWN, NULL },
     { CAP_CLONE, SUPPORT_UNKNOWN, NULL },
+    { CAP_MARK, SUPPORT_UNKNOWN, NULL },
     { CAP_ACTION_OTHER, SUPPORT_UNKNOWN, NULL },
 };
 
@@ -109,6 +110,7 @@ const struct layer layer_connectx5 = {
 const struct profile profile_connectx5 = {
     .name = "connectx-5",
     .title = "NVIDIA ConnectX-5",
+    .target = "asap2",
     .hardware = true,
     .layers = { &layer_ovs, &layer_tc, &layer_mlx5, &layer_connectx5 },
 };

@@ -36,6 +36,7 @@ const struct layer layer_connectx6dx = {
 const struct profile profile_connectx6dx = {
     .name = "connectx-6-dx",
     .title = "NVIDIA ConnectX-6 Dx",
+    .target = "asap2",
     .hardware = true,
     .layers = { &layer_ovs, &layer_tc, &layer_mlx5, &layer_connectx6dx },
 };

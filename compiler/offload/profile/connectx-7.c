@@ -34,6 +34,7 @@ static const struct layer layer_connectx7 = {
 const struct profile profile_connectx7 = {
     .name = "connectx-7",
     .title = "NVIDIA ConnectX-7",
+    .target = "asap2",
     .hardware = true,
     .layers = { &layer_ovs, &layer_tc, &layer_mlx5, &layer_connectx7 },
 };

@@ -73,6 +73,7 @@ static const struct cap_fact facts[] = {
     { CAP_DECAP, SUPPORT_YES, TUNNEL },
     { CAP_SET_PRIORITY, SUPPORT_YES, SKBEDIT },
     { CAP_CLONE, SUPPORT_UNKNOWN, NULL },
+    { CAP_MARK, SUPPORT_UNKNOWN, NULL },
     { CAP_ACTION_OTHER, SUPPORT_UNKNOWN, NULL },
 };
 
@@ -102,5 +103,6 @@ static const struct layer layer_debian = {
 const struct profile profile_kernel_tc = {
     .name = "kernel-tc",
     .title = "stock Linux, tc-flower without a NIC that offloads",
+    .target = "asap2",
     .layers = { &layer_ovs, &layer_debian },
 };

@@ -79,6 +79,7 @@ static const struct cap_fact facts[] = {
     { CAP_DECAP, SUPPORT_YES, FDB },
     { CAP_SET_PRIORITY, SUPPORT_NO, FDB },
     { CAP_CLONE, SUPPORT_UNKNOWN, NULL },
+    { CAP_MARK, SUPPORT_UNKNOWN, NULL },
     { CAP_ACTION_OTHER, SUPPORT_UNKNOWN, NULL },
 };
 

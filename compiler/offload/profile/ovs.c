@@ -79,6 +79,7 @@ static const struct cap_fact facts[] = {
     { CAP_DECAP, SUPPORT_YES, PUT },
     { CAP_SET_PRIORITY, SUPPORT_NO, SET },
     { CAP_CLONE, SUPPORT_NO, ACTIONS },
+    { CAP_MARK, SUPPORT_NO, ACTIONS },
     { CAP_ACTION_OTHER, SUPPORT_NO, ACTIONS },
 };
 

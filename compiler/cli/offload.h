@@ -1,0 +1,27 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef CLI_OFFLOAD_H
+#define CLI_OFFLOAD_H 1
+
+/* What "bulkhead offload" prints, as a table and as JSON. */
+
+#include "offload/offload.h"
+
+/* What refuses a capability: the layer and what it says. */
+struct offload_refusal {
+    const struct layer *layer;
+    struct cap_fact fact;
+};
+struct offload_refusal offload_refusal(const struct profile *, enum cap);
+
+/* What the first pass of the path that is not in hardware needs, and is
+ * refused; 0 if all are. */
+cap_set offload_path_refused(const struct offload_path *);
+
+void offload_print_json(const struct offload_report *, const char *node);
+
+#endif /* cli/offload.h */
