@@ -111,6 +111,7 @@ test_scripts = \
 	tests/system/borrow-test.sh \
 	tests/system/bursts-test.sh \
 	tests/system/tc-test.sh \
+	tests/system/rte-test.sh \
 	tests/system/telemetry-test.sh \
 	tests/system/metrics-test.sh \
 	tests/system/connections-test.sh \
