@@ -211,7 +211,7 @@ parse_profile(const char *s)
 
     if (!profile) {
         usage_error("--profile takes connectx-5, connectx-6-dx, connectx-7, "
-                    "bluefield-3 or kernel-tc, not '%s'", s);
+                    "bluefield-3, kernel-tc or kernel-tc-ext, not '%s'", s);
     }
     return profile;
 }

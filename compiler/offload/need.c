@@ -282,8 +282,10 @@ megaflow_needs(const struct megaflow *megaflow, const struct plan *plan)
     NL_ATTR_FOR_EACH (a, left, megaflow->actions, megaflow->actions_len) {
         needs |= action_needs(a, megaflow, plan, &counts);
     }
+    needs |= megaflow->chain ? NEED(CHAIN) : 0;
     needs |= counts.outputs ? 0 : NEED(DROP);
     needs |= counts.outputs > 1 ? NEED(OUTPUTS) : 0;
+    needs |= counts.meters && !counts.outputs ? NEED(METER_DROP) : 0;
     needs |= counts.meters > 1 ? NEED(METERS) : 0;
     needs |= (!megaflow->chain && flow_tnl_dst_is_set(&megaflow->key.tunnel)
               ? NEED(DECAP) : 0);

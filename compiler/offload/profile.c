@@ -31,6 +31,7 @@ const struct profile *const profiles[] = {
     &profile_connectx7,
     &profile_bluefield3,
     &profile_kernel_tc,
+    &profile_kernel_tc_ext,
     &profile_connectx5_dpdk,
     &profile_connectx6dx_dpdk,
     &profile_connectx7_dpdk,

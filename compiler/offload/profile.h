@@ -114,10 +114,10 @@ struct quota_fact profile_quota(const struct profile *, enum quota);
 
 /* The layers, for those that make profiles. */
 extern const struct layer layer_ovs, layer_tc, layer_mlx5, layer_ovs_dpdk;
-extern const struct profile profile_kernel_tc, profile_connectx5,
-    profile_connectx6dx, profile_connectx7, profile_bluefield3,
-    profile_connectx5_dpdk, profile_connectx6dx_dpdk, profile_connectx7_dpdk,
-    profile_bluefield3_dpdk;
+extern const struct profile profile_kernel_tc, profile_kernel_tc_ext,
+    profile_connectx5, profile_connectx6dx, profile_connectx7,
+    profile_bluefield3, profile_connectx5_dpdk, profile_connectx6dx_dpdk,
+    profile_connectx7_dpdk, profile_bluefield3_dpdk;
 extern const struct layer layer_connectx5, layer_connectx6dx;
 
 #endif /* offload/profile.h */

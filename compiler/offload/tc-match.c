@@ -39,10 +39,22 @@ put_port(struct ds *ds, const char *name, ovs_be16 value, ovs_be16 *mask)
     *mask = 0;
 }
 
+/* flower_parse_u8() of iproute2 takes no hexadecimal, not in masks either. */
+static void
+put_octet(struct ds *ds, const char *name, uint8_t value, uint8_t mask)
+{
+    if (mask) {
+        ds_put_format(ds, " %s %u", name, value & mask);
+        if (mask != UINT8_MAX) {
+            ds_put_format(ds, "/%u", mask);
+        }
+    }
+}
+
 static void
 put_byte(struct ds *ds, const char *name, uint8_t value, uint8_t *mask)
 {
-    put_number(ds, name, value, *mask, UINT8_MAX);
+    put_octet(ds, name, value, *mask);
     *mask = 0;
 }
 
@@ -147,8 +159,8 @@ put_transport(const struct flow *key, struct flow *mask, struct ds *ds)
         break;
     case IPPROTO_ICMP:
     case IPPROTO_ICMPV6:
-        put_number(ds, "type", ntohs(key->tp_src), ntohs(mask->tp_src), 0xff);
-        put_number(ds, "code", ntohs(key->tp_dst), ntohs(mask->tp_dst), 0xff);
+        put_octet(ds, "type", ntohs(key->tp_src), ntohs(mask->tp_src));
+        put_octet(ds, "code", ntohs(key->tp_dst), ntohs(mask->tp_dst));
         mask->tp_src = mask->tp_dst = 0;
         break;
     }

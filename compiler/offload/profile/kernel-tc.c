@@ -66,6 +66,7 @@ static const struct cap_fact facts[] = {
     { CAP_SET_OTHER, SUPPORT_UNKNOWN, NULL },
     { CAP_METER, SUPPORT_YES, POLICE },
     { CAP_METER_PACKETS, SUPPORT_YES, POLICE },
+    { CAP_METER_DROP, SUPPORT_NO, POLICE },
     { CAP_METERS, SUPPORT_YES, POLICE },
     { CAP_METER_BURSTS, SUPPORT_NO, POLICE },
     { CAP_ENCAP_VXLAN, SUPPORT_YES, TUNNEL },
@@ -105,4 +106,12 @@ const struct profile profile_kernel_tc = {
     .title = "stock Linux, tc-flower without a NIC that offloads",
     .target = "asap2",
     .layers = { &layer_ovs, &layer_debian },
+};
+
+const struct profile profile_kernel_tc_ext = {
+    .name = "kernel-tc-ext",
+    .title = "Linux with NET_TC_SKB_EXT, tc-flower without a NIC that "
+             "offloads",
+    .target = "asap2",
+    .layers = { &layer_ovs, &layer_tc },
 };

@@ -20,6 +20,9 @@
     "parse_match_ct_state_to_flower()"
 #define ACTIONS                                                         \
     "Open vSwitch 3.1: lib/netdev-offload-tc.c, netdev_tc_parse_nl_actions()"
+#define ACTS                                                            \
+    "Open vSwitch 3.1: lib/tc.c, nl_msg_put_flower_acts(): a drop is for " \
+    "no actions only, so what conforms comes to software, packet by packet"
 #define SET                                                             \
     "Open vSwitch 3.1: lib/netdev-offload-tc.c, set_flower_map and "    \
     "parse_put_flow_set_masked_action()"
@@ -72,6 +75,7 @@ static const struct cap_fact facts[] = {
     { CAP_SET_OTHER, SUPPORT_NO, SET },
     { CAP_METER, SUPPORT_YES, METERS },
     { CAP_METER_PACKETS, SUPPORT_YES, METERS },
+    { CAP_METER_DROP, SUPPORT_NO, ACTS },
     { CAP_METERS, SUPPORT_YES, ACTIONS },
     { CAP_METER_BURSTS, SUPPORT_NO, METERS },
     { CAP_ENCAP_VXLAN, SUPPORT_YES, TUNNEL },
