@@ -18,6 +18,8 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/kernel/kernel.h \
 	compiler/backend/kernel/meters.c \
 	compiler/backend/kernel/meters.h \
+	compiler/backend/kernel/neighbors.c \
+	compiler/backend/kernel/neighbors.h \
 	compiler/backend/lost.c \
 	compiler/backend/lost.h \
 	compiler/backend/refuse.c \

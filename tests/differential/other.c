@@ -70,6 +70,15 @@ is_asked(const struct question *q)
                 && q->beyond != CONNECTION_RELATED));
 }
 
+/* Where nothing can write advertisements, nobody is told who is who. */
+static bool
+asks_for_neighbor(const struct question *q)
+{
+    return (q->packet.dl_type == htons(ETH_TYPE_IPV6)
+            && q->packet.nw_proto == IPPROTO_ICMPV6
+            && ntohs(q->packet.tp_src) == ND_NEIGHBOR_SOLICIT);
+}
+
 /* That of the sender's tenant at the uplink of the sender's network, as qos.sh
  * makes it; 'got' if it makes none. */
 static uint32_t
@@ -117,6 +126,12 @@ compare(const struct other *a, const struct compiled *c,
     struct outcome got;
 
     tables_run(a->tables, q, &got);
+    if (asks_for_neighbor(q)) {
+        return (got.broken || got.n_out
+                ? arena_printf(arena, "the target %s has %s",
+                               a->backend->name, outcome_text(&got, arena))
+                : NULL);
+    }
     if (got.broken || got.n_out != o->n_out
         || cookies_differ(c, got.rule, o->rule)
         || got.n_dropped != o->n_dropped

@@ -10,6 +10,7 @@
 
 #include "backend/asap2/nic.h"
 #include "backend/kernel/meters.h"
+#include "backend/kernel/neighbors.h"
 #include "backend/lost.h"
 #include "backend/openflow/openflow.h"
 #include "backend/refuse.h"
@@ -69,6 +70,7 @@ asap2_check(const struct ir_prog *prog, const struct backend_caps *caps,
     }
     kernel_warn_meters(prog, diags, share_loss);
     kernel_warn_bursts(prog, diags);
+    kernel_warn_neighbors(prog, diags);
     return fits;
 }
 

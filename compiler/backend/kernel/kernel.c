@@ -9,6 +9,7 @@
 #include "backend/kernel/kernel.h"
 
 #include "backend/kernel/meters.h"
+#include "backend/kernel/neighbors.h"
 #include "backend/lost.h"
 #include "backend/openflow/openflow.h"
 #include "backend/refuse.h"
@@ -102,6 +103,7 @@ kernel_check(const struct ir_prog *prog, const struct backend_caps *caps,
     }
     kernel_warn_meters(prog, diags, share_loss);
     kernel_warn_bursts(prog, diags);
+    kernel_warn_neighbors(prog, diags);
     return fits;
 }
 

@@ -151,6 +151,9 @@ emit_answer(struct emitter *e, const char *where, const struct in6_addr *ip,
                          "set_field:%s->arp_spa,in_port", mac, mac, s));
         return;
     }
+    if (e->caps->kernel) {      /* See backend/kernel/neighbors.h. */
+        return;
+    }
 
     /* RFC 4861 sections 4.3 and 4.4: the type, the flags (solicited,
      * override, perhaps router) and the target's link-layer address.  The
@@ -171,6 +174,9 @@ emit_answer(struct emitter *e, const char *where, const struct in6_addr *ip,
 static void
 emit_advert(struct emitter *e)
 {
+    if (e->caps->kernel) {
+        return;
+    }
     emit_flow(e, TABLE_NEIGHBOR_ADVERT, PRIORITY_ALLOW, REASON_PIPELINE,
               FORMAT(e, "icmp6,icmp_type=%d,icmp_code=0",
                      ND_NEIGHBOR_ADVERT),
