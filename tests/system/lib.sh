@@ -84,6 +84,11 @@ switch_prepare() {
 # switch_start [VSWITCHD-ARGUMENT...]: the daemons are jobs of this shell, so
 # their numbers are known even if they die before they write a pidfile.
 switch_start() {
+    switch_start_database
+    switch_start_daemon "$@"
+}
+
+switch_start_database() {
     ovsdb-tool create "$switch_dir/conf.db" \
         "$OVS_PKGDATADIR/vswitch.ovsschema"
     switch_spawn ovsdb-server "$switch_dir/conf.db" \
@@ -91,6 +96,9 @@ switch_start() {
     switch_await "$switch_dir/db.sock" ovsdb-server
     # The socket is there before the server listens on it.
     ovs-vsctl --retry --timeout=10 --no-wait init
+}
+
+switch_start_daemon() {
     switch_spawn ovs-vswitchd "unix:$switch_dir/db.sock" "$@"
     switch_await "$switch_dir/ovs-vswitchd.pid" ovs-vswitchd
 }

@@ -1,0 +1,160 @@
+# Copyright (c) 2026 The Bulkhead authors.
+# SPDX-License-Identifier: Apache-2.0
+"""In the virtual machine: Open vSwitch gives tc what is predicted.
+
+usage: megaflows.py TITLE PACKETS PLAN PLAN
+
+A bridge of the running switch, on the kernel's datapath, gets the flows and
+meters of PLAN.  PACKETS, of predictions.py for the profile "kernel-tc", come
+from the endpoints.  Those that are allowed must come out where they should,
+byte for byte, and no other anywhere.  Of each packet of the prediction, the
+megaflows that the switch then lists in tc, and in its own datapath, must be as
+many as were predicted; and so in sum the verdict on each rule.  The second
+PLAN, of another target, is then loaded in place of the first.
+"""
+
+import os
+import re
+import sys
+import time
+
+from guest import Devices, Score, load, settled
+from switch import SwitchError, Unixctl, await_true, run
+
+SECONDS = 5
+
+
+class Switch:
+    def __init__(self, ports, plan):
+        self.control = Unixctl(os.environ["OVS_RUNDIR"])
+        command = ["ovs-vsctl", "--timeout=30", "add-br", "br0", "--", "set",
+                   "bridge", "br0", "fail-mode=secure"]
+        for number, port in enumerate(ports, 1):
+            command += ["--", "add-port", "br0", port, "--", "set",
+                        "interface", port, f"ofport_request={number}"]
+        run(*command)
+        self.load(plan)
+
+    def load(self, plan):
+        """Raises SwitchError if anything is refused."""
+        run("ovs-ofctl", "-O", "OpenFlow13", "del-meters", "br0")
+        with open(f"{plan}/meters.txt", encoding="ascii") as meters:
+            for meter in meters:
+                run("ovs-ofctl", "-O", "OpenFlow13", "add-meter", "br0",
+                    meter.strip())
+        run("ovs-ofctl", "-O", "OpenFlow14", "--bundle", "replace-flows",
+            "br0", f"{plan}/flows.txt")
+
+    def forget(self):
+        """No megaflow is left, neither here nor there.  Not while a packet is
+        on its way: Open vSwitch 3.1 aborts when what is purged comes back
+        ("Invalid ukey transition")."""
+        settled(0.1)
+        self.control("revalidator/purge")
+        await_true(lambda: not self.megaflows("tc")
+                   and not self.megaflows("ovs"), SECONDS,
+                   "megaflows to go")
+
+    def lookups(self):
+        """Of packets that came to the kernel's datapath, and of those that
+        it did not know."""
+        return re.search(r"hit:(\d+) missed:(\d+)",
+                         self.control("dpctl/show")).groups()
+
+    def megaflows(self, kind):
+        return self.control("dpctl/dump-flows", "--names",
+                            f"type={kind}").splitlines()
+
+
+def provoke(switch, devices, packet):
+    """Sends it, and once more when what it needs is there; returns what of
+    it is in tc, and what is not, or comes to Open vSwitch all the same."""
+    switch.forget()
+    devices.send(packet)
+    end = time.monotonic() + SECONDS
+    found = []
+    while (sum(map(len, found)) < len(packet["passes"])
+           and time.monotonic() < end):
+        time.sleep(0.02)
+        found = [[flow for flow in switch.megaflows(kind)
+                  if f"in_port({packet['port']})" in flow]
+                 for kind in ("tc", "ovs")]
+    before = switch.lookups()
+    devices.send(packet)
+    settled(0.05)
+    if found[0] and not found[1] and switch.lookups() != before:
+        return [[], found[0]]
+    return found
+
+
+def compare(switch, devices, packet, score):
+    """Returns what its megaflows are in the terms of "offload"."""
+    found = provoke(switch, devices, packet)
+    got = tuple(map(len, found))
+    wanted = sum(packet["passes"]), len(packet["passes"]) - sum(
+        packet["passes"])
+    score.count(f"{packet['offload']} ({packet['role']})")
+    score.check(got == wanted,
+                f"{packet['rule']}: {packet['what']}: {got[0]} megaflows in "
+                f"tc and {got[1]} not, predicted {wanted[0]} and {wanted[1]}:"
+                + "".join(f"\n    {flow}" for flow in sum(found, [])))
+    return ("hardware" if not got[1] else "software" if not got[0]
+            else "partial")
+
+
+def hold(packet, seen, score):
+    """As often as it was sent, in one place, in one form."""
+    kind = packet["lie"] and f"false {packet['lie']}" or packet["role"]
+    if packet["answered"]:
+        return
+    if packet["to"]:
+        score.count(f"allowed ({kind})")
+        score.check(seen and set(seen) == {(packet["to"], packet["want"])},
+                    f"{packet['what']}: {set(seen)}, not at {packet['to']} as "
+                    f"{packet['want']}")
+    else:
+        score.count(f"denied ({kind})")
+        score.check(not seen, f"{packet['what']}: seen at {set(seen)}")
+
+
+def sum_up(verdicts):
+    return verdicts.pop() if len(verdicts) == 1 else "partial"
+
+
+def main():
+    title, packets, plan, other = sys.argv[1:]
+    asked = load(packets)
+    devices = Devices(asked["ports"])
+    switch = Switch(asked["ports"], plan)
+    score = Score()
+    rules = {}
+    for packet in asked["packets"]:
+        if packet["lie"]:
+            devices.send(packet)
+    settled(1)
+    for packet in asked["packets"]:
+        if packet["lie"]:
+            continue
+        rules.setdefault(packet["rule"], set()).add(
+            compare(switch, devices, packet, score))
+    settled()
+    seen = devices.seen()
+    for packet in asked["packets"]:
+        hold(packet, seen.get(packet["token"], []), score)
+    for rule, verdicts in rules.items():
+        verdict = sum_up(verdicts)
+        score.count(f"rules {verdict}")
+        score.check(verdict == asked["rules"][rule],
+                    f"{rule}: {verdict}, predicted {asked['rules'][rule]}")
+    switch.load(other)
+    score.count("plan in its place")
+    return 0 if score.settle(title, [
+        "rules hardware", "rules software", "hardware (any)",
+        "plan in its place", "software (opens)", "software (reply)", "denied (false source IP)",
+        "allowed (any)", "allowed (opens)", "denied (opens)"]) else 1
+
+
+try:
+    sys.exit(main())
+except SwitchError as error:
+    sys.exit(f"megaflows.py: {error}")
