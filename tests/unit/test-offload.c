@@ -219,6 +219,36 @@ START_TEST(anti_spoofing_stays)
 }
 END_TEST
 
+/* What a meter lets through, and no action follows, is not dropped. */
+START_TEST(a_meter_is_no_drop)
+{
+    static const char text[] = HALL(HOME("t", "7", "1Gbps", "2", "3",
+        ", 'limits': {'packets': {'rate': '1kpps', 'burst': '64pkt'}}"));
+
+    explain(&asap2_backend, text);
+    ck_assert(rule_needs(find_rule("anti-spoofing"), ROLE_ANY)
+              & NEED(METER_DROP));
+    unit_destroy(&u);
+}
+END_TEST
+
+START_TEST(a_chain_is_needed_at_both_ends)
+{
+    const struct offload_rule *web;
+
+    explain(&asap2_backend, one);
+    web = find_rule("t/web");
+    for (size_t i = 0; i < web->paths.n; i++) {
+        const struct offload_path *path = &web->paths.v[i];
+
+        ck_assert_uint_eq(path->walk.megaflows.n, 2);
+        ck_assert(path->passes[0].needs & NEED(CHAIN));
+        ck_assert(path->passes[1].needs & NEED(CHAIN));
+    }
+    unit_destroy(&u);
+}
+END_TEST
+
 /* Both targets mean the same, packet by packet. */
 START_TEST(targets_agree)
 {
@@ -340,6 +370,8 @@ offload_suite(void)
     tcase_add_test(tcase, asap2_tables_are);
     tcase_add_test(tcase, a_stateless_rule_is_in_hardware);
     tcase_add_test(tcase, anti_spoofing_stays);
+    tcase_add_test(tcase, a_meter_is_no_drop);
+    tcase_add_test(tcase, a_chain_is_needed_at_both_ends);
     tcase_add_test(tcase, targets_agree);
     tcase_add_test(tcase, least_traffic_leaves_first);
     tcase_add_test(tcase, a_rule_that_nothing_meets);

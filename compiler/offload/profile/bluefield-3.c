@@ -22,6 +22,7 @@ static const struct cap_fact facts[] = {
     { CAP_CT_TCP_UDP, SUPPORT_YES, DOCA },
     { CAP_METER, SUPPORT_UNKNOWN, NULL },
     { CAP_METER_PACKETS, SUPPORT_UNKNOWN, NULL },
+    { CAP_METER_DROP, SUPPORT_UNKNOWN, NULL },
     { CAP_METERS, SUPPORT_UNKNOWN, NULL },
 };
 

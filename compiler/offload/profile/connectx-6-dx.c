@@ -23,6 +23,7 @@
 static const struct cap_fact facts[] = {
     { CAP_METER, SUPPORT_YES, OFED54 },
     { CAP_METER_PACKETS, SUPPORT_YES, OFED54 },
+    { CAP_METER_DROP, SUPPORT_UNKNOWN, NULL },
     { CAP_METERS, SUPPORT_YES, HIERARCHY },
 };
 
