@@ -53,10 +53,31 @@ speaks_of_some(const struct ir_rule *rule, const struct hmapx *tenants)
                                          || holds_some(&rule->to, tenants)));
 }
 
-/* Adds the matches of the ports of 'm'. */
+/* Is it one port, and of a symmetric service?  What goes there is taken past
+ * tracking as that, whatever else it could be. */
+static bool
+is_symmetric(const struct ir_prog *prog, uint8_t protocol,
+             const struct port_mask *p)
+{
+    for (size_t i = 0; i < prog->services.n; i++) {
+        const struct ir_service *s = prog->services.v[i];
+
+        for (size_t j = 0; s->symmetric && j < s->matches.n; j++) {
+            if (s->matches.v[j].protocol == protocol
+                && s->matches.v[j].first == p->port
+                && p->mask == UINT16_MAX) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Adds the matches of the ports of 'm', 'but_symmetric' ones. */
 static void
 add_ports(struct emitter *e, const struct ir_match *m, bool ip6,
-          const char *prefix, const char *port, match_vec *out)
+          const char *prefix, const char *port, bool but_symmetric,
+          match_vec *out)
 {
     const char *protocol = (m->protocol == IPPROTO_TCP
                             ? ip6 ? "tcp6" : "tcp" : ip6 ? "udp6" : "udp");
@@ -65,6 +86,9 @@ add_ports(struct emitter *e, const struct ir_match *m, bool ip6,
     for (size_t i = 0; i < ports.n; i++) {
         const struct port_mask *p = &ports.v[i];
 
+        if (but_symmetric && is_symmetric(e->prog, m->protocol, p)) {
+            continue;
+        }
         *vec_push(e->arena, out) = (
             p->mask == UINT16_MAX
             ? FORMAT(e, "%s%s,%s=%"PRIu16, prefix, protocol, port, p->port)
@@ -76,7 +100,8 @@ add_ports(struct emitter *e, const struct ir_match *m, bool ip6,
 /* Adds the matches of 'service', each after 'prefix', in one family. */
 static void
 add_headers(struct emitter *e, const struct ir_service *service, bool ip6,
-            const char *prefix, const char *port, match_vec *out)
+            const char *prefix, const char *port, bool but_symmetric,
+            match_vec *out)
 {
     const char *ip = ip6 ? "ipv6" : "ip";
 
@@ -87,7 +112,7 @@ add_headers(struct emitter *e, const struct ir_service *service, bool ip6,
         const struct ir_match *m = &service->matches.v[i];
 
         if (m->last) {
-            add_ports(e, m, ip6, prefix, port, out);
+            add_ports(e, m, ip6, prefix, port, but_symmetric, out);
         } else if (m->protocol != (ip6 ? IPPROTO_ICMP : IPPROTO_ICMPV6)) {
             *vec_push(e->arena, out) = FORMAT(e, "%s%s,nw_proto=%d", prefix,
                                               ip, m->protocol);
@@ -107,8 +132,8 @@ match_untracked(struct emitter *e, const struct ir_service *service,
         *vec_push(e->arena, &out) = prefix;
     } else if (!service->symmetric) {
         prefix = FORMAT(e, "%s,", prefix);
-        add_headers(e, service, false, prefix, port, &out);
-        add_headers(e, service, true, prefix, port, &out);
+        add_headers(e, service, false, prefix, port, false, &out);
+        add_headers(e, service, true, prefix, port, false, &out);
     }
     return out;
 }
@@ -144,12 +169,16 @@ add_way(struct emitter *e, const struct ir_rule *rule, const char *way,
         product_vec *products)
 {
     static const struct side_fields sender = { REG_TENANT, REG_FROM };
-    const char *port = from == &rule->from ? "tp_dst" : "tp_src";
+    bool there = from == &rule->from;
 
     for (int ip6 = 0; ip6 < 2; ip6++) {
         match_vec services = VEC_INIT;
 
-        add_headers(e, rule->service, ip6, "nw_frag=no,", port, &services);
+        add_headers(e, rule->service, ip6, "nw_frag=no,",
+                    there ? "tp_dst" : "tp_src", there, &services);
+        if (!services.n) {
+            continue;
+        }
         *vec_push(e->arena, products) = (struct product) {
             .name = FORMAT(e, "%s %s, IPv%d", rule->name, way, ip6 ? 6 : 4),
             .priority = PRIORITY_UNTRACKED,
