@@ -50,7 +50,6 @@ struct lookup {
     LIST(struct candidate) found;
     LIST(struct clause) clauses;
     struct dd_list sets;        /* Of what is being put together. */
-    struct dd_list parts;       /* What becomes of packets. */
     struct dd_list taken;       /* By those of one priority. */
 };
 
@@ -85,9 +84,16 @@ static dd_t
 match_condition(struct exec *ex, const struct table_flow *flow,
                 const struct condition *c, term_t term)
 {
-    dd_t set;
+    struct {
+        u128 value, mask;
+        uint64_t term, pad;
+    } key = { c->value, c->mask, term, 0 };
+    dd_t *known = memo_find(&ex->conditions, &key, sizeof key), set;
 
-    if (!term_match(ex->terms, term, c->value, c->mask, ex->space, &set)) {
+    if (*known != DD_NONE) {
+        return *known;
+    } else if (!term_match(ex->terms, term, c->value, c->mask, ex->space,
+                           &set)) {
         return exec_refuse(ex, flow, arena_printf(
             ex->tables->arena, "it matches %s as changed before",
             fields[c->field].name));
@@ -97,7 +103,7 @@ match_condition(struct exec *ex, const struct table_flow *flow,
             ex->tables->arena, "its match scatters over more than %d ranges "
             "of %s", DD_MAX_RUNS, fields[c->field].name));
     }
-    return set;
+    return *known = set;
 }
 
 /* 'set' less the packets that do not match what 'flow' says of the packet, or
@@ -277,31 +283,17 @@ add_conjunctions(struct lookup *l)
     }
 }
 
+/* Adds what those of the strongest candidates from '*i' on take of 'packets';
+ * goes past them.  Returns all that they take. */
 static dd_t
-run_candidate(struct exec *ex, uint8_t table, const struct state *state,
-              const struct candidate *c, dd_t met)
-{
-    struct state with_id = *state;
-
-    if (c->flow) {
-        return exec_flow(ex, c->flow, state, met);
-    }
-    with_id.fields[F_CONJ_ID] = exec_const(ex, F_CONJ_ID, c->id);
-    return exec_look_again(ex, table, &with_id);
-}
-
-/* What those of the strongest candidates from '*i' on do to 'packets'; goes
- * past them.  Returns the packets that they take. */
-static dd_t
-run_level(struct lookup *l, uint8_t table, size_t *i, dd_t packets)
+split_level(struct lookup *l, size_t *i, dd_t packets)
 {
     struct exec *ex = l->exec;
     struct dd *dd = ex->space->dd;
     uint16_t priority = l->found.v[*i].priority;
 
     l->taken.n = 0;
-    while (*i < l->found.n && l->found.v[*i].priority == priority
-           && !ex->refused) {
+    while (*i < l->found.n && l->found.v[*i].priority == priority) {
         const struct candidate *c = &l->found.v[*i];
         dd_t left;
 
@@ -314,27 +306,10 @@ run_level(struct lookup *l, uint8_t table, size_t *i, dd_t packets)
                 : dd_and(dd, packets, dd_over_all(dd, l->sets.v, l->sets.n)));
         if (left != DD_NONE) {
             *LIST_ADD(&l->taken) = left;
-            *LIST_ADD(&l->parts) = dd_cut(dd, left, run_candidate(
-                ex, table, l->state, c, left));
+            *LIST_ADD(&ex->shares) = (struct share) { c->flow, c->id, left };
         }
     }
     return dd_over_all(dd, l->taken.v, l->taken.n);
-}
-
-/* What each candidate does to the packets that no stronger one takes. */
-static dd_t
-run_candidates(struct lookup *l, uint8_t table)
-{
-    struct exec *ex = l->exec;
-    struct dd *dd = ex->space->dd;
-    dd_t left = DD_ALL;
-
-    for (size_t i = 0; i < l->found.n && left != DD_NONE && !ex->refused; ) {
-        left = dd_and(dd, left, dd_not(dd, run_level(l, table, &i, left)));
-    }
-    *LIST_ADD(&l->parts) = dd_cut(
-        dd, left, effects_one(ex->effects, EFFECT_MISS, table));
-    return dd_fold(dd, &ex->merge, l->parts.v, l->parts.n);
 }
 
 static void
@@ -354,58 +329,92 @@ find_candidates(struct lookup *l, uint8_t table)
     }
 }
 
-/* Where a table matches nothing but what the tables note, it is looked up once
- * for all that it matches: returns the place where the flow is that matches
- * all packets.  NULL if that cannot be told. */
-static const struct table_flow **
-find_noted(struct exec *ex, uint8_t table, const struct state *state)
+/* Which packets meet which flow, of those that no stronger one takes. */
+static void
+split(struct lookup *l, uint8_t table, struct split *split)
 {
-    field_set matched = ex->fields->matched[table];
-    term_t key[F_FIRST_OF_PACKET + 1] = { table };
-    size_t n = 1, n_known = ex->noted.keys.n;
+    struct dd *dd = l->exec->space->dd;
+    dd_t left = DD_ALL;
+
+    find_candidates(l, table);
+    split->first = l->exec->shares.n;
+    for (size_t i = 0; i < l->found.n && left != DD_NONE
+         && !l->exec->refused; ) {
+        left = dd_and(dd, left, dd_not(dd, split_level(l, &i, left)));
+    }
+    split->n = l->exec->shares.n - split->first;
+    split->missed = left;
+    free(l->found.v);
+    free(l->clauses.v);
+    free(l->sets.v);
+    free(l->taken.v);
+}
+
+/* The same once for all states that hold the same in what the table
+ * matches. */
+static struct split
+find_split(struct exec *ex, uint8_t table, const struct state *state)
+{
+    struct lookup l = { .exec = ex, .state = state };
+    field_set matched = ex->fields->matched[table] | FIELD_BIT(F_CONJ_ID);
+    size_t n = 1, n_known = ex->splits.keys.n;
+    term_t key[N_FIELDS + 1] = { table };
+    struct split result;
     uint32_t id;
 
-    if (ex->values || !matched || matched >> F_FIRST_OF_PACKET) {
-        return NULL;
+    if (ex->values) {
+        split(&l, table, &result);
+        return result;
     }
-    for (int f = 0; f < F_FIRST_OF_PACKET; f++) {
+    for (int f = 0; f < N_FIELDS; f++) {
         if (matched >> f & 1) {
             key[n++] = state->fields[f];
         }
     }
-    id = pool_add(&ex->noted.keys, key, n * sizeof *key);
-    if (id >= ex->noted.allocated) {
-        ex->noted.v = x2nrealloc(ex->noted.v, &ex->noted.allocated,
-                                 sizeof *ex->noted.v);
-    }
+    id = pool_add(&ex->splits.keys, key, n * sizeof *key);
     if (id == n_known) {
-        ex->noted.v[id] = NULL;
+        split(&l, table, &result);
+        if (id >= ex->splits.allocated) {
+            ex->splits.v = x2nrealloc(ex->splits.v, &ex->splits.allocated,
+                                      sizeof *ex->splits.v);
+        }
+        ex->splits.v[id] = result;
     }
-    return &ex->noted.v[id];
+    return ex->splits.v[id];
+}
+
+static dd_t
+run_share(struct exec *ex, uint8_t table, const struct state *state,
+          const struct share *share)
+{
+    struct state with_id = *state;
+
+    if (share->flow) {
+        return exec_flow(ex, share->flow, state, share->packets);
+    }
+    with_id.fields[F_CONJ_ID] = exec_const(ex, F_CONJ_ID, share->id);
+    return exec_look_again(ex, table, &with_id);
 }
 
 dd_t
 exec_look_up(struct exec *ex, uint8_t table, const struct state *state)
 {
-    struct lookup l = { .exec = ex, .state = state };
-    const struct table_flow **noted = find_noted(ex, table, state);
+    struct split split = find_split(ex, table, state);
+    struct dd *dd = ex->space->dd;
+    struct dd_list parts = { .v = NULL };
     dd_t result;
 
-    if (noted && *noted) {
-        return exec_flow(ex, *noted, state, DD_ALL);
+    for (size_t i = 0; i < split.n && !ex->refused; i++) {
+        struct share share = ex->shares.v[split.first + i];
+
+        result = run_share(ex, table, state, &share);
+        *LIST_ADD(&parts) = dd_cut(dd, share.packets, result);
     }
-    find_candidates(&l, table);
-    if (noted && l.found.n && l.found.v[0].flow
-        && l.found.v[0].set == DD_ALL
-        && (l.found.n == 1 || l.found.v[1].priority
-            < l.found.v[0].priority)) {
-        *noted = l.found.v[0].flow;
+    if (split.missed != DD_NONE) {
+        *LIST_ADD(&parts) = dd_cut(dd, split.missed, effects_one(
+            ex->effects, EFFECT_MISS, table));
     }
-    result = run_candidates(&l, table);
-    free(l.found.v);
-    free(l.clauses.v);
-    free(l.sets.v);
-    free(l.parts.v);
-    free(l.taken.v);
+    result = dd_fold(dd, &ex->merge, parts.v, parts.n);
+    free(parts.v);
     return result;
 }

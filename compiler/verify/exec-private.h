@@ -14,6 +14,7 @@
 #include "bitmap.h"
 #include "openvswitch/hmap.h"
 #include "verify/exec.h"
+#include "verify/memo.h"
 #include "verify/pool.h"
 
 struct ofpact_conntrack;
@@ -42,6 +43,19 @@ struct exec_fields {
     unsigned long tail[BITMAP_N_LONGS(N_TABLES_MAX)];   /* See exec-tail.c. */
 };
 
+/* The packets that meet a flow, or if that is NULL a conjunction. */
+struct share {
+    const struct table_flow *flow;
+    uint32_t id;                /* Of the conjunction. */
+    dd_t packets;
+};
+
+/* All packets, by what a table does with them. */
+struct split {
+    size_t first, n;            /* Shares. */
+    dd_t missed;                /* Those that no flow matches. */
+};
+
 struct exec {
     struct table_set *tables;
     struct space *space;
@@ -53,11 +67,16 @@ struct exec {
     struct hmap states;         /* Contains "struct known_state"s. */
     dd_t *matches;              /* By order of flow: the packets that match it
                                  * as they came; DD_NONE: not known. */
+    struct memo conditions;     /* The packets that meet them. */
     struct {
         struct pool keys;
-        const struct table_flow **v;
+        struct split *v;
         size_t allocated;
-    } noted;                    /* See exec-lookup.c. */
+    } splits;                   /* By table and what it matches of a state. */
+    struct {
+        struct share *v;
+        size_t n, allocated;
+    } shares;                   /* Those of a split are side by side. */
     struct pool tails;          /* Of "struct tail"s. */
     struct pool bindings;       /* Of "struct state"s. */
     struct pool bounds;         /* Of "struct bound_key"s, ... */

@@ -121,7 +121,8 @@ exec_create(struct table_set *tables, const struct exec_fields *fields_,
     for (size_t i = 0; i < tables->flows.n; i++) {
         ex->matches[i] = DD_NONE;
     }
-    pool_init(&ex->noted.keys);
+    memo_init(&ex->conditions);
+    pool_init(&ex->splits.keys);
     pool_init(&ex->tails);
     pool_init(&ex->bindings);
     pool_init(&ex->bounds);
@@ -138,8 +139,10 @@ exec_destroy(struct exec *ex)
             free(known);
         }
         hmap_destroy(&ex->states);
-        pool_destroy(&ex->noted.keys);
-        free(ex->noted.v);
+        memo_destroy(&ex->conditions);
+        pool_destroy(&ex->splits.keys);
+        free(ex->splits.v);
+        free(ex->shares.v);
         pool_destroy(&ex->tails);
         pool_destroy(&ex->bindings);
         pool_destroy(&ex->bounds);
