@@ -420,6 +420,7 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/entry.h \
 	compiler/verify/exec-action.c \
 	compiler/verify/exec-lookup.c \
+	compiler/verify/exec-sender.c \
 	compiler/verify/exec-tail.c \
 	compiler/verify/exec-private.h \
 	compiler/verify/exec-track.c \

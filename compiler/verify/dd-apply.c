@@ -10,7 +10,7 @@
 #include "util.h"
 #include "verify/dd-private.h"
 
-enum { OP_CUT = 1, OP_OVER, OP_NOT, OP_MARK, OP_CHOOSE };
+enum { OP_CUT = 1, OP_OVER, OP_NOT, OP_MARK, OP_CHOOSE, OP_WHERE };
 
 /* Where the result of 'op' is, or is to be, remembered. */
 static struct memory *
@@ -206,6 +206,38 @@ dd_t
 dd_bind(struct dd *dd, dd_t f, uint32_t number)
 {
     return mark_from(dd, f, number);
+}
+
+dd_t
+dd_where(struct dd *dd, dd_t f, int digit, u128 value)
+{
+    uint32_t at = dd_place(dd, value);
+    size_t base = dd->n_stack;
+    struct node node;
+    dd_t result;
+
+    if (digit_of(dd, f) > digit) {
+        return f;
+    }
+    node = dd->nodes[f];
+    if (node.digit == digit) {
+        const struct edge *e = &dd->edges[node.first];
+
+        while (dd->lasts[e->last] < value) {
+            e++;
+        }
+        return e->to;
+    } else if (recall(dd, OP_WHERE, f, at, digit, &result)) {
+        return result;
+    }
+    for (size_t i = 0; i < node.n; i++) {
+        struct edge e = dd->edges[node.first + i];
+
+        result = dd_where(dd, e.to, digit, value);
+        dd_push_edge(dd, base, e.last, result);
+    }
+    return remember(dd, OP_WHERE, f, at, digit,
+                    dd_make(dd, node.digit, base));
 }
 
 static dd_t

@@ -92,6 +92,9 @@ struct dd_op {
 enum { DD_OP_USER = 8 };
 dd_t dd_apply(struct dd *, const struct dd_op *, dd_t, dd_t);
 
+/* What 'f' says of packets whose 'digit' is 'value', whatever theirs is. */
+dd_t dd_where(struct dd *, dd_t f, int digit, u128 value);
+
 /* A diagram may be bound: marked with a number, from 1, that says something
  * about all its leaves, so that diagrams that differ in that only are shared
  * but for the mark.  dd_bind() so marks what 'f' says from the digit of

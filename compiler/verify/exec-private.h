@@ -41,6 +41,7 @@ struct exec_fields {
                                          * on before a tail. */
     field_set matched[N_TABLES_MAX];    /* Those that its flows match. */
     unsigned long tail[BITMAP_N_LONGS(N_TABLES_MAX)];   /* See exec-tail.c. */
+    struct senders *senders;            /* See exec-sender.c. */
 };
 
 /* The packets that meet a flow, or if that is NULL a conjunction. */
@@ -86,6 +87,7 @@ struct exec {
     } *bound;                   /* ... and what is known of them. */
     size_t allocated_bound;
     bool by_port;               /* See exec_by_port(). */
+    bool apart;                 /* See exec_apart(). */
     struct dd_op join, merge;
 
     dd_t met;                   /* The packets that meet the flow whose actions
@@ -153,6 +155,17 @@ dd_t exec_table(struct exec *, uint8_t table, const struct state *,
 
 /* Finds out where tails begin, and what is read before. */
 void exec_find_tails(struct exec_fields *, const struct table_set *);
+
+/* Finds out who is alike, and from where on. */
+struct senders *exec_find_senders(const struct exec_fields *,
+                                  const struct table_set *);
+void exec_destroy_senders(struct senders *);
+
+/* Puts a state together with those of other senders that nothing tells apart
+ * but as F_SENDER does, in which it is '*index'.  Returns false if there are
+ * none. */
+bool exec_join_senders(struct exec *, uint8_t table, const struct state *,
+                       struct state *joined, size_t *index);
 
 /* Is the rest of the way a tail, to be run when all is known? */
 bool exec_is_tail(struct exec *, uint8_t table, const struct state *);

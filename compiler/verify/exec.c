@@ -93,7 +93,15 @@ exec_fields_create(const struct table_set *tables)
         continue;
     }
     exec_find_tails(f, tables);
+    f->senders = exec_find_senders(f, tables);
     return f;
+}
+
+void
+exec_fields_destroy(struct exec_fields *f)
+{
+    exec_destroy_senders(f->senders);
+    free(f);
 }
 
 struct exec *
@@ -347,8 +355,10 @@ dd_t
 exec_table(struct exec *ex, uint8_t table, const struct state *state,
            struct reach *reach)
 {
-    struct state s = forget_dead(ex, table, state);
+    struct state s = forget_dead(ex, table, state), joined;
     struct known_state *known;
+    bool together;
+    size_t index;
 
     *reach = (struct reach) { .depth = 0 };
     if (ex->refused) {
@@ -361,7 +371,8 @@ exec_table(struct exec *ex, uint8_t table, const struct state *state,
         return effects_one(ex->effects, EFFECT_TAIL,
                            pool_add(&ex->tails, &tail, sizeof tail));
     }
-    known = get_state(ex, table, &s);
+    together = exec_join_senders(ex, table, &s, &joined, &index);
+    known = get_state(ex, table, together ? &joined : &s);
     if (!known) {
         return DD_NONE;
     } else if (!known->done && !ex->refused) {
@@ -370,7 +381,9 @@ exec_table(struct exec *ex, uint8_t table, const struct state *state,
                                    "not modelled", ex->tables->file, table);
     }
     *reach = known->reach;
-    return known->result;
+    return (!together ? known->result
+            : dd_where(ex->space->dd, known->result,
+                       ex->space->begin[F_SENDER], index));
 }
 
 dd_t
@@ -435,6 +448,12 @@ void
 exec_by_port(struct exec *ex)
 {
     ex->by_port = true;
+}
+
+void
+exec_apart(struct exec *ex)
+{
+    ex->apart = true;
 }
 
 dd_t

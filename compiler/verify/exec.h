@@ -36,8 +36,9 @@ struct ingress {
 /* A flow that a packet met. */
 VEC_TYPEDEF(step_vec, const struct table_flow *);
 
-/* What of packets counts in which table, to be freed. */
+/* What of packets counts in which table. */
 struct exec_fields *exec_fields_create(const struct table_set *);
+void exec_fields_destroy(struct exec_fields *);
 
 /* 'tunnel' is the port of tunnels, OFPP_NONE if there is none; after
  * 'deadline', as time_msec() has it, nothing is computed; 0: none. */
@@ -49,6 +50,10 @@ void exec_destroy(struct exec *);
 /* From now on each port is run by itself.  Else what leaves by the port that
  * it came by is taken for sent, which a switch does not do. */
 void exec_by_port(struct exec *);
+
+/* From now on nothing is run for several senders together: what is refused of
+ * one is refused of all of them. */
+void exec_apart(struct exec *);
 
 /* The effects on each packet, leaves of effect.h.  Diagrams of them are bound
  * (dd.h), unless each port is run by itself: exec_bound() has the leaves. */

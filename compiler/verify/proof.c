@@ -61,6 +61,9 @@ get_side(struct proof *p, enum layout layout)
         if (p->by_port) {
             exec_by_port(side->exec);
         }
+        if (p->apart) {
+            exec_apart(side->exec);
+        }
         p->there[layout] = true;
     }
     return side;

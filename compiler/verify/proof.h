@@ -42,6 +42,7 @@ struct proof {
     struct memo same;           /* Of such pairs, by layout and whether it
                                  * was voted: whether they are the same. */
     bool fine;                  /* All in LAYOUT_BITS. */
+    bool apart;                 /* See exec_apart(). */
     bool scattered;             /* That would help. */
 };
 

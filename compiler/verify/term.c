@@ -14,6 +14,7 @@
 #include "hash.h"
 #include "openvswitch/hmap.h"
 #include "util.h"
+#include "verify/pool.h"
 
 struct entry {
     struct hmap_node node;
@@ -24,6 +25,7 @@ struct terms {
     struct term *v;
     size_t n, allocated;
     struct hmap entries;
+    struct pool choices;        /* Of values. */
     term_t zeros[N_FIELDS], fields[N_FIELDS], opens[N_FIELDS];
 };
 
@@ -37,6 +39,7 @@ terms_destroy(struct terms *terms)
             free(entry);
         }
         hmap_destroy(&terms->entries);
+        pool_destroy(&terms->choices);
         free(terms->v);
         free(terms);
     }
@@ -106,6 +109,7 @@ terms_create(void)
     struct terms *terms = xzalloc(sizeof *terms);
 
     hmap_init(&terms->entries);
+    pool_init(&terms->choices);
     for (int f = 0; f < N_FIELDS; f++) {
         terms->zeros[f] = term_const(terms, fields[f].width, 0);
         terms->fields[f] = one_piece(terms, fields[f].width, f);
@@ -138,10 +142,23 @@ term_open(const struct terms *terms, enum field f)
     return terms->opens[f];
 }
 
+term_t
+term_choice(struct terms *terms, int width, const uint64_t v[], size_t n)
+{
+    struct term term;
+
+    init(&term, width);
+    term.pieces[0].width = width;
+    term.pieces[0].field = PIECE_CHOICE;
+    term.n_pieces = 1;
+    term.choice = pool_add(&terms->choices, v, n * sizeof *v) + 1;
+    return intern(terms, &term);
+}
+
 static bool
 is_open(const struct piece *p)
 {
-    return p->field >= PIECE_OPEN && p->field != PIECE_UNKNOWN;
+    return p->field >= PIECE_OPEN && p->field < PIECE_CHOICE;
 }
 
 /* Does 'b' go on where 'a' ends? */
@@ -205,6 +222,10 @@ term_copy(struct terms *terms, term_t *to, int ofs, int n, term_t from_,
     u128 mask = field_ones(n) << ofs;
     struct term new;
 
+    if (old.choice || from.choice) {
+        *to = from_;
+        return !ofs && !from_ofs && n == old.width && n == from.width;
+    }
     init(&new, old.width);
     new.known = (old.known & ~mask) | (from.known >> from_ofs << ofs & mask);
     new.value = (old.value & ~mask) | (from.value >> from_ofs << ofs & mask);
@@ -276,6 +297,28 @@ match_less(const struct piece *p, u128 value, u128 mask, struct space *space,
     return true;
 }
 
+/* The packets of which the choice has these bits. */
+static dd_t
+match_choice(const struct terms *terms, const struct term *term, u128 value,
+             u128 mask, struct space *space)
+{
+    size_t size;
+    const uint64_t *v = pool_get(&terms->choices, term->choice - 1, &size);
+    dd_t set = DD_NONE;
+
+    for (size_t i = 0, n = 0; i < size / sizeof *v; i += n + 1) {
+        for (n = 0; i + n < size / sizeof *v
+             && !((v[i + n] ^ value) & mask); n++) {
+            continue;
+        }
+        if (n) {
+            set = dd_or(space->dd, set,
+                        space_range(space, F_SENDER, i, i + n - 1));
+        }
+    }
+    return set;
+}
+
 bool
 term_match(const struct terms *terms, term_t t, u128 value, u128 mask,
            struct space *space, dd_t *set)
@@ -293,6 +336,8 @@ term_match(const struct terms *terms, term_t t, u128 value, u128 mask,
             continue;
         } else if (p->field == PIECE_UNKNOWN || is_open(p)) {
             return false;
+        } else if (p->field == PIECE_CHOICE) {
+            part = match_choice(terms, term, bits, care, space);
         } else if (!p->less) {
             part = space_bits(space, p->field, bits << p->from,
                               care << p->from);

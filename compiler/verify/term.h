@@ -26,14 +26,15 @@ struct piece {
     uint8_t less;               /* The whole field, less this. */
     uint8_t field;              /* ... this field of the packet; N_FIELDS:
                                  * they are known; PIECE_UNKNOWN;
-                                 * PIECE_OPEN + a field. */
+                                 * PIECE_CHOICE; PIECE_OPEN + a field. */
 };
-enum { PIECE_OPEN = 128, PIECE_UNKNOWN = 255 };
+enum { PIECE_OPEN = 128, PIECE_CHOICE = 254, PIECE_UNKNOWN = 255 };
 
 struct term {
     u128 value, known;          /* Where 'known' is 1, the bits. */
     struct piece pieces[MAX_PIECES];    /* Of what is not known. */
     uint8_t n_pieces, width;
+    uint32_t choice;            /* Of term_choice(): its number; else 0. */
 };
 
 struct terms *terms_create(void);
@@ -48,6 +49,10 @@ term_t term_field(const struct terms *, enum field);
 
 /* What nobody can know. */
 term_t term_unknown(struct terms *, int width);
+
+/* The value of 'v[F_SENDER]', of the 'n' that there are.  It is copied as a
+ * whole only. */
+term_t term_choice(struct terms *, int width, const uint64_t v[], size_t n);
 
 /* What field 'f' holds, left open for term_bind() to say. */
 term_t term_open(const struct terms *, enum field f);

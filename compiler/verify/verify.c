@@ -13,6 +13,7 @@
 
 #include "sema/ident.h"
 #include "sema/interface.h"
+#include "timeval.h"
 #include "util.h"
 #include "verify/proof.h"
 #include "verify/scope.h"
@@ -250,15 +251,17 @@ struct outcome {
     bool mingled;               /* Of all tenants. */
 };
 
-/* Proves all that is asked about, in LAYOUT_BITS only if 'fine'.  'slices' are
- * NULL if that is all. */
+/* Proves all that is asked about, in LAYOUT_BITS only if 'fine', each sender
+ * 'apart' or not.  'slices' are NULL if that is all. */
 static struct outcome
 attempt(const struct verify_task *task, const struct slices *slices,
-        struct arena *arena, struct verify_result *result, bool fine)
+        struct arena *arena, struct verify_result *result, bool fine,
+        bool apart)
 {
     struct proof p = {
         .task = task, .result = result, .arena = arena,
         .fields = exec_fields_create(task->tables), .fine = fine,
+        .apart = apart,
     };
     struct outcome outcome;
 
@@ -284,19 +287,35 @@ attempt(const struct verify_task *task, const struct slices *slices,
     outcome.mingled = (slices && !result->unproved
                        && !scope_is_apart(task, slices, &p.comparison));
     proof_destroy(&p);
-    free(p.fields);
+    exec_fields_destroy(p.fields);
     hmap_destroy(&p.comparison.usages);
     return outcome;
 }
 
+static bool
+is_over(const struct verify_task *task)
+{
+    return task->deadline && time_msec() > task->deadline;
+}
+
+/* What cannot be proved of senders together may be of each. */
 static struct outcome
 prove_task(const struct verify_task *task, const struct slices *slices,
            struct arena *arena, struct verify_result *result)
 {
-    struct outcome outcome = attempt(task, slices, arena, result, false);
+    struct outcome outcome;
+    bool fine = false, apart = false;
 
-    return (outcome.scattered ? attempt(task, slices, arena, result, true)
-            : outcome);
+    for (;;) {
+        outcome = attempt(task, slices, arena, result, fine, apart);
+        if (outcome.scattered && !fine) {
+            fine = true;
+        } else if (result->unproved && !apart && !is_over(task)) {
+            apart = true;
+        } else {
+            return outcome;
+        }
+    }
 }
 
 void
