@@ -61,6 +61,16 @@ struct dd {
     uint32_t *stamps;           /* Of nodes: in which walk they were seen. */
     size_t allocated_stamps;
     uint32_t n_walks;
+    struct leaf_list *lists;    /* Of dd_each_leaf(). */
+    size_t n_lists, allocated_lists;
+    uint32_t *list_of;          /* Of nodes: less 1, its list; 0: none. */
+    size_t allocated_list_of;
+};
+
+/* The leaves of a diagram. */
+struct leaf_list {
+    dd_t *v;
+    size_t n, allocated;
 };
 
 static inline int
@@ -68,6 +78,9 @@ digit_of(const struct dd *dd, dd_t f)
 {
     return dd_is_leaf(f) ? MAX_DIGITS : dd->nodes[f].digit;
 }
+
+/* Forgets what dd_each_leaf() remembers. */
+void dd_forget_lists(struct dd *);
 
 /* The place of a value in 'lasts'. */
 uint32_t dd_place(struct dd *, u128 last);

@@ -88,6 +88,74 @@ dd_leaves(struct dd *dd, dd_t f,
     free(walk.leaves);
 }
 
+void
+dd_forget_lists(struct dd *dd)
+{
+    for (size_t i = 0; i < dd->n_lists; i++) {
+        free(dd->lists[i].v);
+    }
+    dd->n_lists = 0;
+    if (dd->allocated_list_of) {
+        memset(dd->list_of, 0,
+               dd->allocated_list_of * sizeof *dd->list_of);
+    }
+}
+
+static bool
+list_leaf(void *list_, dd_t leaf, const u128 digits[] OVS_UNUSED)
+{
+    struct leaf_list *list = list_;
+
+    if (list->n >= list->allocated) {
+        list->v = x2nrealloc(list->v, &list->allocated, sizeof *list->v);
+    }
+    list->v[list->n++] = leaf;
+    return false;
+}
+
+/* The leaves of a diagram that is none. */
+static struct leaf_list
+find_list(struct dd *dd, dd_t f)
+{
+    struct leaf_list list = { .v = NULL };
+
+    if (dd->allocated_list_of < dd->allocated_nodes) {
+        size_t n = dd->allocated_nodes, old = dd->allocated_list_of;
+
+        dd->list_of = xrealloc(dd->list_of, n * sizeof *dd->list_of);
+        memset(dd->list_of + old, 0, (n - old) * sizeof *dd->list_of);
+        dd->allocated_list_of = n;
+    }
+    if (dd->list_of[f]) {
+        return dd->lists[dd->list_of[f] - 1];
+    }
+    dd_leaves(dd, f, list_leaf, &list);
+    if (dd->n_lists >= dd->allocated_lists) {
+        dd->lists = x2nrealloc(dd->lists, &dd->allocated_lists,
+                               sizeof *dd->lists);
+    }
+    dd->lists[dd->n_lists++] = list;
+    dd->list_of[f] = dd->n_lists;
+    return list;
+}
+
+void
+dd_each_leaf(struct dd *dd, dd_t f, bool (*visit)(void *aux, dd_t leaf),
+             void *aux)
+{
+    if (dd_is_leaf(f)) {
+        if (f != DD_NONE) {
+            visit(aux, f);
+        }
+    } else {
+        struct leaf_list list = find_list(dd, f);
+
+        for (size_t i = 0; i < list.n && !visit(aux, list.v[i]); i++) {
+            continue;
+        }
+    }
+}
+
 dd_t
 dd_eval(const struct dd *dd, dd_t f, const u128 digits[])
 {

@@ -49,6 +49,9 @@ dd_destroy(struct dd *dd)
         free(dd->stack);
         free(dd->memories);
         free(dd->stamps);
+        dd_forget_lists(dd);
+        free(dd->lists);
+        free(dd->list_of);
         free(dd);
     }
 }
@@ -60,6 +63,7 @@ dd_clear(struct dd *dd)
     memset(dd->memories, 0, N_MEMORIES * sizeof *dd->memories);
     dd->n_nodes = dd->n_edges = dd->n_stack = 0;
     dd->refused = dd->mixed = false;
+    dd_forget_lists(dd);
 }
 
 /* Where the place of 'last' is in 'places', or is to be. */

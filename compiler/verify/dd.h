@@ -119,6 +119,10 @@ void dd_leaves(struct dd *, dd_t f,
                bool (*visit)(void *aux, dd_t leaf, const u128 digits[]),
                void *aux);
 
+/* The same of the leaves alone.  They are remembered. */
+void dd_each_leaf(struct dd *, dd_t f, bool (*visit)(void *aux, dd_t leaf),
+                  void *aux);
+
 /* The leaf for one packet. */
 dd_t dd_eval(const struct dd *, dd_t f, const u128 digits[]);
 

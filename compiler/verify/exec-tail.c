@@ -303,7 +303,7 @@ struct reaching {
 };
 
 static bool
-reach_leaf(void *reaching_, dd_t leaf, const u128 digits[] OVS_UNUSED)
+reach_leaf(void *reaching_, dd_t leaf)
 {
     struct reaching *r = reaching_;
     struct bound bound = find_bound(r->exec, r->number, leaf);
@@ -327,7 +327,7 @@ exec_bind(struct exec *ex, const struct state *state,
         }
     }
     r.number = pool_add(&ex->bindings, &binding, sizeof binding) + 1;
-    dd_leaves(ex->space->dd, *result, reach_leaf, &r);
+    dd_each_leaf(ex->space->dd, *result, reach_leaf, &r);
     if (!r.broken && is_by_itself(ex, state)) {
         struct dd_op op = { leaf_bind, NULL, ex, true, false, OP_BIND };
 

@@ -197,7 +197,7 @@ has_own_tuple(struct exec *ex, const struct state *s)
 }
 
 static bool
-look_for_out(void *leaves_, dd_t leaf, const u128 digits[] OVS_UNUSED)
+look_for_out(void *leaves_, dd_t leaf)
 {
     struct leaves *leaves = leaves_;
     const struct effect *e;
@@ -223,8 +223,8 @@ passes_unnoted(struct exec *ex, const struct state *s, const struct zone *z,
     struct leaves leaves = { ex->effects, false };
 
     full.noted = &unnoted;
-    dd_leaves(ex->space->dd, come_back(ex, s, &full, TRACK_NEW, table),
-              look_for_out, &leaves);
+    dd_each_leaf(ex->space->dd, come_back(ex, s, &full, TRACK_NEW, table),
+                 look_for_out, &leaves);
     return leaves.out;
 }
 

@@ -45,6 +45,7 @@ get_side(struct proof *p, enum layout layout)
         pool_init(&p->found);
         pool_init(&p->pairs);
         memo_init(&p->same);
+        memo_init(&p->bound);
     }
     if (!p->there[layout]) {
         if (side->space.dd) {
@@ -256,7 +257,7 @@ is_same(struct proof *p, dd_t effects, dd_t expect)
 }
 
 static bool
-compare_pair(void *pairs_, dd_t leaf, const u128 digits[] OVS_UNUSED)
+compare_pair(void *pairs_, dd_t leaf)
 {
     struct bound_pairs *pairs = pairs_;
     struct proof *p = pairs->proof;
@@ -272,11 +273,9 @@ compare_pair(void *pairs_, dd_t leaf, const u128 digits[] OVS_UNUSED)
     return false;
 }
 
-/* Of diagrams one of which is bound: DD_ALL if a packet differs. */
 static dd_t
-compare_bound(void *proof, dd_t effects, dd_t expect)
+compare_all_pairs(struct proof *p, dd_t effects, dd_t expect)
 {
-    struct proof *p = proof;
     struct side *side = &p->sides[p->entry->layout];
     struct dd *dd = side->space.dd;
     struct dd_op op = { leaf_pair, NULL, p, false, false, OP_PAIR };
@@ -284,9 +283,28 @@ compare_bound(void *proof, dd_t effects, dd_t expect)
     dd_t of_effects = dd_unbind(dd, effects, &pairs.x);
     dd_t of_expect = dd_unbind(dd, expect, &pairs.y);
 
-    dd_leaves(dd, dd_apply(dd, &op, of_effects, of_expect), compare_pair,
-              &pairs);
+    dd_each_leaf(dd, dd_apply(dd, &op, of_effects, of_expect), compare_pair,
+                 &pairs);
     return pairs.same ? DD_NONE : DD_ALL;
+}
+
+/* Of diagrams one of which is bound: DD_ALL if a packet differs. */
+static dd_t
+compare_bound(void *proof, dd_t effects, dd_t expect)
+{
+    struct proof *p = proof;
+    const uint32_t key[] = {
+        effects, expect, p->entry->layout, p->comparison.voting,
+    };
+    dd_t *known = memo_find(&p->bound, key, sizeof key), result;
+
+    if (*known == DD_NONE) {
+        result = compare_all_pairs(p, effects, expect);
+        *memo_find(&p->bound, key, sizeof key)
+            = result == DD_NONE ? IS_SAME : IS_OTHER;
+        return result;
+    }
+    return *known == IS_SAME ? DD_NONE : DD_ALL;
 }
 
 bool
@@ -350,6 +368,7 @@ proof_reset(struct proof *p)
         pool_destroy(&p->found);
         pool_destroy(&p->pairs);
         memo_destroy(&p->same);
+        memo_destroy(&p->bound);
         effects_destroy(p->effects);
         terms_destroy(p->terms);
         arena_destroy(p->of_sides);
