@@ -99,6 +99,7 @@ judge_init_alike(struct judge *j)
     memo_init(&j->connections);
     memo_init(&j->between);
     memo_init(&j->passed);
+    memo_init(&j->answers);
 }
 
 void
@@ -108,6 +109,7 @@ judge_destroy_alike(struct judge *j)
     memo_destroy(&j->connections);
     memo_destroy(&j->between);
     memo_destroy(&j->passed);
+    memo_destroy(&j->answers);
 }
 
 uint32_t
@@ -130,6 +132,12 @@ judge_sender(const struct judge *j, const struct policy_endpoint *from,
 
     return (from == to ? from : alike->v[0] == to ? alike->v[1]
             : alike->v[0]);
+}
+
+const struct policy_endpoint *
+judge_any_of(const struct policy_endpoint *e)
+{
+    return e ? e->tenant->endpoints.v[0] : NULL;
 }
 
 /* Does a peering of the tenant name the endpoint? */

@@ -47,7 +47,7 @@ expect_answer(struct judge *j, const struct origin *s, struct eth_addr mac,
     expect.answer = mac;
     expect.router = router;
     expect.target = *target;
-    expect.from = s->q.from;
+    expect.from = judge_any_of(s->q.from);
     expect.counted = s->counted;
     if (ip6) {
         about = dd_and(dd, is_icmp_type(j, true, ND_NEIGHBOR_SOLICIT),
@@ -125,19 +125,18 @@ has_macs(struct judge *j, struct eth_addr mac)
                   is_mac(j, F_ARP_SHA, mac));
 }
 
+/* What is asked of whom in the network, and the answers. */
 static dd_t
-judge_neighbor_message(struct judge *j, const struct origin *s)
+find_answers(struct judge *j, const struct origin *s)
 {
-    const struct policy_endpoint *from = s->q.from;
     const struct policy_network *network = s->network;
     const struct policy_tenant *tenant = network->tenant;
     const address_vec *gateways = &network->intent->gateways;
-    struct dd *dd = j->space->dd;
-    dd_t answers = DD_NONE;
+    VEC(dd_t) answers = VEC_INIT;
 
     for (size_t i = 0; i < gateways->n; i++) {
-        answers = dd_over(dd, answers, expect_answer(
-            j, s, network->gateway_mac, true, &gateways->v[i].ip));
+        *vec_push(j->arena, &answers) = expect_answer(
+            j, s, network->gateway_mac, true, &gateways->v[i].ip);
     }
     for (size_t i = 0; i < tenant->endpoints.n; i++) {
         const struct policy_endpoint *e = tenant->endpoints.v[i];
@@ -148,16 +147,30 @@ judge_neighbor_message(struct judge *j, const struct origin *s)
             continue;
         }
         for (size_t k = 0; k < e->intent->addresses.n; k++) {
-            answers = dd_over(dd, answers, expect_answer(
-                j, s, e->intent->mac, false, &e->intent->addresses.v[k].ip));
+            *vec_push(j->arena, &answers) = expect_answer(
+                j, s, e->intent->mac, false, &e->intent->addresses.v[k].ip);
         }
         if (network->dhcp_server && endpoint_has_family(e, true)) {
-            answers = dd_over(dd, answers, expect_answer(
-                j, s, e->intent->mac, false, &ip));
+            *vec_push(j->arena, &answers) = expect_answer(
+                j, s, e->intent->mac, false, &ip);
         }
     }
-    answers = dd_over(dd, answers, expect_deny(j, s, REASON_UNANSWERED));
-    return dd_choose(dd, is_true_neighbor_request(
+    *vec_push(j->arena, &answers) = expect_deny(j, s, REASON_UNANSWERED);
+    return dd_over_all(j->space->dd, answers.v, answers.n);
+}
+
+static dd_t
+judge_neighbor_message(struct judge *j, const struct origin *s)
+{
+    const struct policy_endpoint *from = s->q.from;
+    const void *key[] = { s->network, from->node };
+    dd_t answers = *memo_find(&j->answers, key, sizeof key);
+
+    if (answers == DD_NONE) {
+        answers = find_answers(j, s);
+        *memo_find(&j->answers, key, sizeof key) = answers;
+    }
+    return dd_choose(j->space->dd, is_true_neighbor_request(
                          j, has_macs(j, from->intent->mac), from),
                      answers, expect_deny(j, s, REASON_SPOOF));
 }

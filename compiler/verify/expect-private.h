@@ -53,6 +53,10 @@ const struct policy_endpoint *judge_sender(const struct judge *,
                                            const struct policy_endpoint *from,
                                            const struct policy_endpoint *to);
 
+/* One of the same tenant, for what all of its endpoints are told alike; NULL
+ * for NULL. */
+const struct policy_endpoint *judge_any_of(const struct policy_endpoint *);
+
 /* The number of the tenant in the policy. */
 size_t judge_tenant(const struct judge *, const struct policy_tenant *);
 

@@ -171,14 +171,15 @@ judge_connection(struct judge *j, const struct origin *s,
 }
 
 /* The same between two of a tenant, once for all that are treated alike: only
- * whose they are differs, which is bound to the whole. */
+ * whose they are differs, which is bound to the whole.  Of what one sends to
+ * itself no rule speaks. */
 static dd_t
 judge_between(struct judge *j, const struct origin *s,
               const struct target *target)
 {
     const uint32_t key[] = {
         judge_sending(j, s->q.from), judge_alike(j, target->to),
-        target->routed,
+        target->routed, target->to == s->q.from,
     };
     const struct seen any = { .stateless = true };
     struct expect base = expect_base(j, s, &any, target->to, NULL,
@@ -199,7 +200,6 @@ is_between(const struct judge *j, const struct origin *s,
            const struct target *target)
 {
     return (!j->by_port && s->q.from && !s->q.tunnel && target->to
-            && target->to != s->q.from
             && target->to->tenant == s->q.from->tenant);
 }
 

@@ -41,7 +41,7 @@ expect_deny(struct judge *j, const struct origin *s, enum reason reason)
 
     memset(&expect, 0, sizeof expect);
     expect.reason = reason;
-    expect.from = s->q.from;
+    expect.from = judge_any_of(s->q.from);
     expect.counted = s->counted;
     expect.zones[0] = s->zone;
     return expect_leaf(j, &expect);

@@ -75,7 +75,7 @@ struct judge {
         const struct policy_endpoint *v[2];
     } *senders;                 /* The first, and one more, of a number. */
     endpoint_vec **reached;     /* By tenant; see judge_reached(). */
-    struct memo verdicts, connections, between, passed;
+    struct memo verdicts, connections, between, passed, answers;
     bool by_port;               /* No diagram is to be bound. */
     bool unbound;               /* It is to be bound as a whole. */
 };
