@@ -16,7 +16,15 @@
 
 struct effects {
     struct pool lists, outs;
+    dd_t none;
 };
+
+/* The first leaves are DD_NONE and DD_ALL. */
+static dd_t
+add_list(struct effects *e, const struct effect *list, size_t n)
+{
+    return DD_LEAF(pool_add(&e->lists, list, n * sizeof *list) + 2);
+}
 
 struct effects *
 effects_create(void)
@@ -25,6 +33,7 @@ effects_create(void)
 
     pool_init(&e->lists);
     pool_init(&e->outs);
+    e->none = add_list(e, &(struct effect) { .arg = 0 }, 0);
     return e;
 }
 
@@ -38,13 +47,6 @@ effects_destroy(struct effects *e)
     }
 }
 
-/* The first leaves are DD_NONE and DD_ALL. */
-static dd_t
-add_list(struct effects *e, const struct effect *list, size_t n)
-{
-    return DD_LEAF(pool_add(&e->lists, list, n * sizeof *list) + 2);
-}
-
 dd_t
 effects_one(struct effects *e, enum effect_kind kind, uint64_t arg)
 {
@@ -56,9 +58,7 @@ effects_one(struct effects *e, enum effect_kind kind, uint64_t arg)
 dd_t
 effects_none(struct effects *e)
 {
-    struct effect nothing = { .arg = 0 };
-
-    return add_list(e, &nothing, 0);
+    return e->none;
 }
 
 const struct effect *

@@ -303,7 +303,7 @@ exec_flow(struct exec *ex, const struct table_flow *flow,
     struct reach outer = ex->reach;
     dd_t outer_met = ex->met, result;
 
-    s.fields[F_CONJ_ID] = exec_const(ex, F_CONJ_ID, 0);
+    s.fields[F_CONJ_ID] = term_zero(ex->terms, F_CONJ_ID);
     if (ex->values) {
         *vec_push(ex->arena, ex->steps) = flow;
     } else if (flow->temporary) {

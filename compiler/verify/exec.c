@@ -206,6 +206,19 @@ exec_is_const(const struct exec *ex, term_t t, u128 *value)
     return term->known == field_ones(term->width);
 }
 
+/* Few of the fields differ: each is mixed in by one multiplication. */
+static uint32_t
+hash_state(uint8_t table, const struct state *state)
+{
+    uint64_t hash = table;
+
+    for (int f = 0; f < N_FIELDS; f++) {
+        hash = (hash ^ state->fields[f]) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
 static struct known_state *
 find_state(struct exec *ex, uint8_t table, const struct state *state,
            uint32_t hash)
@@ -337,7 +350,7 @@ bind_state(struct exec *ex, uint8_t table, const struct state *state,
 static struct known_state *
 get_state(struct exec *ex, uint8_t table, const struct state *state)
 {
-    uint32_t hash = hash_bytes(state, sizeof *state, table);
+    uint32_t hash = hash_state(table, state);
     struct known_state *known = find_state(ex, table, state, hash);
 
     if (known || is_late(ex)) {

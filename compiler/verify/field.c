@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "flow.h"
+#include "ovs-thread.h"
 #include "packets.h"
 #include "util.h"
 
@@ -37,20 +38,32 @@ static const struct alias {
     { MFF_IN_PORT_OXM, F_IN_PORT },
 };
 
+/* The field of each name, N_FIELDS for those that are not modelled. */
+static void
+find_names(uint8_t by_mf[MFF_N_IDS])
+{
+    memset(by_mf, N_FIELDS, MFF_N_IDS);
+    for (int i = 0; i < N_FIELDS; i++) {
+        if (fields[i].mf != MFF_N_IDS) {
+            by_mf[fields[i].mf] = i;
+        }
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(aliases); i++) {
+        by_mf[aliases[i].mf] = aliases[i].field;
+    }
+}
+
 enum field
 field_find(const struct mf_field *mf)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(aliases); i++) {
-        if (aliases[i].mf == mf->id) {
-            return aliases[i].field;
-        }
+    static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
+    static uint8_t by_mf[MFF_N_IDS];
+
+    if (ovsthread_once_start(&once)) {
+        find_names(by_mf);
+        ovsthread_once_done(&once);
     }
-    for (int i = 0; i < N_FIELDS; i++) {
-        if (fields[i].mf == mf->id) {
-            return i;
-        }
-    }
-    return N_FIELDS;
+    return by_mf[mf->id];
 }
 
 u128
