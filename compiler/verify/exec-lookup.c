@@ -283,6 +283,24 @@ add_conjunctions(struct lookup *l)
     }
 }
 
+/* The Ethernet type of all packets that match, or 0. */
+static uint16_t
+type_of(const struct lookup *l, const struct candidate *candidate)
+{
+    term_t came = term_field(l->exec->terms, F_ETH_TYPE);
+    const struct table_flow *flow = candidate->flow;
+
+    for (size_t i = 0; flow && i < flow->n_conditions; i++) {
+        const struct condition *c = &flow->conditions[i];
+
+        if (c->field == F_ETH_TYPE && c->mask == field_ones(16)
+            && l->state->fields[F_ETH_TYPE] == came) {
+            return c->value;
+        }
+    }
+    return 0;
+}
+
 /* Adds what those of the strongest candidates from '*i' on take of 'packets';
  * goes past them.  Returns all that they take. */
 static dd_t
@@ -295,10 +313,12 @@ split_level(struct lookup *l, size_t *i, dd_t packets)
     l->taken.n = 0;
     while (*i < l->found.n && l->found.v[*i].priority == priority) {
         const struct candidate *c = &l->found.v[*i];
+        uint16_t type = type_of(l, c);
         dd_t left;
 
         l->sets.n = 0;
         do {
+            type = type_of(l, &l->found.v[*i]) == type ? type : 0;
             *LIST_ADD(&l->sets) = l->found.v[(*i)++].set;
         } while (*i < l->found.n && do_the_same(c, &l->found.v[*i]));
         /* Of one packet, the first that matches tells the way. */
@@ -306,7 +326,9 @@ split_level(struct lookup *l, size_t *i, dd_t packets)
                 : dd_and(dd, packets, dd_over_all(dd, l->sets.v, l->sets.n)));
         if (left != DD_NONE) {
             *LIST_ADD(&l->taken) = left;
-            *LIST_ADD(&ex->shares) = (struct share) { c->flow, c->id, left };
+            *LIST_ADD(&ex->shares) = (struct share) {
+                c->flow, c->id, left, type,
+            };
         }
     }
     return dd_over_all(dd, l->taken.v, l->taken.n);
@@ -334,8 +356,15 @@ static void
 split(struct lookup *l, uint8_t table, struct split *split)
 {
     struct dd *dd = l->exec->space->dd;
+    struct state state = *l->state;
     dd_t left = DD_ALL;
 
+    if (state.fields[F_TYPE] != term_zero(l->exec->terms, F_TYPE)
+        && state.fields[F_ETH_TYPE] == term_field(l->exec->terms,
+                                                  F_ETH_TYPE)) {
+        state.fields[F_ETH_TYPE] = state.fields[F_TYPE];
+    }
+    l->state = &state;
     find_candidates(l, table);
     split->first = l->exec->shares.n;
     for (size_t i = 0; i < l->found.n && left != DD_NONE
@@ -387,13 +416,16 @@ static dd_t
 run_share(struct exec *ex, uint8_t table, const struct state *state,
           const struct share *share)
 {
-    struct state with_id = *state;
+    struct state s = *state;
 
     if (share->flow) {
-        return exec_flow(ex, share->flow, state, share->packets);
+        s.fields[F_TYPE] = (share->type
+                            ? exec_const(ex, F_TYPE, share->type)
+                            : s.fields[F_TYPE]);
+        return exec_flow(ex, share->flow, &s, share->packets);
     }
-    with_id.fields[F_CONJ_ID] = exec_const(ex, F_CONJ_ID, share->id);
-    return exec_look_again(ex, table, &with_id);
+    s.fields[F_CONJ_ID] = exec_const(ex, F_CONJ_ID, share->id);
+    return exec_look_again(ex, table, &s);
 }
 
 dd_t

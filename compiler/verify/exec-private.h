@@ -49,6 +49,7 @@ struct share {
     const struct table_flow *flow;
     uint32_t id;                /* Of the conjunction. */
     dd_t packets;
+    uint16_t type;              /* That they all have, or 0. */
 };
 
 /* All packets, by what a table does with them. */
@@ -181,6 +182,14 @@ bool exec_leave_open(struct exec *, uint8_t table, const struct state *,
  * a tail. */
 bool exec_bind(struct exec *, const struct state *state,
                const struct state *open, dd_t *result, struct reach *);
+
+/* The fields that are asked for whether a packet meets the condition. */
+static inline field_set
+exec_matches(const struct condition *c)
+{
+    return (FIELD_BIT(c->field)
+            | (c->field == F_ETH_TYPE ? FIELD_BIT(F_TYPE) : 0));
+}
 
 /* The fields that the flow's actions may read; sets in 'next' the 1-bits of
  * the tables that they lead to. */

@@ -104,7 +104,7 @@ update_body(struct exec_fields *f, const struct table_set *tables)
             *body |= f->body[table];
         }
         for (size_t j = 0; j < flow->n_conditions; j++) {
-            *body |= FIELD_BIT(flow->conditions[j].field);
+            *body |= exec_matches(&flow->conditions[j]);
         }
         changed |= *body != old;
     }

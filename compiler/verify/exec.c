@@ -75,7 +75,7 @@ update_live(struct exec_fields *fields_, const struct table_set *tables)
         }
         for (size_t j = 0; j < flow->n_conditions; j++) {
             fields_->matched[flow->table]
-                |= FIELD_BIT(flow->conditions[j].field);
+                |= exec_matches(&flow->conditions[j]);
         }
         *live |= fields_->matched[flow->table];
         *live &= FIELD_BIT(F_FIRST_OF_PACKET) - 1;
