@@ -9,15 +9,16 @@
 /* What is shared by packets of different senders.
  *
  * Once the tables have seen that a packet tells the truth about who sent it,
- * hardly anything depends on that any more: senders of a group differ in one
+ * little depends on that any more: the senders of a network differ in one
  * register, of which the tables from there on ask for single bits only, so as
- * to compare it with the receiver.  So they are run once for all of them, with
- * a digit of the packet, F_SENDER, that says which of them it is, and what
- * that register holds as a term over it; then each takes what is said of it.
+ * to compare it with the receiver, and in what rules ask for.  So they are run
+ * once for all of them, with a digit of the packet, F_SENDER, that says which
+ * of them it is, and what those registers hold as terms over it; then each
+ * takes what is said of it.
  *
  * Who is alike is taken from the flows: those that set registers to the same
- * but for that one.  That is a guess, and does no harm: whatever values are
- * run together, each gets what the tables do with it. */
+ * but for these.  That is a guess, and does no harm: whatever values are run
+ * together, each gets what the tables do with it. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,23 +36,24 @@ struct setting {
     uint64_t values[N_REGISTERS];
 };
 
-/* A value of the register, set together with a setting of the others. */
+/* A sender: all that a flow sets. */
 struct member {
-    uint64_t value;
-    uint32_t group;             /* Number of the setting. */
+    uint64_t value;             /* Of the register. */
+    struct setting setting;     /* Without it. */
+    uint32_t group;             /* Of those that differ in 'varied' only. */
     uint32_t index;             /* In the group. */
 };
 
 struct senders {
     enum field field;           /* The register, or N_FIELDS. */
+    uint64_t varied;            /* 1-bits: this and the others that differ. */
     unsigned long tables[BITMAP_N_LONGS(N_TABLES_MAX)];
-    struct pool settings;       /* Without the register. */
-    struct member *members;     /* By value and group. */
+    struct member *members;     /* By value of the register. */
     size_t n_members;
     struct group {
-        size_t first, n;        /* In 'values'. */
+        size_t first, n;        /* In 'sorted'. */
     } *groups;
-    uint64_t *values;
+    const struct member **sorted;       /* By group and index. */
 };
 
 static struct setting
@@ -142,70 +144,168 @@ find_register(struct senders *senders, const struct exec_fields *ef,
     }
 }
 
+/* Adds the tables behind the flows of those that are there. */
+static bool
+update_behind(unsigned long behind[], const struct table_set *tables)
+{
+    bool changed = false;
+
+    for (size_t i = 0; i < tables->flows.n; i++) {
+        const struct table_flow *flow = tables->flows.v[i];
+        unsigned long next[BITMAP_N_LONGS(N_TABLES_MAX)] = { 0 };
+        size_t table;
+
+        if (bitmap_is_set(behind, flow->table)) {
+            exec_reads(flow, next);
+            BITMAP_FOR_EACH_1 (table, N_TABLES_MAX, next) {
+                changed |= !bitmap_is_set(behind, table);
+                bitmap_set1(behind, table);
+            }
+        }
+    }
+    return changed;
+}
+
+static bool
+tracks(const struct table_flow *flow)
+{
+    const struct ofpact *a;
+
+    OFPACT_FOR_EACH (a, flow->ofpacts, flow->ofpacts_len) {
+        if (a->type == OFPACT_CT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The registers that the flow needs to be the same: those that tell what is to
+ * be tracked how, and by which it asks for packets. */
+static field_set
+needs(const struct table_flow *flow)
+{
+    unsigned long next[BITMAP_N_LONGS(N_TABLES_MAX)] = { 0 };
+    field_set matched = 0;
+
+    for (size_t i = 0; i < flow->n_conditions; i++) {
+        matched |= FIELD_BIT(flow->conditions[i].field);
+    }
+    return ((tracks(flow) ? exec_reads(flow, next) : 0)
+            | (matched >> F_FIRST_OF_PACKET ? matched : 0));
+}
+
+/* Finds the registers that may differ: where packets are run together, flows
+ * ask for them with other registers only, and no tail reads them. */
+static void
+find_varied(struct senders *senders, const struct exec_fields *ef,
+            const struct table_set *tables)
+{
+    unsigned long behind[BITMAP_N_LONGS(N_TABLES_MAX)];
+    field_set needed = 0;
+
+    memcpy(behind, senders->tables, sizeof behind);
+    while (update_behind(behind, tables)) {
+        continue;
+    }
+    for (size_t table = 0; table < N_TABLES_MAX; table++) {
+        needed |= bitmap_is_set(ef->tail, table) ? ef->live[table] : 0;
+    }
+    for (size_t i = 0; i < tables->flows.n; i++) {
+        const struct table_flow *flow = tables->flows.v[i];
+
+        needed |= bitmap_is_set(behind, flow->table) ? needs(flow) : 0;
+    }
+    senders->varied = UINT64_C(1) << senders->field;
+    for (int f = F_METADATA; f < N_REGISTERS; f++) {
+        senders->varied |= needed >> f & 1 ? 0 : UINT64_C(1) << f;
+    }
+}
+
 static int
-compare_members(const void *a_, const void *b_)
+compare_values(const void *a_, const void *b_)
 {
     const struct member *a = a_, *b = b_;
 
-    return (a->value != b->value ? (a->value < b->value ? -1 : 1)
-            : a->group < b->group ? -1 : a->group > b->group);
+    return a->value < b->value ? -1 : a->value > b->value;
+}
+
+/* Those of a group side by side, and in it those that differ in the register
+ * only. */
+static int
+compare_groups(const void *a_, const void *b_)
+{
+    const struct member *a = *(const struct member *const *) a_;
+    const struct member *b = *(const struct member *const *) b_;
+    int order = memcmp(&a->setting, &b->setting, sizeof a->setting);
+
+    return (a->group != b->group ? (a->group < b->group ? -1 : 1)
+            : order ? order : compare_values(a, b));
+}
+
+/* The setting without what may differ. */
+static struct setting
+common_setting(const struct senders *senders, const struct setting *setting)
+{
+    struct setting s = *setting;
+
+    for (uint64_t left = senders->varied; left; left &= left - 1) {
+        s.values[raw_ctz(left)] = 0;
+    }
+    return s;
 }
 
 static void
 find_members(struct senders *senders, const struct table_set *tables)
 {
     uint64_t bit = UINT64_C(1) << senders->field;
+    struct pool settings, common;
+    size_t size;
 
-    senders->members = xcalloc(MAX(tables->flows.n, 1),
-                               sizeof *senders->members);
+    pool_init(&settings);
+    pool_init(&common);
     for (size_t i = 0; i < tables->flows.n; i++) {
         struct setting s = get_setting(tables->flows.v[i]);
 
         if (s.set & bit && s.set != bit) {
-            struct member *m = &senders->members[senders->n_members++];
-
-            m->value = s.values[senders->field];
-            s.values[senders->field] = 0;
-            m->group = pool_add(&senders->settings, &s, sizeof s);
+            pool_add(&settings, &s, sizeof s);
         }
     }
-    qsort(senders->members, senders->n_members, sizeof *senders->members,
-          compare_members);
+    senders->members = xcalloc(settings.n + 1, sizeof *senders->members);
+    for (; senders->n_members < settings.n; senders->n_members++) {
+        struct member *m = &senders->members[senders->n_members];
+        struct setting s;
+
+        m->setting = *(const struct setting *) pool_get(
+            &settings, senders->n_members, &size);
+        m->value = m->setting.values[senders->field];
+        m->setting.values[senders->field] = 0;
+        s = common_setting(senders, &m->setting);
+        m->group = pool_add(&common, &s, sizeof s);
+    }
+    senders->groups = xcalloc(common.n + 1, sizeof *senders->groups);
+    pool_destroy(&settings);
+    pool_destroy(&common);
 }
 
-static bool
-is_first(const struct senders *senders, size_t i)
-{
-    const struct member *m = &senders->members[i];
-
-    return !i || compare_members(m - 1, m);
-}
-
-/* Gives each member its place among the values of its group. */
+/* Gives each member its place in its group. */
 static void
 number_members(struct senders *senders)
 {
-    size_t n = 0;
+    size_t n = senders->n_members;
 
-    senders->groups = xcalloc(senders->settings.n + 1,
-                              sizeof *senders->groups);
-    senders->values = xcalloc(senders->n_members + 1,
-                              sizeof *senders->values);
-    for (size_t i = 0; i < senders->n_members; i++) {
-        struct member *m = &senders->members[i];
-
-        m->index = (is_first(senders, i) ? senders->groups[m->group].n++
-                    : m[-1].index);
+    qsort(senders->members, n, sizeof *senders->members, compare_values);
+    senders->sorted = xcalloc(n + 1, sizeof *senders->sorted);
+    for (size_t i = 0; i < n; i++) {
+        senders->sorted[i] = &senders->members[i];
     }
-    for (size_t i = 0; i < senders->settings.n; i++) {
-        senders->groups[i].first = n;
-        n += senders->groups[i].n;
-    }
-    for (size_t i = 0; i < senders->n_members; i++) {
-        const struct member *m = &senders->members[i];
+    qsort(senders->sorted, n, sizeof *senders->sorted, compare_groups);
+    for (size_t i = 0; i < n; i++) {
+        struct member *m = &senders->members[senders->sorted[i]
+                                             - senders->members];
+        struct group *group = &senders->groups[m->group];
 
-        senders->values[senders->groups[m->group].first + m->index]
-            = m->value;
+        group->first = group->n ? group->first : i;
+        m->index = group->n++;
     }
 }
 
@@ -216,7 +316,6 @@ exec_find_senders(const struct exec_fields *ef,
     struct senders *senders = xzalloc(sizeof *senders);
     field_set *whole = xcalloc(N_TABLES_MAX, sizeof *whole);
 
-    pool_init(&senders->settings);
     senders->field = N_FIELDS;
     while (update_whole(whole, tables)) {
         continue;
@@ -227,6 +326,7 @@ exec_find_senders(const struct exec_fields *ef,
             bitmap_set(senders->tables, table,
                        asks_for_bits(ef, whole, table, senders->field));
         }
+        find_varied(senders, ef, tables);
         find_members(senders, tables);
         number_members(senders);
     }
@@ -237,21 +337,17 @@ exec_find_senders(const struct exec_fields *ef,
 void
 exec_destroy_senders(struct senders *senders)
 {
-    pool_destroy(&senders->settings);
     free(senders->members);
     free(senders->groups);
-    free(senders->values);
+    free(senders->sorted);
     free(senders);
 }
 
 /* Do the other registers hold what the setting says? */
 static bool
 is_so_set(struct exec *ex, uint8_t table, const struct state *state,
-          uint32_t group)
+          const struct setting *s)
 {
-    size_t size;
-    const struct setting *s = pool_get(&ex->fields->senders->settings, group,
-                                       &size);
     uint64_t others = s->set & ex->fields->live[table]
                       & ~(UINT64_C(1) << ex->fields->senders->field);
 
@@ -273,24 +369,42 @@ find_member(struct exec *ex, uint8_t table, const struct state *state,
             u128 value)
 {
     const struct senders *senders = ex->fields->senders;
+    const struct member *v = senders->members;
     size_t low = 0, high = senders->n_members;
 
     while (low < high) {
         size_t middle = (low + high) / 2;
 
-        if (senders->members[middle].value < value) {
+        if (v[middle].value < value) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    for (; low < senders->n_members
-         && senders->members[low].value == value; low++) {
-        if (is_so_set(ex, table, state, senders->members[low].group)) {
-            return &senders->members[low];
+    for (; low < senders->n_members && v[low].value == value; low++) {
+        if (is_so_set(ex, table, state, &v[low].setting)) {
+            return &v[low];
         }
     }
     return NULL;
+}
+
+/* What those of the group hold in 'f'. */
+static term_t
+choice_of(struct exec *ex, const struct group *group, enum field f)
+{
+    const struct senders *senders = ex->fields->senders;
+    uint64_t *values = xcalloc(group->n, sizeof *values);
+    term_t term;
+
+    for (size_t i = 0; i < group->n; i++) {
+        const struct member *m = senders->sorted[group->first + i];
+
+        values[i] = f == senders->field ? m->value : m->setting.values[f];
+    }
+    term = term_choice(ex->terms, fields[f].width, values, group->n);
+    free(values);
+    return term;
 }
 
 bool
@@ -300,6 +414,7 @@ exec_join_senders(struct exec *ex, uint8_t table, const struct state *state,
     const struct senders *senders = ex->fields->senders;
     const struct member *member;
     const struct group *group;
+    uint64_t varied;
     u128 value;
 
     if (ex->by_port || ex->apart || ex->values
@@ -316,9 +431,12 @@ exec_join_senders(struct exec *ex, uint8_t table, const struct state *state,
         return false;
     }
     *joined = *state;
-    joined->fields[senders->field]
-        = term_choice(ex->terms, fields[senders->field].width,
-                      &senders->values[group->first], group->n);
+    varied = senders->varied & member->setting.set & ex->fields->live[table];
+    for (; varied; varied &= varied - 1) {
+        int f = raw_ctz(varied);
+
+        joined->fields[f] = choice_of(ex, group, f);
+    }
     *index = member->index;
     return true;
 }

@@ -146,7 +146,14 @@ term_t
 term_choice(struct terms *terms, int width, const uint64_t v[], size_t n)
 {
     struct term term;
+    size_t same = 1;
 
+    while (same < n && v[same] == v[0]) {
+        same++;
+    }
+    if (same == n) {
+        return term_const(terms, width, v[0]);
+    }
     init(&term, width);
     term.pieces[0].width = width;
     term.pieces[0].field = PIECE_CHOICE;
