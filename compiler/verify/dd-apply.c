@@ -6,6 +6,8 @@
 
 #include <config.h>
 
+#include <stdlib.h>
+
 #include "hash.h"
 #include "util.h"
 #include "verify/dd-private.h"
@@ -17,7 +19,7 @@ static struct memory *
 place(struct dd *dd, uint32_t op, dd_t a, dd_t b, dd_t c)
 {
     return &dd->memories[hash_3words(op + (c << 8), a, b)
-                         & (N_MEMORIES - 1)];
+                         & (dd->n_memories - 1)];
 }
 
 static bool
@@ -34,6 +36,22 @@ remember(struct dd *dd, uint32_t op, dd_t a, dd_t b, dd_t c, dd_t result)
 {
     *place(dd, op, a, b, c) = (struct memory) { a, b, c, result, op };
     return result;
+}
+
+void
+dd_grow_memories(struct dd *dd)
+{
+    struct memory *old = dd->memories;
+    size_t n = dd->n_memories;
+
+    dd->n_memories = n * 2;
+    dd->memories = xcalloc(dd->n_memories, sizeof *dd->memories);
+    for (size_t i = 0; i < n; i++) {
+        if (old[i].op) {
+            *place(dd, old[i].op, old[i].a, old[i].b, old[i].c) = old[i];
+        }
+    }
+    free(old);
 }
 
 /* The result if it is known without looking further. */

@@ -36,7 +36,9 @@ struct memory {
     uint32_t op;                /* 0: nothing. */
 };
 
-enum { N_MEMORIES = 1 << 16, MAX_DIGITS = 160 };
+/* So many at first, and never fewer than diagrams: small while it may, as all
+ * that is looked up at random; but what is forgotten is computed again. */
+enum { MIN_MEMORIES = 1 << 14, MAX_DIGITS = 160 };
 
 struct dd {
     bool refused, mixed;
@@ -58,6 +60,7 @@ struct dd {
     struct edge *stack;         /* Edges of nodes that are being made. */
     size_t n_stack, allocated_stack;
     struct memory *memories;
+    size_t n_memories;          /* A power of 2. */
     uint32_t *stamps;           /* Of nodes: in which walk they were seen. */
     size_t allocated_stamps;
     uint32_t n_walks;
@@ -81,6 +84,9 @@ digit_of(const struct dd *dd, dd_t f)
 
 /* Forgets what dd_each_leaf() remembers. */
 void dd_forget_lists(struct dd *);
+
+/* Makes room for more of what operations gave. */
+void dd_grow_memories(struct dd *);
 
 /* The place of a value in 'lasts'. */
 uint32_t dd_place(struct dd *, u128 last);

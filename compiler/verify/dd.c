@@ -30,7 +30,8 @@ dd_create(const uint8_t widths[], size_t n_digits)
     dd->n_unique = dd->n_places = 1 << 12;
     dd->unique = xcalloc(dd->n_unique, sizeof *dd->unique);
     dd->places = xcalloc(dd->n_places, sizeof *dd->places);
-    dd->memories = xcalloc(N_MEMORIES, sizeof *dd->memories);
+    dd->n_memories = MIN_MEMORIES;
+    dd->memories = xcalloc(dd->n_memories, sizeof *dd->memories);
     for (size_t i = 0; i < n_digits; i++) {
         dd->ones[i] = dd_place(dd, highest(widths[i]));
     }
@@ -60,7 +61,8 @@ void
 dd_clear(struct dd *dd)
 {
     memset(dd->unique, 0, dd->n_unique * sizeof *dd->unique);
-    memset(dd->memories, 0, N_MEMORIES * sizeof *dd->memories);
+    dd->n_memories = MIN_MEMORIES;
+    memset(dd->memories, 0, dd->n_memories * sizeof *dd->memories);
     dd->n_nodes = dd->n_edges = dd->n_stack = 0;
     dd->refused = dd->mixed = false;
     dd_forget_lists(dd);
@@ -214,6 +216,9 @@ dd_make(struct dd *dd, int digit, size_t base)
     if (dd->n_nodes * 2 > dd->n_unique) {
         grow_unique(dd);
     }
+    if (dd->n_nodes > dd->n_memories) {
+        dd_grow_memories(dd);
+    }
     return dd->n_nodes - 1;
 }
 
@@ -286,5 +291,5 @@ dd_bytes(const struct dd *dd)
             + dd->allocated_lasts * sizeof *dd->lasts
             + dd->n_places * sizeof *dd->places
             + dd->allocated_stack * sizeof *dd->stack
-            + N_MEMORIES * sizeof *dd->memories);
+            + dd->n_memories * sizeof *dd->memories);
 }
