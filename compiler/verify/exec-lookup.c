@@ -45,6 +45,9 @@ struct dd_list {
 struct lookup {
     struct exec *exec;
     const struct state *state;
+    field_set varied;           /* Of these, what sender 'sender' has is taken
+                                 * for known. */
+    size_t sender;
     const struct table_flow *all;       /* Of those found one that all packets
                                          * match, or NULL. */
     LIST(struct candidate) found;
@@ -58,9 +61,15 @@ known_bits(const void *lookup_, enum field f, u128 *value, u128 *mask)
 {
     const struct lookup *l = lookup_;
     const struct term *term = term_get(l->exec->terms, l->state->fields[f]);
+    size_t n;
 
     *value = term->value;
     *mask = term->known;
+    if (l->varied >> f & 1) {
+        *value = term_choices(l->exec->terms, l->state->fields[f],
+                              &n)[l->sender];
+        *mask = field_ones(fields[f].width);
+    }
 }
 
 /* Does what is known of the state rule the flow out? */
@@ -180,9 +189,11 @@ visit(void *lookup_, struct table_flow *flow)
 {
     struct lookup *l = lookup_;
     const struct table_flow *all = l->all;
+    bool seen = l->exec->seen[flow->order] == l->exec->n_lookups;
     dd_t set;
 
-    if (is_ruled_out(l->exec, flow, l->state)
+    l->exec->seen[flow->order] = l->exec->n_lookups;
+    if (seen || is_ruled_out(l->exec, flow, l->state)
         || (all && (flow->priority < all->priority
                     || (flow->priority == all->priority
                         && flow->like == all->like
@@ -334,12 +345,71 @@ split_level(struct lookup *l, size_t *i, dd_t packets)
     return dd_over_all(dd, l->taken.v, l->taken.n);
 }
 
+/* The fields that the table matches of which senders hold different values;
+ * stores how many senders there are. */
+static field_set
+varied_fields(const struct lookup *l, uint8_t table, size_t *n)
+{
+    field_set varied = (exec_varied(l->exec->fields)
+                        & l->exec->fields->matched[table]);
+
+    *n = 1;
+    for (int f = 0; f < F_FIRST_OF_PACKET; f++) {
+        size_t n_values;
+
+        if (varied >> f & 1) {
+            if (term_choices(l->exec->terms, l->state->fields[f],
+                             &n_values)) {
+                *n = n_values;
+            } else {
+                varied &= ~FIELD_BIT(f);
+            }
+        }
+    }
+    return varied;
+}
+
+/* Does the sender hold the same there as the one before? */
+static bool
+is_as_before(const struct lookup *l, size_t sender)
+{
+    for (int f = 0; f < F_FIRST_OF_PACKET && sender; f++) {
+        size_t n;
+
+        if (l->varied >> f & 1) {
+            const uint64_t *v = term_choices(l->exec->terms,
+                                             l->state->fields[f], &n);
+
+            if (v[sender] != v[sender - 1]) {
+                return false;
+            }
+        }
+    }
+    return sender > 0;
+}
+
+/* Visits the flows that could match for any of the senders. */
+static void
+find_flows(struct lookup *l, uint8_t table)
+{
+    size_t n;
+
+    l->exec->n_lookups++;
+    l->varied = varied_fields(l, table, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (!is_as_before(l, i)) {
+            l->sender = i;
+            table_set_find(l->exec->tables, table, known_bits, l, visit, l);
+        }
+    }
+}
+
 static void
 find_candidates(struct lookup *l, uint8_t table)
 {
     u128 conj_id;
 
-    table_set_find(l->exec->tables, table, known_bits, l, visit, l);
+    find_flows(l, table);
     /* Looked up for a conjunction, it is no longer asked for others. */
     if (l->clauses.n && exec_is_const(l->exec, l->state->fields[F_CONJ_ID],
                                       &conj_id) && !conj_id) {

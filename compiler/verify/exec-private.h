@@ -69,6 +69,8 @@ struct exec {
     struct hmap states;         /* Contains "struct known_state"s. */
     dd_t *matches;              /* By order of flow: the packets that match it
                                  * as they came; DD_NONE: not known. */
+    uint32_t *seen;             /* By order of flow: in which lookup. */
+    uint32_t n_lookups;
     struct memo conditions;     /* The packets that meet them. */
     struct {
         struct pool keys;
@@ -156,6 +158,10 @@ dd_t exec_table(struct exec *, uint8_t table, const struct state *,
 
 /* Finds out where tails begin, and what is read before. */
 void exec_find_tails(struct exec_fields *, const struct table_set *);
+
+/* The registers that differ among senders that are run together, but for the
+ * one that tables ask for bits of. */
+field_set exec_varied(const struct exec_fields *);
 
 /* Finds out who is alike, and from where on. */
 struct senders *exec_find_senders(const struct exec_fields *,

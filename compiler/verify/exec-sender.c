@@ -334,6 +334,15 @@ exec_find_senders(const struct exec_fields *ef,
     return senders;
 }
 
+field_set
+exec_varied(const struct exec_fields *ef)
+{
+    const struct senders *senders = ef->senders;
+
+    return (senders->field == N_FIELDS ? 0
+            : senders->varied & ~(UINT64_C(1) << senders->field));
+}
+
 void
 exec_destroy_senders(struct senders *senders)
 {

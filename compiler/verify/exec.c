@@ -129,6 +129,7 @@ exec_create(struct table_set *tables, const struct exec_fields *fields_,
     for (size_t i = 0; i < tables->flows.n; i++) {
         ex->matches[i] = DD_NONE;
     }
+    ex->seen = xcalloc(MAX(tables->flows.n, 1), sizeof *ex->seen);
     memo_init(&ex->conditions);
     pool_init(&ex->splits.keys);
     pool_init(&ex->tails);
@@ -147,6 +148,7 @@ exec_destroy(struct exec *ex)
             free(known);
         }
         hmap_destroy(&ex->states);
+        free(ex->seen);
         memo_destroy(&ex->conditions);
         pool_destroy(&ex->splits.keys);
         free(ex->splits.v);

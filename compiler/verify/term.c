@@ -162,6 +162,18 @@ term_choice(struct terms *terms, int width, const uint64_t v[], size_t n)
     return intern(terms, &term);
 }
 
+const uint64_t *
+term_choices(const struct terms *terms, term_t t, size_t *n)
+{
+    uint32_t choice = term_get(terms, t)->choice;
+    size_t size = 0;
+    const uint64_t *v = (choice ? pool_get(&terms->choices, choice - 1, &size)
+                         : NULL);
+
+    *n = size / sizeof *v;
+    return v;
+}
+
 static bool
 is_open(const struct piece *p)
 {
@@ -306,16 +318,15 @@ match_less(const struct piece *p, u128 value, u128 mask, struct space *space,
 
 /* The packets of which the choice has these bits. */
 static dd_t
-match_choice(const struct terms *terms, const struct term *term, u128 value,
-             u128 mask, struct space *space)
+match_choice(const struct terms *terms, term_t t, u128 value, u128 mask,
+             struct space *space)
 {
-    size_t size;
-    const uint64_t *v = pool_get(&terms->choices, term->choice - 1, &size);
+    size_t n_values;
+    const uint64_t *v = term_choices(terms, t, &n_values);
     dd_t set = DD_NONE;
 
-    for (size_t i = 0, n = 0; i < size / sizeof *v; i += n + 1) {
-        for (n = 0; i + n < size / sizeof *v
-             && !((v[i + n] ^ value) & mask); n++) {
+    for (size_t i = 0, n = 0; i < n_values; i += n + 1) {
+        for (n = 0; i + n < n_values && !((v[i + n] ^ value) & mask); n++) {
             continue;
         }
         if (n) {
@@ -344,7 +355,7 @@ term_match(const struct terms *terms, term_t t, u128 value, u128 mask,
         } else if (p->field == PIECE_UNKNOWN || is_open(p)) {
             return false;
         } else if (p->field == PIECE_CHOICE) {
-            part = match_choice(terms, term, bits, care, space);
+            part = match_choice(terms, t, bits, care, space);
         } else if (!p->less) {
             part = space_bits(space, p->field, bits << p->from,
                               care << p->from);

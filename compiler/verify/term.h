@@ -54,6 +54,9 @@ term_t term_unknown(struct terms *, int width);
  * whole only. */
 term_t term_choice(struct terms *, int width, const uint64_t v[], size_t n);
 
+/* The values of a choice; NULL if it is none. */
+const uint64_t *term_choices(const struct terms *, term_t, size_t *n);
+
 /* What field 'f' holds, left open for term_bind() to say. */
 term_t term_open(const struct terms *, enum field f);
 
