@@ -422,6 +422,7 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/exec-lookup.c \
 	compiler/verify/exec-sender.c \
 	compiler/verify/exec-tail.c \
+	compiler/verify/exec-match.c \
 	compiler/verify/exec-private.h \
 	compiler/verify/exec-track.c \
 	compiler/verify/exec.c \

@@ -143,7 +143,14 @@ bool exec_nest(struct exec *, uint8_t table);
 /* The more of each. */
 struct reach reach_max(struct reach, struct reach);
 
-/* The same, computed anew: what the flows of 'table' that match do. */
+/* Does what is known of the state rule the flow out?  Else, the packets that
+ * match it. */
+bool exec_is_ruled_out(const struct exec *, const struct table_flow *,
+                       const struct state *);
+dd_t exec_match_set(struct exec *, const struct table_flow *,
+                    const struct state *);
+
+/* What the flows of 'table' that match do, computed anew. */
 dd_t exec_look_up(struct exec *, uint8_t table, const struct state *);
 
 /* What becomes of packets that meet 'flow' in the state, which are those of
