@@ -259,7 +259,7 @@ verify_deep() {
 
 # A proof that takes many times as long.
 verify_slowly() {
-    python3 "$srcdir/tests/bench/make-intent.py" 40 20 40 \
+    python3 "$srcdir/tests/bench/make-intent.py" 200 20 40 \
         >"$switch_dir/slow.json"
     "$BULKHEAD" verify "$switch_dir/slow.json" --timeout 1 --node node
 }

@@ -114,7 +114,10 @@ class Questions:
         self.packets = []
 
     def device(self, fields):
-        return self.report["ports"][int(fields["in_port"]) - 1]
+        """None: it is the port for tunnels, which has no place there."""
+        ports = self.report["ports"]
+        number = int(fields["in_port"])
+        return ports[number - 1] if number <= len(ports) else None
 
     def judge(self, fields, role):
         """What the intent means for the packet."""
