@@ -451,6 +451,7 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/proof.h \
 	compiler/verify/scope.c \
 	compiler/verify/scope.h \
+	compiler/verify/shadow.c \
 	compiler/verify/slice.c \
 	compiler/verify/slice.h \
 	compiler/verify/tables.c \

@@ -69,6 +69,10 @@ size_t proof_nodes(const struct proof *);
 
 void proof_destroy(struct proof *);
 
+/* Finds what is wrong with the tables, whatever packets come: flows that are
+ * kept from all, and what stands for two things.   (shadow.c) */
+void proof_look_at_tables(struct proof *);
+
 struct verify_difference *proof_add_difference(struct proof *,
                                                enum verify_kind);
 

@@ -295,57 +295,6 @@ prove(struct proof *p)
     compare_all(p, false, p->comparison.disputed);
 }
 
-/* Is it what a table does with packets that no flow of it matches? */
-static bool
-is_last_resort(const struct table_flow *flow)
-{
-    return !flow->priority && !flow->n_conditions && !flow->ofpacts_len;
-}
-
-static bool
-is_of_rule(const struct proof *p, const struct table_flow *flow)
-{
-    for (size_t i = 0; i < p->task->policy->rules.n; i++) {
-        if ((COOKIE_MARK | p->task->policy->rules.v[i]->id)
-            == flow->cookie) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* What is wrong with the tables by themselves.  A rule that another makes
- * needless is the intent's: sema/check-redundant.c warns of it. */
-static void
-look_at_tables(struct proof *p)
-{
-    const struct table_set *tables = p->task->tables;
-    const char *colliding = table_set_colliding_conjunction(tables);
-    const char *shared = usages_shared(&p->comparison);
-
-    for (size_t i = 0; i < 2; i++) {
-        const char *what = i ? shared : colliding;
-        struct verify_difference *d
-            = what ? proof_add_difference(p, VERIFY_ISOLATION) : NULL;
-
-        if (d) {
-            *d = (struct verify_difference) {
-                .kind = VERIFY_ISOLATION, .from = "all ports", .what = what,
-            };
-        }
-    }
-    for (size_t i = 0; i < tables->flows.n; i++) {
-        const struct table_flow *by = table_set_shadow(tables,
-                                                    tables->flows.v[i]);
-
-        if (by && !is_last_resort(tables->flows.v[i])
-            && !(is_of_rule(p, by) && is_of_rule(p, tables->flows.v[i]))) {
-            *vec_push(p->arena, &p->result->shadowed)
-                = (struct verify_shadow) { tables->flows.v[i], by };
-        }
-    }
-}
-
 static const struct intent_node *
 find_node(const struct verify_task *task)
 {
@@ -430,7 +379,7 @@ attempt(const struct verify_task *task, const struct slices *slices,
     }
     prove(&p);
     if (!result->unproved) {
-        look_at_tables(&p);
+        proof_look_at_tables(&p);
     }
     outcome.scattered = p.scattered;
     outcome.mingled = (slices && !result->unproved

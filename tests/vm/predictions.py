@@ -245,7 +245,7 @@ def connections(rule):
 
 
 def main():
-    path, node, profile, out = sys.argv[1:]
+    path, node, profile, out, *options = sys.argv[1:]
     report = json.loads(bulkhead("offload", path, f"--node={node}",
                                  f"--profile={profile}", "-f", "json"))
     questions = Questions(path, node, report)
@@ -255,6 +255,7 @@ def main():
     with open(out, "w", encoding="utf-8") as stream:
         json.dump({"ports": report["ports"], "packets": questions.packets,
                    "flood": questions.flood(),
+                   "every": "--every" in options,
                    "rules": {rule["name"]: rule["verdict"]
                              for rule in report["rules"]}}, stream)
 
