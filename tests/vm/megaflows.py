@@ -47,9 +47,12 @@ class Switch:
 
     def forget(self):
         """No megaflow is left, neither here nor there.  Not while a packet is
-        on its way: Open vSwitch 3.1 aborts when what is purged comes back
-        ("Invalid ukey transition")."""
-        settled(0.1)
+        on its way: Open vSwitch 3.1 may abort when what is purged comes back
+        ("Invalid ukey transition"; see inside)."""
+        before = None
+        while before != self.lookups():
+            before = self.lookups()
+            settled(0.1)
         self.control("revalidator/purge")
         await_true(lambda: not self.megaflows("tc")
                    and not self.megaflows("ovs"), SECONDS,
