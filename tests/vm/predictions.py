@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes what a kernel is to be asked, before it is there.
 
-usage: predictions.py INTENT NODE PROFILE FILE
+usage: predictions.py INTENT NODE PROFILE FILE [--every]
 
 FILE becomes JSON: the ports of the node, what "bulkhead offload" predicts of
 each rule, and packets to send, one after the other, each with what must become
