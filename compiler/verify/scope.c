@@ -233,7 +233,7 @@ calls_one(const struct table_flow *flow, const uint64_t meters[], size_t n)
                                     flow->ofpacts_len) {
         uint64_t id = m->meter_id;
 
-        if (bsearch(&id, meters, n, sizeof *meters, compare_ids)) {
+        if (n && bsearch(&id, meters, n, sizeof *meters, compare_ids)) {
             return true;
         }
     }
