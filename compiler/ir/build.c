@@ -412,6 +412,17 @@ ir_build(const struct policy *policy, const char *node, struct arena *arena)
 }
 
 bool
+ir_has_ip6(const struct ir_endpoint *endpoint)
+{
+    for (size_t i = 0; i < endpoint->addresses.n; i++) {
+        if (!IN6_IS_ADDR_V4MAPPED(&endpoint->addresses.v[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
 ir_uses_class(const struct ir_prog *prog, const struct ir_class *class)
 {
     for (size_t i = 0; i < prog->rules.n; i++) {

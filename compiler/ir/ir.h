@@ -358,6 +358,9 @@ const struct ir_uplink *ir_find_uplink(const struct ir_prog *,
 /* Has a rule the class? */
 bool ir_uses_class(const struct ir_prog *, const struct ir_class *);
 
+/* Has the endpoint an address of IPv6? */
+bool ir_has_ip6(const struct ir_endpoint *);
+
 /* The meter of all of the tenant of 'meter', in its direction and by its
  * uplink, that is split; NULL if none is. */
 const struct ir_meter *ir_find_split(const struct ir_prog *,

@@ -13,24 +13,13 @@
 #include "ir/ir.h"
 #include "packets.h"
 
-static bool
-has_ip6(const struct ir_endpoint *ep)
-{
-    for (size_t i = 0; i < ep->addresses.n; i++) {
-        if (!IN6_IS_ADDR_V4MAPPED(&ep->addresses.v[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void
 kernel_warn_neighbors(const struct ir_prog *prog, struct diags *diags)
 {
     for (size_t i = 0; i < prog->endpoints.n; i++) {
         const struct ir_endpoint *ep = prog->endpoints.v[i];
 
-        if (!ep->node && has_ip6(ep)) {
+        if (!ep->node && ir_has_ip6(ep)) {
             warn_of(diags, &ep->place, "addresses",
                     "the kernel's datapath cannot answer neighbor discovery: "
                     "with IPv6, endpoints reach only whom they have static "

@@ -46,17 +46,6 @@ emit_solicitation(struct emitter *e, const struct ir_endpoint *ep,
               FORMAT(e, "goto_table:%d", TABLE_NEIGHBOR));
 }
 
-static bool
-has_ip6(const struct ir_endpoint *ep)
-{
-    for (size_t i = 0; i < ep->addresses.n; i++) {
-        if (!IN6_IS_ADDR_V4MAPPED(&ep->addresses.v[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void
 emit_sources(struct emitter *e, const struct ir_endpoint *ep)
 {
@@ -85,7 +74,7 @@ emit_sources(struct emitter *e, const struct ir_endpoint *ep)
 
     /* Hosts solicit from their modified EUI-64 link-local address as well
      * (RFC 4291 section 2.5.1). */
-    if (has_ip6(ep)) {
+    if (ir_has_ip6(ep)) {
         in6_generate_lla(ep->mac, &link_local);
         ipv6_string_mapped(s, &link_local);
         emit_solicitation(e, ep, mac, FORMAT(e, "ipv6_src=%s", s));
@@ -209,7 +198,7 @@ emit_neighbors(struct emitter *e)
                         &ep->addresses.v[j], ep->mac, false);
         }
         /* A DHCPv6 server answers to link-local addresses. */
-        if (ep->network->here && ep->network->dhcp && has_ip6(ep)) {
+        if (ep->network->here && ep->network->dhcp && ir_has_ip6(ep)) {
             struct in6_addr link_local;
 
             in6_generate_lla(ep->mac, &link_local);

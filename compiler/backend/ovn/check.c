@@ -86,11 +86,8 @@ has_ip6(const struct ir_prog *prog, const struct ir_network *network)
     for (size_t i = 0; i < prog->endpoints.n; i++) {
         const struct ir_endpoint *e = prog->endpoints.v[i];
 
-        for (size_t j = 0; e->network == network && j < e->addresses.n;
-             j++) {
-            if (!IN6_IS_ADDR_V4MAPPED(&e->addresses.v[j])) {
-                return true;
-            }
+        if (e->network == network && ir_has_ip6(e)) {
+            return true;
         }
     }
     return false;
