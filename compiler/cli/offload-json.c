@@ -21,35 +21,6 @@
 #include "sema/packet.h"
 #include "util.h"
 
-struct offload_refusal
-offload_refusal(const struct profile *profile, enum cap cap)
-{
-    struct offload_refusal r = { NULL, { cap, SUPPORT_UNKNOWN, NULL } };
-
-    r.layer = profile_refusal(profile, cap, &r.fact);
-    return r;
-}
-
-/* The first pass of the path that is not in hardware, or NULL. */
-static const struct offload_pass *
-first_refused(const struct offload_path *path)
-{
-    for (size_t i = 0; i < path->walk.megaflows.n; i++) {
-        if (path->passes[i].refused) {
-            return &path->passes[i];
-        }
-    }
-    return NULL;
-}
-
-cap_set
-offload_path_refused(const struct offload_path *path)
-{
-    const struct offload_pass *pass = first_refused(path);
-
-    return pass ? pass->refused : 0;
-}
-
 static struct json *
 refusals_json(const struct profile *profile, cap_set refused)
 {
@@ -195,4 +166,3 @@ offload_print_json(const struct offload_report *report, const char *node)
     json_object_put(object, "quotas", quotas_json(report->profile));
     show_json(object);
 }
-
