@@ -364,7 +364,7 @@ execute_set_field(struct pass *pass, const struct ofpact_set_field *set)
 static uint32_t
 queue_to_priority(const struct plan *plan, uint32_t queue)
 {
-    return !strcmp(plan->target, "userspace") ? queue : 0x10000 | (queue + 1);
+    return plan->kernel ? 0x10000 | (queue + 1) : queue;
 }
 
 /* Returns false if no more actions are to follow. */

@@ -13,7 +13,7 @@
 
 bool
 exec_is_ruled_out(const struct exec *ex, const struct table_flow *flow,
-             const struct state *state)
+                  const struct state *state)
 {
     for (size_t i = 0; i < flow->n_conditions; i++) {
         const struct condition *c = &flow->conditions[i];
@@ -90,7 +90,7 @@ is_usual(const struct exec *ex, const struct table_flow *flow,
 
 dd_t
 exec_match_set(struct exec *ex, const struct table_flow *flow,
-          const struct state *state)
+               const struct state *state)
 {
     dd_t *usual = &ex->matches[flow->order], set;
 
