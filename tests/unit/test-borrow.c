@@ -236,6 +236,22 @@ START_TEST(test_full)
 }
 END_TEST
 
+/* Who has borrowed, and has left since, is not served. */
+START_TEST(test_leave)
+{
+    struct borrow_member *m;
+
+    set_up(1000000);
+    borrow_all(join(0, 1, 3000), START);
+    m = join(1, 1, 3000);
+    ck_assert_uint_eq(borrow_all(m, START), 3);
+    borrow_leave(&house.members[0]);
+    ck_assert_uint_eq(house.pool.borrowers[0], 3);
+    ck_assert(borrow_admit(m, START + 1000 * US, 1000));
+    ck_assert_uint_eq(house.pool.borrowers[0], 2);
+}
+END_TEST
+
 START_TEST(test_reconfigure)
 {
     struct gcra_conf conf = pool_conf(16000000, 12000);
@@ -265,6 +281,7 @@ borrow_suite(void)
     tcase_add_test(tc, test_alone);
     tcase_add_test(tc, test_give_back);
     tcase_add_test(tc, test_full);
+    tcase_add_test(tc, test_leave);
     tcase_add_test(tc, test_reconfigure);
     return suite;
 }

@@ -15,9 +15,10 @@
 #include <stdlib.h>
 
 #include "csum.h"
-#include "dp-meter.h"
+#include "dp-meter-private.h"
 #include "dp-packet.h"
 #include "openvswitch/ofp-meter.h"
+#include "ovs-thread.h"
 #include "packets.h"
 #include "proof/oracle.h"
 #include "proof/queue.h"
@@ -417,6 +418,46 @@ START_TEST(test_missing_meter)
 }
 END_TEST
 
+static void *
+bring_packet(void *ms)
+{
+    struct dp_meter_clock clock = { .now_ns = time_nsec() };
+    struct dp_packet_batch batch;
+    int tos;
+
+    dp_packet_batch_init_packet(&batch, draw_packet(&tos));
+    dp_meters_run(ms, METER, &batch, &clock);
+    dp_packet_delete_batch(&batch, true);
+    return NULL;
+}
+
+/* The first thread alone counts as who owns the counters. */
+START_TEST(test_owner)
+{
+    struct ofputil_meter_band band = {
+        .type = OFPMBT13_DROP, .rate = 1000000, .burst_size = 1000,
+    };
+    struct ofputil_meter_config config = {
+        .flags = OFPMF13_KBPS | OFPMF13_BURST, .n_bands = 1, .bands = &band,
+    };
+    const struct dp_owned_counter *c;
+    struct dp_meters ms;
+
+    dp_meters_init(&ms, DP_METER_DROP);
+    ck_assert_int_eq(dp_meters_set(&ms, METER, &config), 0);
+    bring_packet(&ms);
+    for (int i = 0; i < 2; i++) {
+        xpthread_join(ovs_thread_create("second", bring_packet, &ms), NULL);
+    }
+    bring_packet(&ms);
+    c = &dp_meter_lookup(&ms, METER)->conforming;
+    ck_assert_uint_eq(c->own.packets, 2);
+    ck_assert_uint_eq(c->others.packets, 2);
+    ck_assert_int_eq(dp_meters_del(&ms, METER, NULL, 0), 0);
+    dp_meters_destroy(&ms);
+}
+END_TEST
+
 Suite *
 dp_meter_suite(void)
 {
@@ -426,5 +467,6 @@ dp_meter_suite(void)
     tcase_add_test(tc, test_batches);
     tcase_add_test(tc, test_gap);
     tcase_add_test(tc, test_missing_meter);
+    tcase_add_test(tc, test_owner);
     return suite;
 }
