@@ -17,7 +17,9 @@
 #include <config.h>
 #include "tenant-queue.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -395,4 +397,45 @@ tenant_queues_show(struct tenant_queues *tqs, uint64_t now_ns, bool as_json,
     json_destroy(array);
     free(nodes);
     free(views);
+}
+
+/* Queues, whatever their tags. */
+
+static int
+compare_queues(const void *a_, const void *b_)
+{
+    const struct total *a = a_, *b = b_;
+
+    return a->queue < b->queue ? -1 : a->queue > b->queue;
+}
+
+int
+tenant_queues_dump_port(struct tenant_queues *tqs, const char *name,
+                        netdev_dump_queue_stats_cb *cb, void *aux)
+{
+    struct view view = { .n_totals = 0 };
+    const struct tenant_port *port;
+
+    ovs_mutex_lock(&tqs->mutex);
+    port = shash_find_data(&tqs->ports, name);
+    if (port) {
+        read_totals(port, &view);
+    }
+    ovs_mutex_unlock(&tqs->mutex);
+
+    qsort(view.totals, view.n_totals, sizeof *view.totals, compare_queues);
+    for (size_t i = 0; i < view.n_totals; ) {
+        struct total t = view.totals[i];
+        struct netdev_queue_stats stats = { .created = LLONG_MIN };
+
+        while (++i < view.n_totals && view.totals[i].queue == t.queue) {
+            add_counts(&t.counts, &view.totals[i].counts);
+        }
+        stats.tx_packets = t.counts.sent.packets - t.counts.dropped.packets;
+        stats.tx_bytes = t.counts.sent.bytes - t.counts.dropped.bytes;
+        stats.tx_errors = t.counts.dropped.packets;
+        cb(t.queue, &stats, aux);
+    }
+    free(view.totals);
+    return port ? 0 : ENODEV;
 }

@@ -63,6 +63,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "netdev.h"
+
 struct dp_packet;
 struct dp_packet_batch;
 struct ds;
@@ -102,6 +104,12 @@ void tenant_queues_run(struct tenant_queues *, uint64_t now_ns);
  * 'forget', starts the watermarks "since last reset" anew. */
 void tenant_queues_show(struct tenant_queues *, uint64_t now_ns,
                         bool as_json, bool forget, struct ds *s);
+
+/* Calls 'cb', by number, for each queue of port 'name': the packets of all
+ * tags that have left by it.  Returns 0, or ENODEV if there is no such
+ * port. */
+int tenant_queues_dump_port(struct tenant_queues *, const char *name,
+                            netdev_dump_queue_stats_cb *cb, void *aux);
 
 /* Returns a new writer for the thread on core 'core' and port 'name'.  If
  * there is no such port, it counts nothing.  Never returns NULL. */

@@ -87,6 +87,35 @@ END
         )
 }
 
+# From OpenFlow and the database: packets and bytes of each queue.
+openflow_queues() {
+    ovs-ofctl -O OpenFlow13 queue-stats br0 "$port" |
+        sed -n 's/.*queue \(.*\): bytes=\(.*\), pkts=\(.*\), errors.*/\1 \3 \2/p' |
+        sort -n
+}
+
+database_queues() {
+    ovs-vsctl get Interface "$port" statistics |
+        python3 -c 'import re, sys
+text = sys.stdin.read()
+for n in sorted(map(int, set(re.findall(r"queue_(\d+)_", text)))):
+    print(n, *(re.search(f"queue_{n}_tx_{what}=(\\d+)", text)[1]
+               for what in ("packets", "bytes")))'
+}
+
+test_queues() {
+    check 'queues, as OpenFlow tells them' counts '2 60 90000' openflow_queues
+    check 'one that nothing has left by' says BAD_QUEUE 0 \
+        ovs-ofctl -O OpenFlow13 queue-stats br0 "$port" 7
+}
+
+test_database() {
+    ovs-appctl time/warp 10000 1000 >/dev/null
+    check 'the database has the queues that OpenFlow has' \
+        counts "$(openflow_queues)" database_queues
+    check 'which are some' grep -q '^2 ' <(database_queues)
+}
+
 # Without what the node keeps, the intent has the names; without both, tags
 # stand for them.
 test_names() {
@@ -283,11 +312,13 @@ main() {
     start_dummy_switch
     prepare
     test_bursts
+    test_queues
     test_names
     test_recording
     test_top
     test_full_disk
     test_bad_files
+    test_database
     test_gone
     [ "$failures" = 0 ]
 }
