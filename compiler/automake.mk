@@ -446,6 +446,7 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/memo.c \
 	compiler/verify/memo.h \
 	compiler/verify/pool.c \
+	compiler/verify/mix.h \
 	compiler/verify/pool.h \
 	compiler/verify/proof.c \
 	compiler/verify/proof.h \

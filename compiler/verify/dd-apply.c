@@ -8,33 +8,37 @@
 
 #include <stdlib.h>
 
-#include "hash.h"
 #include "util.h"
 #include "verify/dd-private.h"
 
-enum { OP_CUT = 1, OP_OVER, OP_NOT, OP_MARK, OP_CHOOSE, OP_WHERE };
+enum { OP_CUT = 1, OP_OVER, OP_NOT, OP_MARK, OP_WHERE };
 
-/* Where the result of 'op' is, or is to be, remembered. */
+/* The third operand of operations that have two. */
+#define OF_TWO(OP) (~(uint32_t) (OP))
+#define OF_DIGIT(OP, DIGIT) (~((uint32_t) (DIGIT) << 8 | (OP)))
+
+/* Where the result for the operands is, or is to be, remembered. */
 static struct memory *
-place(struct dd *dd, uint32_t op, dd_t a, dd_t b, dd_t c)
+place(struct dd *dd, dd_t a, dd_t b, dd_t c)
 {
-    return &dd->memories[hash_3words(op + (c << 8), a, b)
-                         & (dd->n_memories - 1)];
+    uint64_t hash = mix_word(c, a | (uint64_t) b << 32);
+
+    return &dd->memories[hash & (dd->n_memories - 1)];
 }
 
 static bool
-recall(struct dd *dd, uint32_t op, dd_t a, dd_t b, dd_t c, dd_t *result)
+recall(struct dd *dd, dd_t a, dd_t b, dd_t c, dd_t *result)
 {
-    const struct memory *m = place(dd, op, a, b, c);
+    const struct memory *m = place(dd, a, b, c);
 
     *result = m->result;
-    return m->op == op && m->a == a && m->b == b && m->c == c;
+    return m->a == a && m->b == b && m->c == c;
 }
 
 static dd_t
-remember(struct dd *dd, uint32_t op, dd_t a, dd_t b, dd_t c, dd_t result)
+remember(struct dd *dd, dd_t a, dd_t b, dd_t c, dd_t result)
 {
-    *place(dd, op, a, b, c) = (struct memory) { a, b, c, result, op };
+    *place(dd, a, b, c) = (struct memory) { a, b, c, result };
     return result;
 }
 
@@ -47,9 +51,7 @@ dd_grow_memories(struct dd *dd)
     dd->n_memories = n * 2;
     dd->memories = xcalloc(dd->n_memories, sizeof *dd->memories);
     for (size_t i = 0; i < n; i++) {
-        if (old[i].op) {
-            *place(dd, old[i].op, old[i].a, old[i].b, old[i].c) = old[i];
-        }
+        *place(dd, old[i].a, old[i].b, old[i].c) = old[i];
     }
     free(old);
 }
@@ -107,7 +109,7 @@ dd_unbind(const struct dd *dd, dd_t f, uint32_t *number)
         *number = 0;
         return f;
     }
-    e = &dd->edges[dd->nodes[f].first];
+    e = node_of(dd, f)->edges;
     *number = dd->lasts[e->last];
     return e->to;
 }
@@ -129,9 +131,9 @@ apply_bound(struct dd *dd, const struct dd_op *op, dd_t a, dd_t b)
 }
 
 /* The edges of 'f' if it asks for 'digit', else one for all values; from that
- * on which is the next. */
+ * on which is the next.  They move when a diagram is made. */
 struct edges {
-    uint32_t i, end;
+    uint32_t i, end;            /* In 'room'. */
     bool asks;
     struct edge whole;
 };
@@ -140,19 +142,18 @@ static struct edges
 edges_of(const struct dd *dd, dd_t f, int digit)
 {
     bool asks = digit_of(dd, f) == digit;
-    uint32_t first = asks ? dd->nodes[f].first : 0;
+    uint32_t first = asks ? f + 1 : 0;
 
     return (struct edges) {
-        first, first + (asks ? dd->nodes[f].n : 1), asks,
+        first, first + (asks ? node_of(dd, f)->n : 1), asks,
         { dd->ones[digit], f },
     };
 }
 
-/* The array of edges moves when it grows. */
 static struct edge
 edge_at(const struct dd *dd, const struct edges *e)
 {
-    return e->asks ? dd->edges[e->i] : e->whole;
+    return e->asks ? dd->room[e->i] : e->whole;
 }
 
 /* The place of the lower of two values. */
@@ -162,42 +163,70 @@ lower(const struct dd *dd, uint32_t a, uint32_t b)
     return a == b || dd->lasts[a] < dd->lasts[b] ? a : b;
 }
 
+/* Where both ask for the same digit. */
+static void
+apply_both(struct dd *dd, const struct dd_op *op, dd_t a, dd_t b, size_t base)
+{
+    uint32_t x = a + 1, y = b + 1, end = x + node_of(dd, a)->n;
+
+    /* Both end with the highest value. */
+    while (x < end) {
+        struct edge of_a = dd->room[x], of_b = dd->room[y];
+        uint32_t last = lower(dd, of_a.last, of_b.last);
+
+        dd_push_edge(dd, base, last, dd_apply(dd, op, of_a.to, of_b.to));
+        x += of_a.last == last;
+        y += of_b.last == last;
+    }
+}
+
+/* Where 'asking' asks for a digit that 'other' does not ask for; 'first': it
+ * is the first operand. */
+static void
+apply_one(struct dd *dd, const struct dd_op *op, dd_t asking, dd_t other,
+          bool first, size_t base)
+{
+    uint32_t end = asking + 1 + node_of(dd, asking)->n;
+
+    for (uint32_t x = asking + 1; x < end; x++) {
+        struct edge e = dd->room[x];
+
+        dd_push_edge(dd, base, e.last, first ? dd_apply(dd, op, e.to, other)
+                     : dd_apply(dd, op, other, e.to));
+    }
+}
+
 dd_t
 dd_apply(struct dd *dd, const struct dd_op *op, dd_t a, dd_t b)
 {
     size_t base = dd->n_stack;
-    struct edges x, y;
+    int of_a, of_b;
     dd_t result;
-    int digit;
 
     if (is_trivial(op, a, b, &result)
-        || recall(dd, op->id, a, b, 0, &result)) {
+        || recall(dd, a, b, OF_TWO(op->id), &result)) {
         return result;
     }
-    digit = MIN(digit_of(dd, a), digit_of(dd, b));
-    if (digit == dd->bound) {
-        return remember(dd, op->id, a, b, 0, apply_bound(dd, op, a, b));
+    of_a = digit_of(dd, a);
+    of_b = digit_of(dd, b);
+    if (MIN(of_a, of_b) == dd->bound) {
+        return remember(dd, a, b, OF_TWO(op->id),
+                        apply_bound(dd, op, a, b));
+    } else if (of_a == of_b) {
+        apply_both(dd, op, a, b, base);
+    } else {
+        apply_one(dd, op, of_a < of_b ? a : b, of_a < of_b ? b : a,
+                  of_a < of_b, base);
     }
-    x = edges_of(dd, a, digit);
-    y = edges_of(dd, b, digit);
-    while (x.i < x.end && y.i < y.end) {
-        struct edge of_a = edge_at(dd, &x), of_b = edge_at(dd, &y);
-        uint32_t last = lower(dd, of_a.last, of_b.last);
-
-        result = dd_apply(dd, op, of_a.to, of_b.to);
-        dd_push_edge(dd, base, last, result);
-        x.i += of_a.last == last;
-        y.i += of_b.last == last;
-    }
-    return remember(dd, op->id, a, b, 0, dd_make(dd, digit, base));
+    return remember(dd, a, b, OF_TWO(op->id),
+                    dd_make(dd, MIN(of_a, of_b), base));
 }
 
 /* Marks what follows where the digits of 'f' before that of marks end. */
 static dd_t
 mark_from(struct dd *dd, dd_t f, dd_t number)
 {
-    size_t base = dd->n_stack;
-    struct node node;
+    size_t base = dd->n_stack, n;
     dd_t result;
 
     if (digit_of(dd, f) == dd->bound) {
@@ -206,18 +235,18 @@ mark_from(struct dd *dd, dd_t f, dd_t number)
     } else if (digit_of(dd, f) > dd->bound) {
         return mark(dd, f, number);
     }
-    if (recall(dd, OP_MARK, f, number, 0, &result)) {
+    if (recall(dd, f, number, OF_TWO(OP_MARK), &result)) {
         return result;
     }
-    node = dd->nodes[f];
-    for (size_t i = 0; i < node.n; i++) {
-        struct edge e = dd->edges[node.first + i];
+    n = node_of(dd, f)->n;
+    for (size_t i = 0; i < n; i++) {
+        struct edge e = node_of(dd, f)->edges[i];
 
         result = mark_from(dd, e.to, number);
         dd_push_edge(dd, base, e.last, result);
     }
-    return remember(dd, OP_MARK, f, number, 0,
-                    dd_make(dd, node.digit, base));
+    return remember(dd, f, number, OF_TWO(OP_MARK),
+                    dd_make(dd, digit_of(dd, f), base));
 }
 
 dd_t
@@ -226,36 +255,40 @@ dd_bind(struct dd *dd, dd_t f, uint32_t number)
     return mark_from(dd, f, number);
 }
 
-dd_t
-dd_where(struct dd *dd, dd_t f, int digit, u128 value)
+/* The same of the place of 'value'. */
+static dd_t
+where(struct dd *dd, dd_t f, int digit, u128 value, uint32_t at)
 {
-    uint32_t at = dd_place(dd, value);
-    size_t base = dd->n_stack;
-    struct node node;
+    size_t base = dd->n_stack, n;
     dd_t result;
 
     if (digit_of(dd, f) > digit) {
         return f;
-    }
-    node = dd->nodes[f];
-    if (node.digit == digit) {
-        const struct edge *e = &dd->edges[node.first];
+    } else if (digit_of(dd, f) == digit) {
+        const struct edge *e = node_of(dd, f)->edges;
 
         while (dd->lasts[e->last] < value) {
             e++;
         }
         return e->to;
-    } else if (recall(dd, OP_WHERE, f, at, digit, &result)) {
+    } else if (recall(dd, f, at, OF_DIGIT(OP_WHERE, digit), &result)) {
         return result;
     }
-    for (size_t i = 0; i < node.n; i++) {
-        struct edge e = dd->edges[node.first + i];
+    n = node_of(dd, f)->n;
+    for (size_t i = 0; i < n; i++) {
+        struct edge e = node_of(dd, f)->edges[i];
 
-        result = dd_where(dd, e.to, digit, value);
+        result = where(dd, e.to, digit, value, at);
         dd_push_edge(dd, base, e.last, result);
     }
-    return remember(dd, OP_WHERE, f, at, digit,
-                    dd_make(dd, node.digit, base));
+    return remember(dd, f, at, OF_DIGIT(OP_WHERE, digit),
+                    dd_make(dd, digit_of(dd, f), base));
+}
+
+dd_t
+dd_where(struct dd *dd, dd_t f, int digit, u128 value)
+{
+    return where(dd, f, digit, value, dd_place(dd, value));
 }
 
 static dd_t
@@ -361,13 +394,13 @@ dd_choose(struct dd *dd, dd_t set, dd_t yes, dd_t no)
         return no;
     } else if (no == DD_NONE) {
         return dd_cut(dd, set, yes);
-    } else if (recall(dd, OP_CHOOSE, set, yes, no, &result)) {
+    } else if (recall(dd, set, yes, no, &result)) {
         return result;
     }
     digit = MIN(digit_of(dd, yes), digit_of(dd, no));
     digit = MIN(digit, digit_of(dd, set));
     if (digit == dd->bound) {
-        return remember(dd, OP_CHOOSE, set, yes, no,
+        return remember(dd, set, yes, no,
                         choose_bound(dd, set, yes, no));
     }
     x = edges_of(dd, set, digit);
@@ -385,5 +418,5 @@ dd_choose(struct dd *dd, dd_t set, dd_t yes, dd_t no)
         y.i += of_yes.last == last;
         z.i += of_no.last == last;
     }
-    return remember(dd, OP_CHOOSE, set, yes, no, dd_make(dd, digit, base));
+    return remember(dd, set, yes, no, dd_make(dd, digit, base));
 }

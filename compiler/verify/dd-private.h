@@ -10,7 +10,10 @@
 /* The rooms behind dd.h: dd.c makes diagrams, dd-apply.c computes with them,
  * dd-walk.c asks them. */
 
+#include "openvswitch/hmap.h"
+#include "util.h"
 #include "verify/dd.h"
+#include "verify/mix.h"
 
 struct edge {
     uint32_t last;              /* Of its range, which begins after that of
@@ -18,11 +21,15 @@ struct edge {
     dd_t to;
 };
 
+/* A diagram's number is its place in 'room', in edges: so what it asks for and
+ * its first edges are side by side. */
 struct node {
-    uint32_t first;             /* Edge. */
-    uint32_t n;                 /* Edges. */
-    uint8_t digit;
+    uint32_t n : 24;            /* Edges. */
+    uint32_t digit : 8;
+    uint32_t stamp;             /* The walk in which it was seen. */
+    struct edge edges[];
 };
+BUILD_ASSERT_DECL(sizeof(struct node) == sizeof(struct edge));
 
 /* Where a node is found by its hash. */
 struct slot {
@@ -30,10 +37,11 @@ struct slot {
     uint32_t node;              /* Its number + 1, or 0. */
 };
 
-/* What an operation gave; lossy. */
+/* What an operation gave; lossy.  In 'c' is the third operand, or which
+ * operation it is of those that have two: then it is no diagram.  Nothing is
+ * known of operands that are all 0. */
 struct memory {
-    dd_t a, b, c, result;       /* 'c' is 0 for those of two. */
-    uint32_t op;                /* 0: nothing. */
+    dd_t a, b, c, result;
 };
 
 /* So many at first, and never fewer than diagrams: small while it may, as all
@@ -44,10 +52,9 @@ struct dd {
     bool refused, mixed;
     int bound;                  /* Digit of dd_bind_at(). */
 
-    struct node *nodes;
-    size_t n_nodes, allocated_nodes;
-    struct edge *edges;
-    size_t n_edges, allocated_edges;
+    struct edge *room;          /* Of nodes, one behind the other. */
+    size_t n_room, allocated_room;
+    size_t n_nodes;
     struct slot *unique;        /* Open addressing. */
     size_t n_unique;            /* A power of 2. */
 
@@ -61,25 +68,30 @@ struct dd {
     size_t n_stack, allocated_stack;
     struct memory *memories;
     size_t n_memories;          /* A power of 2. */
-    uint32_t *stamps;           /* Of nodes: in which walk they were seen. */
-    size_t allocated_stamps;
     uint32_t n_walks;
-    struct leaf_list *lists;    /* Of dd_each_leaf(). */
-    size_t n_lists, allocated_lists;
-    uint32_t *list_of;          /* Of nodes: less 1, its list; 0: none. */
-    size_t allocated_list_of;
+    struct hmap lists;          /* Contains "struct leaf_list"s, of
+                                 * dd_each_leaf(). */
 };
 
 /* The leaves of a diagram. */
 struct leaf_list {
+    struct hmap_node node;
+    dd_t of;
     dd_t *v;
     size_t n, allocated;
 };
 
+/* The node, which moves when one is made. */
+static inline struct node *
+node_of(const struct dd *dd, dd_t f)
+{
+    return (struct node *) &dd->room[f];
+}
+
 static inline int
 digit_of(const struct dd *dd, dd_t f)
 {
-    return dd_is_leaf(f) ? MAX_DIGITS : dd->nodes[f].digit;
+    return dd_is_leaf(f) ? MAX_DIGITS : node_of(dd, f)->digit;
 }
 
 /* Forgets what dd_each_leaf() remembers. */
@@ -91,8 +103,21 @@ void dd_grow_memories(struct dd *);
 /* The place of a value in 'lasts'. */
 uint32_t dd_place(struct dd *, u128 last);
 
+void dd_grow_stack(struct dd *);
+
 /* Puts an edge on the stack, of a node whose edges begin at 'base'. */
-void dd_push_edge(struct dd *, size_t base, uint32_t last, dd_t to);
+static inline void
+dd_push_edge(struct dd *dd, size_t base, uint32_t last, dd_t to)
+{
+    if (dd->n_stack > base && dd->stack[dd->n_stack - 1].to == to) {
+        dd->stack[dd->n_stack - 1].last = last;
+        return;
+    }
+    if (dd->n_stack >= dd->allocated_stack) {
+        dd_grow_stack(dd);
+    }
+    dd->stack[dd->n_stack++] = (struct edge) { .last = last, .to = to };
+}
 
 /* Takes the edges from 'base' on off the stack and makes the diagram that has
  * them. */

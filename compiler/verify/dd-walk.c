@@ -54,18 +54,18 @@ walk_from(struct walk *walk, dd_t f)
             walk->ended = walk->visit(walk->aux, f, walk->digits);
         }
         return;
-    } else if (dd->stamps[f] == walk->number) {
+    } else if (node_of(dd, f)->stamp == walk->number) {
         return;
     }
-    dd->stamps[f] = walk->number;
-    for (size_t i = 0; i < dd->nodes[f].n && !walk->ended; i++) {
-        const struct edge *e = &dd->edges[dd->nodes[f].first + i];
+    node_of(dd, f)->stamp = walk->number;
+    for (size_t i = 0; i < node_of(dd, f)->n && !walk->ended; i++) {
+        const struct edge *e = &node_of(dd, f)->edges[i];
 
-        walk->digits[dd->nodes[f].digit] = first;
+        walk->digits[node_of(dd, f)->digit] = first;
         first = dd->lasts[e->last] + 1;
         walk_from(walk, e->to);         /* 'e' may move. */
     }
-    walk->digits[dd->nodes[f].digit] = 0;
+    walk->digits[digit_of(dd, f)] = 0;
 }
 
 void
@@ -76,14 +76,6 @@ dd_leaves(struct dd *dd, dd_t f,
         .dd = dd, .visit = visit, .aux = aux, .number = ++dd->n_walks,
     };
 
-    if (dd->allocated_stamps < dd->allocated_nodes) {
-        dd->stamps = xrealloc(dd->stamps,
-                              dd->allocated_nodes * sizeof *dd->stamps);
-        memset(dd->stamps + dd->allocated_stamps, 0,
-               (dd->allocated_nodes - dd->allocated_stamps)
-               * sizeof *dd->stamps);
-        dd->allocated_stamps = dd->allocated_nodes;
-    }
     walk_from(&walk, f);
     free(walk.leaves);
 }
@@ -91,13 +83,11 @@ dd_leaves(struct dd *dd, dd_t f,
 void
 dd_forget_lists(struct dd *dd)
 {
-    for (size_t i = 0; i < dd->n_lists; i++) {
-        free(dd->lists[i].v);
-    }
-    dd->n_lists = 0;
-    if (dd->allocated_list_of) {
-        memset(dd->list_of, 0,
-               dd->allocated_list_of * sizeof *dd->list_of);
+    struct leaf_list *list;
+
+    HMAP_FOR_EACH_POP (list, node, &dd->lists) {
+        free(list->v);
+        free(list);
     }
 }
 
@@ -114,28 +104,21 @@ list_leaf(void *list_, dd_t leaf, const u128 digits[] OVS_UNUSED)
 }
 
 /* The leaves of a diagram that is none. */
-static struct leaf_list
+static const struct leaf_list *
 find_list(struct dd *dd, dd_t f)
 {
-    struct leaf_list list = { .v = NULL };
+    uint32_t hash = mix_word(0, f);
+    struct leaf_list *list;
 
-    if (dd->allocated_list_of < dd->allocated_nodes) {
-        size_t n = dd->allocated_nodes, old = dd->allocated_list_of;
-
-        dd->list_of = xrealloc(dd->list_of, n * sizeof *dd->list_of);
-        memset(dd->list_of + old, 0, (n - old) * sizeof *dd->list_of);
-        dd->allocated_list_of = n;
+    HMAP_FOR_EACH_WITH_HASH (list, node, hash, &dd->lists) {
+        if (list->of == f) {
+            return list;
+        }
     }
-    if (dd->list_of[f]) {
-        return dd->lists[dd->list_of[f] - 1];
-    }
-    dd_leaves(dd, f, list_leaf, &list);
-    if (dd->n_lists >= dd->allocated_lists) {
-        dd->lists = x2nrealloc(dd->lists, &dd->allocated_lists,
-                               sizeof *dd->lists);
-    }
-    dd->lists[dd->n_lists++] = list;
-    dd->list_of[f] = dd->n_lists;
+    list = xzalloc(sizeof *list);
+    list->of = f;
+    hmap_insert(&dd->lists, &list->node, hash);
+    dd_leaves(dd, f, list_leaf, list);
     return list;
 }
 
@@ -148,9 +131,9 @@ dd_each_leaf(struct dd *dd, dd_t f, bool (*visit)(void *aux, dd_t leaf),
             visit(aux, f);
         }
     } else {
-        struct leaf_list list = find_list(dd, f);
+        const struct leaf_list *list = find_list(dd, f);
 
-        for (size_t i = 0; i < list.n && !visit(aux, list.v[i]); i++) {
+        for (size_t i = 0; i < list->n && !visit(aux, list->v[i]); i++) {
             continue;
         }
     }
@@ -160,8 +143,8 @@ dd_t
 dd_eval(const struct dd *dd, dd_t f, const u128 digits[])
 {
     while (!dd_is_leaf(f)) {
-        const struct node *node = &dd->nodes[f];
-        const struct edge *e = &dd->edges[node->first];
+        const struct node *node = node_of(dd, f);
+        const struct edge *e = node->edges;
 
         while (node->digit != dd->bound
                && dd->lasts[e->last] < digits[node->digit]) {

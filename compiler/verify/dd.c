@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hash.h"
 #include "util.h"
 
 static u128
@@ -35,6 +34,7 @@ dd_create(const uint8_t widths[], size_t n_digits)
     for (size_t i = 0; i < n_digits; i++) {
         dd->ones[i] = dd_place(dd, highest(widths[i]));
     }
+    hmap_init(&dd->lists);
     return dd;
 }
 
@@ -42,17 +42,14 @@ void
 dd_destroy(struct dd *dd)
 {
     if (dd) {
-        free(dd->nodes);
-        free(dd->edges);
+        free(dd->room);
         free(dd->unique);
         free(dd->lasts);
         free(dd->places);
         free(dd->stack);
         free(dd->memories);
-        free(dd->stamps);
         dd_forget_lists(dd);
-        free(dd->lists);
-        free(dd->list_of);
+        hmap_destroy(&dd->lists);
         free(dd);
     }
 }
@@ -63,7 +60,7 @@ dd_clear(struct dd *dd)
     memset(dd->unique, 0, dd->n_unique * sizeof *dd->unique);
     dd->n_memories = MIN_MEMORIES;
     memset(dd->memories, 0, dd->n_memories * sizeof *dd->memories);
-    dd->n_nodes = dd->n_edges = dd->n_stack = 0;
+    dd->n_nodes = dd->n_room = dd->n_stack = 0;
     dd->refused = dd->mixed = false;
     dd_forget_lists(dd);
 }
@@ -72,9 +69,9 @@ dd_clear(struct dd *dd)
 static uint32_t *
 find_place(const struct dd *dd, u128 last)
 {
-    size_t at = hash_add64(hash_add64(0, last), last >> 64);
+    size_t at = mix_word(mix_word(0, last), last >> 64);
 
-    for (at = hash_finish(at, 16) & (dd->n_places - 1);
+    for (at &= dd->n_places - 1;
          dd->places[at] && dd->lasts[dd->places[at] - 1] != last;
          at = (at + 1) & (dd->n_places - 1)) {
         continue;
@@ -114,36 +111,21 @@ dd_place(struct dd *dd, u128 last)
 }
 
 void
-dd_push_edge(struct dd *dd, size_t base, uint32_t last, dd_t to)
+dd_grow_stack(struct dd *dd)
 {
-    if (dd->n_stack > base && dd->stack[dd->n_stack - 1].to == to) {
-        dd->stack[dd->n_stack - 1].last = last;
-        return;
-    }
-    if (dd->n_stack >= dd->allocated_stack) {
-        dd->stack = x2nrealloc(dd->stack, &dd->allocated_stack,
-                               sizeof *dd->stack);
-    }
-    dd->stack[dd->n_stack++] = (struct edge) { .last = last, .to = to };
+    dd->stack = x2nrealloc(dd->stack, &dd->allocated_stack,
+                           sizeof *dd->stack);
 }
 
 static uint32_t
 hash_edges(int digit, const struct edge *edges, size_t n)
 {
-    uint32_t hash = hash_int(digit, n);
+    uint64_t hash = mix_word(digit, n);
 
     for (size_t i = 0; i < n; i++) {
-        hash = hash_add(hash, edges[i].last);
-        hash = hash_add(hash, edges[i].to);
+        hash = mix_word(hash, edges[i].last | (uint64_t) edges[i].to << 32);
     }
-    return hash_finish(hash, n);
-}
-
-static bool
-same_edges(const struct dd *dd, const struct node *node,
-           const struct edge *edges)
-{
-    return !memcmp(&dd->edges[node->first], edges, node->n * sizeof *edges);
+    return hash;
 }
 
 static void
@@ -167,22 +149,33 @@ grow_unique(struct dd *dd)
     dd->n_unique = n;
 }
 
-static void
+static dd_t
 add_node(struct dd *dd, int digit, const struct edge *edges, size_t n)
 {
-    if (dd->n_nodes >= dd->allocated_nodes) {
-        dd->nodes = x2nrealloc(dd->nodes, &dd->allocated_nodes,
-                               sizeof *dd->nodes);
+    dd_t f = dd->n_room;
+    struct node *node;
+
+    ovs_assert(n < 1 << 24 && dd->n_room + n < DD_LEAF_BIT - 1);
+    while (dd->n_room + n + 1 > dd->allocated_room) {
+        dd->room = x2nrealloc(dd->room, &dd->allocated_room,
+                              sizeof *dd->room);
     }
-    while (dd->n_edges + n > dd->allocated_edges) {
-        dd->edges = x2nrealloc(dd->edges, &dd->allocated_edges,
-                               sizeof *dd->edges);
-    }
-    dd->nodes[dd->n_nodes++] = (struct node) {
-        .first = dd->n_edges, .n = n, .digit = digit,
-    };
-    memcpy(&dd->edges[dd->n_edges], edges, n * sizeof *edges);
-    dd->n_edges += n;
+    node = node_of(dd, f);
+    node->n = n;
+    node->digit = digit;
+    node->stamp = 0;
+    memcpy(node->edges, edges, n * sizeof *edges);
+    dd->n_room += n + 1;
+    dd->n_nodes++;
+    return f;
+}
+
+static bool
+is_node(const struct node *node, int digit, const struct edge *edges,
+        size_t n)
+{
+    return (node->digit == digit && node->n == n
+            && !memcmp(node->edges, edges, n * sizeof *edges));
 }
 
 dd_t
@@ -192,6 +185,7 @@ dd_make(struct dd *dd, int digit, size_t base)
     size_t n = dd->n_stack - base;
     uint32_t hash;
     size_t at;
+    dd_t f;
 
     dd->n_stack = base;
     if (n == 1 && digit != dd->bound) {
@@ -200,26 +194,21 @@ dd_make(struct dd *dd, int digit, size_t base)
     hash = hash_edges(digit, edges, n);
     for (at = hash & (dd->n_unique - 1); dd->unique[at].node;
          at = (at + 1) & (dd->n_unique - 1)) {
-        const struct node *node;
-
-        if (dd->unique[at].hash != hash) {
-            continue;
-        }
-        node = &dd->nodes[dd->unique[at].node - 1];
-        if (node->digit == digit && node->n == n
-            && same_edges(dd, node, edges)) {
-            return dd->unique[at].node - 1;
+        f = dd->unique[at].node - 1;
+        if (dd->unique[at].hash == hash
+            && is_node(node_of(dd, f), digit, edges, n)) {
+            return f;
         }
     }
-    add_node(dd, digit, edges, n);
-    dd->unique[at] = (struct slot) { hash, dd->n_nodes };
-    if (dd->n_nodes * 2 > dd->n_unique) {
+    f = add_node(dd, digit, edges, n);
+    dd->unique[at] = (struct slot) { hash, f + 1 };
+    if (dd->n_nodes * 3 > dd->n_unique * 2) {
         grow_unique(dd);
     }
     if (dd->n_nodes > dd->n_memories) {
         dd_grow_memories(dd);
     }
-    return dd->n_nodes - 1;
+    return f;
 }
 
 dd_t
@@ -285,8 +274,7 @@ dd_n_nodes(const struct dd *dd)
 size_t
 dd_bytes(const struct dd *dd)
 {
-    return (dd->allocated_nodes * sizeof *dd->nodes
-            + dd->allocated_edges * sizeof *dd->edges
+    return (dd->allocated_room * sizeof *dd->room
             + dd->n_unique * sizeof *dd->unique
             + dd->allocated_lasts * sizeof *dd->lasts
             + dd->n_places * sizeof *dd->places

@@ -12,14 +12,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "openvswitch/hmap.h"
-
-struct pool_item;
-
 struct pool {
-    struct hmap map;
-    struct pool_item **v;
+    struct pool_item {
+        const void *data;
+        uint32_t size, hash;
+    } *v;                       /* By number. */
     size_t n, allocated;
+    uint32_t *slots;            /* By hash, open addressing: less 1, a number;
+                                 * 0: none. */
+    size_t n_slots;             /* A power of 2. */
+    struct pool_chunk *chunks;  /* That hold the bytes. */
 };
 
 void pool_init(struct pool *);
@@ -28,7 +30,12 @@ void pool_destroy(struct pool *);
 /* The number of these bytes. */
 uint32_t pool_add(struct pool *, const void *data, size_t size);
 
-/* The bytes, which stay where they are, aligned for 64 bits. */
-const void *pool_get(const struct pool *, uint32_t id, size_t *size);
+/* The bytes, which stay where they are, aligned for any type. */
+static inline const void *
+pool_get(const struct pool *pool, uint32_t id, size_t *size)
+{
+    *size = pool->v[id].size;
+    return pool->v[id].data;
+}
 
 #endif /* verify/pool.h */

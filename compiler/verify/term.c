@@ -11,20 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hash.h"
-#include "openvswitch/hmap.h"
 #include "util.h"
 #include "verify/pool.h"
 
-struct entry {
-    struct hmap_node node;
-    term_t id;
-};
-
 struct terms {
-    struct term *v;
-    size_t n, allocated;
-    struct hmap entries;
+    struct pool all;            /* By number. */
     struct pool choices;        /* Of values. */
     term_t zeros[N_FIELDS], fields[N_FIELDS], opens[N_FIELDS];
 };
@@ -32,15 +23,9 @@ struct terms {
 void
 terms_destroy(struct terms *terms)
 {
-    struct entry *entry;
-
     if (terms) {
-        HMAP_FOR_EACH_POP (entry, node, &terms->entries) {
-            free(entry);
-        }
-        hmap_destroy(&terms->entries);
+        pool_destroy(&terms->all);
         pool_destroy(&terms->choices);
-        free(terms->v);
         free(terms);
     }
 }
@@ -48,29 +33,16 @@ terms_destroy(struct terms *terms)
 const struct term *
 term_get(const struct terms *terms, term_t t)
 {
-    return &terms->v[t];
+    size_t size;
+
+    return pool_get(&terms->all, t, &size);
 }
 
 /* 'term' has no bytes that are not set. */
 static term_t
 intern(struct terms *terms, const struct term *term)
 {
-    uint32_t hash = hash_bytes(term, sizeof *term, 0);
-    struct entry *entry;
-
-    HMAP_FOR_EACH_WITH_HASH (entry, node, hash, &terms->entries) {
-        if (!memcmp(&terms->v[entry->id], term, sizeof *term)) {
-            return entry->id;
-        }
-    }
-    if (terms->n >= terms->allocated) {
-        terms->v = x2nrealloc(terms->v, &terms->allocated, sizeof *terms->v);
-    }
-    entry = xmalloc(sizeof *entry);
-    entry->id = terms->n;
-    terms->v[terms->n++] = *term;
-    hmap_insert(&terms->entries, &entry->node, hash);
-    return entry->id;
+    return pool_add(&terms->all, term, sizeof *term);
 }
 
 static void
@@ -108,7 +80,7 @@ terms_create(void)
 {
     struct terms *terms = xzalloc(sizeof *terms);
 
-    hmap_init(&terms->entries);
+    pool_init(&terms->all);
     pool_init(&terms->choices);
     for (int f = 0; f < N_FIELDS; f++) {
         terms->zeros[f] = term_const(terms, fields[f].width, 0);

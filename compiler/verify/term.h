@@ -40,7 +40,6 @@ struct term {
 struct terms *terms_create(void);
 void terms_destroy(struct terms *);
 
-/* The term is good until the next one is made. */
 const struct term *term_get(const struct terms *, term_t);
 
 term_t term_const(struct terms *, int width, u128 value);

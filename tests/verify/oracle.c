@@ -133,9 +133,9 @@ translate(const struct space *space, dd_t f, dd_t leaf, BDD known[])
     } else if (known[f] != -1) {
         return known[f];
     }
-    digit = &space->digits[dd->nodes[f].digit];
-    for (uint32_t i = 0; i < dd->nodes[f].n; i++) {
-        struct edge e = dd->edges[dd->nodes[f].first + i];
+    digit = &space->digits[node_of(dd, f)->digit];
+    for (uint32_t i = 0; i < node_of(dd, f)->n; i++) {
+        struct edge e = node_of(dd, f)->edges[i];
         u128 last = dd->lasts[e.last];
         BDD below = translate(space, e.to, leaf, known);
 
@@ -161,7 +161,7 @@ struct known {
 static BDD
 packets_of(const struct space *space, dd_t f, dd_t leaf, struct known *known)
 {
-    size_t n = dd_n_nodes(space->dd);
+    size_t n = space->dd->n_room;
 
     known->v = xrealloc(known->v, MAX(n, 1) * sizeof *known->v);
     for (; known->n < n; known->n++) {
