@@ -31,12 +31,6 @@ struct node {
 };
 BUILD_ASSERT_DECL(sizeof(struct node) == sizeof(struct edge));
 
-/* Where a node is found by its hash. */
-struct slot {
-    uint32_t hash;
-    uint32_t node;              /* Its number + 1, or 0. */
-};
-
 /* What an operation gave; lossy.  In 'c' is the third operand, or which
  * operation it is of those that have two: then it is no diagram.  Nothing is
  * known of operands that are all 0. */
@@ -55,7 +49,11 @@ struct dd {
     struct edge *room;          /* Of nodes, one behind the other. */
     size_t n_room, allocated_room;
     size_t n_nodes;
-    struct slot *unique;        /* Open addressing. */
+    uint8_t *tags;              /* Where nodes are found by their hash, open
+                                 * addressing: 7 bits of that; 0: nothing. */
+    dd_t *unique;               /* What is there.  Most that is looked for is
+                                 * not: so it is asked of 'tags', which fits
+                                 * into caches. */
     size_t n_unique;            /* A power of 2. */
 
     u128 *lasts;                /* Each value once. */

@@ -27,6 +27,7 @@ dd_create(const uint8_t widths[], size_t n_digits)
     ovs_assert(n_digits <= MAX_DIGITS);
     dd->bound = MAX_DIGITS;
     dd->n_unique = dd->n_places = 1 << 12;
+    dd->tags = xcalloc(dd->n_unique, sizeof *dd->tags);
     dd->unique = xcalloc(dd->n_unique, sizeof *dd->unique);
     dd->places = xcalloc(dd->n_places, sizeof *dd->places);
     dd->n_memories = MIN_MEMORIES;
@@ -43,6 +44,7 @@ dd_destroy(struct dd *dd)
 {
     if (dd) {
         free(dd->room);
+        free(dd->tags);
         free(dd->unique);
         free(dd->lasts);
         free(dd->places);
@@ -57,7 +59,7 @@ dd_destroy(struct dd *dd)
 void
 dd_clear(struct dd *dd)
 {
-    memset(dd->unique, 0, dd->n_unique * sizeof *dd->unique);
+    memset(dd->tags, 0, dd->n_unique * sizeof *dd->tags);
     dd->n_memories = MIN_MEMORIES;
     memset(dd->memories, 0, dd->n_memories * sizeof *dd->memories);
     dd->n_nodes = dd->n_room = dd->n_stack = 0;
@@ -117,7 +119,7 @@ dd_grow_stack(struct dd *dd)
                            sizeof *dd->stack);
 }
 
-static uint32_t
+static uint64_t
 hash_edges(int digit, const struct edge *edges, size_t n)
 {
     uint64_t hash = mix_word(digit, n);
@@ -128,25 +130,31 @@ hash_edges(int digit, const struct edge *edges, size_t n)
     return hash;
 }
 
+static uint8_t
+tag_of(uint64_t hash)
+{
+    return 0x80 | hash >> 57;
+}
+
 static void
 grow_unique(struct dd *dd)
 {
-    size_t n = dd->n_unique * 2;
-    struct slot *unique = xcalloc(n, sizeof *unique);
-
-    for (size_t i = 0; i < dd->n_unique; i++) {
-        size_t at = dd->unique[i].hash & (n - 1);
-
-        while (dd->unique[i].node && unique[at].node) {
-            at = (at + 1) & (n - 1);
-        }
-        if (dd->unique[i].node) {
-            unique[at] = dd->unique[i];
-        }
-    }
+    dd->n_unique *= 2;
+    free(dd->tags);
     free(dd->unique);
-    dd->unique = unique;
-    dd->n_unique = n;
+    dd->tags = xcalloc(dd->n_unique, sizeof *dd->tags);
+    dd->unique = xmalloc(dd->n_unique * sizeof *dd->unique);
+    for (size_t f = 0; f < dd->n_room; f += node_of(dd, f)->n + 1) {
+        const struct node *node = node_of(dd, f);
+        uint64_t hash = hash_edges(node->digit, node->edges, node->n);
+        size_t at = hash & (dd->n_unique - 1);
+
+        while (dd->tags[at]) {
+            at = (at + 1) & (dd->n_unique - 1);
+        }
+        dd->tags[at] = tag_of(hash);
+        dd->unique[at] = f;
+    }
 }
 
 static dd_t
@@ -183,7 +191,7 @@ dd_make(struct dd *dd, int digit, size_t base)
 {
     const struct edge *edges = &dd->stack[base];
     size_t n = dd->n_stack - base;
-    uint32_t hash;
+    uint64_t hash;
     size_t at;
     dd_t f;
 
@@ -192,16 +200,17 @@ dd_make(struct dd *dd, int digit, size_t base)
         return edges[0].to;
     }
     hash = hash_edges(digit, edges, n);
-    for (at = hash & (dd->n_unique - 1); dd->unique[at].node;
+    for (at = hash & (dd->n_unique - 1); dd->tags[at];
          at = (at + 1) & (dd->n_unique - 1)) {
-        f = dd->unique[at].node - 1;
-        if (dd->unique[at].hash == hash
+        f = dd->unique[at];
+        if (dd->tags[at] == tag_of(hash)
             && is_node(node_of(dd, f), digit, edges, n)) {
             return f;
         }
     }
     f = add_node(dd, digit, edges, n);
-    dd->unique[at] = (struct slot) { hash, f + 1 };
+    dd->tags[at] = tag_of(hash);
+    dd->unique[at] = f;
     if (dd->n_nodes * 3 > dd->n_unique * 2) {
         grow_unique(dd);
     }
@@ -275,7 +284,7 @@ size_t
 dd_bytes(const struct dd *dd)
 {
     return (dd->allocated_room * sizeof *dd->room
-            + dd->n_unique * sizeof *dd->unique
+            + dd->n_unique * (sizeof *dd->tags + sizeof *dd->unique)
             + dd->allocated_lasts * sizeof *dd->lasts
             + dd->n_places * sizeof *dd->places
             + dd->allocated_stack * sizeof *dd->stack

@@ -20,8 +20,8 @@ struct effects {
 };
 
 /* The first leaves are DD_NONE and DD_ALL. */
-static dd_t
-add_list(struct effects *e, const struct effect *list, size_t n)
+dd_t
+effects_list(struct effects *e, const struct effect list[], size_t n)
 {
     return DD_LEAF(pool_add(&e->lists, list, n * sizeof *list) + 2);
 }
@@ -33,7 +33,7 @@ effects_create(void)
 
     pool_init(&e->lists);
     pool_init(&e->outs);
-    e->none = add_list(e, &(struct effect) { .arg = 0 }, 0);
+    e->none = effects_list(e, &(struct effect) { .arg = 0 }, 0);
     return e;
 }
 
@@ -52,7 +52,7 @@ effects_one(struct effects *e, enum effect_kind kind, uint64_t arg)
 {
     struct effect effect = { .kind = kind, .arg = arg };
 
-    return add_list(e, &effect, 1);
+    return effects_list(e, &effect, 1);
 }
 
 dd_t
@@ -82,7 +82,7 @@ effects_join(struct effects *e, dd_t a, dd_t b)
 
     memcpy(both, first, n_a * sizeof *both);
     memcpy(both + n_a, second, n_b * sizeof *both);
-    joined = add_list(e, both, n_a + n_b);
+    joined = effects_list(e, both, n_a + n_b);
     free(both);
     return joined;
 }

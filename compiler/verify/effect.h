@@ -52,10 +52,13 @@ void effects_destroy(struct effects *);
 dd_t effects_one(struct effects *, enum effect_kind, uint64_t arg);
 dd_t effects_none(struct effects *);
 
+/* The list of these. */
+dd_t effects_list(struct effects *, const struct effect list[], size_t n);
+
 /* 'a' and then 'b'. */
 dd_t effects_join(struct effects *, dd_t a, dd_t b);
 
-/* The list.  It is good until the next one is made. */
+/* The list, which stays where it is. */
 const struct effect *effects_get(const struct effects *, dd_t, size_t *n);
 
 /* Are they the same but for cookies? */

@@ -29,14 +29,6 @@ struct clause {
     dd_t set;
 };
 
-/* Lists that are freed with the lookup: an arena would keep those of all. */
-#define LIST(TYPE) struct { TYPE *v; size_t n, allocated; }
-#define LIST_ADD(LIST)                                                  \
-    ((LIST)->v = ((LIST)->n < (LIST)->allocated ? (LIST)->v             \
-                  : x2nrealloc((LIST)->v, &(LIST)->allocated,           \
-                               sizeof *(LIST)->v)),                     \
-     &(LIST)->v[(LIST)->n++])
-
 struct dd_list {
     dd_t *v;
     size_t n, allocated;

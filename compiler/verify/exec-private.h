@@ -19,6 +19,14 @@
 
 struct ofpact_conntrack;
 
+/* Lists that are freed by hand: an arena would keep those of all lookups. */
+#define LIST(TYPE) struct { TYPE *v; size_t n, allocated; }
+#define LIST_ADD(LIST)                                                  \
+    ((LIST)->v = ((LIST)->n < (LIST)->allocated ? (LIST)->v             \
+                  : x2nrealloc((LIST)->v, &(LIST)->allocated,           \
+                               sizeof *(LIST)->v)),                     \
+     &(LIST)->v[(LIST)->n++])
+
 /* What all fields hold. */
 struct state {
     term_t fields[N_FIELDS];
@@ -83,6 +91,12 @@ struct exec {
     } shares;                   /* Those of a split are side by side. */
     struct pool tails;          /* Of "struct tail"s. */
     struct pool bindings;       /* Of "struct state"s. */
+    struct pool parts;          /* Of "struct part_key"s, ... */
+    struct part {
+        dd_t list;              /* DD_NONE: it has none. */
+        struct reach reach;
+    } *part;                    /* ... and what is known of them. */
+    size_t allocated_part;
     struct pool bounds;         /* Of "struct bound_key"s, ... */
     struct bound {
         dd_t result;            /* DD_NONE: it has none. */

@@ -182,10 +182,22 @@ struct binding {
     bool broken;                /* It cannot be done so. */
 };
 
+struct effect_list {
+    struct effect *v;
+    size_t n, allocated;
+};
+
 /* Of what a binding makes of a leaf. */
 struct bound_key {
     uint32_t binding;
     dd_t leaf;
+};
+
+/* Of what it makes of one effect, which most of its leaves have in common. */
+struct part_key {
+    uint64_t arg;
+    enum effect_kind kind;
+    uint32_t binding;
 };
 
 static void
@@ -203,17 +215,10 @@ bind_tail(struct binding *b, uint64_t id)
     struct exec *ex = b->exec;
     size_t size;
     struct tail tail = *(const struct tail *) pool_get(&ex->tails, id, &size);
-    struct reach below;
-    dd_t result;
 
     bind_fields(b, tail.state.fields);
-    if (b->broken) {
-        return DD_NONE;
-    }
-    result = exec_table(ex, tail.table, &tail.state, &below);
-    below.resubmits += b->reach.resubmits;
-    b->reach = reach_max(b->reach, below);
-    return result;
+    return (b->broken ? DD_NONE
+            : exec_table(ex, tail.table, &tail.state, &b->reach));
 }
 
 static dd_t
@@ -226,50 +231,111 @@ bind_out(struct binding *b, uint64_t id)
     return effects_one(effects, EFFECT_OUT, effects_add_out(effects, &out));
 }
 
-static dd_t
-bind_list(struct binding *b, dd_t leaf)
+static struct part
+bind_part(struct exec *ex, uint32_t number, const struct effect *e)
 {
-    struct effects *effects = b->exec->effects;
-    dd_t result = effects_none(effects);
+    struct binding b = { .exec = ex };
+    struct part part;
+    size_t size;
+
+    b.state = pool_get(&ex->bindings, number - 1, &size);
+    part.list = (e->kind == EFFECT_TAIL ? bind_tail(&b, e->arg)
+                 : bind_out(&b, e->arg));
+    /* Of what a packet decides in a tail there is no single list. */
+    if (b.broken || !dd_is_leaf(part.list)) {
+        part.list = DD_NONE;
+    }
+    part.reach = b.reach;
+    return part;
+}
+
+/* What becomes of EFFECT_TAIL or EFFECT_OUT. */
+static struct part
+find_part(struct exec *ex, uint32_t number, const struct effect *e)
+{
+    struct part_key key = { e->arg, e->kind, number };
+    size_t n = ex->parts.n;
+    uint32_t id = pool_add(&ex->parts, &key, sizeof key);
+    struct part part;
+
+    if (id < n) {
+        return ex->part[id];
+    }
+    if (id >= ex->allocated_part) {
+        ex->part = x2nrealloc(ex->part, &ex->allocated_part,
+                              sizeof *ex->part);
+    }
+    ex->part[id] = (struct part) { .list = DD_NONE };
+    part = bind_part(ex, number, e);
+    ex->part[id] = part;        /* Which may have moved. */
+    return part;
+}
+
+/* Adds what becomes of one effect to the list.  Returns false if there is no
+ * single list. */
+static bool
+add_bound(struct exec *ex, uint32_t number, const struct effect *e,
+          struct effect_list *list, struct reach *reach)
+{
+    struct reach below;
+    struct part part;
     size_t n;
 
-    effects_get(effects, leaf, &n);
-    for (size_t i = 0; i < n && !b->broken; i++) {
-        struct effect e = effects_get(effects, leaf, &n)[i];
-        dd_t one = (e.kind == EFFECT_TAIL ? bind_tail(b, e.arg)
-                    : e.kind == EFFECT_OUT ? bind_out(b, e.arg)
-                    : effects_one(effects, e.kind, e.arg));
-
-        /* Of what a packet decides in a tail there is no single list. */
-        b->broken |= (e.kind == EFFECT_AMBIGUOUS || !dd_is_leaf(one)
-                      || one == DD_NONE);
-        if (!b->broken) {
-            result = effects_join(effects, result, one);
-        }
+    if (e->kind != EFFECT_TAIL && e->kind != EFFECT_OUT) {
+        *LIST_ADD(list) = *e;
+        return e->kind != EFFECT_AMBIGUOUS;
     }
-    return b->broken ? DD_NONE : result;
+    part = find_part(ex, number, e);
+    if (part.list == DD_NONE) {
+        return false;
+    }
+    below = part.reach;
+    below.resubmits += reach->resubmits;
+    *reach = reach_max(*reach, below);
+    e = effects_get(ex->effects, part.list, &n);
+    for (size_t i = 0; i < n; i++) {
+        *LIST_ADD(list) = e[i];
+    }
+    return true;
+}
+
+static struct bound
+bind_list(struct exec *ex, uint32_t number, dd_t leaf)
+{
+    struct bound bound = { .result = DD_NONE };
+    struct effect_list list = { .v = NULL };
+    bool single = true;
+    size_t n;
+    const struct effect *e = effects_get(ex->effects, leaf, &n);
+
+    for (size_t i = 0; i < n && single; i++) {
+        single = add_bound(ex, number, &e[i], &list, &bound.reach);
+    }
+    if (single) {
+        bound.result = effects_list(ex->effects, list.v, list.n);
+    }
+    free(list.v);
+    return bound;
 }
 
 static struct bound
 find_bound(struct exec *ex, uint32_t number, dd_t leaf)
 {
     struct bound_key key = { number, leaf };
-    size_t n = ex->bounds.n, size;
+    size_t n = ex->bounds.n;
     uint32_t id = pool_add(&ex->bounds, &key, sizeof key);
-    struct binding b = { .exec = ex };
     struct bound bound;
 
     if (id < n) {
         return ex->bound[id];
     }
-    b.state = pool_get(&ex->bindings, number - 1, &size);
-    bound.result = bind_list(&b, leaf);
-    bound.reach = b.reach;
     if (id >= ex->allocated_bound) {
         ex->bound = x2nrealloc(ex->bound, &ex->allocated_bound,
                                sizeof *ex->bound);
     }
-    ex->bound[id] = bound;
+    ex->bound[id] = (struct bound) { .result = DD_NONE };
+    bound = bind_list(ex, number, leaf);
+    ex->bound[id] = bound;      /* Which may have moved. */
     return bound;
 }
 

@@ -12,11 +12,11 @@
 #include <string.h>
 
 #include "flow.h"
-#include "hash.h"
 #include "openvswitch/ofp-actions.h"
 #include "timeval.h"
 #include "util.h"
 #include "verify/exec-private.h"
+#include "verify/mix.h"
 
 /* A switch drops what needs more: MAX_DEPTH and MAX_RESUBMITS in
  * ofproto/ofproto-dpif-xlate.c, MAX_RECIRC_DEPTH in lib/dpif-netdev.c less the
@@ -134,6 +134,7 @@ exec_create(struct table_set *tables, const struct exec_fields *fields_,
     pool_init(&ex->splits.keys);
     pool_init(&ex->tails);
     pool_init(&ex->bindings);
+    pool_init(&ex->parts);
     pool_init(&ex->bounds);
     return ex;
 }
@@ -155,6 +156,8 @@ exec_destroy(struct exec *ex)
         free(ex->shares.v);
         pool_destroy(&ex->tails);
         pool_destroy(&ex->bindings);
+        pool_destroy(&ex->parts);
+        free(ex->part);
         pool_destroy(&ex->bounds);
         free(ex->bound);
         free(ex->matches);
@@ -208,17 +211,10 @@ exec_is_const(const struct exec *ex, term_t t, u128 *value)
     return term->known == field_ones(term->width);
 }
 
-/* Few of the fields differ: each is mixed in by one multiplication. */
 static uint32_t
 hash_state(uint8_t table, const struct state *state)
 {
-    uint64_t hash = table;
-
-    for (int f = 0; f < N_FIELDS; f++) {
-        hash = (hash ^ state->fields[f]) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 32;
-    }
-    return hash;
+    return mix_word(mix_bytes(state, sizeof *state), table);
 }
 
 static struct known_state *

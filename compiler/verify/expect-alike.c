@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bitmap.h"
 #include "sema/meaning-endpoint.h"
 #include "sema/meaning-reach.h"
 #include "util.h"
@@ -27,11 +28,55 @@ judge_tenant(const struct judge *j, const struct policy_tenant *tenant)
 }
 
 static void
-add_sides(struct judge *j, side_vec *sides, const endpoint_vec *endpoints,
-          uint32_t side)
+add_rule(struct judge_facts *facts, const struct policy_tenant *tenant,
+         const struct policy_rule *rule)
+{
+    size_t number = scope_number(facts->policy, tenant);
+    rule_vec *rules = &facts->of_tenants[number];
+
+    if (!rules->n || rules->v[rules->n - 1] != rule) {
+        *vec_push(facts->arena, rules) = rule;
+    }
+}
+
+static void
+add_rule_of(struct judge_facts *facts, const endpoint_vec *endpoints,
+            const struct policy_rule *rule)
+{
+    const struct policy_tenant *last = NULL;
+
+    for (size_t i = 0; i < endpoints->n; i++) {
+        if (endpoints->v[i]->tenant != last) {
+            last = endpoints->v[i]->tenant;
+            add_rule(facts, last, rule);
+        }
+    }
+}
+
+static void
+add_rules(struct judge_facts *facts)
+{
+    const struct policy *policy = facts->policy;
+
+    facts->of_tenants = arena_zalloc(facts->arena, (policy->tenants.n + 1)
+                                     * sizeof *facts->of_tenants);
+    for (size_t i = 0; i < policy->rules.n; i++) {
+        const struct policy_rule *rule = policy->rules.v[i];
+
+        if (rule->tenant) {
+            add_rule(facts, rule->tenant, rule);
+        }
+        add_rule_of(facts, &rule->from, rule);
+        add_rule_of(facts, &rule->to, rule);
+    }
+}
+
+static void
+add_sides(struct judge_facts *facts, side_vec *sides,
+          const endpoint_vec *endpoints, uint32_t side)
 {
     for (size_t i = 0; i < endpoints->n; i++) {
-        *vec_push(j->arena, &sides[endpoints->v[i]->index]) = side;
+        *vec_push(facts->arena, &sides[endpoints->v[i]->index]) = side;
     }
 }
 
@@ -44,35 +89,37 @@ struct sending {
 };
 
 static void
-number_senders(struct judge *j, size_t n)
+number_senders(struct judge_facts *facts, size_t n)
 {
-    const struct policy *policy = j->policy;
+    const struct policy *policy = facts->policy;
     struct pool pool;
 
     pool_init(&pool);
-    j->sending = arena_zalloc(j->arena, (n + 1) * sizeof *j->sending);
-    j->senders = arena_zalloc(j->arena, (n + 1) * sizeof *j->senders);
+    facts->sending = arena_zalloc(facts->arena,
+                                  (n + 1) * sizeof *facts->sending);
+    facts->senders = arena_zalloc(facts->arena,
+                                  (n + 1) * sizeof *facts->senders);
     for (size_t i = 0; i < policy->tenants.n; i++) {
         for (size_t k = 0; k < policy->tenants.v[i]->endpoints.n; k++) {
             const struct policy_endpoint *e
                 = policy->tenants.v[i]->endpoints.v[k];
             struct sending s = {
                 e->network, e->node, e->intent->send.limit.at ? e : NULL,
-                j->alike[e->index], e->bound,
+                facts->alike[e->index], e->bound,
             };
             uint32_t id = pool_add(&pool, &s, sizeof s);
 
-            j->sending[e->index] = id;
-            j->senders[id].v[j->senders[id].v[0] != NULL] = e;
+            facts->sending[e->index] = id;
+            facts->senders[id].v[facts->senders[id].v[0] != NULL] = e;
         }
     }
     pool_destroy(&pool);
 }
 
-void
-judge_init_alike(struct judge *j)
+static void
+number_alike(struct judge_facts *facts)
 {
-    const struct policy *policy = j->policy;
+    const struct policy *policy = facts->policy;
     struct pool pool;
     side_vec *sides;
     size_t n = 0;
@@ -80,55 +127,55 @@ judge_init_alike(struct judge *j)
     for (size_t i = 0; i < policy->tenants.n; i++) {
         n += policy->tenants.v[i]->endpoints.n;
     }
-    sides = arena_zalloc(j->arena, (n + 1) * sizeof *sides);
-    j->alike = arena_zalloc(j->arena, (n + 1) * sizeof *j->alike);
+    sides = arena_zalloc(facts->arena, (n + 1) * sizeof *sides);
+    facts->alike = arena_zalloc(facts->arena, (n + 1) * sizeof *facts->alike);
     for (size_t i = 0; i < policy->rules.n; i++) {
-        add_sides(j, sides, &policy->rules.v[i]->from, 2 * i);
-        add_sides(j, sides, &policy->rules.v[i]->to, 2 * i + 1);
+        add_sides(facts, sides, &policy->rules.v[i]->from, 2 * i);
+        add_sides(facts, sides, &policy->rules.v[i]->to, 2 * i + 1);
     }
     pool_init(&pool);
     for (size_t i = 0; i < n; i++) {
-        j->alike[i] = pool_add(&pool, sides[i].n ? (void *) sides[i].v : "",
+        facts->alike[i] = pool_add(&pool, sides[i].n ? (void *) sides[i].v : "",
                                sides[i].n * sizeof *sides[i].v);
     }
     pool_destroy(&pool);
-    number_senders(j, n);
-    j->reached = arena_zalloc(j->arena, (policy->tenants.n + 1)
-                              * sizeof *j->reached);
-    memo_init(&j->verdicts);
-    memo_init(&j->connections);
-    memo_init(&j->between);
-    memo_init(&j->passed);
-    memo_init(&j->answers);
+    number_senders(facts, n);
 }
 
-void
-judge_destroy_alike(struct judge *j)
+struct judge_facts *
+judge_facts_create(const struct policy *policy, const char *node,
+                   struct arena *arena)
 {
-    memo_destroy(&j->verdicts);
-    memo_destroy(&j->connections);
-    memo_destroy(&j->between);
-    memo_destroy(&j->passed);
-    memo_destroy(&j->answers);
+    struct judge_facts *facts = arena_zalloc(arena, sizeof *facts);
+
+    facts->policy = policy;
+    facts->node = node;
+    facts->arena = arena;
+    add_rules(facts);
+    number_alike(facts);
+    facts->reached = arena_zalloc(arena, (policy->tenants.n + 1)
+                                  * sizeof *facts->reached);
+    return facts;
 }
 
 uint32_t
 judge_alike(const struct judge *j, const struct policy_endpoint *e)
 {
-    return j->alike[e->index];
+    return j->facts->alike[e->index];
 }
 
 uint32_t
 judge_sending(const struct judge *j, const struct policy_endpoint *e)
 {
-    return j->sending[e->index];
+    return j->facts->sending[e->index];
 }
 
 const struct policy_endpoint *
 judge_sender(const struct judge *j, const struct policy_endpoint *from,
              const struct policy_endpoint *to)
 {
-    const struct senders *alike = &j->senders[j->sending[from->index]];
+    const struct senders *alike = &j->facts->senders[
+        j->facts->sending[from->index]];
 
     return (from == to ? from : alike->v[0] == to ? alike->v[1]
             : alike->v[0]);
@@ -140,13 +187,45 @@ judge_any_of(const struct policy_endpoint *e)
     return e ? e->tenant->endpoints.v[0] : NULL;
 }
 
+/* Adds the tenants whose endpoints peerings of 'tenant' name. */
+static void
+add_joined(const struct judge *j, const endpoint_vec *endpoints,
+           unsigned long joined[])
+{
+    for (size_t i = 0; i < endpoints->n; i++) {
+        bitmap_set1(joined, judge_tenant(j, endpoints->v[i]->tenant));
+    }
+}
+
+/* The tenants of which gateways may join an endpoint with 'tenant', itself
+ * too; to be freed. */
+static unsigned long *
+find_joined(const struct judge *j, const struct policy_tenant *tenant)
+{
+    size_t own = judge_tenant(j, tenant);
+    const rule_vec *rules = &j->facts->of_tenants[own];
+    unsigned long *joined = bitmap_allocate(j->policy->tenants.n);
+
+    bitmap_set1(joined, own);
+    for (size_t i = 0; i < rules->n; i++) {
+        if (rules->v[i]->kind == RULE_PEERING) {
+            add_joined(j, &rules->v[i]->from, joined);
+            add_joined(j, &rules->v[i]->to, joined);
+        }
+    }
+    return joined;
+}
+
 /* Does a peering of the tenant name the endpoint? */
 static bool
 may_join(const struct judge *j, const struct policy_tenant *tenant,
          const struct policy_endpoint *e)
 {
-    const rule_vec *rules = &j->of_tenants[judge_tenant(j, tenant)];
+    const rule_vec *rules = &j->facts->of_tenants[judge_tenant(j, tenant)];
 
+    if (e->tenant == tenant) {
+        return true;
+    }
     for (size_t i = 0; i < rules->n; i++) {
         if (rules->v[i]->kind == RULE_PEERING
             && (endpoint_is_in(e, &rules->v[i]->from)
@@ -154,7 +233,7 @@ may_join(const struct judge *j, const struct policy_tenant *tenant,
             return true;
         }
     }
-    return e->tenant == tenant;
+    return false;
 }
 
 bool
@@ -166,27 +245,38 @@ judge_joins(const struct judge *j, const struct meaning_question *q,
             && gateways_join(j->policy, q, tenant, e));
 }
 
+/* Adds the endpoints of 'tenant' that 's' reaches so. */
+static void
+add_reached(struct judge *j, const struct origin *s,
+            const struct policy_tenant *tenant, endpoint_vec *reached)
+{
+    for (size_t i = 0; i < tenant->endpoints.n; i++) {
+        const struct policy_endpoint *to = tenant->endpoints.v[i];
+
+        if (endpoint_is_reached(j->policy, &s->q, to)
+            && judge_joins(j, &s->q, s->q.from->tenant, to)) {
+            *vec_push(j->facts->arena, reached) = to;
+        }
+    }
+}
+
 const endpoint_vec *
 judge_reached(struct judge *j, const struct origin *s)
 {
     const struct policy_tenant *tenant = s->q.from->tenant;
     const struct policy *policy = j->policy;
-    endpoint_vec **reached = &j->reached[judge_tenant(j, tenant)];
+    endpoint_vec **reached = &j->facts->reached[judge_tenant(j, tenant)];
+    unsigned long *joined;
+    size_t i;
 
     if (*reached) {
         return *reached;
     }
-    *reached = arena_zalloc(j->arena, sizeof **reached);
-    for (size_t i = 0; i < policy->tenants.n; i++) {
-        for (size_t k = 0; k < policy->tenants.v[i]->endpoints.n; k++) {
-            const struct policy_endpoint *to
-                = policy->tenants.v[i]->endpoints.v[k];
-
-            if (endpoint_is_reached(policy, &s->q, to)
-                && judge_joins(j, &s->q, tenant, to)) {
-                *vec_push(j->arena, *reached) = to;
-            }
-        }
+    *reached = arena_zalloc(j->facts->arena, sizeof **reached);
+    joined = find_joined(j, tenant);
+    BITMAP_FOR_EACH_1 (i, policy->tenants.n, joined) {
+        add_reached(j, s, policy->tenants.v[i], *reached);
     }
+    free(joined);
     return *reached;
 }

@@ -40,9 +40,7 @@ struct verdict_key {
     uint32_t pad;               /* 0. */
 };
 
-/* Numbers endpoints: the same, if all rules treat them alike. */
-void judge_init_alike(struct judge *);
-void judge_destroy_alike(struct judge *);
+/* A number of the endpoint: the same, if all rules treat them alike. */
 uint32_t judge_alike(const struct judge *, const struct policy_endpoint *);
 
 /* The same for what they send: network, node and meters too. */

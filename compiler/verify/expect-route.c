@@ -107,12 +107,7 @@ judge_tracked(struct judge *j, const struct origin *s, enum track track,
 static dd_t
 is_owned(struct judge *j, const struct policy_tenant *tenant)
 {
-    for (size_t i = 0; i < j->policy->tenants.n; i++) {
-        if (j->policy->tenants.v[i] == tenant) {
-            return space_is(j->space, F_MARK1, j->marks[i]);
-        }
-    }
-    OVS_NOT_REACHED();
+    return space_is(j->space, F_MARK1, j->marks[judge_tenant(j, tenant)]);
 }
 
 /* Where connection tracking knows of none: another tenant's is none. */

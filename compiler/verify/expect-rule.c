@@ -92,38 +92,14 @@ leaf_agree(void *judge, dd_t a, dd_t b)
     return expect_leaf(j, &expect);
 }
 
-static void
-add_rule(struct judge *j, const struct policy_tenant *tenant,
-         const struct policy_rule *rule)
-{
-    rule_vec *rules = &j->of_tenants[judge_tenant(j, tenant)];
-
-    if (!rules->n || rules->v[rules->n - 1] != rule) {
-        *vec_push(j->arena, rules) = rule;
-    }
-}
-
-static void
-add_rule_of(struct judge *j, const endpoint_vec *endpoints,
-            const struct policy_rule *rule)
-{
-    const struct policy_tenant *last = NULL;
-
-    for (size_t i = 0; i < endpoints->n; i++) {
-        if (endpoints->v[i]->tenant != last) {
-            last = endpoints->v[i]->tenant;
-            add_rule(j, last, rule);
-        }
-    }
-}
-
 void
-judge_init(struct judge *j, const struct policy *policy, const char *node,
-           struct space *space, const uint32_t marks[], struct arena *arena)
+judge_init(struct judge *j, struct judge_facts *facts, struct space *space,
+           const uint32_t marks[], struct arena *arena)
 {
     memset(j, 0, sizeof *j);
-    j->policy = policy;
-    j->node = node;
+    j->facts = facts;
+    j->policy = facts->policy;
+    j->node = facts->node;
     j->space = space;
     j->arena = arena;
     j->marks = marks;
@@ -140,18 +116,11 @@ judge_init(struct judge *j, const struct policy *policy, const char *node,
     j->add_copy = (struct dd_op) {
         expect_add_copy, NULL, j, true, false, OP_ADD_COPY,
     };
-    j->of_tenants = arena_zalloc(arena, (policy->tenants.n + 1)
-                                 * sizeof *j->of_tenants);
-    for (size_t i = 0; i < policy->rules.n; i++) {
-        const struct policy_rule *rule = policy->rules.v[i];
-
-        if (rule->tenant) {
-            add_rule(j, rule->tenant, rule);
-        }
-        add_rule_of(j, &rule->from, rule);
-        add_rule_of(j, &rule->to, rule);
-    }
-    judge_init_alike(j);
+    memo_init(&j->verdicts);
+    memo_init(&j->connections);
+    memo_init(&j->between);
+    memo_init(&j->passed);
+    memo_init(&j->answers);
 }
 
 void
@@ -161,7 +130,11 @@ judge_destroy(struct judge *j)
     pool_destroy(&j->rules);
     pool_destroy(&j->copies);
     pool_destroy(&j->bases);
-    judge_destroy_alike(j);
+    memo_destroy(&j->verdicts);
+    memo_destroy(&j->connections);
+    memo_destroy(&j->between);
+    memo_destroy(&j->passed);
+    memo_destroy(&j->answers);
 }
 
 static dd_t
@@ -295,7 +268,7 @@ find_verdict(struct judge *j, const struct seen *seen,
 {
     const struct policy_tenant *tenant
         = (sender->endpoint ? sender->endpoint : receiver->endpoint)->tenant;
-    const rule_vec *rules = &j->of_tenants[judge_tenant(j, tenant)];
+    const rule_vec *rules = &j->facts->of_tenants[judge_tenant(j, tenant)];
     struct dd *dd = j->space->dd;
     dd_t result = DD_NONE;
 

@@ -44,7 +44,8 @@ static dd_t
 find_passing(struct judge *j, const struct origin *s)
 {
     const struct policy_endpoint *from = s->q.from;
-    const rule_vec *rules = &j->of_tenants[judge_tenant(j, from->tenant)];
+    const rule_vec *rules = &j->facts->of_tenants[
+        judge_tenant(j, from->tenant)];
     struct dd *dd = j->space->dd;
     dd_t set = DD_NONE;
 
@@ -90,7 +91,8 @@ find_untracked(struct judge *j, const struct policy_tenant *zone,
 {
     struct seen seen = { TRACK_NONE, true, true, F_NW_PROTO, F_TP_DST };
     const rule_vec *rules
-        = &j->of_tenants[judge_tenant(j, sender->endpoint->tenant)];
+        = &j->facts->of_tenants[judge_tenant(
+            j, sender->endpoint->tenant)];
     struct dd *dd = j->space->dd;
     dd_t result = DD_NONE;
 

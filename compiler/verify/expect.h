@@ -57,14 +57,11 @@ struct expect {
 
 VEC_TYPEDEF(rule_vec, const struct policy_rule *);
 
-struct judge {
+/* What of a policy is known once for all judges of a node. */
+struct judge_facts {
     const struct policy *policy;
     const char *node;
-    struct space *space;
     struct arena *arena;
-    struct pool expects, rules, copies, bases;
-    struct dd_op stronger, agree, add_copy;
-    const uint32_t *marks;      /* Of connections of tenant i of the policy. */
     rule_vec *of_tenants;       /* The rules that speak of endpoints of a
                                  * tenant, or of those that it has with
                                  * externals. */
@@ -75,14 +72,29 @@ struct judge {
         const struct policy_endpoint *v[2];
     } *senders;                 /* The first, and one more, of a number. */
     endpoint_vec **reached;     /* By tenant; see judge_reached(). */
+};
+
+struct judge {
+    struct judge_facts *facts;
+    const struct policy *policy;
+    const char *node;
+    struct space *space;
+    struct arena *arena;
+    struct pool expects, rules, copies, bases;
+    struct dd_op stronger, agree, add_copy;
+    const uint32_t *marks;      /* Of connections of tenant i of the policy. */
     struct memo verdicts, connections, between, passed, answers;
     bool by_port;               /* No diagram is to be bound. */
     bool unbound;               /* It is to be bound as a whole. */
 };
 
+/* In the arena, and not owned by who is given them. */
+struct judge_facts *judge_facts_create(const struct policy *,
+                                       const char *node, struct arena *);
+
 /* 'marks' is read when the expectations are made. */
-void judge_init(struct judge *, const struct policy *, const char *node,
-                struct space *, const uint32_t marks[], struct arena *);
+void judge_init(struct judge *, struct judge_facts *, struct space *,
+                const uint32_t marks[], struct arena *);
 void judge_destroy(struct judge *);
 
 /* What is to become of packets of an endpoint, of an external, of the tunnel

@@ -56,8 +56,8 @@ get_side(struct proof *p, enum layout layout)
         side->exec = exec_create(p->task->tables, p->fields, &side->space,
                                  p->terms, p->effects, p->comparison.tunnel,
                                  p->task->deadline);
-        judge_init(&side->judge, p->task->policy, p->task->node,
-                   &side->space, p->marks, p->of_sides);
+        judge_init(&side->judge, p->facts, &side->space, p->marks,
+                   p->of_sides);
         side->judge.by_port = p->by_port;
         if (p->by_port) {
             exec_by_port(side->exec);

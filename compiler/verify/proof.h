@@ -29,6 +29,7 @@ struct proof {
     bool there[N_LAYOUTS];      /* Is the side there? */
     struct arena *of_sides;     /* What lives and dies with them. */
     struct exec_fields *fields;
+    struct judge_facts *facts;
     bool mixed;                 /* A diagram could not be bound. */
     bool vote_all;              /* Of vote_zones(). */
     bool by_port;               /* Each port by itself, to tell how it

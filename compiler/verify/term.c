@@ -208,22 +208,25 @@ bool
 term_copy(struct terms *terms, term_t *to, int ofs, int n, term_t from_,
           int from_ofs)
 {
-    struct term old = *term_get(terms, *to);
-    struct term from = *term_get(terms, from_);
+    const struct term *old = term_get(terms, *to);
+    const struct term *from = term_get(terms, from_);
+    bool whole = !ofs && !from_ofs && n == old->width && n == from->width;
     u128 mask = field_ones(n) << ofs;
     struct term new;
 
-    if (old.choice || from.choice) {
+    if (whole || old->choice || from->choice) {
         *to = from_;
-        return !ofs && !from_ofs && n == old.width && n == from.width;
+        return whole;
     }
-    init(&new, old.width);
-    new.known = (old.known & ~mask) | (from.known >> from_ofs << ofs & mask);
-    new.value = (old.value & ~mask) | (from.value >> from_ofs << ofs & mask);
+    init(&new, old->width);
+    new.known = ((old->known & ~mask)
+                 | (from->known >> from_ofs << ofs & mask));
+    new.value = ((old->value & ~mask)
+                 | (from->value >> from_ofs << ofs & mask));
     new.value &= new.known;
-    if (!add_pieces(&new, 0, ofs, &old, 0)
-        || !add_pieces(&new, ofs, n, &from, from_ofs)
-        || !add_pieces(&new, ofs + n, old.width - ofs - n, &old, ofs + n)) {
+    if (!add_pieces(&new, 0, ofs, old, 0)
+        || !add_pieces(&new, ofs, n, from, from_ofs)
+        || !add_pieces(&new, ofs + n, old->width - ofs - n, old, ofs + n)) {
         return false;
     }
     *to = intern(terms, &new);

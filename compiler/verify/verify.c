@@ -358,8 +358,9 @@ attempt(const struct verify_task *task, const struct slices *slices,
 {
     struct proof p = {
         .task = task, .result = result, .arena = arena,
-        .fields = exec_fields_create(task->tables), .fine = fine,
-        .apart = apart,
+        .fields = exec_fields_create(task->tables),
+        .facts = judge_facts_create(task->policy, task->node, arena),
+        .fine = fine, .apart = apart,
     };
     struct outcome outcome;
 

@@ -322,8 +322,9 @@ try_world(uint64_t seed, int n_packets)
         t.marks[i] = i + 1;
     }
     space_init(&t.space, LAYOUT_BITS);
-    judge_init(&t.judge, t.c.policy, WORLD_NODE, &t.space, t.marks,
-               t.c.arena);
+    judge_init(&t.judge,
+               judge_facts_create(t.c.policy, WORLD_NODE, t.c.arena),
+               &t.space, t.marks, t.c.arena);
     t.judge.by_port = true;     /* Whole leaves. */
     for (int i = 0; i < n_packets && ok; i++) {
         ok = try_packet(&t);
