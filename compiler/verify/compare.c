@@ -9,6 +9,7 @@
 #include "verify/compare.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "flow.h"
@@ -325,4 +326,51 @@ compare_effects(struct comparison *c, dd_t effects,
     return (expect->allow ? compare_allowed(c, &p, expect, kind)
             : compare_denied(c, &p, expect->rules, expect->reason, expect,
                              kind));
+}
+
+/* The effect that says who decides: of what is allowed the last of a rule, of
+ * what is not the end, unless more is to come.  Returns 'n' if there is none,
+ * or if there are copies. */
+static size_t
+find_decision(const struct effect e[], size_t n, bool allow)
+{
+    size_t found = n;
+
+    for (size_t i = 0; i < n; i++) {
+        switch (e[i].kind) {
+        case EFFECT_RULE: found = allow ? i : found; break;
+        case EFFECT_END: found = allow ? n : i; break;
+        case EFFECT_METER: case EFFECT_TRACK: case EFFECT_COMMIT: break;
+        case EFFECT_TAIL: case EFFECT_OUT:
+            if (!allow) {
+                return n;
+            }
+            break;
+        default: return n;
+        }
+    }
+    return found;
+}
+
+/* What a tail says still counts: if it names another rule, that one is not
+ * settled, and not what is meant then. */
+void
+compare_settle(struct comparison *c, dd_t *effects, dd_t *expect)
+{
+    const struct expect *e = expect_get(c->judge, *expect);
+    dd_t settled = expect_settled(c->judge, *expect);
+    size_t n, at;
+    const struct effect *list = effects_get(c->effects, *effects, &n);
+    struct effect *copy;
+
+    at = find_decision(list, n, e->allow);
+    if (at == n || settled == DD_NONE
+        || compare_rule(c, list[at].arg, e->rules, e->reason)) {
+        return;
+    }
+    copy = xmemdup(list, n * sizeof *copy);
+    copy[at].arg = 0;
+    *effects = effects_list(c->effects, copy, n);
+    *expect = settled;
+    free(copy);
 }

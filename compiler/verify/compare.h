@@ -64,6 +64,10 @@ const char *usages_shared(const struct comparison *);
 const char *compare_effects(struct comparison *, dd_t effects,
                             const struct expect *, enum verify_kind *);
 
+/* Takes off both, before they are bound, who decides, if it is who is meant:
+ * so what differs in that only need be compared once. */
+void compare_settle(struct comparison *, dd_t *effects, dd_t *expect);
+
 /* Returns NULL if a packet, or a copy of it, passes the meters that are meant,
  * else how not. */
 const char *compare_meters(struct comparison *, const uint64_t meters[],

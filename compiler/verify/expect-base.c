@@ -80,6 +80,23 @@ expect_based(struct judge *j, uint32_t number, dd_t leaf)
     return expect_leaf(j, &e);
 }
 
+dd_t
+expect_settled(struct judge *j, dd_t leaf)
+{
+    struct expect settled = *expect_get(j, leaf);
+    size_t n;
+    const struct policy_rule *const *rules = expect_rules(j, settled.rules,
+                                                          &n);
+
+    for (size_t i = 0; i < n; i++) {
+        if (rules[i]->charge != CHARGE_SENDER) {
+            return DD_NONE;
+        }
+    }
+    settled.rules = settled.reason = settled.rank = 0;
+    return settled.open ? expect_leaf(j, &settled) : DD_NONE;
+}
+
 /* A verdict with all else that is known: a number of a base. */
 struct basing {
     struct judge *judge;

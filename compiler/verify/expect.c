@@ -242,7 +242,7 @@ expect_payer(const struct judge *j, struct expect *e)
     size_t n;
     const struct policy_rule *const *rules = expect_rules(j, e->rules, &n);
 
-    if (e->allow && e->from && e->to) {
+    if (e->allow && e->from && e->to && n) {
         e->payer = rule_payer(rules[0], e->from, e->to);
         e->charged = e->charged && e->payer ? e->payer : e->charged;
     }

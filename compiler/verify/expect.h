@@ -109,6 +109,10 @@ dd_t expect_from_nobody(struct judge *);
  * noted; all else does the base of that number. */
 dd_t expect_based(struct judge *, uint32_t number, dd_t leaf);
 
+/* Of an open leaf: the same, but who decides is not said, which must let who
+ * sends pay.  Of others DD_NONE. */
+dd_t expect_settled(struct judge *, dd_t leaf);
+
 const struct expect *expect_get(const struct judge *, dd_t leaf);
 
 /* The rules that may be named for deciding: all of one rank that speak. */

@@ -236,6 +236,9 @@ leaf_pair(void *proof, dd_t effects, dd_t expect)
     struct proof *p = proof;
     dd_t pair[2] = { effects, expect };
 
+    if (effects != DD_NONE && expect != DD_NONE) {
+        compare_settle(&p->comparison, &pair[0], &pair[1]);
+    }
     return DD_LEAF(pool_add(&p->pairs, pair, sizeof pair) + 1);
 }
 
