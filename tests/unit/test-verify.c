@@ -14,6 +14,7 @@
 #include "util.h"
 #include "verify/dd.h"
 #include "verify/tables.h"
+#include "verify/term.h"
 
 /* A space that is small enough to ask about every packet. */
 static const uint8_t widths[] = { 3, 4, 1, 2 };
@@ -129,6 +130,168 @@ START_TEST(test_values)
 }
 END_TEST
 
+/* A diagram of leaves 0 to 5, all drawn anew. */
+static void
+random_values(struct dd *dd, struct pair *p)
+{
+    struct pair set;
+
+    p->f = DD_NONE;
+    memset(p->values, 0, sizeof p->values);
+    for (uint32_t leaf = 1; leaf <= 5; leaf++) {
+        random_set(dd, &set);
+        p->f = dd_over(dd, dd_cut(dd, set.f, DD_LEAF(leaf)), p->f);
+        for (unsigned int i = 0; i < N_PACKETS; i++) {
+            p->values[i] = set.values[i] ? leaf : p->values[i];
+        }
+    }
+}
+
+/* Is 'f' what 'of' says of packets with 'value' there? */
+static void
+assert_where(const struct dd *dd, dd_t f, dd_t of, int digit, u128 value)
+{
+    for (unsigned int i = 0; i < N_PACKETS; i++) {
+        u128 digits[N_DIGITS];
+        dd_t leaf;
+
+        to_digits(i, digits);
+        leaf = dd_eval(dd, f, digits);
+        digits[digit] = value;
+        ck_assert_uint_eq(leaf, dd_eval(dd, of, digits));
+    }
+}
+
+START_TEST(test_where)
+{
+    struct dd *dd = dd_create(widths, N_DIGITS);
+    struct pair p;
+
+    srand(2);
+    for (int n = 0; n < 60; n++) {
+        if (n % 10 == 0) {
+            dd_clear(dd);       /* The same numbers are others then. */
+        }
+        random_values(dd, &p);
+        for (int digit = N_DIGITS - 1; digit >= 0; digit--) {
+            for (u128 value = 0; value < 1u << widths[digit]; value++) {
+                assert_where(dd, dd_where(dd, p.f, digit, value), p.f, digit,
+                             value);
+            }
+        }
+    }
+    dd_destroy(dd);
+}
+END_TEST
+
+struct visits {
+    unsigned int n[6];          /* By leaf. */
+    unsigned int all, most;     /* It ends after so many. */
+};
+
+static bool
+count_visit(void *visits_, dd_t leaf)
+{
+    struct visits *visits = visits_;
+
+    ck_assert_uint_lt(dd_leaf(leaf), 6);
+    visits->n[dd_leaf(leaf)]++;
+    return ++visits->all == visits->most;
+}
+
+START_TEST(test_each_leaf)
+{
+    struct dd *dd = dd_create(widths, N_DIGITS);
+    struct pair p;
+
+    srand(3);
+    for (int n = 0; n < 400; n++) {
+        bool there[6] = { false };
+        unsigned int n_there = 0;
+
+        if (n % 20 == 0) {
+            dd_clear(dd);
+        }
+        random_values(dd, &p);
+        for (unsigned int i = 0; i < N_PACKETS; i++) {
+            n_there += p.values[i] && !there[p.values[i]];
+            there[p.values[i]] = true;
+        }
+        /* The second time they are remembered. */
+        for (int again = 0; again < 2; again++) {
+            struct visits visits = { .most = 0 };
+            struct visits two = { .most = 2 };
+
+            dd_each_leaf(dd, p.f, count_visit, &visits);
+            for (int leaf = 1; leaf < 6; leaf++) {
+                ck_assert_uint_eq(visits.n[leaf], there[leaf]);
+            }
+            ck_assert_uint_eq(visits.n[0], 0);
+            dd_each_leaf(dd, p.f, count_visit, &two);
+            ck_assert_uint_eq(two.all, MIN(n_there, 2));
+        }
+    }
+    dd_destroy(dd);
+}
+END_TEST
+
+/* Has each sender what the choice says, in the bits of 'mask'? */
+static void
+assert_choice(struct terms *terms, struct space *space, term_t t,
+              const uint64_t v[], size_t n, uint64_t value, uint64_t mask)
+{
+    u128 digits[160] = { 0 };
+    dd_t set;
+
+    ck_assert(term_match(terms, t, value, mask, space, &set));
+    for (size_t i = 0; i < n; i++) {
+        digits[space->begin[F_SENDER]] = i;
+        ck_assert_int_eq(dd_eval(space->dd, set, digits) == DD_ALL,
+                         !((v[i] ^ value) & mask));
+    }
+}
+
+START_TEST(test_choice)
+{
+    enum { N = 50 };
+    uint64_t v[N], same[N];
+    struct terms *terms = terms_create();
+    struct space space;
+    term_t t, to;
+    size_t n;
+
+    srand(4);
+    space_init(&space, LAYOUT_WHOLE);
+    for (int i = 0; i < N; i++) {
+        v[i] = rand() & 0xff;
+        same[i] = 7;
+    }
+    t = term_choice(terms, 32, v, N);
+    ck_assert_uint_eq(t, term_choice(terms, 32, v, N));
+    ck_assert_uint_ne(t, term_choice(terms, 32, v, N - 1));
+    ck_assert(!memcmp(term_choices(terms, t, &n), v, sizeof v));
+    ck_assert_uint_eq(n, N);
+    ck_assert_uint_eq(term_get(terms, t)->known, 0);
+    for (int i = 0; i < 200; i++) {
+        assert_choice(terms, &space, t, v, N, rand(), rand() & rand() & 0xff);
+    }
+    /* Where all have the same, that is known. */
+    to = term_choice(terms, 32, same, N);
+    ck_assert_uint_eq(to, term_const(terms, 32, 7));
+    ck_assert_ptr_eq(term_choices(terms, to, &n), NULL);
+    ck_assert_uint_eq(n, 0);
+    /* It is copied as a whole only. */
+    ck_assert(term_copy(terms, &to, 0, 32, t, 0));
+    ck_assert_uint_eq(to, t);
+    to = term_const(terms, 32, 7);
+    ck_assert(!term_copy(terms, &to, 0, 8, t, 0));
+    to = t;
+    ck_assert(!term_copy(terms, &to, 0, 8, term_const(terms, 32, 7), 0));
+    space_destroy(&space);
+    terms_destroy(terms);
+}
+END_TEST
+
 START_TEST(test_scattered)
 {
     static const uint8_t wide[] = { 32 };
@@ -228,6 +391,9 @@ verify_suite(void)
 
     tcase_add_test(dd, test_every_packet);
     tcase_add_test(dd, test_values);
+    tcase_add_test(dd, test_where);
+    tcase_add_test(dd, test_each_leaf);
+    tcase_add_test(dd, test_choice);
     tcase_add_test(dd, test_scattered);
     tcase_add_test(tables, test_bad_flows);
     tcase_add_test(tables, test_nul);
