@@ -294,5 +294,7 @@ tenant_burst_queue_add(struct tenant_burst_queue *q,
         depth = gcra_depth(&q->gcra, now_ns);   /* It is full. */
     }
     note_depth(q, depth, now_ns, gap_ns, end);
-    raise_word_to(&q->shm->empty_ns, now_ns + DIV_ROUND_UP(depth, rate));
+    if (depth) {
+        raise_word_to(&q->shm->empty_ns, now_ns + DIV_ROUND_UP(depth, rate));
+    }
 }

@@ -49,14 +49,22 @@ tenant_log_add(struct tenant_burst_queue *q, const struct tenant_run runs[],
     uint64_t first;
 
     atomic_add_relaxed(&q->n_runs, (uint64_t) n, &first);
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t bytes = MIN(runs[i].bytes, MAX_BYTES);
-
-        atomic_store_relaxed(&q->log[(first + i) % TENANT_LOG],
-                             (uint64_t) runs[i].tag << 32 | bytes << LAP_BITS
-                             | (lap(first + i) & LAP_MASK));
-    }
     *end = first + n;
+    while (n) {                 /* Once more, if the log begins anew. */
+        atomic_uint64_t *words = &q->log[first % TENANT_LOG];
+        uint32_t n_here = MIN(n, TENANT_LOG - first % TENANT_LOG);
+        uint64_t this_lap = lap(first) & LAP_MASK;
+
+        for (uint32_t i = 0; i < n_here; i++) {
+            uint64_t bytes = MIN(runs[i].bytes, MAX_BYTES);
+
+            atomic_store_relaxed(&words[i], (uint64_t) runs[i].tag << 32
+                                            | bytes << LAP_BITS | this_lap);
+        }
+        runs += n_here;
+        n -= n_here;
+        first += n_here;
+    }
 }
 
 /* Reads run 'i' into '*run'; without bytes, if it is not there yet.  Returns

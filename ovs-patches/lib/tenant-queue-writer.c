@@ -37,14 +37,24 @@ struct entry {
     uint64_t n_freed;           /* ...when so many had been freed. */
 };
 
-enum { RECENT = 64 };           /* A power of 2. */
+/* A (tag, queue), in one word. */
+#define KEY(TAG, QUEUE) ((uint64_t) (QUEUE) << 32 | (TAG))
+
+/* The record of one that was sent lately, so that it is counted there without
+ * a look at its entry. */
+struct recent {
+    uint64_t key;
+    struct tq_queue *shm;       /* NULL if there is none here. */
+};
+
+enum { RECENT = 256 };           /* A power of 2. */
 
 struct tenant_writer {
     struct tenant_queues *tqs;
     struct tenant_port *port;   /* NULL if there is none. */
     uint32_t core;
     struct hmap entries;        /* Contains 'struct entry's. */
-    struct entry *recent[RECENT]; /* Some of them, by get_slot(). */
+    struct recent recent[RECENT]; /* Some of them, by get_recent(). */
 };
 
 struct tenant_writer *
@@ -148,45 +158,71 @@ find_entry(struct tenant_writer *w, uint32_t tag, uint32_t queue)
 }
 
 /* Tags are small and consecutive: no hash spreads better. */
-static struct entry **
-get_slot(struct tenant_writer *w, uint32_t tag, uint32_t queue)
+static struct recent *
+get_recent(struct tenant_writer *w, uint64_t key)
 {
-    return &w->recent[(tag + queue * (RECENT / 8)) % RECENT];
+    return &w->recent[(key + (key >> 32) * (RECENT / 8)) % RECENT];
+}
+
+/* Finds the record of 'key' for get_record(). */
+static struct tq_queue *
+find_record(struct tenant_writer *w, uint64_t key)
+{
+    struct entry *e = find_entry(w, key, key >> 32);
+
+    if (!e->shm) {
+        retake_record(w, e);
+    }
+    *get_recent(w, key) = (struct recent) { key, e->shm };
+    return e->shm;
+}
+
+/* Returns the record of 'key', NULL if there is no room for one. */
+static inline struct tq_queue *
+get_record(struct tenant_writer *w, uint64_t key)
+{
+    const struct recent *r = get_recent(w, key);
+
+    return OVS_LIKELY(r->key == key && r->shm) ? r->shm : find_record(w, key);
 }
 
 static void
-increase(struct tq_counter *c, const struct tq_counter *more)
+increase(struct tq_counter *c, uint64_t packets, uint64_t bytes)
 {
-    tq_set(&c->packets, tq_get(&c->packets) + more->packets);
-    tq_set(&c->bytes, tq_get(&c->bytes) + more->bytes);
+    tq_set(&c->packets, tq_get(&c->packets) + packets);
+    tq_set(&c->bytes, tq_get(&c->bytes) + bytes);
 }
 
-/* Adds '*more' to what the record of 'tag' and 'queue' counts.  'only_sent'
- * says that the rest of it is not set. */
+/* Adds to what the record of 'key' counts as sent. */
 static inline void
-publish(struct tenant_writer *w, uint32_t tag, uint32_t queue,
-        const struct tq_counts *more, bool only_sent)
+publish_sent(struct tenant_writer *w, uint64_t key,
+             uint64_t packets, uint64_t bytes)
 {
-    struct entry **slot = get_slot(w, tag, queue);
-    struct entry *e = *slot;
+    struct tq_queue *shm = get_record(w, key);
 
-    if (OVS_UNLIKELY(!e || e->tag != tag || e->queue != queue)) {
-        e = *slot = find_entry(w, tag, queue);
+    if (OVS_LIKELY(shm)) {
+        tq_begin(&shm->sequence);
+        increase(&shm->data.counts.sent, packets, bytes);
+        tq_end(&shm->sequence);
     }
-    if (OVS_UNLIKELY(!e->shm)) {
-        retake_record(w, e);
-    }
-    if (OVS_LIKELY(e->shm)) {
-        struct tq_counts *counts = &e->shm->data.counts;
+}
 
-        tq_begin(&e->shm->sequence);
-        increase(&counts->sent, &more->sent);
-        if (OVS_UNLIKELY(!only_sent)) {
-            increase(&counts->dropped, &more->dropped);
-            increase(&counts->marked, &more->marked);
-            increase(&counts->borrowed, &more->borrowed);
-        }
-        tq_end(&e->shm->sequence);
+/* Adds '*more' to what the record of 'key' counts. */
+static void
+publish(struct tenant_writer *w, uint64_t key, const struct tq_counts *more)
+{
+    struct tq_queue *shm = get_record(w, key);
+
+    if (shm) {
+        struct tq_counts *counts = &shm->data.counts;
+
+        tq_begin(&shm->sequence);
+        increase(&counts->sent, more->sent.packets, more->sent.bytes);
+        increase(&counts->dropped, more->dropped.packets, more->dropped.bytes);
+        increase(&counts->marked, more->marked.packets, more->marked.bytes);
+        increase(&counts->borrowed,
+                 more->borrowed.packets, more->borrowed.bytes);
+        tq_end(&shm->sequence);
     }
 }
 
@@ -208,42 +244,52 @@ count_flags(struct tq_counts *c, uint16_t flags, uint32_t size)
     }
 }
 
-static bool
-is_of(const struct dp_packet *packet, uint32_t tag, uint32_t queue)
+static uint64_t
+key_of(const struct dp_packet *packet)
 {
-    return (packet->md.tenant_tag == tag
-            && packet->md.skb_priority == queue);
+    return KEY(packet->md.tenant_tag, packet->md.skb_priority);
 }
 
-/* Counts the packets from number 'first' of 'batch' that have its tag and
- * queue, up to the first that has not, as '*run'.  Returns how many. */
-static size_t
-count_run(struct tenant_writer *w, const struct dp_packet_batch *batch,
-          size_t first, struct tenant_run *run)
+/* Counts the packets of 'batch' from number 'first' up to 'end', of 'bytes'
+ * bytes, to some of which a meter did something. */
+static void
+publish_flagged(struct tenant_writer *w, const struct dp_packet_batch *batch,
+                size_t first, size_t end, uint32_t bytes)
 {
-    uint32_t tag = batch->packets[first]->md.tenant_tag;
-    uint32_t queue = batch->packets[first]->md.skb_priority;
-    size_t n = dp_packet_batch_size(batch), i;
-    struct tq_counts counts;
+    struct tq_counts counts = { .sent = { end - first, bytes } };
+
+    for (size_t i = first; i < end; i++) {
+        count_flags(&counts, batch->packets[i]->md.tenant_flags,
+                    dp_packet_size(batch->packets[i]));
+    }
+    publish(w, key_of(batch->packets[first]), &counts);
+}
+
+/* Counts packets of 'batch' from number '*i' on that have the same '*key', the
+ * one of that packet, as '*run'.  Advances '*i' and '*key' to what follows. */
+static inline void
+count_run(struct tenant_writer *w, const struct dp_packet_batch *batch,
+          size_t *i, uint64_t *key, struct tenant_run *run)
+{
+    size_t n = dp_packet_batch_size(batch), first = *i, end = first;
+    uint64_t next = *key;
     uint16_t flags = 0;
     uint32_t bytes = 0;
 
-    for (i = first; i < n && is_of(batch->packets[i], tag, queue); i++) {
-        bytes += dp_packet_size(batch->packets[i]);
-        flags |= batch->packets[i]->md.tenant_flags;
+    do {
+        bytes += dp_packet_size(batch->packets[end]);
+        flags |= batch->packets[end]->md.tenant_flags;
+        end++;
+    } while (end < n && (next = key_of(batch->packets[end])) == *key);
+
+    if (OVS_LIKELY(!flags)) {
+        publish_sent(w, *key, end - first, bytes);
+    } else {
+        publish_flagged(w, batch, first, end, bytes);
     }
-    if (OVS_UNLIKELY(flags)) {
-        memset(&counts, 0, sizeof counts);
-        for (size_t j = first; j < i; j++) {
-            count_flags(&counts, batch->packets[j]->md.tenant_flags,
-                        dp_packet_size(batch->packets[j]));
-        }
-    }
-    counts.sent.packets = i - first;
-    counts.sent.bytes = bytes;
-    publish(w, tag, queue, &counts, !flags);
-    *run = (struct tenant_run) { tag, bytes };
-    return i - first;
+    *run = (struct tenant_run) { *key, bytes };
+    *i = end;
+    *key = next;
 }
 
 void
@@ -254,14 +300,16 @@ tenant_writer_flush(struct tenant_writer *w,
     size_t n_packets = dp_packet_batch_size(batch);
     struct tenant_run runs[NETDEV_MAX_BURST];
     uint32_t n_runs = 0, bytes = 0;
+    uint64_t key;
 
-    if (!w->port) {
+    if (!w->port || !n_packets) {
         return;
     }
+    key = key_of(batch->packets[0]);
     for (size_t i = 0; i < n_packets;) {
         struct tenant_run run;
 
-        i += count_run(w, batch, i, &run);
+        count_run(w, batch, &i, &key, &run);
         bytes += run.bytes;
         if (n_runs && runs[n_runs - 1].tag == run.tag) {
             runs[n_runs - 1].bytes += run.bytes;    /* Of another queue. */
@@ -294,8 +342,7 @@ tenant_drop(const struct dp_packet *packet)
         struct tq_counts counts = { .dropped = { 0, 0 } };
 
         add(&counts.dropped, dp_packet_size(packet));
-        publish(w, packet->md.tenant_tag, packet->md.skb_priority, &counts,
-                false);
+        publish(w, key_of(packet), &counts);
     }
 }
 
