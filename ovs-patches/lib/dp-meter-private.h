@@ -40,13 +40,30 @@ OVS_ALIGNED_STRUCT(CACHE_LINE_SIZE, dp_meter_band) {
     struct dp_counter borrowed; /* Conformed thanks to the parent. */
 };
 
+static inline struct dp_band_action
+get_action(struct dp_meter_band *band)
+{
+    struct dp_band_action action;
+    uint64_t word;
+
+    atomic_read_relaxed(&band->action, &word);
+    action.rate = word >> 32;
+    action.verb = word >> 8 & 0xff;
+    action.arg = word;
+    return action;
+}
+
 /* A packet that conforms touches one cache line of this, and one of a band. */
 struct dp_meter {
-    uint32_t n_bands;
-    uint32_t phantoms;          /* Bitmap of the bands that have a phantom. */
+    uint8_t n_bands;
+    uint8_t phantoms;           /* Bitmap of the bands that have a phantom. */
+    bool borrows;               /* Has any band a member? */
+    bool lends;                 /* May have a pool. */
     atomic_uint32_t tag;        /* Of the first band with one, 0 if none. */
     ATOMIC(struct borrow_pool *) pool; /* That others borrow from, or NULL. */
-    bool borrows;               /* Has any band a member? */
+
+    /* Of the only band, if it has one and no member; else NULL. */
+    struct phantom *phantom;
 
     /* The thread that was the first to bring a packet; it may be gone. */
     atomic_uint owner;
@@ -56,11 +73,11 @@ struct dp_meter {
     struct dp_owned_counter conforming;
 
     uint32_t id;
-    bool lends;                 /* May have a pool. */
     struct gcra_conf lent;      /* What that is. */
     struct dp_meter_band bands[];
 };
 
+BUILD_ASSERT_DECL(DP_METER_MAX_BANDS <= 8);
 BUILD_ASSERT_DECL(offsetof(struct dp_meter, id) <= CACHE_LINE_SIZE);
 
 static inline struct dp_meter_page *

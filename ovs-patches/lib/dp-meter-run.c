@@ -34,19 +34,6 @@ COVERAGE_DEFINE(datapath_drop_invalid_meter);
 /* For gcra_admit_batch() and gcra_offer(). */
 BUILD_ASSERT_DECL(NETDEV_MAX_BURST <= 32);
 
-static struct dp_band_action
-get_action(struct dp_meter_band *band)
-{
-    struct dp_band_action action;
-    uint64_t word;
-
-    atomic_read_relaxed(&band->action, &word);
-    action.rate = word >> 32;
-    action.verb = word >> 8 & 0xff;
-    action.arg = word;
-    return action;
-}
-
 /* Reads the clock again, if no meter has yet, or if 'gcra' has been used at a
  * later time.  Returns true if it did. */
 static bool
@@ -422,6 +409,33 @@ measure(const struct dp_packet_batch *batch, uint32_t sizes[])
     return bytes;
 }
 
+/* Does what 'm' does with 'batch' if all of it conforms, or all of it drops in
+ * the end; else asks its phantom at most, as the answer says. */
+static enum gcra_answer
+run_alike(struct dp_meter *m, bool owner, struct dp_packet_batch *batch,
+          const uint32_t sizes[], uint32_t bytes,
+          const struct dp_meter_clock *clock)
+{
+    size_t n = dp_packet_batch_size(batch);
+    enum gcra_answer answer = phantom_admit_both(
+        m->phantom, &m->bands[0].gcra,
+        clock->since_ns ? clock->since_ns : clock->now_ns, clock->now_ns,
+        sizes, n, bytes);
+
+    if (OVS_LIKELY(answer == GCRA_BOTH)) {
+        count_owned(&m->conforming, owner, n, bytes);
+    } else if (answer == GCRA_REFUSED) {
+        if (!clock->reread || get_action(&m->bands[0]).verb != DP_BAND_DROP) {
+            return GCRA_FIRST;
+        }
+        count_owned(&m->bands[0].acted_on, owner, n, bytes);
+        COVERAGE_ADD(datapath_drop_meter, n);
+        dp_packet_delete_many(batch->packets, n);
+        batch->count = 0;
+    }
+    return answer;
+}
+
 void
 dp_meters_run(struct dp_meters *ms, uint32_t id,
               struct dp_packet_batch *batch, struct dp_meter_clock *clock)
@@ -433,6 +447,7 @@ dp_meters_run(struct dp_meters *ms, uint32_t id,
     uint32_t sizes[NETDEV_MAX_BURST];
     uint32_t any, bytes, dropped = 0;
     struct acted_on total = { 0, 0 };
+    enum gcra_answer answer = GCRA_UNDECIDED;
     bool any_marked = false, owner;
 
     if (OVS_UNLIKELY(!m)) {
@@ -444,7 +459,13 @@ dp_meters_run(struct dp_meters *ms, uint32_t id,
     owner = is_owner(m);
     give_tag(m, batch);
     bytes = measure(batch, sizes);
-    if (m->phantoms) {
+    if (m->phantom && !dp_meter_get_pool(m)) {
+        answer = run_alike(m, owner, batch, sizes, bytes, clock);
+        if (answer >= GCRA_REFUSED) {
+            return;
+        }
+    }
+    if (m->phantoms && answer == GCRA_UNDECIDED) {
         any_marked = run_phantoms(m, owner, batch, sizes, &bytes, marked,
                                   clock);
         n = dp_packet_batch_size(batch);

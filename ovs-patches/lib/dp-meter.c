@@ -214,6 +214,9 @@ new_meter(uint32_t id, const struct dp_band_conf bcs[], uint16_t n_bands,
             count(&m->bands[i].before, packets, bytes);
         }
     }
+    if (n_bands == 1 && !m->borrows) {
+        m->phantom = m->bands[0].phantom;
+    }
 
     /* Bands that are gone acted on packets that came, nevertheless. */
     for (uint32_t i = n_bands; old && i < old->n_bands; i++) {

@@ -238,9 +238,9 @@ cost(const struct gcra_conf *conf, uint32_t n_packets, uint32_t n_bytes)
             : n_bytes * GCRA_BYTE);
 }
 
-static inline bool
-admit_to(struct gcra *g, uint64_t now_ns,
-         uint32_t n_packets, uint32_t n_bytes, uint64_t limit)
+bool
+gcra_admit_to(struct gcra *g, uint64_t now_ns,
+              uint32_t n_packets, uint32_t n_bytes, uint64_t limit)
 {
     for (;;) {
         struct snapshot s;
@@ -256,20 +256,6 @@ admit_to(struct gcra *g, uint64_t now_ns,
             return true;
         }
     }
-}
-
-bool
-gcra_admit(struct gcra *g, uint64_t now_ns,
-           uint32_t n_packets, uint32_t n_bytes)
-{
-    return admit_to(g, now_ns, n_packets, n_bytes, UINT64_MAX);
-}
-
-bool
-gcra_admit_to(struct gcra *g, uint64_t now_ns,
-              uint32_t n_packets, uint32_t n_bytes, uint64_t limit)
-{
-    return admit_to(g, now_ns, n_packets, n_bytes, limit);
 }
 
 uint32_t
@@ -363,6 +349,48 @@ gcra_admit_below(struct gcra *g, uint64_t since_ns, uint64_t now_ns,
             return true;
         }
     }
+}
+
+/* Does none of the packets conform, each by itself?  Not at an old time. */
+static bool
+none_conforms(const struct snapshot *s, const uint32_t sizes[], uint32_t n)
+{
+    bool any = s->depth > s->conf.burst;
+
+    for (uint32_t i = 0; i < n && !any; i++) {
+        any = s->depth + cost(&s->conf, 1, sizes[i]) <= s->conf.burst;
+    }
+    return !any;
+}
+
+/* All is read and computed before the first compare-and-swap, as that waits,
+ * and what comes after it waits for it. */
+struct gcra_both
+gcra_admit_both(struct gcra *first, struct gcra *second, uint64_t since_ns,
+                uint64_t now_ns, const uint32_t sizes[], uint32_t n,
+                uint32_t bytes, uint64_t watch)
+{
+    struct gcra_both both = { .answer = GCRA_UNDECIDED };
+    uint64_t first_depth, depth;
+    struct snapshot f, s;
+
+    take_snapshot(first, since_ns, &f);
+    take_snapshot(second, now_ns, &s);
+    first_depth = f.depth + cost(&f.conf, n, bytes);
+    both.max_depth = first_depth - MIN(first_depth, (now_ns - since_ns)
+                                                    * f.conf.rate);
+    depth = s.depth + cost(&s.conf, n, bytes);
+    if (f.age == AGE_FRESH && s.age == AGE_FRESH
+        && both.max_depth <= MIN(watch, f.conf.burst)
+        && replace(first, &f, first_depth)) {
+        both.answer = GCRA_FIRST;
+        if (depth <= s.conf.burst) {
+            both.answer = replace(second, &s, depth) ? GCRA_BOTH : GCRA_FIRST;
+        } else if (none_conforms(&s, sizes, n) && still_valid(second, &s)) {
+            both.answer = GCRA_REFUSED;
+        }
+    }
+    return both;
 }
 
 /* However long ago the stamp is, the TAT is less than TAT_HALF after it. */

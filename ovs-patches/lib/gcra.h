@@ -150,14 +150,19 @@ void gcra_clone(struct gcra *g, const struct gcra *from, uint64_t now_ns);
 void gcra_reconfigure(struct gcra *g, const struct gcra_conf *,
                       uint64_t now_ns);
 
-/* If 'n_packets' packets of 'n_bytes' bytes in all conform, admits them and
- * returns true.  Otherwise admits none of them and returns false. */
-bool gcra_admit(struct gcra *g, uint64_t now_ns,
-                uint32_t n_packets, uint32_t n_bytes);
-
-/* The same, under a burst of 'depth' tokens if that is less. */
+/* If 'n_packets' packets of 'n_bytes' bytes in all conform, under a burst of
+ * 'depth' tokens if that is less, then admits them and returns true.
+ * Otherwise admits none of them and returns false. */
 bool gcra_admit_to(struct gcra *g, uint64_t now_ns,
                    uint32_t n_packets, uint32_t n_bytes, uint64_t depth);
+
+/* The same, under the burst of the contract. */
+static inline bool
+gcra_admit(struct gcra *g, uint64_t now_ns,
+           uint32_t n_packets, uint32_t n_bytes)
+{
+    return gcra_admit_to(g, now_ns, n_packets, n_bytes, UINT64_MAX);
+}
 
 /* Decides about the 'n' packets of 'sizes[]' bytes, at most 32, one after the
  * other, and admits those that conform.  Bit i of the return value is set if
@@ -191,6 +196,30 @@ bool gcra_admit_below(struct gcra *g, uint64_t since_ns, uint64_t now_ns,
                       uint64_t *max_depth);
 
 #define GCRA_MAX_SPREAD_NS (UINT64_C(100) * 1000 * 1000)
+
+/* What came of packets that were offered to two GCRAs. */
+struct gcra_both {
+    enum gcra_answer {
+        GCRA_UNDECIDED,         /* Nothing has changed. */
+        GCRA_FIRST,             /* The first has admitted all, the second is
+                                 * undecided. */
+        GCRA_REFUSED,           /* The first has admitted all, the second does
+                                 * not admit any by itself, and 'now_ns' is not
+                                 * old for it. */
+        GCRA_BOTH,              /* Both have admitted all. */
+    } answer;
+    uint64_t max_depth;         /* Of the first, as gcra_admit_below() says,
+                                 * unless GCRA_UNDECIDED. */
+};
+
+/* Offers 'n' packets of 'sizes[]' bytes, 'bytes' in all, to 'first' as
+ * gcra_admit_below() does, and if it admits them, to 'second' as gcra_admit()
+ * does.  This takes less time, and decides what is frequent: the caller asks
+ * one by one what is undecided. */
+struct gcra_both gcra_admit_both(struct gcra *first, struct gcra *second,
+                                 uint64_t since_ns, uint64_t now_ns,
+                                 const uint32_t sizes[], uint32_t n,
+                                 uint32_t bytes, uint64_t watch);
 
 /* When a queue is or was empty: 'work' tokens, at 'rate', after 'stamp_ns'. */
 struct gcra_end {

@@ -255,6 +255,27 @@ phantom_admit(struct phantom *p, uint64_t since_ns, uint64_t now_ns,
     return true;
 }
 
+enum gcra_answer
+phantom_admit_both(struct phantom *p, struct gcra *share,
+                   uint64_t since_ns, uint64_t now_ns,
+                   const uint32_t sizes[], uint32_t n, uint32_t bytes)
+{
+    uint64_t gap_ns = now_ns - MIN(since_ns, now_ns);
+    struct gcra_both both;
+
+    if (OVS_UNLIKELY(get(&p->open_ns))) {
+        return GCRA_UNDECIDED;
+    }
+    both = gcra_admit_both(&p->queue, share,
+                           now_ns - MIN(gap_ns, GCRA_MAX_SPREAD_NS), now_ns,
+                           sizes, n, bytes,
+                           MIN(get(&p->mark), get(&p->depth)));
+    if (both.answer != GCRA_UNDECIDED) {
+        note_depth(p, both.max_depth, now_ns, gap_ns);
+    }
+    return both.answer;
+}
+
 void
 phantom_offer(struct phantom *p, struct phantom_batch *b,
               const uint32_t sizes[], uint32_t n)

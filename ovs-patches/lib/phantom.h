@@ -191,6 +191,14 @@ void phantom_reconfigure(struct phantom *p, const struct phantom_conf *,
 bool phantom_admit(struct phantom *p, uint64_t since_ns, uint64_t now_ns,
                    uint32_t n, uint32_t bytes);
 
+/* If no burst is open, offers 'n' packets of 'sizes[]' bytes, 'bytes' in all,
+ * to '*p' as phantom_admit() does, and then to 'share': see
+ * gcra_admit_both(). */
+enum gcra_answer phantom_admit_both(struct phantom *p, struct gcra *share,
+                                    uint64_t since_ns, uint64_t now_ns,
+                                    const uint32_t sizes[], uint32_t n,
+                                    uint32_t bytes);
+
 /* A question to a phantom queue, and its answer. */
 struct phantom_batch {
     uint64_t since_ns;          /* The packets came after this time... */

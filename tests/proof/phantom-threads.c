@@ -5,9 +5,9 @@
  */
 
 /* Threads that hammer one phantom queue, while others read it: what passes in
- * any interval stays below the limit and what drains, nothing is lost from the
- * counters, and every burst that is read is whole.  It is built a second time
- * for ThreadSanitizer. */
+ * any interval stays below the limit and what drains, and below a share that
+ * is asked with it, nothing is lost from the counters, and every burst that is
+ * read is whole.  It is built a second time for ThreadSanitizer. */
 
 #include <config.h>
 
@@ -41,9 +41,11 @@ struct trial {
     bool reconfigures;          /* All the time, between two depths? */
 
     struct phantom p;
+    struct gcra share;          /* Asked with 'p', of half its rate. */
     atomic_uint64_t clock;
     atomic_uint n_done;
     struct passed passed[MAX_THREADS * N_BATCHES];
+    struct passed shared[MAX_THREADS * N_BATCHES];
 };
 
 struct hammer {
@@ -65,6 +67,25 @@ read_clock(struct trial *t, uint64_t step)
     return before + step;
 }
 
+/* Offers packets to the phantom queue, and where it can decide about both, to
+ * the share.  Returns true if the share admitted them. */
+static bool
+offer(struct trial *t, struct phantom_batch *b, const uint32_t sizes[],
+      uint32_t n, uint32_t bytes)
+{
+    uint64_t gap = b->now_ns - b->since_ns;
+    enum gcra_answer answer = phantom_admit_both(&t->p, &t->share, b->since_ns,
+                                                 b->now_ns, sizes, n, bytes);
+
+    if (answer == GCRA_UNDECIDED
+        && !phantom_admit(&t->p, b->since_ns, b->now_ns, n, bytes)) {
+        b->now_ns = read_clock(t, 0);
+        b->since_ns = b->now_ns - gap;
+        phantom_offer(&t->p, b, sizes, n);
+    }
+    return answer == GCRA_BOTH;
+}
+
 static void *
 hammer(void *hammer_)
 {
@@ -76,6 +97,7 @@ hammer(void *hammer_)
     proof_random_init(&r, t->seed + h->index);
     for (unsigned int i = 0; i < N_BATCHES; i++) {
         struct passed *passed = &t->passed[h->index * N_BATCHES + i];
+        struct passed *shared = &t->shared[h->index * N_BATCHES + i];
         struct phantom_batch b = { 0 };
         uint64_t gap = proof_below(&r, MAX_GAP);
         uint32_t n = 1 + proof_below(&r, 32);
@@ -87,11 +109,8 @@ hammer(void *hammer_)
         }
         b.now_ns = read_clock(t, proof_below(&r, t->step));
         b.since_ns = b.now_ns - gap;
-        if (!phantom_admit(&t->p, b.since_ns, b.now_ns, n, bytes)) {
-            b.now_ns = read_clock(t, 0);
-            b.since_ns = b.now_ns - gap;
-            phantom_offer(&t->p, &b, sizes, n);
-        }
+        shared->when = b.now_ns;
+        shared->bytes = offer(t, &b, sizes, n, bytes) ? bytes : 0;
         passed->when = b.now_ns;
         for (uint32_t j = 0; j < n; j++) {
             passed->bytes += b.capped >> j & 1 ? 0 : sizes[j];
@@ -178,14 +197,37 @@ check_counts(struct trial *t, const struct hammer hammers[])
 }
 
 static void
+check_passed(struct trial *t)
+{
+    size_t n = t->n_threads * N_BATCHES, n_shared = 0;
+
+    if (passed_excess(t->passed, n, t->kbps)
+        > t->limit * WORK_PER_BYTE + (work_t) MAX_GAP * t->kbps) {
+        proof_fail("%u threads: more than the limit and what drains",
+                   t->n_threads);
+    }
+    for (size_t i = 0; i < n; i++) {
+        n_shared += t->shared[i].bytes != 0;
+    }
+    if (!n_shared || n_shared == n
+        || passed_excess(t->shared, n, t->kbps / 2)
+           > t->limit * WORK_PER_BYTE) {
+        proof_fail("%u threads: %zu batches of %zu shared, or too much",
+                   t->n_threads, n_shared, n);
+    }
+}
+
+static void
 run_trial(struct trial *t)
 {
     struct hammer hammers[MAX_THREADS] = { { .trial = NULL } };
     uint64_t start = t->real_clock ? proof_clock_ns() : START;
     struct phantom_conf conf;
+    struct gcra_conf share;
     uint64_t n_events;
-    work_t excess;
 
+    gcra_conf_init(&share, GCRA_KBPS, t->kbps / 2, t->limit * UINT64_C(8));
+    gcra_init(&t->share, &share, start);
     make_conf(t, t->depth, &conf);
     phantom_init(&t->p, &conf, start);
     atomic_init(&t->clock, start);
@@ -203,14 +245,11 @@ run_trial(struct trial *t)
     }
 
     check_counts(t, hammers);
-    excess = passed_excess(t->passed, t->n_threads * N_BATCHES, t->kbps);
-    if (excess > t->limit * WORK_PER_BYTE + (work_t) MAX_GAP * t->kbps
-        && !t->real_clock) {
-        proof_fail("%u threads: %"PRIu64" bytes above what drains",
-                   t->n_threads, (uint64_t) (excess / WORK_PER_BYTE));
+    if (!t->real_clock) {
+        check_passed(t);
     }
-    proof_ok("%u threads, %s clock%s: never above the limit; %"PRIu64
-             " bursts read, all whole", t->n_threads,
+    proof_ok("%u threads, %s clock%s: never above the limit, or the share; "
+             "%"PRIu64" bursts read, all whole", t->n_threads,
              t->real_clock ? "real" : "virtual",
              t->reconfigures ? ", reconfigured" : "", n_events);
 }

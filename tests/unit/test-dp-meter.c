@@ -67,6 +67,9 @@ draw_phantom(struct ofputil_meter_band *band)
         mb->limit = random_range(3) ? 1518 + random_range(20000) : 0;
         mb->mark = 1 + random_range(mb->limit ? mb->limit : 10000);
         mb->depth = 1 + random_range(mb->limit ? mb->limit : 10000);
+        if (random_range(2)) {
+            mb->mark = mb->depth = 0;
+        }
     }
 }
 
@@ -403,6 +406,63 @@ START_TEST(test_gap)
 }
 END_TEST
 
+/* Offers a packet at 'now_ns', and returns true if it is admitted. */
+static bool
+offer_one(struct dp_meters *ms, uint64_t now_ns, bool reread)
+{
+    struct dp_meter_clock clock = { .now_ns = now_ns, .reread = reread };
+    struct dp_packet *packet = dp_packet_new(1514);
+    struct dp_packet_batch batch;
+    bool admitted;
+
+    dp_packet_put_zeros(packet, 1514);
+    dp_packet_batch_init_packet(&batch, packet);
+    dp_meters_run(ms, METER, &batch, &clock);
+    admitted = !dp_packet_batch_is_empty(&batch);
+    dp_packet_delete_batch(&batch, true);
+    return admitted;
+}
+
+/* What exceeds the rate is in the phantom queue, and is looked at again before
+ * it drops. */
+START_TEST(test_exceeding)
+{
+    struct ofputil_meter_band band = {
+        .type = OFPMBT13_EXPERIMENTER,
+        .rate = 1000000,
+        .microburst = { .burst_bytes = 1514, .peak_rate = 1000000 },
+    };
+    struct ofputil_meter_config config = {
+        .flags = OFPMF13_KBPS | OFPMF13_BURST, .n_bands = 1, .bands = &band,
+    };
+    struct ofputil_meter_band_stats stats_of_band;
+    struct ofputil_meter_stats stats = { .bands = &stats_of_band };
+    struct dp_meters ms;
+    uint64_t now_ns;
+
+    dp_meters_init(&ms, DP_METER_MICROBURST | DP_METER_PHANTOM);
+    ck_assert_int_eq(dp_meters_set(&ms, METER, &config), 0);
+    now_ns = time_nsec();
+    xnanosleep(100000);                 /* Eight packets. */
+    ck_assert(offer_one(&ms, now_ns, true));
+    ck_assert(!offer_one(&ms, now_ns, true));
+    ck_assert(offer_one(&ms, now_ns, false));
+
+    now_ns += 1000000000;
+    ck_assert(offer_one(&ms, now_ns, true));
+    ck_assert(!offer_one(&ms, now_ns, true));
+    ck_assert(!offer_one(&ms, now_ns, true));
+    ck_assert_int_eq(dp_meters_get(&ms, METER, &stats, 1), 0);
+    ck_assert_uint_eq(stats_of_band.microburst.bursts.max_depth, 3 * 1514);
+    ck_assert_uint_eq(stats_of_band.microburst.dropped.packets, 3);
+
+    band.microburst.exceed = OFPUTIL_MICROBURST_PASS;
+    ck_assert_int_eq(dp_meters_set(&ms, METER, &config), 0);
+    ck_assert(offer_one(&ms, now_ns, true));
+    dp_meters_destroy(&ms);
+}
+END_TEST
+
 START_TEST(test_missing_meter)
 {
     struct dp_meter_clock clock = { .now_ns = 1 };
@@ -466,6 +526,7 @@ dp_meter_suite(void)
 
     tcase_add_test(tc, test_batches);
     tcase_add_test(tc, test_gap);
+    tcase_add_test(tc, test_exceeding);
     tcase_add_test(tc, test_missing_meter);
     tcase_add_test(tc, test_owner);
     return suite;
