@@ -8,6 +8,7 @@
 
 #include "import/ovn.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "bitmap.h"
@@ -15,6 +16,8 @@
 #include "util.h"
 
 /* Sets of addresses of endpoints. */
+
+VEC_TYPEDEF(ovn_ips, struct in6_addr);
 
 static size_t
 n_words(struct ovn *m)
@@ -157,24 +160,52 @@ add_ports(struct ovn *m, struct ovn_named *named, const struct ovn_row *group)
     }
 }
 
+static int
+compare_ips(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct in6_addr));
+}
+
+/* The endpoints that have these addresses. */
+static void
+add_ips(struct ovn *m, struct ovn_named *named, ovn_ips *ips)
+{
+    if (!ips->n) {
+        return;
+    }
+    qsort(ips->v, ips->n, sizeof *ips->v, compare_ips);
+    m->work += m->n + ips->n;
+    for (size_t i = 0; i < m->n; i++) {
+        if (bsearch(&m->addresses.v[i].ip, ips->v, ips->n, sizeof *ips->v,
+                    compare_ips)) {
+            bitmap_set1(named->set, i);
+        }
+    }
+}
+
 static void
 add_addresses(struct ovn *m, struct ovn_named *named,
               const struct ovn_row *row)
 {
     value_vec atoms = ovn_atoms(m, row, "addresses");
+    ovn_ips ips = VEC_INIT;     /* Ranges of one. */
 
     for (size_t i = 0; i < atoms.n; i++) {
         struct address range;
 
-        if (atoms.v[i]->type == VALUE_STRING
-            && ovn_parse_prefix(atoms.v[i]->string, &range)) {
-            ovn_add(m, named->set, ovn_within(m, &range));
-            named->width = MAX(named->width,
-                               IN6_IS_ADDR_V4MAPPED(&range.ip) ? 32 : 128);
-        } else {
+        if (atoms.v[i]->type != VALUE_STRING
+            || !ovn_parse_prefix(atoms.v[i]->string, &range)) {
             named->missing = true;
+            continue;
+        } else if (range.plen == 128) {
+            *vec_push(m->arena, &ips) = range.ip;
+        } else {
+            ovn_add(m, named->set, ovn_within(m, &range));
         }
+        named->width = MAX(named->width,
+                           IN6_IS_ADDR_V4MAPPED(&range.ip) ? 32 : 128);
     }
+    add_ips(m, named, &ips);
 }
 
 /* "$GROUP_ip4" is of the ports of a group. */

@@ -55,7 +55,7 @@ static const struct {
 static const char *const tables[] = {
     "Logical_Switch", "Logical_Switch_Port", "Logical_Router",
     "Logical_Router_Port", "Logical_Router_Static_Route", "Port_Group", "ACL",
-    "QoS", "Copp", "Meter",
+    "QoS", "Copp", "Meter", "Address_Set",
 };
 
 /* ...and those in which it needs names. */

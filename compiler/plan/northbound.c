@@ -18,6 +18,7 @@
 
 const char *const plan_roots[] = {
     "Port_Group", "Logical_Router", "Logical_Switch", "Copp", "Meter",
+    "Address_Set",
 };
 const size_t plan_n_roots = ARRAY_SIZE(plan_roots);
 
@@ -148,6 +149,7 @@ plan_row_claims(struct arena *arena, const struct plan_row *row)
         { "Port_Group", "Port_Group", "", true },
         { "Port_Group", "Address_Set", "_ip4", false },
         { "Port_Group", "Address_Set", "_ip6", false },
+        { "Address_Set", "Address_Set", "", true },
         { "Copp", "Copp", "", true },
         { "Meter", "Meter", "", true },
     };

@@ -72,7 +72,6 @@ make_copy(struct nb_database *db)
     for (size_t i = 0; i < NB_N_NAMINGS; i++) {
         ovsdb_idl_add_column(db->idl, nb_namings[i].column);
     }
-    ovsdb_idl_add_column(db->idl, &nbrec_address_set_col_name);
     ovsdb_idl_add_table(db->idl, &nbrec_table_nb_global);
     ovsdb_idl_add_column(db->idl, &nbrec_nb_global_col_options);
 }

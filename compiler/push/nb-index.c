@@ -27,6 +27,7 @@ const struct ovsdb_idl_table_class *const nb_tables[NB_N_TABLES] = {
     &nbrec_table_copp,
     &nbrec_table_meter,
     &nbrec_table_meter_band,
+    &nbrec_table_address_set,
 };
 
 size_t
@@ -109,13 +110,7 @@ add_row(struct nb_index *index, size_t table, const struct ovsdb_idl_row *row)
 void
 nb_index_init(struct nb_index *index, const struct nb_database *db)
 {
-    const struct nbrec_address_set *set;
-
     hmap_init(&index->rows);
-    sset_init(&index->address_sets);
-    NBREC_ADDRESS_SET_FOR_EACH (set, db->idl) {
-        sset_add(&index->address_sets, set->name);
-    }
     for (size_t i = 0; i < NB_N_TABLES; i++) {
         const struct ovsdb_idl_row *row;
 
@@ -141,7 +136,6 @@ nb_index_destroy(struct nb_index *index)
         free(row);
     }
     hmap_destroy(&index->rows);
-    sset_destroy(&index->address_sets);
 }
 
 struct nb_row *

@@ -70,19 +70,18 @@ mark_remedy(const struct nb_comparison *c, const struct nb_row *row)
 static void
 check_claim(struct nb_comparison *c, const struct plan_claim *claim)
 {
-    size_t table = nb_table(claim->table);
-    const struct nb_row *other
-        = (table < NB_N_TABLES
-           ? shash_find_data(&c->index.foreign[table], claim->name) : NULL);
+    const struct nb_row *other = shash_find_data(
+        &c->index.foreign[nb_table(claim->table)], claim->name);
+    bool set = !strcmp(claim->table, nbrec_table_address_set.name);
 
-    if (other) {
-        unfit(c, "there is a %s '%s' that is not Bulkhead's; rename or "
-              "delete it, or rename what the intent calls so%s", claim->table,
-              claim->name, mark_remedy(c, other));
-    } else if (table == NB_N_TABLES
-               && sset_contains(&c->index.address_sets, claim->name)) {
+    if (other && set && !claim->indexed) {
         unfit(c, "there is an Address_Set '%s', which would take the place "
               "of the addresses of a Port_Group; delete it", claim->name);
+    } else if (other) {
+        unfit(c, "there is %s %s '%s' that is not Bulkhead's; rename or "
+              "delete it, or rename what the intent calls so%s",
+              set ? "an" : "a", claim->table, claim->name,
+              mark_remedy(c, other));
     }
 }
 

@@ -16,7 +16,6 @@
 #include "ovsdb-idl.h"
 #include "plan/row.h"
 #include "push/nb.h"
-#include "sset.h"
 
 /* nb-database.c: a copy of the database that follows it. */
 
@@ -83,7 +82,7 @@ const char *nb_schema_check(const struct nb_database *,
 
 /* nb-index.c: what the database holds of ours. */
 
-enum { NB_N_TABLES = 11 };
+enum { NB_N_TABLES = 12 };
 extern const struct ovsdb_idl_table_class *const nb_tables[NB_N_TABLES];
 
 /* Where the table of this name is in 'nb_tables'; NB_N_TABLES: nowhere. */
@@ -110,7 +109,6 @@ struct nb_index {
     struct hmap rows;           /* nb_rows. */
     struct shash ours[NB_N_TABLES];     /* By id; of several, the first. */
     struct shash foreign[NB_N_TABLES];  /* By name. */
-    struct sset address_sets;   /* Names of Address_Sets, which are others'. */
 };
 void nb_index_init(struct nb_index *, const struct nb_database *);
 void nb_index_destroy(struct nb_index *);

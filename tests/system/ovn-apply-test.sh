@@ -374,6 +374,70 @@ t['d']['endpoints']['e0']['mac'] = '02:00:00:00:00:99'"
     check 'which is right' says "as intended, $rows rows" 0 bulk status
 }
 
+# clients NAME...: an intent with such tenants whom b-c serves, as it does a.
+clients() {
+    edited "$switch_dir/shared.json" "import json
+for n, name in enumerate('$*'.split()):
+    t[name] = json.loads(json.dumps(t['c']).replace('10.1.', f'10.{9 + n}.')
+                         .replace('\"c', f'\"{name}'))
+    t[name].update(peers=['b-c'], rules=[])
+    t[name]['networks']['x']['vni'] = 100 + n
+t['b-c']['peers'] = '*'
+i['peerings']['all'] = {'from': {'tenant': '*'}, 'to': {'tenant': 'b-c'},
+                        'service': 'dns'}
+i['guardrails'] = {}"
+}
+
+sets() { nbctl --bare --columns=name list address_set; }
+
+# The set of those who may ask, which all rules name.
+test_sets() {
+    local set=bulkhead.from.b_mc_cpeering_call_ip4
+    clients d e
+    now_holds "$switch_dir/shared.json"
+    check 'few who are served have no set' [ -z "$(sets)" ]
+    clients d e f
+    now_holds "$switch_dir/shared.json"
+    check 'many have one' [ "$(sets)" = "$set" ]
+    clients d e f g
+    check 'one more is one change of it, and of no ACL' \
+        says '~ rule peering:all: rows 1 added, 1 changed (addresses)' 0 \
+        bulk plan "$switch_dir/shared.json"
+    now_holds "$switch_dir/shared.json"
+    check 'which is sent by itself' [ "$(last_transaction |
+        grep -c "Address_Set row \"$set\"")" = 1 ]
+    nbctl add address_set "$set" addresses 192.0.2.9
+    check 'status says what was added to it by hand' \
+        says 'rule peering:all: rows 1 changed (addresses)' 4 bulk status
+    check 'and what' says '192.0.2.9' 4 bulk status -v
+    check 'apply takes it out' says 'rows 0 added, 1 changed' 0 \
+        bulk apply "$switch_dir/shared.json"
+    check '... of it' [ "$(nbctl get address_set "$set" addresses |
+        grep -c 192.0.2.9)" = 0 ]
+    nbctl set address_set "$set" external_ids:theirs=kept
+    check 'keys of others stay' says 'as intended' 0 bulk status
+    now_holds "$intent"
+    check 'with the rule it goes' [ -z "$(sets)" ]
+    nbctl create address_set name="$set" addresses=192.0.2.9 \
+        >"$switch_dir/said"
+    check "another's of its name is refused" unchanged \
+        says "there is an Address_Set '$set' that is not Bulkhead's" 3 \
+        bulk apply "$switch_dir/shared.json"
+    "$BULKHEAD" compile "$switch_dir/shared.json" --target=ovn \
+        -o "$switch_dir/shared" >"$switch_dir/compiled" 2>&1
+    check '... by ovn-nbctl.sh, too' unchanged \
+        says "Address_Set $set is not Bulkhead's and has a name that" 1 \
+        sh "$switch_dir/shared/ovn-nbctl.sh" --timeout=10
+    nbctl destroy address_set "$set"
+    check '... which writes it else' exits 0 \
+        sh "$switch_dir/shared/ovn-nbctl.sh" --timeout=10
+    check '... as apply does' says 'as intended' 0 \
+        bulk status "$switch_dir/shared.json"
+    check 'clear takes it' exits 0 bulk clear
+    check '... and leaves none' [ -z "$(sets)" ]
+    now_holds "$intent"
+}
+
 # other_database NAME EXPRESSION: with another schema, at NAME.sock.
 other_database() {
     schema "$switch_dir/$1.ovsschema" "$2"
@@ -757,6 +821,7 @@ main() {
     test_others
     test_joins
     test_clashes
+    test_sets
     test_schemas
     test_backup
     test_cluster

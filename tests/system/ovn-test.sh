@@ -39,7 +39,7 @@ contents() {
     local table
     for table in Logical_Switch Logical_Switch_Port Logical_Router \
                  Logical_Router_Port Logical_Router_Static_Route Port_Group \
-                 ACL QoS Copp Meter Meter_Band; do
+                 ACL QoS Copp Meter Meter_Band Address_Set; do
         ovn-nbctl --timeout=10 -f csv --no-headings \
             --columns=external_ids list "$table"
     done | sort

@@ -6,6 +6,7 @@
 
 #include <config.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "backend/ovn/ovn.h"
@@ -116,6 +117,14 @@ assert_ids(void)
     }
 }
 
+static const char *
+row_string(const struct plan_row *row, const char *name)
+{
+    const struct plan_column *column = plan_row_column(row, name);
+
+    return column ? column->atoms.v[0].value : "";
+}
+
 /* c has the addresses of a, and only b reaches both of a and itself. */
 START_TEST(test_reach)
 {
@@ -144,13 +153,69 @@ START_TEST(test_reach)
 }
 END_TEST
 
-static const char *
-row_string(const struct plan_row *row, const char *name)
-{
-    const struct plan_column *column = plan_row_column(row, name);
 
-    return column ? column->atoms.v[0].value : "";
+#define CLIENT(NAME, VNI)                                               \
+    "'" NAME "': {'peers': ['dns'], 'networks': {'net': {'vni': " VNI   \
+    ", 'subnets': ['10." VNI ".0.0/24'], 'gateway': '10." VNI ".0.1'}}, " \
+    "'endpoints': {'x': {'network': 'net', 'node': 'n1', "              \
+    "'interface': 'c" VNI "', 'mac': '02:00:00:00:00:0" VNI "', "       \
+    "'addresses': ['10." VNI ".0.2']}}}, "
+#define SHARED(CLIENTS)                                                 \
+    FABRIC_INTENT(CLIENTS HOME("dns", "9", "'peers': '*', ",            \
+                               AT("s", "n1", "9")),                     \
+                  ", 'peerings': {'r': {'from': {'tenant': '*'}, "      \
+                  "'to': {'tenant': 'dns'}, 'service': 'dns'}}")
+
+/* The match of what reaches the server, and the addresses that may. */
+static const char *
+served(const char *text, size_t *n)
+{
+    static const char id[] = "bulkhead.from.dns_cpeering_cr_ip4";
+    const struct plan_row *set;
+    const char *match;
+
+    ck_assert_msg(compile(text), "%s", unit_diags(&u));
+    assert_ids();
+    match = xstrdup(row_string(find_row("ACL", "peering:r tracked to-lport "
+                                        "bulkhead.tenant.dns"), "match"));
+    set = find_row("Address_Set", id);
+    *n = set ? plan_row_column(set, "addresses")->atoms.n : 0;
+    if (set) {
+        ck_assert_str_eq(row_string(set, "name"), id);
+        ck_assert_str_eq(row_string(set, "addresses"), "10.1.0.2");
+        ck_assert_ptr_null(find_row("Address_Set",
+                                    "bulkhead.from.dns_cpeering_cr_ip6"));
+    }
+    unit_destroy(&u);
+    return match;
 }
+
+/* Many tenants are one Address_Set, which changes if there is one more; the
+ * rules that name it do not. */
+START_TEST(test_sets)
+{
+    size_t n[3];
+    const char *three = served(SHARED(CLIENT("a", "1") CLIENT("b", "2")
+                                      CLIENT("c", "3")), &n[0]);
+    const char *four = served(SHARED(CLIENT("a", "1") CLIENT("b", "2")
+                                     CLIENT("c", "3") CLIENT("d", "4")),
+                              &n[1]);
+    const char *five = served(SHARED(CLIENT("a", "1") CLIENT("b", "2")
+                                     CLIENT("c", "3") CLIENT("d", "4")
+                                     CLIENT("e", "5")), &n[2]);
+
+    ck_assert_uint_eq(n[0], 0);
+    ck_assert_ptr_nonnull(strstr(three, "{$bulkhead.tenant.a_ip4, "));
+    ck_assert_uint_eq(n[1], 4);
+    ck_assert_uint_eq(n[2], 5);
+    ck_assert_ptr_nonnull(
+        strstr(four, " == $bulkhead.from.dns_cpeering_cr_ip4 && "));
+    ck_assert_str_eq(four, five);
+    free(CONST_CAST(char *, three));
+    free(CONST_CAST(char *, four));
+    free(CONST_CAST(char *, five));
+}
+END_TEST
 
 /* What is dropped is told, but for what stands below all that speaks; one
  * meter is for the limit of a tenant. */
@@ -292,6 +357,7 @@ ovn_suite(void)
 
     tcase_add_test(tc, test_round_trip);
     tcase_add_test(tc, test_reach);
+    tcase_add_test(tc, test_sets);
     tcase_add_test(tc, test_control);
     tcase_add_test(tc, test_bursts);
     tcase_add_test(tc, test_refused);

@@ -69,6 +69,15 @@ struct part {
     bool deny;
 };
 
+void
+ovn_name_rule(struct emitter *e, struct plan_row *row,
+              const struct ir_rule *rule)
+{
+    plan_row_map(e->plan, row, "external_ids", NB_RULE_KEY, rule->name);
+    plan_row_map(e->plan, row, "external_ids", NB_COOKIE_KEY,
+                 FORMAT(e, "%#"PRIx64, COOKIE_MARK | rule->id));
+}
+
 static void
 add_rule_acl(struct emitter *e, const struct ir_rule *rule,
              const struct part *part, enum ovn_direction direction,
@@ -82,8 +91,7 @@ add_rule_acl(struct emitter *e, const struct ir_rule *rule,
         part->priority, ovn_match(e, product, direction, part->service),
         part->action);
 
-    plan_row_map(e->plan, row, "external_ids", NB_RULE_KEY, rule->name);
-    plan_row_map(e->plan, row, "external_ids", NB_COOKIE_KEY, cookie);
+    ovn_name_rule(e, row, rule);
     plan_row_ref(e->plan, product->near->row, "acls", row);
     if (part->deny) {
         ovn_log(e, row, "notice");
@@ -92,8 +100,8 @@ add_rule_acl(struct emitter *e, const struct ir_rule *rule,
 
 static void
 add_part(struct emitter *e, const struct ir_rule *rule,
-         const struct part *part, const ovn_groups *from,
-         const ovn_groups *to)
+         const struct part *part, const struct ovn_side *from,
+         const struct ovn_side *to)
 {
     ovn_products products = ovn_pair(e, from, to);
 
@@ -111,7 +119,7 @@ static void
 add_rule(struct emitter *e, const struct ir_rule *rule)
 {
     bool deny = rule_kind_denies(rule->kind);
-    ovn_groups from = ovn_side(e, &rule->from), to = ovn_side(e, &rule->to);
+    struct ovn_side from = ovn_from(e, rule), to = ovn_to(e, rule);
     struct part tracked = {
         .name = "tracked",
         .service = ovn_match_tracked(e, rule->service, false),

@@ -60,6 +60,7 @@ struct emitter {
     VEC(struct ovn_tenant) tenants;     /* As the program's. */
     struct shash switches;      /* By name of the network: plan_row. */
     struct shash routers;       /* By name of the tenant: plan_row. */
+    struct shash address_sets;  /* By name: plan_row. */
     struct plan_row **ports;    /* By index of the endpoint. */
     struct plan_row *everybody; /* The Port_Group of all. */
     const char *symmetric;      /* "{1000, 4791}", or NULL. */
@@ -81,7 +82,13 @@ struct ovn_tenant *ovn_tenant(struct emitter *, const struct ir_tenant *);
 bool ovn_reaches(const struct ovn_tenant *, const struct ovn_group *);
 
 /* One of a rule's sides as groups, in their order. */
-ovn_groups ovn_side(struct emitter *, const struct ir_side *);
+struct ovn_side {
+    const struct ir_rule *rule;
+    const char *name;           /* "from" or "to". */
+    ovn_groups groups;
+};
+struct ovn_side ovn_from(struct emitter *, const struct ir_rule *);
+struct ovn_side ovn_to(struct emitter *, const struct ir_rule *);
 
 /* Pairs of the groups of two sides that reach each other: 'near' with each of
  * 'far'.  A switch knows the Port_Groups of its own ports only, so an
@@ -89,10 +96,11 @@ ovn_groups ovn_side(struct emitter *, const struct ir_side *);
 struct ovn_product {
     struct ovn_group *near;
     ovn_groups far;
+    const struct ovn_side *side;        /* That 'far' is of. */
 };
 VEC_TYPEDEF(ovn_products, struct ovn_product);
-ovn_products ovn_pair(struct emitter *, const ovn_groups *near,
-                      const ovn_groups *far);
+ovn_products ovn_pair(struct emitter *, const struct ovn_side *near,
+                      const struct ovn_side *far);
 
 /* match.c: expressions of OVN, see ovn-sb(5). */
 
@@ -102,8 +110,8 @@ enum ovn_direction {
 };
 const char *ovn_direction_name(enum ovn_direction);
 
-/* Packets of the product in this direction that match 'service'.  All of its
- * groups get their Port_Groups. */
+/* Packets of the product in this direction that match 'service'.  Its groups
+ * get their Port_Groups, or many of them one Address_Set. */
 const char *ovn_match(struct emitter *, const struct ovn_product *,
                       enum ovn_direction, const char *service);
 
@@ -121,6 +129,10 @@ const char *ovn_symmetric_ports(struct emitter *);
 /* Gives the group its Port_Group, if it has none. */
 struct plan_row *ovn_port_group(struct emitter *, struct ovn_group *);
 
+/* Writes into the row which rule it is of. */
+void ovn_name_rule(struct emitter *, struct plan_row *,
+                   const struct ir_rule *);
+
 /* A name that OVN's expressions take, and no other thing gets. */
 const char *ovn_mangle(struct emitter *, const char *prefix,
                        const char *name);
@@ -128,6 +140,9 @@ const char *ovn_mangle(struct emitter *, const char *prefix,
 /* Refers from each switch that has ports of these endpoints to the row. */
 void ovn_add_to_switches(struct emitter *, const ir_endpoint_vec *,
                          const char *column, const struct plan_row *);
+
+/* topology.c: "10.1.0.10". */
+const char *ovn_address_string(struct emitter *, const struct in6_addr *);
 
 /* control.c */
 

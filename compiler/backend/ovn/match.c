@@ -14,6 +14,11 @@
 #include "openvswitch/dynamic-string.h"
 #include "util.h"
 
+/* Groups in an expression.  For more there is an Address_Set: of a single set
+ * ovn-controller follows each address that comes or goes, and of a list it
+ * makes all flows anew. */
+enum { MAX_LISTED = 3 };
+
 const char *
 ovn_direction_name(enum ovn_direction direction)
 {
@@ -73,32 +78,88 @@ has_family(const struct ovn_group *group, bool ip4)
     return ip4 ? group->ip4 : group->ip6;
 }
 
-/* "ip4.dst == {$a_ip4, $b_ip4}", or nothing if nobody has such addresses. */
-static void
-put_addresses(struct emitter *e, const ovn_groups *groups,
-              enum ovn_direction direction, bool ip4, struct ds *ds)
+static const char *
+family_name(bool ip4)
 {
-    const char *family = ip4 ? "ip4" : "ip6";
-    size_t n = 0;
+    return ip4 ? "ip4" : "ip6";
+}
 
-    for (size_t i = 0; i < groups->n; i++) {
-        n += has_family(groups->v[i], ip4);
-    }
-    if (n) {
-        bool first = true;
+static void
+add_addresses(struct emitter *e, struct plan_row *row,
+              const struct ovn_group *group, bool ip4)
+{
+    for (size_t i = 0; i < group->endpoints.n; i++) {
+        const ir_addresses *addresses = &group->endpoints.v[i]->addresses;
 
-        ds_put_format(ds, "%s.%s == %s", family,
-                      direction == OVN_FROM ? "dst" : "src",
-                      n > 1 ? "{" : "");
-        for (size_t i = 0; i < groups->n; i++) {
-            if (has_family(groups->v[i], ip4)) {
-                ovn_port_group(e, groups->v[i]);
-                ds_put_format(ds, "%s$%s_%s", first ? "" : ", ",
-                              groups->v[i]->name, family);
-                first = false;
+        for (size_t j = 0; j < addresses->n; j++) {
+            if (IN6_IS_ADDR_V4MAPPED(&addresses->v[j]) == ip4) {
+                plan_row_set(e->plan, row, "addresses",
+                             ovn_address_string(e, &addresses->v[j]));
             }
         }
-        ds_put_cstr(ds, n > 1 ? "}" : "");
+    }
+}
+
+/* The name of an Address_Set of ours: of this side of the rule, what the near
+ * tenant reaches.  All rows of the rule at that tenant share it. */
+static const char *
+address_set(struct emitter *e, const struct ovn_product *product, bool ip4)
+{
+    const struct ovn_side *side = product->side;
+    const char *name = FORMAT(
+        e, "%s_%s", ovn_mangle(e, side->name,
+                               FORMAT(e, "%s:%s", product->near->tenant->name,
+                                      side->rule->name)), family_name(ip4));
+
+    if (!shash_find(&e->address_sets, name)) {
+        struct plan_row *row = plan_add_row(e->plan, "Address_Set", name);
+
+        plan_row_string(e->plan, row, "name", name);
+        ovn_name_rule(e, row, side->rule);
+        for (size_t i = 0; i < product->far.n; i++) {
+            add_addresses(e, row, product->far.v[i], ip4);
+        }
+        shash_add(&e->address_sets, name, row);
+    }
+    return name;
+}
+
+/* "{$a_ip4, $b_ip4}" of the 'n' groups that have such addresses. */
+static void
+put_groups(struct emitter *e, const ovn_groups *groups, bool ip4, size_t n,
+           struct ds *ds)
+{
+    const char *separator = n > 1 ? "{" : "";
+
+    for (size_t i = 0; i < groups->n; i++) {
+        if (has_family(groups->v[i], ip4)) {
+            ovn_port_group(e, groups->v[i]);
+            ds_put_format(ds, "%s$%s_%s", separator, groups->v[i]->name,
+                          family_name(ip4));
+            separator = ", ";
+        }
+    }
+    ds_put_cstr(ds, n > 1 ? "}" : "");
+}
+
+/* "ip4.dst == $a_ip4", or nothing if nobody has such addresses. */
+static void
+put_addresses(struct emitter *e, const struct ovn_product *product,
+              enum ovn_direction direction, bool ip4, struct ds *ds)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < product->far.n; i++) {
+        n += has_family(product->far.v[i], ip4);
+    }
+    if (n) {
+        ds_put_format(ds, "%s.%s == ", family_name(ip4),
+                      direction == OVN_FROM ? "dst" : "src");
+    }
+    if (n > MAX_LISTED) {
+        ds_put_format(ds, "$%s", address_set(e, product, ip4));
+    } else {
+        put_groups(e, &product->far, ip4, n, ds);
     }
 }
 
@@ -110,8 +171,8 @@ ovn_match(struct emitter *e, const struct ovn_product *product,
     const char *match;
 
     ovn_port_group(e, product->near);
-    put_addresses(e, &product->far, direction, true, &ip4);
-    put_addresses(e, &product->far, direction, false, &ip6);
+    put_addresses(e, product, direction, true, &ip4);
+    put_addresses(e, product, direction, false, &ip6);
     match = FORMAT(e, "%s == @%s && %s%s%s%s%s && %s",
                    direction == OVN_FROM ? "inport" : "outport",
                    product->near->name, ip4.length && ip6.length ? "(" : "",

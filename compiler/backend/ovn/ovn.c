@@ -21,6 +21,7 @@ ovn_emit(const struct ir_prog *prog, const struct backend_caps *caps
         .by_origin = HMAP_INITIALIZER(&e.by_origin),
         .switches = SHASH_INITIALIZER(&e.switches),
         .routers = SHASH_INITIALIZER(&e.routers),
+        .address_sets = SHASH_INITIALIZER(&e.address_sets),
     };
 
     plan->northbound = true;
@@ -36,6 +37,7 @@ ovn_emit(const struct ir_prog *prog, const struct backend_caps *caps
     hmap_destroy(&e.by_origin);
     shash_destroy(&e.switches);
     shash_destroy(&e.routers);
+    shash_destroy(&e.address_sets);
 }
 
 static const struct backend_caps northbound_caps = { .n_tables = 0 };

@@ -33,8 +33,8 @@ add_qos(struct emitter *e, const char *id, enum ovn_direction direction,
  * rule of another class is in between. */
 static void
 add_mark(struct emitter *e, const struct ir_rule *rule, const char *part,
-         const struct ir_class *class, const ovn_groups *near,
-         const ovn_groups *far, const char *service)
+         const struct ir_class *class, const struct ovn_side *near,
+         const struct ovn_side *far, const char *service)
 {
     uint8_t dscp = class ? class->dscp : 0;
     ovn_products products = ((dscp || rule->depth) && service
@@ -62,7 +62,7 @@ add_marks(struct emitter *e, const struct ir_rule *rule)
     const char *stateless = ovn_match_stateless(e, rule->service);
     const char *tracked = ovn_match_tracked(e, rule->service, false);
     const char *reply = ovn_match_tracked(e, rule->service, true);
-    ovn_groups from = ovn_side(e, &rule->from), to = ovn_side(e, &rule->to);
+    struct ovn_side from = ovn_from(e, rule), to = ovn_to(e, rule);
 
     if (tracked) {
         add_mark(e, rule, "tracked", rule->class, &from, &to,

@@ -110,8 +110,8 @@ ovn_tenant(struct emitter *e, const struct ir_tenant *tenant)
 }
 
 /* Rules treat all of a group alike, so the first of it tells. */
-ovn_groups
-ovn_side(struct emitter *e, const struct ir_side *side)
+static ovn_groups
+side_groups(struct emitter *e, const struct ir_side *side)
 {
     ovn_groups out = VEC_INIT;
 
@@ -123,6 +123,18 @@ ovn_side(struct emitter *e, const struct ir_side *side)
         }
     }
     return out;
+}
+
+struct ovn_side
+ovn_from(struct emitter *e, const struct ir_rule *rule)
+{
+    return (struct ovn_side) { rule, "from", side_groups(e, &rule->from) };
+}
+
+struct ovn_side
+ovn_to(struct emitter *e, const struct ir_rule *rule)
+{
+    return (struct ovn_side) { rule, "to", side_groups(e, &rule->to) };
 }
 
 /* The number of groups from 'i' on that are of one tenant. */
@@ -163,8 +175,8 @@ ovn_find_groups(struct emitter *e)
         const struct ir_rule *rule = e->prog->rules.v[i];
 
         if (rule->kind == RULE_PEERING) {
-            ovn_groups from = ovn_side(e, &rule->from);
-            ovn_groups to = ovn_side(e, &rule->to);
+            ovn_groups from = side_groups(e, &rule->from);
+            ovn_groups to = side_groups(e, &rule->to);
 
             join(e, &from, &to);
             join(e, &to, &from);
@@ -200,25 +212,26 @@ compress(struct emitter *e, const ovn_groups *groups)
 }
 
 ovn_products
-ovn_pair(struct emitter *e, const ovn_groups *near, const ovn_groups *far)
+ovn_pair(struct emitter *e, const struct ovn_side *near,
+         const struct ovn_side *far)
 {
-    ovn_groups nearest = compress(e, near);
+    ovn_groups nearest = compress(e, &near->groups);
     ovn_products products = VEC_INIT;
 
     for (size_t i = 0, n; i < nearest.n; i += n) {
         const struct ovn_tenant *tenant = ovn_tenant(e, nearest.v[i]->tenant);
         ovn_groups reached = VEC_INIT;
 
-        for (size_t j = 0; j < far->n; j++) {
-            if (ovn_reaches(tenant, far->v[j])) {
-                *vec_push(e->plan->arena, &reached) = far->v[j];
+        for (size_t j = 0; j < far->groups.n; j++) {
+            if (ovn_reaches(tenant, far->groups.v[j])) {
+                *vec_push(e->plan->arena, &reached) = far->groups.v[j];
             }
         }
         reached = compress(e, &reached);
         n = run_length(&nearest, i);
         for (size_t j = 0; reached.n && j < n; j++) {
             *vec_push(e->plan->arena, &products) = (struct ovn_product) {
-                nearest.v[i + j], reached,
+                nearest.v[i + j], reached, far,
             };
         }
     }

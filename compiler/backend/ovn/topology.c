@@ -25,8 +25,8 @@ static const struct eth_addr link_macs[] = {
     ETH_ADDR_C(0a,b1,7f,00,00,01), ETH_ADDR_C(0a,b1,7f,00,00,02),
 };
 
-static const char *
-address_string(struct emitter *e, const struct in6_addr *ip)
+const char *
+ovn_address_string(struct emitter *e, const struct in6_addr *ip)
 {
     char s[INET6_ADDRSTRLEN + 1];
 
@@ -51,7 +51,7 @@ subnets_string(struct emitter *e, const struct ir_network *network)
         int skip = IN6_IS_ADDR_V4MAPPED(&p->ip) ? 96 : 0;
 
         s = FORMAT(e, "%s%s%s/%d", s, i ? " " : "",
-                   address_string(e, &p->ip), p->plen - skip);
+                   ovn_address_string(e, &p->ip), p->plen - skip);
     }
     return s;
 }
@@ -88,8 +88,9 @@ add_ports(struct emitter *e)
         const char *addresses = mac_string(e, endpoint->mac);
 
         for (size_t j = 0; j < endpoint->addresses.n; j++) {
-            addresses = FORMAT(e, "%s %s", addresses,
-                               address_string(e, &endpoint->addresses.v[j]));
+            addresses = FORMAT(
+                e, "%s %s", addresses,
+                ovn_address_string(e, &endpoint->addresses.v[j]));
         }
         plan_row_string(e->plan, row, "name", endpoint->name);
         plan_row_set(e->plan, row, "addresses", addresses);
@@ -144,7 +145,7 @@ add_gateway(struct emitter *e, struct plan_row *router,
         const struct in6_addr *ip = &network->gateways.v[i];
 
         plan_row_set(e->plan, in, "networks",
-                     FORMAT(e, "%s/%d", address_string(e, ip),
+                     FORMAT(e, "%s/%d", ovn_address_string(e, ip),
                             gateway_plen(network, ip)));
     }
     plan_row_ref(e->plan, router, "ports", in);
@@ -209,7 +210,7 @@ add_route(struct emitter *e, struct plan_row *router,
           const struct link_end *end, const struct in6_addr *ip)
 {
     bool ip4 = IN6_IS_ADDR_V4MAPPED(ip);
-    const char *prefix = FORMAT(e, "%s/%d", address_string(e, ip),
+    const char *prefix = FORMAT(e, "%s/%d", ovn_address_string(e, ip),
                                 ip4 ? 32 : 128);
     struct plan_row *row = plan_add_row(
         e->plan, "Logical_Router_Static_Route",
@@ -259,7 +260,7 @@ link_local(struct emitter *e, struct eth_addr mac)
     struct in6_addr ip;
 
     in6_generate_lla(mac, &ip);
-    return address_string(e, &ip);
+    return ovn_address_string(e, &ip);
 }
 
 static void
