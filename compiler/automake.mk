@@ -55,6 +55,7 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/ovn/acl.c \
 	compiler/backend/ovn/check.c \
 	compiler/backend/ovn/control.c \
+	compiler/backend/ovn/dhcp.c \
 	compiler/backend/ovn/emit.h \
 	compiler/backend/ovn/match.c \
 	compiler/backend/ovn/ovn.c \

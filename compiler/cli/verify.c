@@ -162,6 +162,28 @@ load(struct job *job)
             : load_plan(job, plan));
 }
 
+/* An answer to DHCP is nothing that flows can write. */
+static void
+note_native_dhcp(struct job *job)
+{
+    const struct policy *policy = job->task.policy;
+
+    for (size_t i = 0; i < policy->tenants.n; i++) {
+        const struct policy_tenant *tenant = policy->tenants.v[i];
+
+        for (size_t j = 0; j < tenant->networks.n; j++) {
+            const struct intent_network *network
+                = tenant->networks.v[j]->intent;
+
+            if (network->native_dhcp) {
+                job->unfit = arena_printf(
+                    job->arena, "no flows answer DHCP, which is \"native\" in "
+                    "network %s/%s", tenant->name, network->name.s);
+            }
+        }
+    }
+}
+
 /* Marks the tenant of that name.  Returns EXIT_*, after saying that there is
  * none. */
 static int
@@ -228,6 +250,7 @@ prove(struct job *job)
     if (status) {
         return status;
     }
+    note_native_dhcp(job);
     job->task.deadline = (options->timeout
                           ? time_msec() + 1000LL * options->timeout : 0);
     start = clock();

@@ -50,6 +50,16 @@ read_action(struct ovn *m, struct ovn_acl *acl)
     }
 }
 
+/* Is it of what "dhcp" of the network says?  No rule is. */
+static bool
+is_of_dhcp(struct ovn *m, const struct ovn_row *row)
+{
+    const char *id = (ovn_is_ours(m, row)
+                      ? ovn_key(m, row, "external_ids", NB_ID_KEY) : NULL);
+
+    return id && !strncmp(id, NB_DHCP_ID, strlen(NB_DHCP_ID));
+}
+
 static struct ovn_acl *
 get_acl(struct ovn *m, struct shash *acls, const struct ovn_row *row)
 {
@@ -113,7 +123,9 @@ collect(struct ovn *m, struct shash *acls)
                 &m->at, ovn_string(m, ports.v[k], "name"));
 
             for (size_t j = 0; s && j < rows.n; j++) {
-                add_switch(m, get_acl(m, acls, rows.v[j]), s);
+                if (!is_of_dhcp(m, rows.v[j])) {
+                    add_switch(m, get_acl(m, acls, rows.v[j]), s);
+                }
             }
         }
     }
@@ -140,16 +152,20 @@ static bool
 is_forbidden(struct ovn *m, const struct ovn_box *box)
 {
     struct ovn_service both = ovn_both_ways(m, &box->dst);
-    struct ovn_service dhcp4 = ovn_ports(m, IPPROTO_UDP, 67, 67);
-    struct ovn_service dhcp6 = ovn_ports(m, IPPROTO_UDP, 547, 547);
+    struct ovn_service server4 = ovn_ports(m, IPPROTO_UDP, 67, 67);
+    struct ovn_service server6 = ovn_ports(m, IPPROTO_UDP, 547, 547);
+    struct ovn_service client4 = ovn_ports(m, IPPROTO_UDP, 68, 68);
+    struct ovn_service client6 = ovn_ports(m, IPPROTO_UDP, 546, 546);
 
     return (box->forbidden
             || (box->fragment && !box->dst.any
                 && ovn_service_has(m, &both, &box->dst))
             || (box->from && ovn_has(m, m->ip4, box->from)
-                && ovn_service_has(m, &dhcp4, &box->src))
+                && (ovn_service_has(m, &server4, &box->src)
+                    || ovn_service_has(m, &client4, &box->dst)))
             || (box->from && ovn_has(m, m->ip6, box->from)
-                && ovn_service_has(m, &dhcp6, &box->src)));
+                && (ovn_service_has(m, &server6, &box->src)
+                    || ovn_service_has(m, &client6, &box->dst))));
 }
 
 /* Adds what a drop says of what comes to a switch from its router, or goes

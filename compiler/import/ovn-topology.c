@@ -29,7 +29,8 @@ static const struct {
     { "Copp", "what the control plane takes is not kept",
       "the switch protects itself otherwise", false },
     { "DHCP_Options", "OVN's DHCP server is not kept",
-      "name an endpoint as the \"dhcp\" server of the network", false },
+      "say \"dhcp\": \"native\" of the network, or name an endpoint that "
+      "serves it", false },
     { "DNS", "OVN's DNS server is not kept",
       "let an endpoint serve names", false },
     { "Forwarding_Group", "it is not kept", "it does not pass", false },

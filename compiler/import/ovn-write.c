@@ -120,6 +120,29 @@ vni_of(struct ovn *m, const struct ovn_switch *s)
     return vni > 0 && vni < 1 << 24 ? vni : 0;
 }
 
+/* Has OVN's own DHCP server options of ours for an endpoint of the switch? */
+static bool
+has_native_dhcp(struct ovn *m, const struct ovn_switch *s)
+{
+    static const char *const columns[] = {
+        "dhcpv4_options", "dhcpv6_options",
+    };
+
+    for (size_t i = 0; i < m->endpoints.n; i++) {
+        const struct ovn_endpoint *e = &m->endpoints.v[i];
+
+        for (size_t j = 0; e->at == s && j < ARRAY_SIZE(columns); j++) {
+            ovn_row_vec rows = ovn_refs(m, e->row, columns[j],
+                                        "DHCP_Options");
+
+            if (rows.n && ovn_is_ours(m, rows.v[0])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static struct json *
 network_to_json(struct ovn *m, const struct ovn_switch *s, int vni)
 {
@@ -130,6 +153,9 @@ network_to_json(struct ovn *m, const struct ovn_switch *s, int vni)
     json_object_put(network, "subnets", put_subnets(m, s, network));
     if (uplink) {
         json_object_put_string(network, "uplink", uplink);
+    }
+    if (has_native_dhcp(m, s)) {
+        json_object_put_string(network, "dhcp", "native");
     }
     return network;
 }

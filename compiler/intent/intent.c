@@ -68,7 +68,14 @@ decode_dhcp(struct decoder *d, const struct value *v,
         { "server", true }, { NULL, false },
     };
 
-    if (v && decode_object(d, v, "dhcp", members)) {
+    if (v && v->type == VALUE_STRING) {
+        network->native_dhcp = v;
+        if (strcmp(v->string, "native")) {
+            decode_error(d, v, "this must be \"native\", or an object",
+                         "write \"native\" if the fabric is to answer, or "
+                         "name an endpoint, as in { \"server\": \"dhcp0\" }");
+        }
+    } else if (v && decode_object(d, v, "dhcp", members)) {
         network->dhcp_server = decode_text(d, v, "server");
     }
 }

@@ -156,6 +156,8 @@ struct intent_network {
     struct mtu mtu;
     struct text plane, uplink;  /* Not both; absent: a node's only one. */
     struct text dhcp_server;    /* The name of an endpoint. */
+    const struct value *native_dhcp;    /* The fabric itself answers; NULL: it
+                                         * does not. */
     address_vec groups;         /* Multicast groups that it carries. */
 };
 

@@ -138,6 +138,7 @@ get_network(struct builder *b, const struct ir_tenant *tenant,
     network->gateway_mac = policy->gateway_mac;
     ir_copy_addresses(b->arena, &policy->intent->gateways, &network->gateways);
     network->dhcp = policy->dhcp_server != NULL;
+    network->native_dhcp = policy->intent->native_dhcp != NULL;
     for (size_t i = 0; i < policy->intent->groups.n; i++) {
         const struct address *group = &policy->intent->groups.v[i];
 

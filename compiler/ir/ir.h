@@ -125,6 +125,7 @@ struct ir_network {
     struct eth_addr gateway_mac;
     ir_addresses gateways;      /* Empty: nothing leaves or enters it. */
     bool dhcp;                  /* It names a DHCP server, here or not. */
+    bool native_dhcp;           /* The fabric answers; not both. */
     ir_prefixes groups;         /* Multicast groups that it carries. */
 };
 

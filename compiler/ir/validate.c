@@ -173,6 +173,9 @@ check_network(struct ir_validator *v, const struct ir_network *network)
     check_addresses(v, network->tenant, &network->gateways);
     take_mac(v, network, network->gateway_mac);
     ir_once(v, "VNI %"PRIu32, network->vni);
+    if (network->dhcp && network->native_dhcp) {
+        ir_invalid(v, "two answer DHCP in it");
+    }
     for (size_t i = 0; i < network->groups.n; i++) {
         const struct in6_addr *ip = &network->groups.v[i].ip;
         int plen = network->groups.v[i].plen;

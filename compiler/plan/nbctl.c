@@ -39,6 +39,8 @@ static const struct {
     { "Logical_Switch", "dns_records" },
     { "Logical_Switch", "forwarding_groups" },
     { "Logical_Switch", "copp" },
+    { "Logical_Switch_Port", "dhcpv4_options" },
+    { "Logical_Switch_Port", "dhcpv6_options" },
     { "Logical_Router", "ports" },
     { "Logical_Router", "static_routes" },
     { "Logical_Router", "policies" },
@@ -55,7 +57,7 @@ static const struct {
 static const char *const tables[] = {
     "Logical_Switch", "Logical_Switch_Port", "Logical_Router",
     "Logical_Router_Port", "Logical_Router_Static_Route", "Port_Group", "ACL",
-    "QoS", "Copp", "Meter", "Address_Set",
+    "QoS", "Copp", "Meter", "Address_Set", "DHCP_Options",
 };
 
 /* ...and those in which it needs names. */

@@ -18,7 +18,7 @@
 
 const char *const plan_roots[] = {
     "Port_Group", "Logical_Router", "Logical_Switch", "Copp", "Meter",
-    "Address_Set",
+    "Address_Set", "DHCP_Options",
 };
 const size_t plan_n_roots = ARRAY_SIZE(plan_roots);
 

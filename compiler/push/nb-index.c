@@ -28,6 +28,7 @@ const struct ovsdb_idl_table_class *const nb_tables[NB_N_TABLES] = {
     &nbrec_table_meter,
     &nbrec_table_meter_band,
     &nbrec_table_address_set,
+    &nbrec_table_dhcp_options,
 };
 
 size_t

@@ -82,7 +82,7 @@ const char *nb_schema_check(const struct nb_database *,
 
 /* nb-index.c: what the database holds of ours. */
 
-enum { NB_N_TABLES = 12 };
+enum { NB_N_TABLES = 13 };
 extern const struct ovsdb_idl_table_class *const nb_tables[NB_N_TABLES];
 
 /* Where the table of this name is in 'nb_tables'; NB_N_TABLES: nowhere. */

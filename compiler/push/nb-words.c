@@ -51,6 +51,9 @@ find_subject(struct arena *arena, const char *table, const char *id,
 
     if (rule) {
         return (struct subject) { "rule", rule };
+    } else if (!strncmp(id, NB_DHCP_ID, strlen(NB_DHCP_ID))) {
+        return (struct subject) { "network", first_word(
+            arena, id + strlen(NB_DHCP_ID)) };
     } else if (!strcmp(table, "Logical_Switch")) {
         return (struct subject) { "network", id };
     } else if (!strcmp(table, "Logical_Switch_Port")) {

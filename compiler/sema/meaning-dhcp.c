@@ -12,6 +12,7 @@
 
 #include "flow.h"
 #include "packets.h"
+#include "sema/check.h"
 #include "sema/meaning-endpoint.h"
 #include "sema/meaning-packet.h"
 #include "sema/meaning-reach.h"
@@ -104,12 +105,13 @@ is_to_all_servers(const struct flow *packet)
 bool
 dhcp_speaks(const struct meaning_question *q)
 {
-    const struct policy_endpoint *server = q->from->network->dhcp_server;
+    const struct policy_network *network = q->from->network;
+    const struct policy_endpoint *server = network->dhcp_server;
 
-    return (server
-            && (is_request(q->packet)
-                || (q->from == server && is_answer(q->packet)
-                    && has_true_source(server, q->packet))));
+    return (((server || network->intent->native_dhcp)
+             && is_request(q->packet))
+            || (server && q->from == server && is_answer(q->packet)
+                && has_true_source(server, q->packet)));
 }
 
 /* Best effort, for the sender's account. */
@@ -166,8 +168,79 @@ judge_answer(const struct meaning_question *q)
             : (struct meaning) { .reason = REASON_UNREACHABLE });
 }
 
+/* What the fabric gives an endpoint: its first address of IPv4. */
+static const struct in6_addr *
+find_lease(const struct policy_endpoint *e)
+{
+    for (size_t i = 0; i < e->intent->addresses.n; i++) {
+        if (IN6_IS_ADDR_V4MAPPED(&e->intent->addresses.v[i].ip)) {
+            return &e->intent->addresses.v[i].ip;
+        }
+    }
+    return NULL;
+}
+
+/* Is 'packet' for the gateway of the subnet that 'lease' is in? */
+static bool
+is_to_gateway(const struct policy_network *network,
+              const struct in6_addr *lease, const struct flow *packet)
+{
+    const struct intent_network *intent = network->intent;
+    struct in6_addr to = packet_destination(packet);
+    const struct address *subnet = NULL;
+
+    for (size_t i = 0; i < intent->subnets.n; i++) {
+        if (subnet_holds(&intent->subnets.v[i], lease)) {
+            subnet = &intent->subnets.v[i];
+        }
+    }
+    for (size_t i = 0; subnet && i < intent->gateways.n; i++) {
+        if (subnet_holds(subnet, &intent->gateways.v[i].ip)) {
+            return (ipv6_addr_equals(&intent->gateways.v[i].ip, &to)
+                    && eth_addr_equals(packet->dl_dst, network->gateway_mac));
+        }
+    }
+    return false;
+}
+
+/* A request that the fabric answers, of IPv4 in the name of the gateway. */
+static bool
+is_for_fabric(const struct policy_endpoint *e, const struct flow *packet)
+{
+    const struct in6_addr *lease = find_lease(e);
+    struct in6_addr source = packet_source(packet);
+
+    if (packet_is_ip6(packet)) {
+        return endpoint_has_family(e, true) && is_to_all_servers(packet);
+    }
+    return (lease
+            && (ipv6_addr_equals(&source, lease)
+                ? (is_broadcast(packet)
+                   || is_to_gateway(e->network, lease, packet))
+                : !packet->nw_src && is_broadcast(packet)));
+}
+
+static struct meaning
+judge_native(const struct meaning_question *q)
+{
+    const struct policy_network *network = q->from->network;
+
+    if (!is_true_request(q->from, q->packet)) {
+        return (struct meaning) { .reason = REASON_SPOOF };
+    } else if (!is_for_fabric(q->from, q->packet)) {
+        return (struct meaning) { .reason = REASON_UNREACHABLE };
+    }
+    return (struct meaning) {
+        .allow = true, .answered = true, .answer = network->gateway_mac,
+        .answer_router = true,
+    };
+}
+
 struct meaning
 dhcp_judge(const struct meaning_question *q)
 {
+    if (q->from->network->intent->native_dhcp) {
+        return judge_native(q);
+    }
     return is_request(q->packet) ? judge_request(q) : judge_answer(q);
 }

@@ -8,12 +8,12 @@
 #define SEMA_MEANING_DHCP_H 1
 
 /* The room behind meaning_judge() for DHCP (RFC 2131) and DHCPv6 (RFC 8415) in
- * networks that name a server. */
+ * networks that name a server, or where the fabric answers. */
 
 #include "sema/meaning.h"
 
 /* Is it a request in such a network, whoever sends it, or the truthful answer
- * of the server? */
+ * of the endpoint that serves it? */
 bool dhcp_speaks(const struct meaning_question *);
 
 /* What becomes of it. */

@@ -22,6 +22,7 @@
  *     an endpoint that it could reach (see 7) counts as that one's.
  *  2. Is it DHCP of a network that names a server?  A client reaches that
  *     server only, and the server its clients; else "spoof" or "unreachable".
+ *     Where the fabric is the server, it answers, and nothing is forwarded.
  *     None comes by tunnel.  Is it a router solicitation or advertisement, a
  *     redirect, IGMP, MLD, of protocol 0, or otherwise from a DHCP server's
  *     port?  "forbidden-reply".
@@ -191,7 +192,7 @@ struct meaning {
     size_t n_copies;
     struct meaning_copy copies[MAX_RECEIVERS];
 
-    /* ARP and neighbor discovery. */
+    /* ARP, neighbor discovery, and DHCP that is native. */
     bool answered;              /* By the node, in the name of ... */
     struct eth_addr answer;     /* ... who has this MAC, ... */
     bool answer_router;         /* ... a gateway. */

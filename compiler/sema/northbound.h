@@ -23,6 +23,9 @@
 /* Before a tenant's name in the id of its Copp, and of the Meter of that. */
 #define NB_CONTROL_ID "control "
 
+/* Before a network's name, and a space, in the ids of what is for its DHCP. */
+#define NB_DHCP_ID "dhcp "
+
 /* What "bulkhead apply" adds: the generation in which it last wrote the row;
  * in the Port_Group of all endpoints, that of the database. */
 #define NB_VERSION_KEY "bulkhead-version"

@@ -14,7 +14,7 @@ set -euo pipefail
 . "$here/ovn-lib.sh"
 
 intent=$here/ovn.json
-rows=100                        # Of it.
+rows=118                        # Of it.
 
 # bulk COMMAND ARGUMENT...: for the private database.
 bulk() {
@@ -343,7 +343,7 @@ t['d']['endpoints'].pop('e1')
 t['d']['endpoints']['e0']['interface'] = 'd0'
 t['d']['endpoints']['e0']['mac'] = '02:00:00:00:00:99'"
     check 'a new tenant is one to be added' \
-        says '+ network d/x: rows 1 added' 0 bulk plan "$switch_dir/new.json"
+        says '+ network d/x: rows 10 added' 0 bulk plan "$switch_dir/new.json"
     refuses_name d/x ls-add d/x
     check 'which has not lost a mark' lacks 'has lost its mark' 3 \
         bulk apply "$switch_dir/new.json"
@@ -381,14 +381,19 @@ for n, name in enumerate('$*'.split()):
     t[name] = json.loads(json.dumps(t['c']).replace('10.1.', f'10.{9 + n}.')
                          .replace('\"c', f'\"{name}'))
     t[name].update(peers=['b-c'], rules=[])
-    t[name]['networks']['x']['vni'] = 100 + n
+    t[name]['networks']['x'] = {'vni': 100 + n, 'gateway': f'10.{9 + n}.0.1',
+                                'subnets': f'10.{9 + n}.0.0/16'}
+    for e in t[name]['endpoints'].values():
+        del e['addresses'][1]
 t['b-c']['peers'] = '*'
 i['peerings']['all'] = {'from': {'tenant': '*'}, 'to': {'tenant': 'b-c'},
                         'service': 'dns'}
 i['guardrails'] = {}"
 }
 
-sets() { nbctl --bare --columns=name list address_set; }
+sets() {
+    nbctl --bare --columns=name list address_set | sed '/^$/d; /\.lease\./d'
+}
 
 # The set of those who may ask, which all rules name.
 test_sets() {
@@ -435,6 +440,42 @@ test_sets() {
         bulk status "$switch_dir/shared.json"
     check 'clear takes it' exits 0 bulk clear
     check '... and leaves none' [ -z "$(sets)" ]
+    now_holds "$intent"
+}
+
+# OVN's own DHCP server, which a/x and c/x have.
+test_dhcp() {
+    local own theirs
+    own=$(nbctl --bare --columns=_uuid find dhcp_options \
+        external_ids:bulkhead-id='"dhcp a/x 10.1.0.0/16"')
+    nbctl set dhcp_options "$own" options:lease_time=5
+    check 'status says of which network options were changed' \
+        says 'network a/x: rows 1 changed (options)' 4 bulk status
+    nbctl clear logical_switch_port a/e0 dhcpv4_options
+    check 'and which endpoint has none' \
+        says 'endpoint a/e0: rows 1 changed (dhcpv4_options)' 4 bulk status
+    now_holds "$intent"
+    theirs=$(nbctl create dhcp_options cidr=10.1.0.0/16)
+    nbctl lsp-set-dhcpv4-options a/e0 "$theirs"
+    check "or others'" says 'endpoint a/e0: rows 1 changed (dhcpv4_opt' 4 \
+        bulk status
+    check '... which ovn-nbctl.sh leaves' unchanged \
+        says 'Logical_Switch_Port a/e0 has in its dhcpv4_options' 1 \
+        sh "$switch_dir/one/ovn-nbctl.sh" --timeout=10
+    check '... and apply takes away' says '0 added, 1 changed, 0 deleted' 0 \
+        bulk apply "$intent"
+    check '... while the row stays' [ \
+        "$(nbctl get dhcp_options "$theirs" cidr)" = '"10.1.0.0/16"' ]
+    nbctl destroy dhcp_options "$theirs"
+    edited "$switch_dir/no-dhcp.json" 'del t["a"]["networks"]["x"]["dhcp"]'
+    check 'without it, its rows go' \
+        says '~ network a/x: rows 7 deleted' 0 bulk plan \
+        "$switch_dir/no-dhcp.json"
+    now_holds "$switch_dir/no-dhcp.json"
+    check '... and no other' says 'as intended' 0 bulk status
+    check "... and c's are there" [ "$(nbctl --bare --columns=cidr list \
+        dhcp_options | xargs)" = '10.1.0.0/16 fd00:1::/64' ] ||
+        nbctl list dhcp_options
     now_holds "$intent"
 }
 
@@ -822,6 +863,7 @@ main() {
     test_joins
     test_clashes
     test_sets
+    test_dhcp
     test_schemas
     test_backup
     test_cluster

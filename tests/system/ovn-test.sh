@@ -39,7 +39,8 @@ contents() {
     local table
     for table in Logical_Switch Logical_Switch_Port Logical_Router \
                  Logical_Router_Port Logical_Router_Static_Route Port_Group \
-                 ACL QoS Copp Meter Meter_Band Address_Set; do
+                 ACL QoS Copp Meter Meter_Band Address_Set \
+                 DHCP_Options; do
         ovn-nbctl --timeout=10 -f csv --no-headings \
             --columns=external_ids list "$table"
     done | sort
@@ -134,7 +135,7 @@ test_guard() {
     ovn-nbctl pg-del their_group
     guards "Address_Set bulkhead.tenant.a_ip4 is not Bulkhead's" \
         create address_set name=bulkhead.tenant.a_ip4
-    ovn-nbctl --all destroy address_set
+    ovn-nbctl destroy address_set bulkhead.tenant.a_ip4
     # Two of one name: only one is ours.
     guards "Logical_Switch c/x is not Bulkhead's" \
         create logical_switch name=c/x external_ids:bulkhead=theirs
@@ -218,6 +219,7 @@ start_chassis() {
     for name in "${ports[@]}"; do
         arguments+=(-- add-port br-int "$name"
                     -- set interface "$name" type=dummy
+                       options:tx_pcap="$switch_dir/$name.pcap"
                        external_ids:iface-id="$(endpoint "$name")")
     done
     ovs-vsctl --retry --timeout=10 "${arguments[@]:1}"
@@ -315,6 +317,13 @@ test_packets() {
         "$(frame ${mac}5 ${mac}6 $e0 10.1.0.11 tcp 1000 4420 $syn)"
     check 'OVN answers ARP' reaches a0 a0 "$(arp 1 1 $e0 10.1.0.13)"
     check 'forged ARP goes nowhere' reaches nobody a0 "$(arp 2 1 $e3 $e0)"
+}
+
+test_dhcp() {
+    check "OVN's DHCP server gives whom it asks its own address" \
+        run_interruptible python3 "$here/ovn_dhcp.py"
+    grep '^# ' "$switch_dir/out" | tail -n 1
+    check 'and what it does not answer is in the log' logged unreachable
 }
 
 # n_logged NAME: of packets that an ACL of this name has dropped.
@@ -458,6 +467,7 @@ main() {
     switch_start --enable-dummy --disable-system
     start_chassis
     test_packets
+    test_dhcp
     test_control
     check "a stock switch's meters are filled again" refills
     [ "$failures" = 0 ]

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random intents that the target ovn takes, and random packets for them."""
 
+import ipaddress
 import json
 import subprocess
 
 SERVICES = ["http", "https", "ssh", "dns", "icmp", "rocev2", "uet",
             "nvme-tcp", "ipsec", "psp", "own", None]
-PORTS = [22, 53, 80, 123, 443, 500, 547, 67, 1000, 4420, 4500, 4791, 4791,
-         4793, 8000, 8042, 8100, 8101, 40000]
+PORTS = [22, 53, 67, 68, 80, 123, 443, 500, 546, 547, 1000, 4420, 4500, 4791,
+         4791, 4793, 8000, 8042, 8100, 8101, 40000]
 CONTENTS = {"http": ("tcp", 80), "https": ("tcp", 443), "ssh": ("tcp", 22),
             "dns": ("udp", 53), "icmp": ("icmp", 0), "rocev2": ("udp", 4791),
             "uet": ("udp", 4793), "nvme-tcp": ("tcp", 4420),
@@ -38,6 +39,8 @@ class Maker:
         network = {"vni": self.vni, "subnets": subnets}
         if self.chance(90):
             network["gateway"] = gateways
+            if self.chance(40):
+                network["dhcp"] = "native"
         return network
 
     def endpoint(self, name, number, six, interface):
@@ -153,12 +156,24 @@ def make_intent(random, bulkhead, path):
             return intent
 
 
+def listed(value):
+    return [value] if isinstance(value, str) else value
+
+
+def link_local(mac):
+    """The address of IPv6 that follows from a MAC (RFC 4291)."""
+    b = [int(x, 16) for x in mac.split(":")]
+    return (f"fe80::{(b[0] ^ 2) << 8 | b[1]:x}:{b[2] << 8 | 0xff:x}"
+            f":{0xfe00 | b[3]:x}:{b[4] << 8 | b[5]:x}")
+
+
 class Packet:
     """A packet from an endpoint, in the words of both traces."""
 
-    def __init__(self, sender, fields):
+    def __init__(self, sender, fields, lease=None):
         self.sender = sender
         self.f = fields
+        self.lease = lease      # What DHCP would give the sender.
 
     def family(self, four, six):
         return six if ":" in self.f["src"] else four
@@ -281,7 +296,48 @@ class Senders:
             return receiver["mac"]
         return self.gateway_mac(tenant, endpoint["network"])
 
+    def dhcp(self):
+        """What a client of DHCP sends, or one that lies."""
+        sender, other = self.name(None), self.name(None)
+        tenant, endpoint = self.endpoints[sender]
+        network = self.intent["tenants"][tenant]["networks"][
+            endpoint["network"]]
+        src = self.random.choice(endpoint["addresses"])
+        six = ":" in src
+        others = [a for a in self.endpoints[other][1]["addresses"]
+                  if (":" in a) == six]
+        fields = {"kind": "udp", "a": 546 if six else 68,
+                  "b": 547 if six else 67, "mac_src": endpoint["mac"],
+                  "src": src if self.random.random() < 0.4 else
+                  link_local(endpoint["mac"]) if six else "0.0.0.0",
+                  "mac_dst": ("33:33:00:01:00:02" if six
+                              else "ff:ff:ff:ff:ff:ff"),
+                  "dst": "ff02::1:2" if six else "255.255.255.255",
+                  "ttl": 64}
+        roll = self.random.random()
+        gateways = [g for g in listed(network.get("gateway", []))
+                    if (":" in g) == six]
+        if roll < 0.25 and gateways:
+            fields["dst"] = self.random.choice(gateways)
+            fields["mac_dst"] = self.gateway_mac(tenant, endpoint["network"])
+        elif roll < 0.45:
+            fields["mac_dst"] = self.endpoints[other][1]["mac"]
+            if roll < 0.35 and others:
+                fields["dst"] = self.random.choice(others)
+        roll = self.random.random()
+        if roll < 0.05:
+            fields["mac_src"] = self.endpoints[other][1]["mac"]
+        elif roll < 0.1 and others:
+            fields["src"] = self.random.choice(others)
+        if fields["dst"] in endpoint["addresses"]:
+            return self.dhcp()
+        return Packet(sender, fields, next(
+            str(ipaddress.ip_address(a)) for a in endpoint["addresses"]
+            if (":" in a) == six))
+
     def packet(self):
+        if self.random.random() < 0.12:
+            return self.dhcp()
         sender, to, service = self.ends()
         tenant, endpoint = self.endpoints[sender]
         if to == sender:

@@ -217,6 +217,70 @@ START_TEST(test_sets)
 }
 END_TEST
 
+static const char *
+option(const char *id, const char *name)
+{
+    const struct plan_row *row = find_row("DHCP_Options", id);
+    const struct plan_column *column
+        = row ? plan_row_column(row, "options") : NULL;
+
+    for (size_t i = 0; column && i < column->atoms.n; i++) {
+        if (!strcmp(column->atoms.v[i].key, name)) {
+            return column->atoms.v[i].value;
+        }
+    }
+    return "";
+}
+
+#define LEASED(ENDPOINTS)                                               \
+    "'a': {'networks': {'net': {'vni': 1, 'dhcp': 'native', "           \
+    "'subnets': ['10.1.0.0/16', '10.2.0.0/16', 'fd00::/64'], "          \
+    "'gateway': ['10.2.0.1', '10.1.0.1', 'fd00::1']}}, "                \
+    "'endpoints': {" ENDPOINTS "}}"
+#define LEASE(NAME, NODE, ADDRESSES)                                    \
+    "'" NAME "': {'network': 'net', 'node': '" NODE "', 'interface': 'i" \
+    NAME "', 'mac': '02:00:00:00:00:0" NAME "', 'addresses': ["         \
+    ADDRESSES "]}"
+
+/* Each endpoint is given an address by the options of its subnet, and those
+ * that nobody needs are not there. */
+START_TEST(test_dhcp)
+{
+    static const char first[] = "dhcp a/net 10.1.0.0/16";
+    static const char second[] = "dhcp a/net 10.2.0.0/16";
+    static const char sixth[] = "dhcp a/net fd00::/64";
+    const struct plan_row *x, *y, *leases;
+
+    ck_assert_msg(compile(FABRIC_INTENT(LEASED(
+        LEASE("1", "n1", "'10.1.0.2', '10.2.0.2'") ", "
+        LEASE("2", "n2", "'fd00::2', '10.2.0.3'")), "")), "%s",
+        unit_diags(&u));
+    assert_ids();
+    x = find_row("Logical_Switch_Port", "a/1");
+    y = find_row("Logical_Switch_Port", "a/2");
+    ck_assert(plan_row_refers(x, "dhcpv4_options",
+                              find_row("DHCP_Options", first)));
+    ck_assert_ptr_null(plan_row_column(x, "dhcpv6_options"));
+    ck_assert(plan_row_refers(y, "dhcpv4_options",
+                              find_row("DHCP_Options", second)));
+    ck_assert(plan_row_refers(y, "dhcpv6_options",
+                              find_row("DHCP_Options", sixth)));
+    ck_assert_str_eq(option(first, "router"), "10.1.0.1");
+    ck_assert_str_eq(option(second, "server_id"), "10.2.0.1");
+    ck_assert_str_eq(option(second, "mtu"), "1442");
+    ck_assert_str_eq(option(sixth, "server_id"), "0a:b1:7d:00:00:01");
+    leases = find_row("Address_Set", "dhcp a/net leases");
+    ck_assert_uint_eq(plan_row_column(leases, "addresses")->atoms.n, 2);
+    unit_destroy(&u);
+    ck_assert(compile(FABRIC_INTENT(LEASED(
+        LEASE("1", "n1", "'10.1.0.2'")), "")));
+    ck_assert_str_eq(option(first, "mtu"), "1450");
+    ck_assert_ptr_null(find_row("DHCP_Options", second));
+    ck_assert_ptr_null(find_row("ACL", "dhcp a/net dhcpv6 from-lport 3001"));
+    unit_destroy(&u);
+}
+END_TEST
+
 /* What is dropped is told, but for what stands below all that speaks; one
  * meter is for the limit of a tenant. */
 START_TEST(test_control)
@@ -358,6 +422,7 @@ ovn_suite(void)
     tcase_add_test(tc, test_round_trip);
     tcase_add_test(tc, test_reach);
     tcase_add_test(tc, test_sets);
+    tcase_add_test(tc, test_dhcp);
     tcase_add_test(tc, test_control);
     tcase_add_test(tc, test_bursts);
     tcase_add_test(tc, test_refused);

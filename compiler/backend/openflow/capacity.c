@@ -131,6 +131,22 @@ check_delays(const struct ir_prog *prog, struct diags *diags)
     }
 }
 
+/* The switch cannot write an answer. */
+static void
+check_dhcp(const struct ir_prog *prog, struct diags *diags)
+{
+    for (size_t i = 0; i < prog->networks.n; i++) {
+        const struct ir_network *network = prog->networks.v[i];
+
+        if (network->native_dhcp) {
+            refuse(diags, &network->place, "dhcp", "name an endpoint that "
+                   "serves it, as in \"dhcp\": { \"server\": \"dhcp0\" }, or "
+                   "choose --target=ovn", "the target cannot answer DHCP "
+                   "itself");
+        }
+    }
+}
+
 static void
 check_members(const struct ir_prog *prog, const struct backend_caps *caps,
               struct diags *diags)
@@ -170,6 +186,7 @@ openflow_check(const struct ir_prog *prog, const struct backend_caps *caps,
     check_exceed(prog, diags);
     check_members(prog, caps, diags);
     check_delays(prog, diags);
+    check_dhcp(prog, diags);
     return diags->n_errors == n_errors;
 }
 

@@ -15,21 +15,6 @@
 #include "sema/northbound.h"
 #include "util.h"
 
-/* The order of decision (docs/intents.md, "Who decides").  Anti-spoofing is
- * port_security's.  What answers a connection, or is an error about it, passes
- * before all of these, as long as the packets of who opened it do. */
-enum {
-    PRIORITY_FORBIDDEN = 3000,
-    PRIORITY_DENY = 2000,       /* Guardrails' too: both drop. */
-    PRIORITY_ALLOW = 1000,      /* Peerings' too; and twice the depth. */
-    PRIORITY_DEFAULT = 900,
-    PRIORITY_NEIGHBOR = 100,
-    PRIORITY_UNTRACKED_DROP = 3,
-    PRIORITY_UNTRACKED = 2,
-    PRIORITY_DROP = 1,
-    PRIORITY_CLOSED = 0,        /* Nothing gets so far. */
-};
-
 enum { MAX_NAME = 63 };         /* The schema's. */
 
 static int
@@ -146,11 +131,10 @@ add_rule(struct emitter *e, const struct ir_rule *rule)
     }
 }
 
-/* Of the ports of a group. */
-static struct plan_row *
-add_base(struct emitter *e, const char *id, const char *name,
-         struct ovn_group *group, enum ovn_direction direction, int priority,
-         const char *match, const char *action)
+struct plan_row *
+ovn_add_group_acl(struct emitter *e, const char *id, const char *name,
+                  struct ovn_group *group, enum ovn_direction direction,
+                  int priority, const char *match, const char *action)
 {
     const char *port = direction == OVN_FROM ? "inport" : "outport";
     struct plan_row *row = add_acl(
@@ -168,9 +152,9 @@ add_common(struct emitter *e, const char *name, enum ovn_direction direction,
 {
     struct ovn_group all = { .name = "bulkhead", .row = e->everybody };
 
-    add_base(e, FORMAT(e, "%s %s %d", name, ovn_direction_name(direction),
-                       priority), name, &all, direction, priority, match,
-             action);
+    ovn_add_group_acl(e, FORMAT(e, "%s %s %d", name,
+                                ovn_direction_name(direction), priority),
+                      name, &all, direction, priority, match, action);
 }
 
 /* One for each tenant: the log of an ACL has a meter of its own, so what one
@@ -185,11 +169,12 @@ add_drops(struct emitter *e, const char *name, enum ovn_direction direction,
     for (size_t i = 0; i < e->tenants.n; i++) {
         struct ovn_group *group = e->tenants.v[i].all;
 
-        ovn_log(e, add_base(e, FORMAT(e, "%s %s %d %s", name,
-                                      ovn_direction_name(direction), priority,
-                                      group->name),
-                            name, group, direction, priority, match, "drop"),
-                severity);
+        const char *id = FORMAT(e, "%s %s %d %s", name,
+                                ovn_direction_name(direction), priority,
+                                group->name);
+
+        ovn_log(e, ovn_add_group_acl(e, id, name, group, direction, priority,
+                                     match, "drop"), severity);
     }
 }
 
@@ -202,8 +187,9 @@ add_bases(struct emitter *e)
     static const enum ovn_direction directions[] = { OVN_FROM, OVN_TO };
     static const char forbidden[]
         = "(icmp4.type == {5, 9, 10} || icmp6.type == 137"
-          " || ip.proto == 0 || (ip4 && (ip.proto == 2 || udp.src == 67))"
-          " || (ip6 && udp.src == 547))";
+          " || ip.proto == 0"
+          " || (ip4 && (ip.proto == 2 || udp.src == 67 || udp.dst == 68))"
+          " || (ip6 && (udp.src == 547 || udp.dst == 546)))";
 
     add_drops(e, "forbidden-reply", OVN_FROM, PRIORITY_FORBIDDEN, forbidden);
     add_common(e, "untracked-forbidden", OVN_FROM, PRIORITY_UNTRACKED,

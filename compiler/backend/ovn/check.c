@@ -100,9 +100,10 @@ check_networks(const struct ir_prog *prog, struct diags *diags)
         const struct ir_network *network = prog->networks.v[i];
 
         if (network->dhcp) {
-            refuse(diags, &network->place, "dhcp", "remove \"dhcp\", or "
-                   "choose another target", "the target ovn has no DHCP "
-                   "servers yet");
+            refuse(diags, &network->place, "dhcp", "write \"dhcp\": "
+                   "\"native\" for OVN's own server, or choose another "
+                   "target", "the target ovn has no endpoints that serve "
+                   "DHCP yet");
         }
         if (network->groups.n) {
             refuse(diags, &network->place, "multicast", "remove "
@@ -214,6 +215,7 @@ ovn_check(const struct ir_prog *prog, const struct backend_caps *caps
     check_nodes(prog, diags);
     check_tenants(prog, diags);
     check_networks(prog, diags);
+    ovn_check_dhcp(prog, diags);
     check_externals(prog, diags);
     check_meters(prog, diags);
     check_classes(prog, diags);

@@ -67,6 +67,22 @@ struct emitter {
     bool logs;                  /* Is the meter of logs there? */
 };
 
+/* The order of decision (docs/intents.md, "Who decides").  Anti-spoofing is
+ * port_security's.  What answers a connection, or is an error about it, passes
+ * before all of these, as long as the packets of who opened it do. */
+enum ovn_priority {
+    PRIORITY_DHCP = 3001,       /* That is all right. */
+    PRIORITY_FORBIDDEN = 3000,
+    PRIORITY_DENY = 2000,       /* Guardrails' too: both drop. */
+    PRIORITY_ALLOW = 1000,      /* Peerings' too; and twice the depth. */
+    PRIORITY_DEFAULT = 900,
+    PRIORITY_NEIGHBOR = 100,
+    PRIORITY_UNTRACKED_DROP = 3,
+    PRIORITY_UNTRACKED = 2,
+    PRIORITY_DROP = 1,
+    PRIORITY_CLOSED = 0,        /* Nothing gets so far. */
+};
+
 /* reach.c */
 
 /* Finds the groups and who is joined with whom. */
@@ -129,6 +145,12 @@ const char *ovn_symmetric_ports(struct emitter *);
 /* Gives the group its Port_Group, if it has none. */
 struct plan_row *ovn_port_group(struct emitter *, struct ovn_group *);
 
+/* acl.c: at the ports of a group, of which 'match' says the rest. */
+struct plan_row *ovn_add_group_acl(struct emitter *, const char *id,
+                                   const char *name, struct ovn_group *,
+                                   enum ovn_direction, int priority,
+                                   const char *match, const char *action);
+
 /* Writes into the row which rule it is of. */
 void ovn_name_rule(struct emitter *, struct plan_row *,
                    const struct ir_rule *);
@@ -149,6 +171,9 @@ const char *ovn_address_string(struct emitter *, const struct in6_addr *);
 /* Has ovn-controller log what the ACL drops. */
 void ovn_log(struct emitter *, struct plan_row *acl, const char *severity);
 
+/* dhcp.c: can OVN answer where it is to? */
+void ovn_check_dhcp(const struct ir_prog *, struct diags *);
+
 /* check.c */
 bool ovn_check(const struct ir_prog *, const struct backend_caps *,
                struct diags *);
@@ -156,6 +181,7 @@ bool ovn_check(const struct ir_prog *, const struct backend_caps *,
 /* One file each. */
 void emit_topology(struct emitter *);
 void emit_acls(struct emitter *);
+void emit_dhcp_options(struct emitter *);
 void emit_qos_rows(struct emitter *);
 void emit_control(struct emitter *);
 

@@ -32,6 +32,7 @@ ovn_emit(const struct ir_prog *prog, const struct backend_caps *caps
     e.symmetric = ovn_symmetric_ports(&e);
     emit_topology(&e);
     emit_acls(&e);
+    emit_dhcp_options(&e);
     emit_qos_rows(&e);
     emit_control(&e);
     hmap_destroy(&e.by_origin);

@@ -236,7 +236,7 @@ put_network(struct ds *ds, const struct ir_network *network)
     put_addresses(ds, &network->gateways);
     ds_put_cstr(ds, network->groups.n ? ", groups " : "");
     put_prefixes(ds, &network->groups);
-    ds_put_char(ds, '\n');
+    ds_put_cstr(ds, network->native_dhcp ? ", native DHCP\n" : "\n");
 }
 
 static void

@@ -1,0 +1,285 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "backend/ovn/emit.h"
+
+#include "backend/refuse.h"
+#include "packets.h"
+#include "sema/northbound.h"
+#include "util.h"
+
+/* OVN's own DHCP server, in networks whose DHCP is native.  ovn-controller
+ * answers each port with the port's own address, whatever is in the request;
+ * for that, the request must pass the ACLs.  What it does not answer OVN would
+ * hand on, so nothing else of that kind may. */
+
+enum {
+    LEASE_TIME = 3600,          /* Seconds. */
+    OVN_OPTION = 8,             /* Bytes of OVN's own in a Geneve header. */
+};
+
+#define REQUEST4 "udp.src == 68 && udp.dst == 67"
+#define REQUEST6 "udp.src == 546 && udp.dst == 547"
+
+/* A network, and what is made for it. */
+struct native {
+    struct emitter *e;
+    const struct ir_network *network;
+    struct ovn_group group;     /* All its endpoints. */
+    struct plan_row *leases;    /* Address_Set; NULL: none of IPv4. */
+    struct plan_row **options;  /* By subnet; NULL: nobody is in it. */
+    bool ip6;
+};
+
+/* What it is given: the first address of the family, or NULL. */
+static const struct in6_addr *
+find_lease(const struct ir_endpoint *endpoint, bool ip4)
+{
+    for (size_t i = 0; i < endpoint->addresses.n; i++) {
+        if (IN6_IS_ADDR_V4MAPPED(&endpoint->addresses.v[i]) == ip4) {
+            return &endpoint->addresses.v[i];
+        }
+    }
+    return NULL;
+}
+
+static bool
+holds(const struct ir_prefix *subnet, const struct in6_addr *ip)
+{
+    struct in6_addr mask = ipv6_create_mask(subnet->plen);
+    struct in6_addr base = ipv6_addr_bitand(ip, &mask);
+
+    return ipv6_addr_equals(&base, &subnet->ip);
+}
+
+/* The subnet that holds 'ip'; those of a network do not overlap. */
+static size_t
+find_subnet(const struct ir_network *network, const struct in6_addr *ip)
+{
+    for (size_t i = 0; i < network->subnets.n; i++) {
+        if (holds(&network->subnets.v[i], ip)) {
+            return i;
+        }
+    }
+    OVS_NOT_REACHED();
+}
+
+static const struct in6_addr *
+find_gateway(const struct ir_network *network, const struct ir_prefix *subnet)
+{
+    for (size_t i = 0; i < network->gateways.n; i++) {
+        if (holds(subnet, &network->gateways.v[i])) {
+            return &network->gateways.v[i];
+        }
+    }
+    return NULL;
+}
+
+static const char *
+mac_string(struct emitter *e, const struct ir_network *network)
+{
+    return FORMAT(e, ETH_ADDR_FMT, ETH_ADDR_ARGS(network->gateway_mac));
+}
+
+static const char *
+make_id(const struct native *n, const char *what)
+{
+    return FORMAT(n->e, NB_DHCP_ID"%s %s", n->network->name, what);
+}
+
+static void
+add_option(const struct native *n, struct plan_row *row, const char *name,
+           const char *value)
+{
+    plan_row_map(n->e->plan, row, "options", name, value);
+}
+
+/* What OVN says in an answer to IPv4, by its own names (ovn-nb(5)). */
+static void
+add_options4(const struct native *n, struct plan_row *row,
+             const struct ir_prefix *subnet)
+{
+    const char *gateway = ovn_address_string(
+        n->e, find_gateway(n->network, subnet));
+    int room = n->e->prog->peers.n > 1 ? OVN_OPTION : 0;
+
+    add_option(n, row, "lease_time", FORMAT(n->e, "%d", LEASE_TIME));
+    add_option(n, row, "mtu", FORMAT(n->e, "%d", n->network->mtu - room));
+    add_option(n, row, "router", gateway);
+    add_option(n, row, "server_id", gateway);
+    add_option(n, row, "server_mac", mac_string(n->e, n->network));
+}
+
+/* The options of the subnet that the port's address is in. */
+static void
+add_port(struct native *n, struct plan_row *port, const struct in6_addr *ip)
+{
+    bool ip4 = IN6_IS_ADDR_V4MAPPED(ip);
+    size_t i = find_subnet(n->network, ip);
+    const struct ir_prefix *subnet = &n->network->subnets.v[i];
+
+    if (!n->options[i]) {
+        const char *cidr = FORMAT(n->e, "%s/%d",
+                                  ovn_address_string(n->e, &subnet->ip),
+                                  subnet->plen - (ip4 ? 96 : 0));
+        struct plan_row *row = plan_add_row(n->e->plan, "DHCP_Options",
+                                            make_id(n, cidr));
+
+        plan_row_string(n->e->plan, row, "cidr", cidr);
+        if (ip4) {
+            add_options4(n, row, subnet);
+        } else {
+            add_option(n, row, "server_id", mac_string(n->e, n->network));
+        }
+        n->options[i] = row;
+    }
+    plan_row_ref(n->e->plan, port, ip4 ? "dhcpv4_options" : "dhcpv6_options",
+                 n->options[i]);
+}
+
+static void
+add_lease(struct native *n, const struct in6_addr *ip)
+{
+    if (!n->leases) {
+        n->leases = plan_add_row(n->e->plan, "Address_Set",
+                                 make_id(n, "leases"));
+        plan_row_string(n->e->plan, n->leases, "name",
+                        ovn_mangle(n->e, "lease", n->network->name));
+    }
+    plan_row_set(n->e->plan, n->leases, "addresses",
+                 ovn_address_string(n->e, ip));
+}
+
+static void
+add_endpoints(struct native *n)
+{
+    const struct ir_prog *prog = n->e->prog;
+
+    for (size_t i = 0; i < prog->endpoints.n; i++) {
+        const struct ir_endpoint *endpoint = prog->endpoints.v[i];
+        const struct in6_addr *ip4 = find_lease(endpoint, true);
+        const struct in6_addr *ip6 = find_lease(endpoint, false);
+
+        if (endpoint->network != n->network) {
+            continue;
+        }
+        *vec_push(n->e->plan->arena, &n->group.endpoints) = endpoint;
+        if (ip4) {
+            add_port(n, n->e->ports[i], ip4);
+            add_lease(n, ip4);
+        }
+        if (ip6) {
+            add_port(n, n->e->ports[i], ip6);
+            n->ip6 = true;
+        }
+    }
+}
+
+/* Requests of IPv4 that OVN answers: those without an address yet, or for the
+ * gateway of the subnet that the address given is in. */
+static const char *
+answered4(const struct native *n)
+{
+    const char *leases = ovn_mangle(n->e, "lease", n->network->name);
+    const char *renewals = "";
+
+    for (size_t i = 0; i < n->network->subnets.n; i++) {
+        const struct ir_prefix *subnet = &n->network->subnets.v[i];
+
+        if (n->options[i] && IN6_IS_ADDR_V4MAPPED(&subnet->ip)) {
+            renewals = FORMAT(
+                n->e, "%s%s(ip4.src == %s/%d && ip4.dst == %s)", renewals,
+                renewals[0] ? " || " : "",
+                ovn_address_string(n->e, &subnet->ip), subnet->plen - 96,
+                ovn_address_string(n->e, find_gateway(n->network, subnet)));
+        }
+    }
+    return FORMAT(n->e, REQUEST4" && ((eth.bcast && ip4.dst == "
+                  "255.255.255.255 && (ip4.src == 0.0.0.0 || ip4.src == $%s))"
+                  " || (eth.dst == %s && ip4.src == $%s && (%s)))", leases,
+                  mac_string(n->e, n->network), leases, renewals);
+}
+
+/* All_DHCP_Relay_Agents_and_Servers, RFC 8415 section 7.1. */
+static const char answered6[] = REQUEST6" && ip6.dst == ff02::1:2"
+    " && eth.dst == 33:33:00:01:00:02";
+
+static struct plan_row *
+add_acl(struct native *n, enum ovn_direction direction, int priority,
+        const char *what, const char *match, const char *action)
+{
+    const char *id = FORMAT(n->e, "%s %s %d", what,
+                            ovn_direction_name(direction), priority);
+
+    return ovn_add_group_acl(n->e, make_id(n, id), what, &n->group, direction,
+                             priority, match, action);
+}
+
+static void
+add_acls(struct native *n)
+{
+    static const enum ovn_direction directions[] = { OVN_FROM, OVN_TO };
+    static const char requests[]
+        = "((ip4 && "REQUEST4") || (ip6 && "REQUEST6"))";
+
+    if (n->leases) {
+        add_acl(n, OVN_FROM, PRIORITY_DHCP, "dhcp", answered4(n),
+                "allow-stateless");
+    }
+    if (n->ip6) {
+        add_acl(n, OVN_FROM, PRIORITY_DHCP, "dhcpv6", answered6,
+                "allow-stateless");
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(directions); i++) {
+        ovn_log(n->e, add_acl(n, directions[i], PRIORITY_FORBIDDEN,
+                              "unreachable", requests, "drop"), "info");
+        add_acl(n, directions[i], PRIORITY_UNTRACKED, "untracked", requests,
+                "allow-stateless");
+    }
+}
+
+void
+emit_dhcp_options(struct emitter *e)
+{
+    for (size_t i = 0; i < e->prog->networks.n; i++) {
+        const struct ir_network *network = e->prog->networks.v[i];
+        struct native n = {
+            .e = e, .network = network,
+            .group = { .tenant = network->tenant,
+                       .name = ovn_mangle(e, "dhcp", network->name) },
+        };
+
+        if (network->native_dhcp) {
+            n.options = arena_zalloc(e->plan->arena, network->subnets.n
+                                     * sizeof *n.options);
+            add_endpoints(&n);
+            add_acls(&n);
+        }
+    }
+}
+
+void
+ovn_check_dhcp(const struct ir_prog *prog, struct diags *diags)
+{
+    for (size_t i = 0; i < prog->endpoints.n; i++) {
+        const struct ir_endpoint *endpoint = prog->endpoints.v[i];
+        const struct ir_network *network = endpoint->network;
+        const struct in6_addr *ip = find_lease(endpoint, true);
+
+        if (network->native_dhcp && ip
+            && !find_gateway(network, &network->subnets.v[
+                                 find_subnet(network, ip)])) {
+            refuse(diags, &network->place, "dhcp", "give the network a "
+                   "\"gateway\" in that subnet, or name an endpoint that "
+                   "serves it and choose another target", "OVN answers DHCP "
+                   "in the name of a gateway, and the subnet of '%s' has "
+                   "none", endpoint->name);
+            return;
+        }
+    }
+}
