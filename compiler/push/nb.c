@@ -213,47 +213,6 @@ commit_and_keep(struct run *run, const struct plan_record *order,
     return reason;
 }
 
-const char *
-nb_apply(const struct nb_target *target, const struct plan_record *order,
-         struct nb_diff *diff)
-{
-    struct run run;
-    const char *reason = begin(&run, target, order->plan, true,
-                               order->plan->arena, diff);
-
-    reason = reason ? reason : check_order(&run, order);
-    reason = reason ? reason : check_fit(&run);
-    reason = reason ? reason : commit_and_keep(&run, order, 0);
-    end(&run);
-    return reason;
-}
-
-const char *
-nb_clear(const struct nb_target *target, struct arena *arena,
-         struct nb_diff *diff)
-{
-    struct plan_record order = { .plan = make_nothing(arena) };
-
-    return nb_apply(target, &order, diff);
-}
-
-const char *
-nb_plan(const struct nb_target *target, const struct plan_record *order,
-        struct nb_diff *diff)
-{
-    struct run run;
-    const char *reason = begin(&run, target, order->plan, false,
-                               order->plan->arena, diff);
-
-    reason = reason ? reason : check_order(&run, order);
-    reason = reason ? reason : check_fit(&run);
-    if (!reason) {
-        diff->held = nb_hash(&run.comparison);
-    }
-    end(&run);
-    return reason;
-}
-
 /* Does the node keep the generation that the database is at as its last one?
  * An empty database says none. */
 static bool
@@ -295,6 +254,53 @@ note_elsewhere(struct run *run)
             = describe_generation(run);
         note_kept(run);
     }
+}
+
+const char *
+nb_apply(const struct nb_target *target, const struct plan_record *order,
+         struct nb_diff *diff)
+{
+    struct run run;
+    const char *reason = begin(&run, target, order->plan, true,
+                               order->plan->arena, diff);
+
+    if (!reason) {
+        note_elsewhere(&run);
+    }
+    reason = reason ? reason : check_order(&run, order);
+    reason = reason ? reason : check_fit(&run);
+    reason = reason ? reason : commit_and_keep(&run, order, 0);
+    end(&run);
+    return reason;
+}
+
+const char *
+nb_clear(const struct nb_target *target, struct arena *arena,
+         struct nb_diff *diff)
+{
+    struct plan_record order = { .plan = make_nothing(arena) };
+
+    return nb_apply(target, &order, diff);
+}
+
+const char *
+nb_plan(const struct nb_target *target, const struct plan_record *order,
+        struct nb_diff *diff)
+{
+    struct run run;
+    const char *reason = begin(&run, target, order->plan, false,
+                               order->plan->arena, diff);
+
+    if (!reason) {
+        note_elsewhere(&run);
+    }
+    reason = reason ? reason : check_order(&run, order);
+    reason = reason ? reason : check_fit(&run);
+    if (!reason) {
+        diff->held = nb_hash(&run.comparison);
+    }
+    end(&run);
+    return reason;
 }
 
 const char *

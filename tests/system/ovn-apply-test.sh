@@ -474,8 +474,7 @@ test_dhcp() {
     now_holds "$switch_dir/no-dhcp.json"
     check '... and no other' says 'as intended' 0 bulk status
     check "... and c's are there" [ "$(nbctl --bare --columns=cidr list \
-        dhcp_options | xargs)" = '10.1.0.0/16 fd00:1::/64' ] ||
-        nbctl list dhcp_options
+        dhcp_options | sort | xargs)" = '10.1.0.0/16 fd00:1::/64' ]
     now_holds "$intent"
 }
 
@@ -756,6 +755,9 @@ test_two_hosts() {
     check 'also of an intent' \
         says "generation $((last + 1)) was applied from elsewhere" 0 \
         bulk status "$switch_dir/two.json"
+    check 'plan says it, too' \
+        says "generation $((last + 1)) was applied from elsewhere" 0 \
+        bulk plan "$switch_dir/two.json"
     check 'the other host has nothing to say' \
         lacks elsewhere 0 elsewhere status
     check 'rollback goes back to the last one kept before that' \
@@ -764,6 +766,12 @@ test_two_hosts() {
         bulk status "$intent"
     check 'and no more from elsewhere' lacks elsewhere 0 bulk status
     check 'it is a new generation' [ "$(generation)" = $((last + 2)) ]
+    elsewhere apply "$switch_dir/two.json" >"$switch_dir/applied" 2>&1
+    check 'apply says what it goes over' \
+        says "generation $((last + 3)) was applied from elsewhere" 0 \
+        bulk apply "$intent"
+    check '... once' lacks elsewhere 0 bulk apply "$intent"
+    last=$((last + 2))
     elsewhere clear >"$switch_dir/applied" 2>&1
     check 'rows that were cleared from elsewhere say none' \
         says 'its rows say no generation' 4 bulk status
