@@ -809,7 +809,8 @@ test_remotes() {
     end_server nb
     ovn_serve nb --remote=pssl:0:127.0.0.1 --private-key="$key" \
         --certificate="$cert" --ca-cert="$cert"
-    # The socket is there before the port is.
+    # The socket is there before the port is, and before the control socket.
+    switch_await "$switch_dir/nb.ctl" nb
     ovs-appctl -t "$switch_dir/nb.ctl" version >/dev/null
     port=$(sed -n 's/.*listening on port \([0-9]*\).*/\1/p' \
         "$switch_dir/nb.log" | tail -n 1)
