@@ -122,6 +122,7 @@ libbulkhead_a_SOURCES = \
 	compiler/intent/decode-address.c \
 	compiler/intent/decode.c \
 	compiler/intent/decode.h \
+	compiler/intent/dpdk.c \
 	compiler/intent/exceed.c \
 	compiler/intent/exceed.h \
 	compiler/intent/external.c \
@@ -308,6 +309,7 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/check-class.c \
 	compiler/sema/check-copies.c \
 	compiler/sema/check-delay.c \
+	compiler/sema/check-dpdk.c \
 	compiler/sema/check-doubts.c \
 	compiler/sema/check-dscp-in.c \
 	compiler/sema/check-externals.c \

@@ -169,6 +169,15 @@ NEEDS_RESOLVING = {
     "tunnel-address-of-none": ADDRESS,
     "tunnel-address-twice": ONCE,
     "tunnel-without-encapsulation": ONCE,
+    **dict.fromkeys([
+        "device-twice", "device-without-dpdk", "dpdk-lcore-polls",
+        "port-without-dpdk", "uplink-cpu-twice", "uplink-cpu-unknown",
+        "uplink-cpus-all", "uplink-cpus-over-queues", "vf-alone",
+        "vf-missing", "vf-of-system", "vf-of-vhost", "vf-of-virtual",
+        "vf-twice"], ONCE),
+    "dpdk-memory-not-mib": UNIT,
+    "dpdk-socket-too-long": NAME,
+    "files-tenant-binds-port": FILES,
     "two-uplinks": ONCE,
     **dict.fromkeys([
         "binding-member-twice", "binding-unknown-endpoint",

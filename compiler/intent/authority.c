@@ -89,7 +89,9 @@ check_right_to_bind(struct decoder *d, const struct value *endpoint)
 {
     /* Which addresses of its own networks an endpoint has is the tenant's to
      * say; on whose interface and in whose name it speaks is not. */
-    static const char *const binding[] = { "node", "interface", "mac" };
+    static const char *const binding[] = {
+        "node", "interface", "port", "vf", "mac",
+    };
 
     for (size_t i = 0; i < ARRAY_SIZE(binding); i++) {
         const struct value *v = value_member(endpoint, binding[i]);

@@ -16,8 +16,9 @@
 
 /* The members that bind an endpoint, which may stand with it or apart. */
 static const struct member binding_members[] = {
-    { "node", false }, { "interface", false }, { "mac", false },
-    { "addresses", false }, { NULL, false },
+    { "node", false }, { "interface", false }, { "port", false },
+    { "vf", false }, { "mac", false }, { "addresses", false },
+    { NULL, false },
 };
 
 void
@@ -26,6 +27,7 @@ decode_binding(struct decoder *d, const struct value *v,
 {
     endpoint->node = decode_text(d, v, "node");
     endpoint->interface = decode_interface(d, v, "interface");
+    decode_port(d, v, endpoint);
     decode_mac(d, v, "mac", &endpoint->mac_text, &endpoint->mac);
     decode_addresses(d, value_member(v, "addresses"), false,
                      &endpoint->addresses);
@@ -67,6 +69,8 @@ join_binding(struct decoder *d, const struct intent_endpoint *binding,
     endpoint->node = binding->node.s ? binding->node : endpoint->node;
     endpoint->interface = (binding->interface.s ? binding->interface
                            : endpoint->interface);
+    endpoint->port = binding->port.s ? binding->port : endpoint->port;
+    endpoint->vf = binding->vf.at ? binding->vf : endpoint->vf;
     if (binding->mac_text.s) {
         endpoint->mac_text = binding->mac_text;
         endpoint->mac = binding->mac;

@@ -113,6 +113,14 @@ void decode_fabric(struct decoder *, const struct value *v, struct intent *);
 void decode_way(struct decoder *, const struct value *v,
                 struct intent_network *);
 
+/* What Open vSwitch takes of a node, an uplink or an endpoint for DPDK. */
+void decode_dpdk(struct decoder *, const struct value *v,
+                 struct intent_dpdk *);
+void decode_device(struct decoder *, const struct value *v,
+                   struct intent_uplink *);
+void decode_port(struct decoder *, const struct value *v,
+                 struct intent_endpoint *);
+
 /* A selector, or a list of alternatives. */
 void decode_selector(struct decoder *, const struct value *v,
                      bool needs_tenant, selector_vec *alternatives);

@@ -55,6 +55,7 @@ decode_uplink(struct decoder *d, const struct value *v,
     static const struct member members[] = {
         { "interface", true }, { "plane", false }, { "rate", true },
         { "burst", true }, { "buffer", false }, { "mtu", false },
+        { "device", false }, { "queues", false }, { "pmd_cpus", false },
         { NULL, false },
     };
 
@@ -66,6 +67,7 @@ decode_uplink(struct decoder *d, const struct value *v,
         uplink->burst = decode_bytes(d, v, "burst");
         uplink->buffer = decode_bytes(d, v, "buffer");
         uplink->mtu = decode_mtu(d, v, MIN_UPLINK_MTU);
+        decode_device(d, v, uplink);
     }
 }
 
@@ -92,7 +94,7 @@ decode_node(struct decoder *d, const struct value *v,
     static const struct member members[] = {
         { "target", false }, { "enforcer", false },
         { "tunnel_address", false }, { "telemetry", false },
-        { "uplinks", true }, { NULL, false },
+        { "dpdk", false }, { "uplinks", true }, { NULL, false },
     };
 
     node->name = decode_key(v);
@@ -109,6 +111,7 @@ decode_node(struct decoder *d, const struct value *v,
     node->dpu = decode_choice(d, v, "enforcer", "host", "dpu");
     node->telemetry = decode_flag(d, v, "telemetry", true);
     decode_tunnel(d, v, node);
+    decode_dpdk(d, value_member(v, "dpdk"), &node->dpdk);
 
     const struct value *uplinks = value_member(v, "uplinks");
     DECODE_EACH(d, uplinks, decode_map, "a map of uplinks", decode_uplink,

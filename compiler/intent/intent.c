@@ -112,8 +112,9 @@ decode_endpoint(struct decoder *d, const struct value *v,
 {
     static const struct member members[] = {
         { "network", true }, { "labels", false }, { "node", false },
-        { "interface", false }, { "mac", false }, { "addresses", false },
-        { "bandwidth", false }, { NULL, false },
+        { "interface", false }, { "port", false }, { "vf", false },
+        { "mac", false }, { "addresses", false }, { "bandwidth", false },
+        { NULL, false },
     };
 
     endpoint->name = decode_key(v);

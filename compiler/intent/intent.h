@@ -53,11 +53,21 @@ struct mtu {
     const struct value *at;
 };
 
+/* A whole number and its place; 'at' is NULL where absent. */
+struct number {
+    uint16_t n;
+    const struct value *at;
+};
+
 VEC_TYPEDEF(text_vec, struct text);
+VEC_TYPEDEF(number_vec, struct number);
 VEC_TYPEDEF(address_vec, struct address);
 
 /* The plane of uplinks that name none. */
 #define INTENT_CONVERGED "converged"
+
+/* What is in front of the name of a device that is no hardware. */
+#define INTENT_VDEV "vdev:"
 
 struct intent_uplink {
     struct text name, interface;
@@ -65,6 +75,11 @@ struct intent_uplink {
     struct quantity rate, burst;
     struct quantity buffer;     /* Of the port that it ends at. */
     struct mtu mtu;
+    struct text device;         /* Of DPDK: PCI address or "vdev:NAME";
+                                 * absent: a port of the system.  If so: */
+    struct number queues;       /* Of what it receives. */
+    number_vec pmd_cpus;        /* Which poll it and nothing else; empty:
+                                 * Open vSwitch chooses. */
 };
 
 /* Its plane, INTENT_CONVERGED if it names none. */
@@ -74,11 +89,27 @@ intent_plane(const struct intent_uplink *uplink)
     return uplink->plane.s ? uplink->plane.s : INTENT_CONVERGED;
 }
 
+/* Of one NUMA node. */
+struct intent_memory {
+    uint16_t numa;
+    struct quantity size;
+};
+
+/* What Open vSwitch takes of a node for DPDK. */
+struct intent_dpdk {
+    const struct value *at;     /* NULL if it takes nothing. */
+    number_vec lcores;          /* Of all that polls no ports. */
+    number_vec pmd_cpus;        /* Not empty. */
+    VEC(struct intent_memory) memory;
+    struct text vhost_sockets;  /* A folder; absent: the usual one. */
+};
+
 struct intent_node {
     struct text name;
     bool dpu;                   /* Enforced by a DPU, not by the host? */
     struct address tunnel;      /* 'at' is NULL if it has no tunnels. */
     const struct value *telemetry;      /* NULL if it counts none. */
+    struct intent_dpdk dpdk;
     VEC(struct intent_uplink) uplinks;
 };
 
@@ -177,8 +208,16 @@ struct intent_part {
     struct intent_bandwidth bandwidth;
 };
 
+/* What makes the interface of an endpoint: somebody else; DPDK, for a VF; or
+ * DPDK, for a virtual machine's vhost-user. */
+#define INTENT_SYSTEM "system"
+#define INTENT_REPRESENTOR "representor"
+#define INTENT_VHOST "vhost-user"
+
 struct intent_endpoint {
     struct text name, network, node, interface, mac_text;
+    struct text port;           /* INTENT_SYSTEM or another; absent: that. */
+    struct number vf;           /* Of a representor. */
     struct eth_addr mac;
     text_vec label_names, label_values;
     address_vec addresses;

@@ -55,7 +55,8 @@ static const struct known bandwidth[] = {
 
 static const struct known endpoint[] = {
     { "network", NULL }, { "labels", NULL }, { "node", NULL },
-    { "interface", NULL }, { "mac", NULL }, { "addresses", NULL },
+    { "interface", NULL }, { "port", NULL }, { "vf", NULL },
+    { "mac", NULL }, { "addresses", NULL },
     { "bandwidth", bandwidth }, { NULL, NULL },
 };
 
@@ -76,14 +77,17 @@ static const struct known tenant[] = {
 
 static const struct known uplink[] = {
     { "interface", NULL }, { "plane", NULL }, { "rate", NULL },
-    { "burst", NULL }, { "buffer", NULL }, { "mtu", NULL }, { NULL, NULL },
+    { "burst", NULL }, { "buffer", NULL }, { "mtu", NULL },
+    { "device", NULL }, { "queues", NULL }, { "pmd_cpus", NULL },
+    { NULL, NULL },
 };
 
 static const struct known uplinks[] = { { "*", uplink }, { NULL, NULL } };
 
 static const struct known node[] = {
     { "target", NULL }, { "enforcer", NULL }, { "tunnel_address", NULL },
-    { "telemetry", NULL }, { "uplinks", uplinks }, { NULL, NULL },
+    { "telemetry", NULL }, { "dpdk", NULL }, { "uplinks", uplinks },
+    { NULL, NULL },
 };
 
 static const struct known nodes[] = { { "*", node }, { NULL, NULL } };

@@ -259,12 +259,30 @@ check_interface(struct checker *c, const struct policy *policy,
     }
 }
 
+/* A VF of the device of an uplink is one endpoint's. */
+static void
+check_vf(struct checker *c, const struct policy *policy,
+         const struct policy_endpoint *e)
+{
+    const struct number *vf = &e->intent->vf;
+    const struct intent_uplink *uplink = e->node
+        ? network_uplink(e->network, e->node) : NULL;
+
+    if (vf->at && uplink && uplink->device.s) {
+        once(c, "VF", policy,
+             arena_printf(c->arena, "%"PRIu16" of %s on node %s", vf->n,
+                          uplink->device.s, e->node->name.s),
+             vf->at, "give each endpoint a VF of its own");
+    }
+}
+
 static void
 check_endpoint(struct checker *c, const struct policy *policy,
                const struct policy_endpoint *e)
 {
     const struct intent_endpoint *intent = e->intent;
 
+    check_vf(c, policy, e);
     for (size_t i = 0; i < intent->addresses.n; i++) {
         const struct address *address = &intent->addresses.v[i];
 

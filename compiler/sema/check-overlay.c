@@ -50,7 +50,7 @@ encapsulation_bytes(const struct policy *policy)
     return tunnel_bytes(IN6_IS_ADDR_V4MAPPED(&node->tunnel.ip));
 }
 
-static int
+uint16_t
 uplink_mtu(const struct intent_uplink *uplink)
 {
     return uplink->mtu.at ? uplink->mtu.n : DEFAULT_MTU;

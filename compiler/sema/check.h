@@ -41,6 +41,12 @@ bool tenant_is_at(const struct policy_tenant *,
 bool tenant_takes(const struct policy_tenant *, const struct intent_node *node,
                   const struct intent_uplink *uplink);
 
+/* CPUs, devices and ports of DPDK. */
+void check_dpdk(const struct policy *, struct diags *);
+
+/* Warns of queues of a device that gain nothing. */
+void doubt_dpdk(const struct policy *, struct diags *);
+
 /* Rates, bursts, and what meters can hold. */
 void check_bandwidth(const struct policy *, struct diags *);
 

@@ -203,6 +203,10 @@ const struct policy *policy_resolve(const struct intent *, struct arena *,
 const struct intent_uplink *network_uplink(const struct policy_network *,
                                            const struct intent_node *);
 
+/* The socket of a port of vhost-user, on the endpoint's node, which has DPDK:
+ * a path in the arena. */
+const char *endpoint_socket(const struct policy_endpoint *, struct arena *);
+
 /* Does 'tenant' list 'peer', or the external, in "peers"? */
 bool tenant_consents(const struct policy_tenant *tenant,
                      const struct policy_tenant *peer);
@@ -219,6 +223,9 @@ int tunnel_bytes(bool ip4);
 /* The largest payload of a frame in the network: what the intent says, or
  * what the uplinks of its endpoints' nodes leave. */
 uint16_t network_mtu(const struct policy *, const struct policy_network *);
+
+/* The payload of a frame of the uplink, as it says or by default. */
+uint16_t uplink_mtu(const struct intent_uplink *);
 
 /* Does 'service' (NULL: any) match a port of a symmetric service?  Such
  * packets are stateless whatever the service that matches them. */
