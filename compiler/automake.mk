@@ -20,6 +20,8 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/kernel/meters.h \
 	compiler/backend/kernel/neighbors.c \
 	compiler/backend/kernel/neighbors.h \
+	compiler/backend/kernel/ports.c \
+	compiler/backend/kernel/ports.h \
 	compiler/backend/lost.c \
 	compiler/backend/lost.h \
 	compiler/backend/refuse.c \
@@ -148,6 +150,7 @@ libbulkhead_a_SOURCES = \
 	compiler/ir/build.h \
 	compiler/ir/cap.c \
 	compiler/ir/concern.c \
+	compiler/ir/dpdk.c \
 	compiler/ir/external.c \
 	compiler/ir/fabric.c \
 	compiler/ir/ir.h \

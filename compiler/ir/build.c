@@ -368,6 +368,7 @@ add_records(struct builder *b)
     }
     if (b->node) {
         ir_add_uplinks(b->prog, b->node, b->arena);
+        ir_add_dpdk(b->prog, policy, b->node, b->arena);
         ir_add_externals(b->prog, policy, b->node, b->arena,
                          &b->tenant_numbers, &b->endpoint_numbers);
     } else {

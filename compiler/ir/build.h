@@ -40,6 +40,10 @@ void ir_add_fabric_meters(struct ir_prog *, const struct policy *,
 void ir_add_uplinks(struct ir_prog *, const struct intent_node *node,
                     struct arena *);
 
+/* Adds what DPDK is to do on 'node', if it has that. */
+void ir_add_dpdk(struct ir_prog *, const struct policy *,
+                 const struct intent_node *node, struct arena *);
+
 /* Adds the parts of the program that 'ranges' hold to 'side'. */
 void ir_add_ranges(const struct ir_prog *, const range_vec *ranges,
                    struct ir_side *side, struct arena *);

@@ -70,6 +70,33 @@ struct ir_class {
     uint64_t in_kbps, in_burst_bytes;   /* each tenant; see struct ir_cap. */
 };
 
+VEC_TYPEDEF(ir_numbers, uint32_t);
+
+/* What Open vSwitch takes of the node for DPDK. */
+struct ir_dpdk {
+    const char *name;           /* The node's. */
+    struct ir_place place;
+    ir_numbers lcores;          /* CPUs; empty: Open vSwitch's choice. */
+    ir_numbers pmd_cpus;        /* Never empty. */
+    ir_numbers memory;          /* MiB, by NUMA node; empty: as it is used. */
+};
+
+/* A port that DPDK makes for an uplink, taken by a network or not, or for an
+ * endpoint that is here: of a device, of a VF of it, or of a socket. */
+struct ir_dpdk_port {
+    const char *name;           /* "TENANT/ENDPOINT", or, without a slash,
+                                 * the uplink's. */
+    struct ir_place place;
+    const char *interface;
+    uint16_t mtu;               /* Payload of a frame, in bytes. */
+    const char *device;         /* PCI address, or "vdev:NAME"; or... */
+    bool representor;           /* Of 'vf' of that. */
+    uint16_t vf;
+    const char *socket;         /* ...the path for vhost-user. */
+    uint16_t queues;            /* Of what it receives; 0: not said. */
+    ir_numbers pmd_cpus;        /* That poll it and nothing else. */
+};
+
 /* An uplink of this node that networks take. */
 struct ir_uplink {
     const char *name;
@@ -288,6 +315,7 @@ struct ir_prog {
     struct in6_addr tunnel_address;     /* This node's. */
     bool telemetry;             /* Does what tenants send carry their tag? */
     VEC(struct ir_node *) peers;        /* As endpoints first use them. */
+    VEC(struct ir_dpdk *) dpdk;             /* None, or one. */
     VEC(struct ir_uplink *) uplinks;        /* In the intent's order. */
     VEC(struct ir_class *) classes;         /* Used here or not. */
     VEC(struct ir_service *) services;      /* Used here or not. */
@@ -302,6 +330,7 @@ struct ir_prog {
                                              * tenants' order. */
     VEC(struct ir_cap *) caps;              /* By class. */
     VEC(struct ir_rule *) rules;            /* Sorted by name. */
+    VEC(struct ir_dpdk_port *) dpdk_ports;  /* Uplinks', then endpoints'. */
     ir_names unbound;           /* Endpoints whose binding is incomplete. */
     ir_names elsewhere;         /* Endpoints that would be in it if a tunnel
                                  * reached them. */

@@ -68,11 +68,25 @@ ir_set_number(const struct ir_field *f, void *member, uint64_t number)
     OVS_NOT_REACHED();
 }
 
+#define WORD "abcdefghijklmnopqrstuvwxyz"                               \
+             "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:()"
+
+static bool
+is_of(const char *s, const char *chars)
+{
+    size_t n = strspn(s, chars);
+
+    return n && !s[n];
+}
+
 bool
 ir_is_word(const char *s)
 {
-    size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz"
-                      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:()");
+    return is_of(s, WORD);
+}
 
-    return n && !s[n];
+bool
+ir_is_pointer(const char *s)
+{
+    return is_of(s, WORD"~");
 }

@@ -24,6 +24,7 @@ enum ir_type {
     IR_TYPE_WORD,               /* const char *: see ir_is_word(). */
     IR_TYPE_WORDS,              /* ir_names: WORD,WORD,... */
     IR_TYPE_DECIMAL,            /* uintN_t. */
+    IR_TYPE_NUMBERS,            /* ir_numbers: DECIMAL,DECIMAL,... */
     IR_TYPE_HEX,                /* uintN_t: 0x.... */
     IR_TYPE_FLAG,               /* bool: the keyword alone. */
     IR_TYPE_KIND,               /* enum rule_kind: rule_kind_name(). */
@@ -82,5 +83,9 @@ void ir_set_number(const struct ir_field *, void *member, uint64_t);
 /* Is 's' of one or more letters, digits and ". _ - / : ( )" only?  All that
  * the language takes for a name is, and what is made of names. */
 bool ir_is_word(const char *s);
+
+/* Is it that, but that a "/" in a name is "~1", as in the JSON pointer to a
+ * binding? */
+bool ir_is_pointer(const char *s);
 
 #endif /* ir/ops.h */

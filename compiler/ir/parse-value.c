@@ -86,6 +86,23 @@ parse_number(struct ir_parser *p, const struct ir_field *f, void *m,
 }
 
 static const char *
+parse_numbers(struct ir_parser *p, const struct ir_field *f, void *m,
+              char *word)
+{
+    struct ir_field one = *f;
+    const char *reason = NULL;
+    char *s;
+
+    one.type = IR_TYPE_DECIMAL;
+    one.size = sizeof(uint32_t);
+    while (!reason && (s = strsep(&word, ","))) {
+        reason = parse_number(p, &one, vec_push(p->arena, (ir_numbers *) m),
+                              s);
+    }
+    return reason;
+}
+
+static const char *
 parse_flag(struct ir_parser *p OVS_UNUSED,
            const struct ir_field *f OVS_UNUSED, void *m, char *word OVS_UNUSED)
 {
@@ -305,7 +322,7 @@ parse_place(struct ir_parser *p OVS_UNUSED,
     uint64_t n;
 
     if (!to_number(line, 10, UINT32_MAX, &n) || !n || !word
-        || !ir_is_word(word)) {
+        || !ir_is_pointer(word)) {
         return "this is not LINE:POINTER";
     }
     place->line = n;
@@ -317,6 +334,7 @@ static parse_function *const parsers[] = {
     [IR_TYPE_WORD] = parse_word,
     [IR_TYPE_WORDS] = parse_words,
     [IR_TYPE_DECIMAL] = parse_number,
+    [IR_TYPE_NUMBERS] = parse_numbers,
     [IR_TYPE_HEX] = parse_number,
     [IR_TYPE_FLAG] = parse_flag,
     [IR_TYPE_KIND] = parse_kind,

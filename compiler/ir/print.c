@@ -59,6 +59,18 @@ print_decimal(struct ds *ds, const struct ir_field *f, const void *m)
 }
 
 static void
+print_numbers(struct ds *ds, const struct ir_field *f OVS_UNUSED,
+              const void *m)
+{
+    const ir_numbers *numbers = m;
+
+    for (size_t i = 0; i < numbers->n; i++) {
+        print_comma(ds, i);
+        ds_put_format(ds, "%"PRIu32, numbers->v[i]);
+    }
+}
+
+static void
 print_hex(struct ds *ds, const struct ir_field *f, const void *m)
 {
     ds_put_format(ds, "%#"PRIx64, ir_number(f, m));
@@ -236,6 +248,7 @@ static print_function *const printers[] = {
     [IR_TYPE_WORD] = print_word,
     [IR_TYPE_WORDS] = print_words,
     [IR_TYPE_DECIMAL] = print_decimal,
+    [IR_TYPE_NUMBERS] = print_numbers,
     [IR_TYPE_HEX] = print_hex,
     [IR_TYPE_FLAG] = print_flag,
     [IR_TYPE_KIND] = print_kind,

@@ -134,6 +134,21 @@ check_number(struct ir_validator *v, const struct ir_field *f, const void *m)
 }
 
 static void
+check_numbers(struct ir_validator *v, const struct ir_field *f, const void *m)
+{
+    struct ir_field one = *f;
+    const ir_numbers *numbers = m;
+
+    one.size = sizeof numbers->v[0];
+    for (size_t i = 0; i < numbers->n; i++) {
+        check_number(v, &one, &numbers->v[i]);
+    }
+    if (f->presence == IR_REQUIRED && !numbers->n) {
+        ir_invalid(v, "'%s' is empty", f->keyword);
+    }
+}
+
+static void
 check_prefixes(struct ir_validator *v, const struct ir_field *f, const void *m)
 {
     const ir_prefixes *prefixes = m;
@@ -202,6 +217,7 @@ static void (*const checks[])(struct ir_validator *, const struct ir_field *,
     [IR_TYPE_WORD] = check_word,
     [IR_TYPE_WORDS] = check_words,
     [IR_TYPE_DECIMAL] = check_number,
+    [IR_TYPE_NUMBERS] = check_numbers,
     [IR_TYPE_HEX] = check_number,
     [IR_TYPE_FLAG] = NULL,
     [IR_TYPE_KIND] = NULL,

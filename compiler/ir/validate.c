@@ -316,6 +316,8 @@ check_whole(struct ir_validator *v, enum ir_op op, const void *record)
     case IR_OP_cap: check_cap(v, record); return;
     case IR_OP_rule: ir_validate_rule(v, record); return;
     case IR_OP_class: check_class(v, record); return;
+    case IR_OP_dpdk: ir_validate_dpdk(v, record); return;
+    case IR_OP_dpdk_port: ir_validate_dpdk_port(v, record); return;
     case IR_OP_uplink:
     case N_IR_OPS:
         return;

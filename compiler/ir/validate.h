@@ -45,6 +45,10 @@ void ir_validate_meter(struct ir_validator *, const struct ir_meter *);
 /* The same of a rule. */
 void ir_validate_rule(struct ir_validator *, const struct ir_rule *);
 
+/* The same of what DPDK is to do. */
+void ir_validate_dpdk(struct ir_validator *, const struct ir_dpdk *);
+void ir_validate_dpdk_port(struct ir_validator *, const struct ir_dpdk_port *);
+
 /* Who pays for others has meters for it. */
 void ir_validate_charges(struct ir_validator *);
 

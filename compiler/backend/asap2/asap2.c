@@ -11,6 +11,7 @@
 #include "backend/asap2/nic.h"
 #include "backend/kernel/meters.h"
 #include "backend/kernel/neighbors.h"
+#include "backend/kernel/ports.h"
 #include "backend/lost.h"
 #include "backend/openflow/openflow.h"
 #include "backend/refuse.h"
@@ -61,6 +62,7 @@ asap2_check(const struct ir_prog *prog, const struct backend_caps *caps,
     /* VFs have rates, whoever pays for what they send. */
     fits &= kernel_check_charges(prog, diags);
     fits &= kernel_check_upcalls(prog, diags);
+    fits &= kernel_check_ports(prog, diags);
     fits &= asap2_check_classes(prog, diags);
     fits &= kernel_check_uplinks(prog, diags);
     if (prog->telemetry) {

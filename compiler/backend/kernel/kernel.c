@@ -10,6 +10,7 @@
 
 #include "backend/kernel/meters.h"
 #include "backend/kernel/neighbors.h"
+#include "backend/kernel/ports.h"
 #include "backend/lost.h"
 #include "backend/openflow/openflow.h"
 #include "backend/refuse.h"
@@ -91,6 +92,7 @@ kernel_check(const struct ir_prog *prog, const struct backend_caps *caps,
     fits &= check_queues(prog, caps, diags);
     fits &= kernel_check_charges(prog, diags);
     fits &= kernel_check_upcalls(prog, diags);
+    fits &= kernel_check_ports(prog, diags);
     if (kernel_check_uplinks(prog, diags)) {
         kernel_warn_uplinks(prog, diags);
     } else {
