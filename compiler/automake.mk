@@ -29,6 +29,7 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/openflow/capacity.c \
 	compiler/backend/openflow/conjunction.c \
 	compiler/backend/openflow/conjunction.h \
+	compiler/backend/openflow/dpdk.c \
 	compiler/backend/openflow/emit-connections.c \
 	compiler/backend/openflow/emit-conntrack.c \
 	compiler/backend/openflow/emit-dhcp.c \
@@ -213,6 +214,8 @@ libbulkhead_a_SOURCES = \
 	compiler/plan/diff.c \
 	compiler/plan/differences.c \
 	compiler/plan/differences.h \
+	compiler/plan/dpdk.c \
+	compiler/plan/dpdk.h \
 	compiler/plan/earlier.c \
 	compiler/plan/earlier.h \
 	compiler/plan/htb.c \

@@ -12,6 +12,7 @@ docs/systemd/bulkheadd@.service: docs/systemd/bulkheadd@.service.in Makefile
 
 EXTRA_DIST += \
 	docs/systemd/bulkheadd@.service.in \
+	docs/dpdk.md \
 	docs/import.md \
 	docs/intents.md \
 	docs/json.md \

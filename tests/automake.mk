@@ -49,6 +49,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-openflow.c \
 	tests/unit/test-kernel.c \
 	tests/unit/test-nic.c \
+	tests/unit/test-dpdk.c \
 	tests/unit/test-offload.c \
 	tests/unit/test-ovn.c \
 	tests/unit/test-pass.c \
@@ -125,6 +126,7 @@ test_scripts = \
 	tests/system/ovn-probes-test.sh \
 	tests/system/ovn-test.sh \
 	tests/system/nic-test.sh \
+	tests/system/dpdk-test.sh \
 	tests/system/qos-test.sh \
 	tests/system/offload-test.sh \
 	tests/system/series-test.sh \

@@ -16,6 +16,7 @@
 #include "openvswitch/json.h"
 #include "openvswitch/shash.h"
 #include "plan/differences.h"
+#include "plan/dpdk.h"
 #include "plan/htb.h"
 #include "plan/nic.h"
 
@@ -259,6 +260,9 @@ plan_format_manifest(const struct plan *plan, struct ds *ds)
     }
     if (plan->htb) {
         json_object_put(manifest, "htb", plan_htb_to_json(plan->htb));
+    }
+    if (plan->dpdk) {
+        json_object_put(manifest, "dpdk", plan_dpdk_to_json(plan->dpdk));
     }
     if (plan->cut_off.n) {
         json_object_put(manifest, "cut_off",

@@ -189,6 +189,7 @@ struct plan {
                                  * PLAN_TELEMETRY. */
     struct plan_nic *nic;       /* See plan/nic.h; NULL: none is set. */
     struct plan_htb *htb;       /* See plan/htb.h; NULL: no queues are. */
+    struct plan_dpdk *dpdk;     /* See plan/dpdk.h; NULL: there is none. */
     VEC(struct plan_number) tenants, endpoints;
     VEC(struct plan_network) networks;
     VEC(struct plan_external) externals;
@@ -231,9 +232,9 @@ const char *plan_upcalls_note(struct arena *, const struct plan_upcalls *);
  * plan must not be used. */
 void plan_finish(struct plan *);
 
-/* Adds copies of all of 'from' but its flows and meters, and what a NIC and
- * queues are set to, for which all must be known.  Once that of all parts of a
- * plan is there, plan_finish_notes() drops repeated cookies. */
+/* Adds copies of all of 'from' but its flows and meters, and what a NIC,
+ * queues and DPDK are set to, for which all must be known.  Once that of all
+ * parts of a plan is there, plan_finish_notes() drops repeated cookies. */
 void plan_copy_notes(struct plan *, const struct plan *from);
 void plan_finish_notes(struct plan *);
 
@@ -303,7 +304,8 @@ void plan_tunnel_options(const struct plan *,
 void plan_print(const struct plan *, struct ds *);
 
 /* Writes flows.txt, meters.txt, ovs-vsctl.sh and manifest.json, and devlink.sh
- * and dcb.sh if a NIC is to be set, qos.sh if queues are; or policy.txt, or
+ * and dcb.sh if a NIC is to be set, qos.sh if queues are, dpdk.sh if DPDK is;
+ * or policy.txt, or
  * ovn-nbctl.sh and ovn-nb.json, to the folder 'dir', which is made if it is
  * not there.  All of them are written before the first is replaced, and
  * manifest.json is replaced last: while there is none, the others may be of

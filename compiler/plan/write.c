@@ -19,6 +19,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "plan/differences.h"
+#include "plan/dpdk.h"
 #include "plan/earlier.h"
 #include "plan/htb.h"
 #include "plan/manifest.h"
@@ -142,6 +143,12 @@ has_htb(const struct plan *plan)
     return plan->htb != NULL;
 }
 
+static bool
+has_dpdk(const struct plan *plan)
+{
+    return plan->dpdk != NULL;
+}
+
 static const struct {
     const char *name;
     void (*format)(const struct plan *, struct ds *);
@@ -156,6 +163,7 @@ static const struct {
     { "devlink.sh", plan_format_devlink, SHAPE_FLOWS, has_nic },
     { "dcb.sh", plan_format_dcb, SHAPE_FLOWS, has_nic },
     { "qos.sh", plan_format_qos, SHAPE_FLOWS, has_htb },
+    { "dpdk.sh", plan_format_dpdk, SHAPE_FLOWS, has_dpdk },
     { MANIFEST, plan_format_manifest, SHAPE_FLOWS, NULL },
     { "policy.txt", format_policy, SHAPE_POLICY, NULL },
     { "ovn-nbctl.sh", plan_format_nbctl, SHAPE_NORTHBOUND, NULL },

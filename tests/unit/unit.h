@@ -48,6 +48,7 @@ Suite *dp_meter_rows_suite(void);
 Suite *lost_suite(void);
 Suite *kernel_suite(void);
 Suite *nic_suite(void);
+Suite *dpdk_suite(void);
 Suite *offload_suite(void);
 Suite *tc_suite(void);
 Suite *rte_suite(void);

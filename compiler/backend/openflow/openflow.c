@@ -268,10 +268,18 @@ static const struct backend_caps userspace_caps = {
     .queues = true,
 };
 
+static void
+userspace_emit(const struct ir_prog *prog, const struct backend_caps *caps,
+               struct plan *plan, struct diags *diags)
+{
+    openflow_emit(prog, caps, plan, diags);
+    openflow_set_dpdk(prog, plan);
+}
+
 const struct backend openflow_backend = {
     .name = "userspace",
     .caps = &userspace_caps,
     .check = openflow_check,
     .lower = pass_group,
-    .emit = openflow_emit,
+    .emit = userspace_emit,
 };

@@ -25,6 +25,9 @@ bool openflow_check(const struct ir_prog *, const struct backend_caps *,
 void openflow_emit(const struct ir_prog *, const struct backend_caps *,
                    struct plan *, struct diags *);
 
+/* Says in 'plan' what DPDK is to do, which only this target has. */
+void openflow_set_dpdk(const struct ir_prog *, struct plan *);
+
 /* For those whose caps have "n_queues": is the meter one of a tenant that has
  * a queue for what it sends by an uplink, and which is that?  Classes have
  * those below the first. */
