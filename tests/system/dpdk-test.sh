@@ -167,8 +167,18 @@ p0 0
 p0 1
 END
     check 'it comes to the socket' is_connected
+    compile_to all
+    check 'the intent can be applied' applies
     check 'run again, it is the same, and silent' \
         exits 1 grep . <(same_again 2>&1)
+}
+
+# What comes after the script.
+applies() {
+    ovs-vsctl set Bridge br0 fail-mode=secure \
+        other_config:disable-in-band=true &&
+        "$BULKHEAD" apply "$switch_dir/dpdk.json" --node=n1 --bridge=br0 &&
+        "$BULKHEAD" status "$switch_dir/dpdk.json" --node=n1 --bridge=br0
 }
 
 # No CPUs and queues of its own any more, but a CPU and memory for DPDK.
