@@ -225,7 +225,9 @@ put_near(const struct plan_dpdk *dpdk, const struct plan_dpdk_port *port,
     }
 }
 
-/* What is not said is taken away, so that the intent decides all of it. */
+/* What is not said is taken away, so that the intent decides all of it.  Where
+ * DPDK does not start, dpdk-init=true would end the switch, and all that it
+ * does without DPDK. */
 static void
 put_settings(const struct plan_dpdk *dpdk, struct ds *ds)
 {
@@ -233,10 +235,10 @@ put_settings(const struct plan_dpdk *dpdk, struct ds *ds)
                 "running=$(ovs-vsctl --timeout=30 get Open_vSwitch . "
                 "dpdk_initialized) ||\n"
                 "    fail \"$node\" 'the database does not answer'\n"
-                "try \"$node\" ovs-vsctl --timeout=30 --no-wait \\\n"
+                "try \"$node\" ovs-vsctl --timeout=120 \\\n"
                 "    remove Open_vSwitch . other_config dpdk-lcore-mask "
                 "dpdk-socket-mem \\\n"
-                "    -- set Open_vSwitch . other_config:dpdk-init=true \\\n"
+                "    -- set Open_vSwitch . other_config:dpdk-init=try \\\n"
                 "    other_config:pmd-cpu-mask=");
     put_mask(&dpdk->pmd_cpus, ds);
     if (dpdk->lcores.n) {
@@ -249,7 +251,7 @@ put_settings(const struct plan_dpdk *dpdk, struct ds *ds)
         ds_put_cstr(ds, "\"'");
     }
     ds_put_cstr(ds, "\n"
-                "ovs-vsctl --timeout=120 wait-until Open_vSwitch . "
+                "ovs-vsctl --timeout=10 wait-until Open_vSwitch . "
                 "dpdk_initialized=true ||\n"
                 "    fail \"$node\" 'DPDK does not start, see the log of "
                 "ovs-vswitchd'\n"

@@ -29,6 +29,11 @@ dpdk() {
     sh "$switch_dir/$dir/dpdk.sh" "$@"
 }
 
+start_daemon() {
+    switch_spawn "${unshare[@]}" --net ovs-vswitchd "unix:$switch_dir/db.sock"
+    switch_await "$switch_dir/ovs-vswitchd.pid" unshare
+}
+
 # In a network namespace, for its bridges are interfaces there.  Nothing is
 # said of DPDK but what a machine without a NIC and hugepages needs.
 start_switch() {
@@ -37,8 +42,7 @@ start_switch() {
     switch_start_database
     ovs-vsctl --no-wait set Open_vSwitch . other_config:per-port-memory=true \
         other_config:dpdk-extra="\"$eal\""
-    switch_spawn "${unshare[@]}" --net ovs-vswitchd "unix:$switch_dir/db.sock"
-    switch_await "$switch_dir/ovs-vswitchd.pid" unshare
+    start_daemon
     ovs-vsctl --timeout=30 \
         add-br br0 -- set Bridge br0 datapath_type=netdev \
         -- add-br phy0 -- set Bridge phy0 datapath_type=netdev \
@@ -93,6 +97,20 @@ numa_says() {
 
 warns_not() {
     numa_says 0 usage && exits 1 grep warning "$switch_dir/said"
+}
+
+# Memory of NUMA nodes takes hugepages, which "--no-huge" does without.
+test_no_dpdk() {
+    compile_to huge 's/"pmd_cpus": \[1000/"memory": {"0":"64MiB"}, &/'
+    check 'DPDK does not start: 3' refused 'DPDK does not start' huge br0
+    check 'and the switch goes on' ovs-vsctl --timeout=10 add-br more
+    kill "${switch_pids[-1]}"
+    wait "${switch_pids[-1]}" || :
+    unset 'switch_pids[-1]'
+    rm -f "$switch_dir/ovs-vswitchd.pid"
+    ovs-vsctl --no-wait remove Open_vSwitch . other_config dpdk-init \
+        dpdk-socket-mem
+    start_daemon
 }
 
 makes() {
@@ -238,6 +256,7 @@ print(*sorted(os.sched_getaffinity(0)), sep="\n")')
     check 'CPUs of another NUMA node: a warning' numa_says 1 \
         "dpdk.sh: warning: 0000:08:00.0 is of NUMA node 0, and CPU $b is not; asked for at line 13, /fabric/nodes/n1/uplinks/rail0/device"
     check 'of the same: none' warns_not
+    test_no_dpdk
     test_ports
     test_change
     [ "$failures" = 0 ]

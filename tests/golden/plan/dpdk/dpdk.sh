@@ -105,13 +105,13 @@ near 'line 36, /fabric/nodes/host-1/uplinks/rail1/device' '10000:81:1f.7' 66 2
 before=$(started)
 running=$(ovs-vsctl --timeout=30 get Open_vSwitch . dpdk_initialized) ||
     fail "$node" 'the database does not answer'
-try "$node" ovs-vsctl --timeout=30 --no-wait \
+try "$node" ovs-vsctl --timeout=120 \
     remove Open_vSwitch . other_config dpdk-lcore-mask dpdk-socket-mem \
-    -- set Open_vSwitch . other_config:dpdk-init=true \
+    -- set Open_vSwitch . other_config:dpdk-init=try \
     other_config:pmd-cpu-mask=0x4000000000000001c \
     other_config:dpdk-lcore-mask=0x1 \
     'other_config:dpdk-socket-mem="2048,0,512"'
-ovs-vsctl --timeout=120 wait-until Open_vSwitch . dpdk_initialized=true ||
+ovs-vsctl --timeout=10 wait-until Open_vSwitch . dpdk_initialized=true ||
     fail "$node" 'DPDK does not start, see the log of ovs-vswitchd'
 [ "$running" = false ] || [ "$before" = "$(started)" ] ||
     echo 'dpdk.sh: restart ovs-vswitchd: it reads CPUs and memory of DPDK when' \
