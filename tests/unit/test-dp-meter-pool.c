@@ -278,6 +278,23 @@ START_TEST(test_parent_passes)
 }
 END_TEST
 
+/* So is what passes one that has a phantom queue. */
+START_TEST(test_phantom_parent_passes)
+{
+    struct ofputil_meter_band band = band_conf(OFPMBT13_EXPERIMENTER,
+                                               5 * SIZE, NONE);
+
+    band.microburst.peak_rate = 1000000;
+    dp_meters_init(&meters, (DP_METER_DROP | DP_METER_MICROBURST
+                             | DP_METER_PARENT | DP_METER_PHANTOM));
+    ck_assert_int_eq(set_bands(3, &band, 1), 0);
+    ck_assert_int_eq(set(1, 1 * SIZE, 3), 0);
+    ck_assert_uint_eq(pass(3, 3), 3);
+    ck_assert_uint_eq(pass(1, 9), 2);
+    tear_down();
+}
+END_TEST
+
 START_TEST(test_levels)
 {
     set_up();
@@ -382,6 +399,7 @@ dp_meter_pool_suite(void)
     tcase_add_test(tc, test_exceed_ecn);
     tcase_add_test(tc, test_reach);
     tcase_add_test(tc, test_parent_passes);
+    tcase_add_test(tc, test_phantom_parent_passes);
     tcase_add_test(tc, test_levels);
     tcase_add_test(tc, test_lends_no_more);
     tcase_add_test(tc, test_two_bands);
