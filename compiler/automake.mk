@@ -229,6 +229,9 @@ libbulkhead_a_SOURCES = \
 	compiler/plan/notes.c \
 	compiler/plan/plan.c \
 	compiler/plan/plan.h \
+	compiler/plan/prove-words.c \
+	compiler/plan/prove.c \
+	compiler/plan/prove.h \
 	compiler/plan/record.c \
 	compiler/plan/record-rows.c \
 	compiler/plan/record-rows.h \
@@ -496,6 +499,19 @@ compiler/push/nb-idl.h: compiler/push/nb-idl.ovsidl
 	    >$@.tmp && mv $@.tmp $@
 # Also where only one program is asked for.
 $(libbulkhead_a_OBJECTS): | compiler/push/nb-idl.h
+
+# Which verifier it is that has proved something (plan/prove.h).
+verifier_sources = $(filter compiler/base/% compiler/intent/% \
+	compiler/plan/prove.% compiler/sema/% compiler/verify/%, \
+	$(libbulkhead_a_SOURCES))
+nodist_libbulkhead_a_SOURCES += compiler/plan/verifier.h
+BUILT_SOURCES += compiler/plan/verifier.h
+CLEANFILES += compiler/plan/verifier.h
+compiler/plan/verifier.h: $(verifier_sources)
+	$(AM_V_GEN)$(MKDIR_P) compiler/plan && \
+	hash=$$(cat $^ | sha1sum) && \
+	echo "#define VERIFIER \"$${hash%% *}\"" >$@.tmp && mv $@.tmp $@
+compiler/plan/libbulkhead_a-prove.$(OBJEXT): compiler/plan/verifier.h
 
 BULKHEAD_LIBS = \
 	libbulkhead.a $(JANSSON_LIBS) $(MICROHTTPD_LIBS) $(OVS_LIBS)

@@ -57,7 +57,7 @@ struct cli_options {
     int timeout;                /* Seconds. */
     uint64_t to;                /* A generation. */
     int confirm;                /* Seconds. */
-    bool verify;
+    bool verify, no_verify;
     int verify_time;            /* Seconds. */
     const char *datapath, *tenant, *port, *record, *replay, *listen;
     int since, interval;        /* Seconds. */
@@ -93,7 +93,8 @@ enum {
     OPTION_TO = 1 << 17,        /* Not required. */
     OPTION_WRITE = 1 << 18,     /* --write, --check; not required. */
     OPTION_PARTIAL = 1 << 19,   /* Not required. */
-    OPTION_CONFIRM = 1 << 20,   /* And --verify; not required. */
+    OPTION_CONFIRM = 1 << 20,   /* And --verify, --no-verify; not required.
+                                 */
     OPTION_INTERFACE = 1 << 21, /* And --mac, --addresses, which are not
                                  * required. */
     OPTION_PROFILE = 1 << 22,   /* Required. */
@@ -176,9 +177,9 @@ int cli_load_intent(const struct cli_options *, struct arena *,
 int cli_load_order(const struct cli_options *, struct arena *,
                    struct plan_record *, const struct policy **policy);
 
-/* Proves the flows of the order if --verify asks for that, and notes in it
- * what is proved, as far as it is not known from what the node keeps.  Returns
- * EXIT_*, after printing what is wrong. */
+/* Proves the flows of the order, unless --no-verify says not to, and notes in
+ * it what is proved, as far as it is not known from what the node keeps.
+ * Returns EXIT_*, after printing what is wrong. */
 int cli_verify_order(const struct cli_options *, const struct policy *,
                      struct plan_record *, struct arena *);
 

@@ -262,10 +262,12 @@ const struct cli_command cli_commands[] = {
       | OPTION_DRY_RUN | OPTION_PARTIAL | OPTION_CONFIRM | OPTION_TARGET,
       cmd_apply,
       "INTENT... --node=NODE --bridge=BRIDGE [--partial]\n"
-      "           [--verify[=TIME]] [--confirm=TIME] [--dry-run], or\n"
-      "           INTENT... --target=ovn [--dry-run], or apply PLAN",
+      "           [--verify[=TIME]|--no-verify] [--confirm=TIME]\n"
+      "           [--dry-run], or INTENT... --target=ovn [--dry-run], or\n"
+      "           apply PLAN",
       "make the bridge, or OVN's northbound database, hold the intent, or\n"
-      "      the saved plan, in one step; --verify proves its flows before" },
+      "      the saved plan, in one step; on a bridge of the userspace\n"
+      "      datapath, if its flows are proved to do what the intent means" },
     { "confirm", OPTION_BRIDGE | BRIDGE_REQUIRED | INTENT_NONE, cmd_confirm,
       "--bridge=BRIDGE",
       "keep what apply --confirm has done, which else goes back" },

@@ -75,6 +75,7 @@ static const struct {
     { { "partial", no_argument, NULL, 'P' }, OPTION_PARTIAL },
     { { "confirm", required_argument, NULL, 'C' }, OPTION_CONFIRM },
     { { "verify", optional_argument, NULL, 'u' }, OPTION_CONFIRM },
+    { { "no-verify", no_argument, NULL, 'U' }, OPTION_CONFIRM },
     { { "profile", required_argument, NULL, 'F' }, OPTION_PROFILE },
     { { "flows", required_argument, NULL, 'L' }, OPTION_FLOWS },
     { { "datapath", required_argument, NULL, 'q' }, OPTION_TELEMETRY },
@@ -300,10 +301,11 @@ parse_options(int argc, char *argv[], struct cli_options *options)
         case 'L': options->flows = optarg; break;
         case 'C': options->confirm = parse_time("--confirm", optarg); break;
         case 'u':
-            options->verify = true;
+            options->verify = !(options->no_verify = false);
             options->verify_time = (optarg ? parse_time("--verify", optarg)
                                     : 0);
             break;
+        case 'U': options->verify = !(options->no_verify = true); break;
         case 'q': options->datapath = optarg; break;
         case 'S': options->since = parse_time("--since", optarg); break;
         case 'r': options->record = optarg; break;
@@ -340,12 +342,13 @@ check_target(const struct cli_command *command,
 
     if (cli_is_fabric(options)
         && (options->node || options->bridge || options->partial
-            || options->confirm || options->verify)) {
+            || options->confirm || options->verify || options->no_verify)) {
         usage_error("--target=%s is for all nodes together, and takes no %s",
                     target->name, options->node ? "--node"
                     : options->bridge ? "--bridge"
                     : options->partial ? "--partial"
-                    : options->confirm ? "--confirm" : "--verify");
+                    : options->confirm ? "--confirm"
+                    : options->verify ? "--verify" : "--no-verify");
     } else if (command->options & OPTION_SWITCH && target && !target->fabric
                && !target->caps->n_tables) {
         usage_error("'%s' is for switches and OVN; 'compile' knows %s",

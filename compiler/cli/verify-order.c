@@ -14,113 +14,90 @@
 #include <time.h>
 
 #include "cli/cli.h"
-#include "plan/plan.h"
+#include "plan/prove.h"
 #include "plan/record.h"
 #include "push/push.h"
-#include "sema/policy.h"
-#include "sset.h"
-#include "timeval.h"
 #include "util.h"
 
 /* What apply proves before it changes a bridge: the flows of the plan, but for
- * tenants of which the same was proved for the plan that was applied last. */
-
-/* The digests of what is proved, and those tenants that have others. */
-struct digests {
-    const char **v;             /* By number of tenant; NULL: not known. */
-    bool *differ;
-    size_t n_differ;
-};
-
-static void
-find_digests(const struct verify_task *task, const struct plan_record *kept,
-             struct arena *arena, struct digests *d)
-{
-    size_t n = task->policy->tenants.n;
-    struct sset proved = SSET_INITIALIZER(&proved);
-
-    d->v = arena_zalloc(arena, (n + 1) * sizeof *d->v);
-    d->differ = arena_zalloc(arena, (n + 1) * sizeof *d->differ);
-    if (!verify_digest(task, arena, d->v)) {
-        d->v = NULL;
-    }
-    for (size_t i = 0; kept && i < kept->proved.n; i++) {
-        sset_add(&proved, kept->proved.v[i]);
-    }
-    for (size_t i = 0; i < n; i++) {
-        d->differ[i] = !d->v || !sset_contains(&proved, d->v[i]);
-        d->n_differ += d->differ[i];
-    }
-    sset_destroy(&proved);
-}
+ * tenants of which the same was proved for a plan that was applied before. */
 
 static int
-refuse(const struct cli_options *options, const struct verify_task *task,
-       const struct verify_result *result, const struct verify_cost *cost,
-       const char *bridge)
+refuse(const struct cli_options *options, const struct plan_proof *proof,
+       const struct verify_cost *cost, const char *bridge)
 {
     if (options->format == FORMAT_JSON) {
-        verify_print_json(task, result, cost, bridge);
+        verify_print_json(&proof->task, &proof->result, cost, bridge);
     } else {
-        verify_print_table(task, result, bridge);
+        verify_print_table(&proof->task, &proof->result, bridge);
     }
     fprintf(stderr, "bulkhead: the plan is refused, since its flows are not "
-            "proved to do what the intent means; nothing was changed\n");
+            "proved to do what the intent means; nothing was changed\n"
+            "remedy: report this as a fault of Bulkhead's; --no-verify "
+            "applies what is not proved\n");
     return EXIT_WRONG;
 }
 
-/* Proves what differs, and notes it in the order. */
+static void
+tell(const struct cli_options *options, const struct plan_proof *proof,
+     const struct plan_record *order)
+{
+    if (options->format != FORMAT_JSON) {
+        printf("%s on %s: proved %"PRIuSIZE" of %"PRIuSIZE" tenants%s\n",
+               order->plan->node, order->bridge, proof->n_proved,
+               proof->n_tenants, proof->n_proved < proof->n_tenants
+               ? "; of the others the same was proved before" : "");
+    }
+}
+
+/* Proves what is not known, and notes it in the order. */
 static int
-prove(const struct cli_options *options, struct verify_task *task,
+prove(const struct cli_options *options, const struct policy *policy,
       const struct plan_record *kept, struct plan_record *order,
       struct arena *arena)
 {
-    clock_t start = clock();
     struct verify_cost cost = { 0, 0 };
-    struct verify_result result;
-    struct digests digests = { .n_differ = 0 };
+    clock_t start = clock();
+    struct plan_proof proof;
+    int status = EXIT_DONE;
 
-    task->deadline = (options->verify_time
-                      ? time_msec() + 1000LL * options->verify_time : 0);
-    find_digests(task, kept, arena, &digests);
-    task->tenants = digests.v ? digests.differ : NULL;
-    verify(task, arena, &result);
-    cost.proof = verify_since(start);
-    if (!verify_is_proved(&result)) {
-        return refuse(options, task, &result, &cost, order->bridge);
+    if (!plan_prove(&proof, policy, order->plan, kept ? &kept->proved : NULL,
+                    1000 * options->verify_time, arena)) {
+        cost.proof = verify_since(start);
+        status = refuse(options, &proof, &cost, order->bridge);
+    } else {
+        tell(options, &proof, order);
+        order->verified = true;
+        order->proved = proof.proved;
     }
-    fprintf(stderr, "bulkhead: proved: %s\n", result.whole ? "all tenants"
-            : arena_printf(arena, "%"PRIuSIZE" tenants; of others the same "
-                           "was proved before", digests.n_differ));
-    order->verified = true;
-    memset(&order->proved, 0, sizeof order->proved);
-    for (size_t i = 0; digests.v && i < task->policy->tenants.n; i++) {
-        *vec_push(arena, &order->proved) = digests.v[i];
-    }
-    return EXIT_DONE;
+    plan_proof_destroy(&proof);
+    return status;
 }
 
-static int
-verify_order(const struct cli_options *options, const struct policy *policy,
-             const struct plan_record *kept, struct plan_record *order,
-             struct arena *arena)
+/* What is not asked about stays as it is known. */
+static void
+keep_known(const struct plan_record *kept, struct plan_record *order)
 {
-    struct verify_task task = { .policy = policy, .node = order->plan->node };
-    struct ofputil_port_map ports;
-    struct table_set tables;
-    const char *wrong;
-    int status = EXIT_WRONG;
-
-    ofputil_port_map_init(&ports);
-    wrong = verify_take_plan(&task, order->plan, &tables, &ports, arena);
-    if (wrong) {
-        cli_print_error(arena_printf(arena, "unproved: %s", wrong));
-    } else {
-        status = prove(options, &task, kept, order, arena);
+    if (kept) {
+        order->proved = kept->proved;
+        order->verified = (kept->verified && kept->intent
+                           && !strcmp(kept->intent, order->intent)
+                           && plan_same(kept->plan, order->plan));
     }
-    table_set_destroy(&tables);
-    ofputil_port_map_destroy(&ports);
-    return status;
+}
+
+/* The verifier's packets are those of the userspace datapath. */
+static int
+pass_unproved(const struct cli_options *options, const struct plan *plan)
+{
+    if (options->verify) {
+        cli_print_error("--verify is for plans of the userspace datapath");
+        return EXIT_USAGE;
+    } else if (plan->kernel && !options->no_verify) {
+        fprintf(stderr, "bulkhead: note: nothing is proved of flows of the "
+                "target %s\n", plan->target);
+    }
+    return EXIT_DONE;
 }
 
 int
@@ -129,25 +106,16 @@ cli_verify_order(const struct cli_options *options,
                  struct arena *arena)
 {
     struct push_target target = cli_target(options, arena);
-    const struct plan_record *kept;
     struct push_diff diff;
 
     if (order->plan->northbound || order->plan->kernel) {
-        if (options->verify) {
-            cli_print_error("--verify is for plans of the userspace datapath");
-        }
-        return options->verify ? EXIT_USAGE : EXIT_DONE;
+        return pass_unproved(options, order->plan);
     }
     target.bridge = order->bridge;
     push_look(&target, arena, &diff);
-    kept = diff.kept;
-    if (options->verify) {
-        return verify_order(options, policy, kept, order, arena);
-    } else if (kept) {
-        order->proved = kept->proved;
-        order->verified = (kept->verified && kept->intent
-                           && !strcmp(kept->intent, order->intent)
-                           && plan_same(kept->plan, order->plan));
+    if (options->no_verify) {
+        keep_known(diff.kept, order);
+        return EXIT_DONE;
     }
-    return EXIT_DONE;
+    return prove(options, policy, diff.kept, order, arena);
 }

@@ -15,6 +15,7 @@
 #include "cli/show.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "plan/prove.h"
 #include "sema/policy.h"
 #include "util.h"
 
@@ -44,81 +45,6 @@ list_assumed(const struct verify_task *task, const char *assumed[MAX_ASSUMED])
     return n;
 }
 
-/* The same for a shell: names of ports may be anything. */
-static const char *
-quote(const char *s, struct arena *arena)
-{
-    struct ds ds = DS_EMPTY_INITIALIZER;
-    const char *quoted;
-
-    ds_put_char(&ds, '\'');
-    for (; *s; s++) {
-        if (*s == '\'') {
-            ds_put_cstr(&ds, "'\\''");
-        } else {
-            ds_put_char(&ds, *s);
-        }
-    }
-    ds_put_char(&ds, '\'');
-    quoted = arena_strdup(arena, ds_cstr(&ds));
-    ds_destroy(&ds);
-    return quoted;
-}
-
-/* The command that shows the same on a switch. */
-static const char *
-trace_line(const struct verify_difference *d, const char *bridge,
-           struct arena *arena)
-{
-    return arena_printf(arena, "ovs-appctl ofproto/trace %s%s %s",
-                        d->ct_next, bridge, quote(d->packet, arena));
-}
-
-static void
-print_difference(const struct verify_task *task,
-                 const struct verify_difference *d, const char *bridge)
-{
-    printf("%s: from %s: %s\n", verify_kind_name(d->kind), d->from, d->what);
-    if (d->packet) {
-        printf("  meant   %s\n", d->meant);
-        if (d->rule) {
-            fputs("          ", stdout);
-            show_rule_place(d->rule);
-            putchar('\n');
-        }
-        printf("  found   %s\n", d->found);
-        for (size_t i = 0; i < d->steps.n; i++) {
-            printf("  %s %s: %s\n", i ? "       " : "flows  ",
-                   flow_place(task->tables, d->steps.v[i]),
-                   d->steps.v[i]->text);
-        }
-        printf("  trace   %s\n",
-               trace_line(d, bridge, task->tables->arena));
-    }
-    putchar('\n');
-}
-
-static void
-print_wrong(const struct verify_task *task, const struct verify_result *r,
-            const char *bridge)
-{
-    for (size_t i = 0; i < r->differences.n; i++) {
-        print_difference(task, &r->differences.v[i], bridge);
-    }
-    if (r->n_differences > r->differences.n) {
-        printf("and %"PRIuSIZE" more\n\n",
-               r->n_differences - r->differences.n);
-    }
-    for (size_t i = 0; i < r->shadowed.n; i++) {
-        const struct verify_shadow *shadow = &r->shadowed.v[i];
-
-        printf("shadows: %s matches nothing: %s\n  for it is weaker than %s: "
-               "%s\n\n", flow_place(task->tables, shadow->flow),
-               shadow->flow->text, flow_place(task->tables, shadow->by),
-               shadow->by->text);
-    }
-}
-
 static void
 print_line(const char *name, bool proved, const char *question)
 {
@@ -130,12 +56,14 @@ void
 verify_print_table(const struct verify_task *task,
                    const struct verify_result *r, const char *bridge)
 {
+    struct ds ds = DS_EMPTY_INITIALIZER;
     const char *assumed[MAX_ASSUMED];
     size_t n;
 
-    print_wrong(task, r, bridge);
+    plan_proof_words(task, r, bridge, &ds);
+    fputs(ds_cstr(&ds), stdout);
+    ds_destroy(&ds);
     if (r->unproved) {
-        printf("UNPROVED: %s\n", r->unproved);
         return;
     }
     for (int k = 0; k < N_VERIFY_KINDS; k++) {
@@ -181,7 +109,8 @@ difference_json(const struct verify_task *task,
     show_put(object, "meant", d->meant);
     show_put(object, "found", d->found);
     show_put(object, "trace", d->packet
-             ? trace_line(d, bridge, task->tables->arena) : NULL);
+             ? plan_proof_trace(d, bridge, task->tables->arena)
+             : NULL);
     json_object_put(object, "rule", d->rule ? show_rule_place_json(d->rule)
                     : json_null_create());
     json_object_put(object, "flows", steps_json(task, &d->steps));

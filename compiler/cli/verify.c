@@ -13,8 +13,7 @@
 #include "base/nearest.h"
 #include "base/source.h"
 #include "cli/cli.h"
-#include "openvswitch/dynamic-string.h"
-#include "plan/plan.h"
+#include "plan/prove.h"
 #include "push/read.h"
 #include "sema/policy.h"
 #include "timeval.h"
@@ -109,39 +108,13 @@ load_bridge(struct job *job, const struct plan *plan)
                       strlen(held.flows));
 }
 
-const char *
-verify_take_plan(struct verify_task *task, const struct plan *plan,
-                 struct table_set *tables, struct ofputil_port_map *ports,
-                 struct arena *arena)
-{
-    struct ds ds = DS_EMPTY_INITIALIZER;
-    const char *wrong;
-    uint32_t *meters;
-
-    for (size_t i = 0; i < plan->flows.n; i++) {
-        ds_put_format(&ds, "%s\n", plan_flow_string(plan,
-                                                    &plan->flows.v[i]));
-    }
-    meters = arena_zalloc(arena, (plan->meters.n + 1) * sizeof *meters);
-    for (size_t i = 0; i < plan->meters.n; i++) {
-        meters[i] = plan->meters.v[i].id;
-    }
-    task->meters = meters;
-    task->n_meters = plan->meters.n;
-    task->tables = tables;
-    table_set_init(tables, "compiled", arena, ports);
-    wrong = table_set_parse(tables, ds_cstr(&ds), ds.length);
-    ds_destroy(&ds);
-    return wrong ? wrong : table_set_finish(tables);
-}
-
 /* What compile would write. */
 static int
 load_plan(struct job *job, const struct plan *plan)
 {
     clock_t start = clock();
-    const char *wrong = verify_take_plan(&job->task, plan, &job->tables,
-                                         &job->ports, job->arena);
+    const char *wrong = plan_to_task(plan, &job->task, &job->tables,
+                                     &job->ports, job->arena);
 
     job->cost.read = verify_since(start);
     return done_reading(job, wrong);

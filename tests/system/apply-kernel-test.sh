@@ -66,6 +66,8 @@ test_target() {
     check '... and comes back' exits 0 on "$1" apply
     check '--verify is for the other datapath' unchanged br0 \
         says 'plans of the userspace datapath' 2 on "$1" apply --verify
+    check '... and without it, apply says that nothing is proved' \
+        says "nothing is proved of flows of the target $1" 0 on "$1" apply
 }
 
 test_bridges() {

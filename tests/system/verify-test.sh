@@ -12,6 +12,10 @@ set -euo pipefail
 
 intent=$srcdir/examples/ai-cluster.json
 node=gpu-node-1
+faulty=${BUILDDIR:-$srcdir/_build}/tests/verify/faulty
+
+# What the flow matches by which batch denies ssh.
+deny_ssh=reg11=0x1d8fd71e,reg13=0x1d8fd71e,reg8=0x80060016/0xc0ffffff
 
 verify() { "$BULKHEAD" verify "$intent" --node $node "$@"; }
 
@@ -58,8 +62,7 @@ test_bridge() {
     check 'and so is its dump' dump_is_proved
     check 'as JSON' says '"verdict":"proved"' 0 verify --bridge br0 -f json
 
-    without 'table=15,priority=300,reg11=0x1d8fd71e,reg13=0x1d8fd71e,'$(
-        )'reg8=0x80060016/0xc0ffffff'
+    without "table=15,priority=300,$deny_ssh"
     check 'a deny rule was deleted: found' says 'leaks: from batch/' 1 \
         verify --bridge br0
     check '  and its rule' says 'examples/ai-cluster.json:' 1 \
@@ -275,27 +278,36 @@ apply_limited() {
 
 status_on() { "$BULKHEAD" status --bridge "$@"; }
 
+# rewrite SED-SCRIPT: changes what the node keeps, with its hash.
+rewrite() {
+    local file
+    file=$(printf '%s\n' "$switch_dir"/state/br0/*.plan | sort -V | tail -n 1)
+    sed -n '2,$p' "$file" | sed "$1" | head -c -1 >"$switch_dir/body"
+    echo "bulkhead-plan 1 $(sha1sum <"$switch_dir/body" | cut -d' ' -f1)" |
+        cat - "$switch_dir/body" >"$file"
+}
+
 # What apply proves before it changes the bridge.
 test_apply() {
     "$BULKHEAD" clear --bridge br0 >/dev/null
-    check 'apply alone: not verified' says ', not verified' 0 \
+    check 'apply --no-verify: not verified' says ', not verified' 0 \
+        apply_limited 20Gbps --no-verify
+    check 'apply: proves all' says 'proved 4 of 4 tenants' 0 \
         apply_limited 20Gbps
-    check 'apply --verify: proves all' says 'proved: 4 tenants' 0 \
-        apply_limited 20Gbps --verify
     check 'and status says so' says ', verified' 0 status_on br0
     check 'as JSON' says '"verified":true' 0 status_on br0 -f json
-    check 'the same again is not proved again' says 'proved: 0 tenants' 0 \
-        apply_limited 20Gbps --verify
-    check 'and the same alone stays verified' says ', verified' 0 \
+    check 'the same again is not proved again' says 'proved 0 of 4 tenants' 0 \
         apply_limited 20Gbps
-    check 'one tenant changes: it is proved' says 'proved: 1 tenants' 0 \
+    check 'and the same without proof stays verified' says ', verified' 0 \
+        apply_limited 20Gbps --no-verify
+    check 'one tenant changes: it is proved' says 'proved 1 of 4 tenants' 0 \
         apply_limited 21Gbps --verify=60s
-    check 'apply alone of another: not verified' says ', not verified' 0 \
-        apply_limited 22Gbps
-    check 'others are still proved after that' says 'proved: 1 tenants' 0 \
-        apply_limited 23Gbps --verify
-    check 'a dry run proves too' says 'proved: 1 tenants' 0 \
-        apply_limited 24Gbps --verify --dry-run
+    check 'another --no-verify: not verified' says ', not verified' 0 \
+        apply_limited 22Gbps --no-verify
+    check 'others are still proved after that' says 'proved 1 of 4 tenants' 0 \
+        apply_limited 23Gbps
+    check 'a dry run proves too' says 'proved 1 of 4 tenants' 0 \
+        apply_limited 24Gbps --dry-run
     check 'rollback to what was not: not verified' says ', not verified' 0 \
         "$BULKHEAD" rollback --bridge br0
     check 'and to what was: verified' says ', verified' 0 \
@@ -305,6 +317,48 @@ test_apply() {
         "$switch_dir/slow.json" --node node --bridge br0 --verify=1s
     check 'for OVN: 2' says 'takes no --verify' 2 "$BULKHEAD" apply \
         "$intent" --target=ovn --verify
+}
+
+# Whose proofs the node keeps.
+test_known() {
+    rewrite 's/"proved":\[\["[0-9a-f]*"\]/"proved":[["0"]/'
+    check 'proofs of another verifier are none' says 'proved 4 of 4 tenants' \
+        0 apply_limited 25Gbps
+    rewrite 's/"proved":.*"record"/"proved":[],"record"/'
+    check 'where nothing is known, all is proved' \
+        says 'proved 4 of 4 tenants' 0 apply_limited 26Gbps
+    rewrite 's/"proved":.*"record"/"proved":[7],"record"/'
+    check 'what cannot be read is not trusted' says 'proved 4 of 4 tenants' \
+        0 apply_limited 27Gbps
+    truncate -s -7 "$switch_dir"/state/br0/*.plan
+    check 'nor what is cut short' says 'proved 4 of 4 tenants' 0 \
+        apply_limited 27Gbps
+    BULKHEAD_STATEDIR='' check 'nor is it needed' \
+        says 'proved 4 of 4 tenants' 0 apply_limited 27Gbps
+}
+
+# apply, by a compiler that forgets the flow that denies ssh to batch.
+test_fault() {
+    local BULKHEAD=$faulty plan=$switch_dir/leaking
+    export FORGET=$deny_ssh
+    "$BULKHEAD" clear --bridge br0 >/dev/null
+    check 'a leak: refused, with status 1' unchanged br0 \
+        says 'leaks: from batch/' 1 apply_limited 20Gbps
+    check '... says what to do' says 'remedy: ' 1 apply_limited 20Gbps
+    check '... as JSON' says '"verdict":"different"' 1 \
+        apply_limited 20Gbps -f json
+    "$BULKHEAD" plan "$intent" --node $node --bridge br0 -o "$plan" >/dev/null
+    check '... in a saved plan' unchanged br0 \
+        says 'leaks: from batch/' 1 "$BULKHEAD" apply "$plan"
+    check '... --no-verify applies it' says ', not verified' 0 \
+        "$BULKHEAD" apply "$plan" --no-verify
+    check '... and it leaks' says 'leaks: from batch/' 1 verify --bridge br0
+    export FORGET=
+    check 'and without the fault: applied' says ', verified' 0 apply_limited 20Gbps
+    export FORGET=$deny_ssh
+    check 'a leak that comes later: refused' unchanged br0 \
+        says 'leaks: from batch/' 1 apply_limited 20Gbps
+    unset FORGET
 }
 
 test_usage() {
@@ -332,6 +386,8 @@ main() {
     test_tenants
     test_layouts
     test_apply
+    test_known
+    test_fault
     test_usage
     [ "$failures" = 0 ]
 }

@@ -50,6 +50,19 @@ tests_verify_oracle_SOURCES = \
 tests_verify_oracle_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tests
 tests_verify_oracle_LDADD = $(BULKHEAD_LIBS) $(BUDDY_LIBS)
 
+# bulkhead and bulkheadd with a compiler that can be made to leave flows out.
+check_PROGRAMS += tests/verify/faulty tests/verify/faultyd
+forgetful = $(AM_LDFLAGS) -Wl,--wrap=backend_compile
+tests_verify_faulty_SOURCES = $(bulkhead_SOURCES) tests/verify/faulty.c
+tests_verify_faulty_CPPFLAGS = $(bulkhead_CPPFLAGS)
+tests_verify_faulty_CFLAGS = $(bulkhead_CFLAGS)
+tests_verify_faulty_LDFLAGS = $(forgetful)
+tests_verify_faulty_LDADD = $(bulkhead_LDADD)
+tests_verify_faultyd_SOURCES = $(bulkheadd_SOURCES) tests/verify/faulty.c
+tests_verify_faultyd_CPPFLAGS = $(bulkheadd_CPPFLAGS)
+tests_verify_faultyd_LDFLAGS = $(forgetful)
+tests_verify_faultyd_LDADD = $(bulkheadd_LDADD)
+
 TESTS += tests/verify/meanings tests/verify/mutants tests/verify/oracle
 
 EXTRA_DIST += tests/verify/two-layouts.json

@@ -1,0 +1,100 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "plan/prove.h"
+
+#include <inttypes.h>
+
+#include "base/diag.h"
+#include "openvswitch/dynamic-string.h"
+#include "sema/policy.h"
+#include "util.h"
+
+/* For a shell: names of ports may be anything. */
+static const char *
+quote(const char *s, struct arena *arena)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const char *quoted;
+
+    ds_put_char(&ds, '\'');
+    for (; *s; s++) {
+        if (*s == '\'') {
+            ds_put_cstr(&ds, "'\\''");
+        } else {
+            ds_put_char(&ds, *s);
+        }
+    }
+    ds_put_char(&ds, '\'');
+    quoted = arena_strdup(arena, ds_cstr(&ds));
+    ds_destroy(&ds);
+    return quoted;
+}
+
+const char *
+plan_proof_trace(const struct verify_difference *d, const char *bridge,
+                 struct arena *arena)
+{
+    return arena_printf(arena, "ovs-appctl ofproto/trace %s%s %s",
+                        d->ct_next, bridge, quote(d->packet, arena));
+}
+
+static void
+put_difference(const struct verify_task *task,
+               const struct verify_difference *d, const char *bridge,
+               struct ds *ds)
+{
+    ds_put_format(ds, "%s: from %s: %s\n", verify_kind_name(d->kind), d->from,
+                  d->what);
+    if (d->packet) {
+        ds_put_format(ds, "  meant   %s\n", d->meant);
+        if (d->rule) {
+            struct span span = policy_rule_span(d->rule);
+
+            ds_put_cstr(ds, "          ");
+            diag_put_place(ds, &span);
+            ds_put_char(ds, '\n');
+        }
+        ds_put_format(ds, "  found   %s\n", d->found);
+        for (size_t i = 0; i < d->steps.n; i++) {
+            ds_put_format(ds, "  %s %s: %s\n", i ? "       " : "flows  ",
+                          flow_place(task->tables, d->steps.v[i]),
+                          d->steps.v[i]->text);
+        }
+        ds_put_format(ds, "  trace   %s\n",
+                      plan_proof_trace(d, bridge, task->tables->arena));
+    }
+    ds_put_char(ds, '\n');
+}
+
+void
+plan_proof_words(const struct verify_task *task,
+                 const struct verify_result *r, const char *bridge,
+                 struct ds *ds)
+{
+    for (size_t i = 0; i < r->differences.n; i++) {
+        put_difference(task, &r->differences.v[i], bridge, ds);
+    }
+    if (r->n_differences > r->differences.n) {
+        ds_put_format(ds, "and %"PRIuSIZE" more\n\n",
+                      r->n_differences - r->differences.n);
+    }
+    for (size_t i = 0; i < r->shadowed.n; i++) {
+        const struct verify_shadow *shadow = &r->shadowed.v[i];
+
+        ds_put_format(ds, "shadows: %s matches nothing: %s\n  for it is "
+                      "weaker than %s: %s\n\n",
+                      flow_place(task->tables, shadow->flow),
+                      shadow->flow->text,
+                      flow_place(task->tables, shadow->by),
+                      shadow->by->text);
+    }
+    if (r->unproved) {
+        ds_put_format(ds, "UNPROVED: %s\n", r->unproved);
+    }
+}

@@ -1,0 +1,53 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+/* A compiler at fault: linked into bulkhead and bulkheadd by --wrap, it leaves
+ * out the flows whose match is as the environment's FORGET says; or, if that
+ * begins with '/', the file of that name. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "base/source.h"
+#include "plan/plan.h"
+
+bool __real_backend_compile(const struct backend *, struct ir_prog *,
+                            struct arena *, struct diags *, struct plan *);
+bool __wrap_backend_compile(const struct backend *, struct ir_prog *,
+                            struct arena *, struct diags *, struct plan *);
+
+static const char *
+forgotten(struct arena *arena)
+{
+    const char *match = getenv("FORGET");
+    const struct source *source;
+
+    if (match && match[0] == '/') {
+        match = source_read(arena, match, &source) ? NULL : source->text;
+    }
+    return match && match[0] ? match : NULL;
+}
+
+bool
+__wrap_backend_compile(const struct backend *backend, struct ir_prog *prog,
+                       struct arena *arena, struct diags *diags,
+                       struct plan *plan)
+{
+    bool ok = __real_backend_compile(backend, prog, arena, diags, plan);
+    const char *match = forgotten(arena);
+    size_t n = 0;
+
+    for (size_t i = 0; ok && match && i < plan->flows.n; i++) {
+        if (strcmp(plan->flows.v[i].match, match)) {
+            plan->flows.v[n++] = plan->flows.v[i];
+        }
+    }
+    plan->flows.n = ok && match ? n : plan->flows.n;
+    return ok;
+}
