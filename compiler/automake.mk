@@ -584,8 +584,11 @@ bulkheadd_SOURCES = \
 	compiler/agent/compiled.h \
 	compiler/agent/files.c \
 	compiler/agent/files.h \
+	compiler/agent/gate.c \
 	compiler/agent/main.c \
 	compiler/agent/notify.c \
 	compiler/agent/notify.h \
+	compiler/agent/prove.c \
+	compiler/agent/prove.h \
 	compiler/agent/status.c
 bulkheadd_LDADD = $(BULKHEAD_LIBS)

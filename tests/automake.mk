@@ -95,6 +95,7 @@ test_scripts = \
 	tests/schema-test.py \
 	tests/hostile-test.py \
 	tests/house-test \
+	tests/system/agent-proof-test.sh \
 	tests/system/agent-test.sh \
 	tests/system/attach-test.sh \
 	tests/system/apply-kernel-test.sh \

@@ -7,17 +7,42 @@
 #ifndef AGENT_AGENT_PRIVATE_H
 #define AGENT_AGENT_PRIVATE_H 1
 
-/* Between agent.c, which works, and status.c, which tells. */
+/* Between agent.c, which works, gate.c, which lets pass what is proved, and
+ * status.c, which tells. */
 
 #include "agent/agent.h"
 #include "agent/compiled.h"
+#include "agent/prove.h"
 #include "push/keep.h"
+#include "smap.h"
+
+/* What is compiled is put onto the bridge once it is proved.  Until then, and
+ * if it is refused, the bridge is kept as it was put last. */
+struct gate {
+    struct prover *prover;
+    struct arena *arena;        /* Of what is known... */
+    plan_names known;           /* ...as in plan_record.proved. */
+    unsigned int bridge_seqno;  /* As of the last gate_begin(). */
+    struct smap put;            /* Interface -> to what it is bound, of what
+                                 * was put last. */
+    bool held;                  /* Is what is compiled not put yet... */
+    bool fresh;                 /* ...nor its proof begun... */
+    bool anew;                  /* ...and to be put as a whole, ... */
+    struct resident_diff diff;  /* ...or by this? */
+    long long int held_at;      /* Since when something is. */
+    long long int retry_at;     /* When a proof that broke begins again; 0:
+                                 * none did. */
+    char *refusal;              /* Why it is not proved; or NULL. */
+    uint64_t n_proofs;          /* That were ended with success. */
+    struct proof_cost last;     /* Of the last of them. */
+};
 
 struct agent {
     const struct agent_options *options;
     struct files *files;
     struct compiled *compiled;
     struct keeper *keeper;
+    struct gate gate;
     unsigned int bridge_seqno;  /* Of what the compiled was bound to. */
     bool reload;                /* Are all files to be read? */
     bool ready;
@@ -25,5 +50,24 @@ struct agent {
     long long int save_at;
     char *trouble;              /* With keeping. */
 };
+
+void gate_init(struct gate *, const struct agent_options *);
+void gate_destroy(struct gate *);
+
+/* Something has been compiled: 'diff' says what has changed, unless the news
+ * are COMPILED_ANEW. */
+void gate_put(struct agent *, enum compiled_news,
+              const struct resident_diff *);
+
+/* Puts what is proved by now. */
+void gate_run(struct agent *);
+
+/* Must the proof that runs end before anything else is compiled? */
+bool gate_is_closed(const struct agent *);
+
+/* Once all is compiled: begins its proof, lets the keeper have a plan if it
+ * wants one, and cuts off interfaces that have changed meanwhile. */
+void gate_begin(struct agent *, const struct bridge_info *);
+void gate_wait(const struct agent *);
 
 #endif /* agent/agent-private.h */

@@ -49,6 +49,7 @@ agent_create(const struct agent_options *options)
     a->compiled = compiled_create(options->names, options->n_names,
                                   options->node, options->target.bridge);
     a->keeper = keeper_create(&options->target);
+    gate_init(&a->gate, options);
     a->reload = true;
     return a;
 }
@@ -58,27 +59,12 @@ agent_destroy(struct agent *a)
 {
     if (a) {
         agent_save(a);
+        gate_destroy(&a->gate);
         keeper_destroy(a->keeper);
         compiled_destroy(a->compiled);
         files_destroy(a->files);
         free(a->trouble);
         free(a);
-    }
-}
-
-static void
-put(struct agent *a, enum compiled_news news,
-    const struct resident_diff *diff)
-{
-    if (news == COMPILED_CHANGED) {
-        keeper_change(a->keeper, diff);
-    } else if (news == COMPILED_ANEW) {
-        struct arena *arena = arena_create();
-        struct plan plan;
-
-        compiled_plan(a->compiled, &plan, arena);
-        keeper_put(a->keeper, &plan);
-        arena_destroy(arena);
     }
 }
 
@@ -94,11 +80,12 @@ read_files(struct agent *a, const struct bridge_info *info)
     if (a->reload) {
         files_rewatch(a->files);
         a->reload = false;
-        put(a, compiled_load(a->compiled, info), NULL);
+        gate_put(a, compiled_load(a->compiled, info), NULL);
         a->bridge_seqno = keeper_bridge_seqno(a->keeper);
     } else {
         SSET_FOR_EACH (path, &paths) {
-            put(a, compiled_load_file(a->compiled, path, info, &diff), &diff);
+            gate_put(a, compiled_load_file(a->compiled, path, info, &diff),
+                     &diff);
         }
     }
     sset_destroy(&paths);
@@ -118,7 +105,7 @@ follow_bridge(struct agent *a, const struct bridge_info *info)
     a->bridge_seqno = keeper_bridge_seqno(a->keeper);
     while (news == COMPILED_CHANGED) {
         news = compiled_bind(a->compiled, info, &diff);
-        put(a, news, &diff);
+        gate_put(a, news, &diff);
     }
 }
 
@@ -145,15 +132,15 @@ agent_run(struct agent *a)
     if (!info) {
         return;                 /* Nobody knows who is here. */
     }
-    read_files(a, info);
-    a->ready = true;
-    if (!compiled_is_ready(a->compiled)) {
-        return;
+    gate_run(a);
+    if (!gate_is_closed(a)) {
+        read_files(a, info);
+        a->ready = true;
+        if (compiled_is_ready(a->compiled)) {
+            follow_bridge(a, info);
+        }
     }
-    follow_bridge(a, info);
-    if (keeper_wants_plan(a->keeper)) {
-        put(a, COMPILED_ANEW, NULL);
-    }
+    gate_begin(a, info);
     note_pushes(a);
 }
 
@@ -161,7 +148,8 @@ void
 agent_wait(struct agent *a)
 {
     keeper_wait(a->keeper);
-    if (keeper_bridge(a->keeper)) {
+    gate_wait(a);
+    if (keeper_bridge(a->keeper) && !gate_is_closed(a)) {
         files_wait(a->files);
     }
     if (a->saved != a->pushes) {
@@ -190,11 +178,15 @@ agent_save(struct agent *a)
     const char *reason;
     struct plan plan;
 
-    if (a->saved == a->pushes || !keeper_is_equal(a->keeper)) {
+    if (a->saved == a->pushes || !keeper_is_equal(a->keeper)
+        || a->gate.held) {
+        a->save_at = time_msec() + SAVE_MS;
         return NULL;
     }
     arena = arena_create();
     compiled_record(a->compiled, &record, &plan, arena);
+    record.verified = !a->options->no_verify;
+    record.proved = a->gate.known;
     reason = push_note(&a->options->target, &record);
     if (!reason) {
         a->saved = a->pushes;
@@ -213,7 +205,7 @@ agent_unsaved(const struct agent *a)
 {
     return (!a->options->target.state
             ? "BULKHEAD_STATEDIR is empty, so nothing is kept"
-            : !keeper_is_equal(a->keeper)
+            : !keeper_is_equal(a->keeper) || a->gate.held
             ? "the bridge does not hold the intent yet; see status"
             : a->saved != a->pushes ? a->trouble : NULL);
 }

@@ -24,6 +24,8 @@ struct agent_options {
                                  * absolute. */
     size_t n_names;
     const char *node;
+    bool no_verify;             /* Nothing is proved before it is pushed. */
+    int verify_ms;              /* For a proof. */
     struct push_target target;
 };
 

@@ -271,6 +271,35 @@ compiled_plan(const struct compiled *c, struct plan *plan,
     resident_plan(c->resident, plan, arena);
 }
 
+const struct intent *
+compiled_intent(const struct compiled *c, struct arena *arena)
+{
+    return resident_intent(c->resident, arena);
+}
+
+static void
+add_bound(const struct bound *bound, struct smap *all)
+{
+    const struct smap_node *node;
+
+    SMAP_FOR_EACH (node, &bound->here) {
+        smap_replace(all, node->key, node->value);
+    }
+}
+
+void
+compiled_bound(const struct compiled *c, struct smap *all)
+{
+    struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &c->tenants) {
+        const struct tenant *t = node->data;
+
+        add_bound(&t->bound, all);
+    }
+    add_bound(&c->externals, all);
+}
+
 void
 compiled_record(const struct compiled *c, struct plan_record *record,
                 struct plan *plan, struct arena *arena)

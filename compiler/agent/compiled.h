@@ -73,6 +73,15 @@ void compiled_plan(const struct compiled *, struct plan *, struct arena *);
 void compiled_record(const struct compiled *, struct plan_record *,
                      struct plan *, struct arena *);
 
+/* The intent that is compiled, as interfaces bind it: good until the next
+ * change. */
+struct intent;
+const struct intent *compiled_intent(const struct compiled *, struct arena *);
+
+/* Adds to 'bound', by interface, the name of what it is bound to. */
+struct smap;
+void compiled_bound(const struct compiled *, struct smap *bound);
+
 /* Why the intent is not the one in the files, as text for people; or NULL. */
 const char *compiled_errors(const struct compiled *);
 

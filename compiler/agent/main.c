@@ -32,7 +32,8 @@
 
 VLOG_DEFINE_THIS_MODULE(bulkheadd);
 
-enum { DEFAULT_TIMEOUT = 10 };          /* Seconds. */
+/* Seconds. */
+enum { DEFAULT_TIMEOUT = 10, DEFAULT_VERIFY_TIMEOUT = 300 };
 
 enum {
     OPT_NODE = UCHAR_MAX + 1,
@@ -40,6 +41,8 @@ enum {
     OPT_DB,
     OPT_UNIXCTL,
     OPT_TIMEOUT,
+    OPT_NO_VERIFY,
+    OPT_VERIFY_TIMEOUT,
     OPT_BOOTSTRAP_CA_CERT,
     VLOG_OPTION_ENUMS,
     DAEMON_OPTION_ENUMS,
@@ -51,6 +54,8 @@ static const struct option long_options[] = {
     { "bridge", required_argument, NULL, OPT_BRIDGE },
     { "db", required_argument, NULL, OPT_DB },
     { "timeout", required_argument, NULL, OPT_TIMEOUT },
+    { "no-verify", no_argument, NULL, OPT_NO_VERIFY },
+    { "verify-timeout", required_argument, NULL, OPT_VERIFY_TIMEOUT },
     { "unixctl", required_argument, NULL, OPT_UNIXCTL },
     { "help", no_argument, NULL, 'h' },
     { "version", no_argument, NULL, 'V' },
@@ -77,10 +82,12 @@ usage(void)
            "  --db=DATABASE         OVSDB (default: unix:%s/db.sock)\n"
            "  --timeout=SECS        for one step with the switch (default: "
            "%d)\n"
+           "  --no-verify           push what is not proved\n"
+           "  --verify-timeout=SECS  for a proof (default: %d)\n"
            "  --unixctl=SOCKET      override default control socket name\n"
            "  -h, --help            display this help message\n"
            "  -V, --version         display version information\n",
-           ovs_rundir(), DEFAULT_TIMEOUT);
+           ovs_rundir(), DEFAULT_TIMEOUT, DEFAULT_VERIFY_TIMEOUT);
     stream_usage("DATABASE", true, false, true);
     daemon_usage();
     vlog_usage();
@@ -101,12 +108,12 @@ usage_error(const char *format, ...)
 }
 
 static int
-parse_timeout(const char *s)
+parse_timeout(const char *option, const char *s)
 {
     int seconds;
 
     if (!str_to_int(s, 10, &seconds) || seconds < 1 || seconds > 86400) {
-        usage_error("--timeout takes seconds, from 1 to 86400, not '%s'", s);
+        usage_error("%s takes seconds, from 1 to 86400, not '%s'", option, s);
     }
     return 1000 * seconds;
 }
@@ -129,7 +136,13 @@ parse_options(int argc, char *argv[], struct agent_options *options,
         case OPT_NODE: options->node = optarg; break;
         case OPT_BRIDGE: target->bridge = optarg; break;
         case OPT_DB: target->db = optarg; break;
-        case OPT_TIMEOUT: target->timeout_ms = parse_timeout(optarg); break;
+        case OPT_TIMEOUT:
+            target->timeout_ms = parse_timeout("--timeout", optarg);
+            break;
+        case OPT_NO_VERIFY: options->no_verify = true; break;
+        case OPT_VERIFY_TIMEOUT:
+            options->verify_ms = parse_timeout("--verify-timeout", optarg);
+            break;
         case OPT_UNIXCTL: *unixctl = optarg; break;
         case 'h': usage();
         case 'V': puts(PACKAGE_STRING); exit(EXIT_SUCCESS);
@@ -334,7 +347,9 @@ hold_bridge(const struct push_target *target)
 int
 main(int argc, char *argv[])
 {
-    struct agent_options options = { .names = NULL };
+    struct agent_options options = {
+        .verify_ms = 1000 * DEFAULT_VERIFY_TIMEOUT,
+    };
     const char *unixctl_path = NULL, *folder;
     struct unixctl_server *unixctl;
     struct agent *agent;

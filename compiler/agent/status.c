@@ -21,6 +21,8 @@ agent_summary(const struct agent *a)
     return (!keeper_bridge(a->keeper) ? "waits for the database"
             : !keeper_is_connected(a->keeper) ? "waits for the switch"
             : !compiled_is_ready(a->compiled) ? "has no good intent yet"
+            : a->gate.refusal ? "what has changed is not proved"
+            : a->gate.held ? "proves what has changed"
             : !keeper_is_equal(a->keeper) ? "the bridge differs"
             : compiled_errors(a->compiled)
             ? "as intended before; the intent is wrong now" : "as intended");
@@ -32,7 +34,11 @@ agent_attached(const struct agent *a, const char *endpoint,
 {
     bool attached = compiled_is_attached(a->compiled, endpoint, reason);
 
-    return !keeper_is_equal(a->keeper) ? "not yet" : attached ? "yes" : "no";
+    if (a->gate.refusal && !*reason) {
+        *reason = "what has changed is not proved: see status";
+    }
+    return (!keeper_is_equal(a->keeper) || a->gate.held ? "not yet"
+            : attached ? "yes" : "no");
 }
 
 /* When something was last repaired, or NULL. */
@@ -53,6 +59,22 @@ mirrors(const struct agent *a)
     return info ? info->mirrors : NULL;
 }
 
+static void
+put_proofs(const struct gate *g, struct ds *ds)
+{
+    if (!g->prover) {
+        ds_put_cstr(ds, "proved: nothing, for --no-verify\n");
+    } else if (g->n_proofs) {
+        ds_put_format(ds, "proved: %"PRIu64" times, last %"PRIuSIZE" of %"
+                      PRIuSIZE" tenants, in %lld ms\n", g->n_proofs,
+                      g->last.n_proved, g->last.n_tenants, g->last.ms);
+    }
+    if (g->refusal) {
+        ds_put_format(ds, "what has changed is not proved, and the bridge is "
+                      "kept as it was:\n%s", g->refusal);
+    }
+}
+
 void
 agent_status(const struct agent *a, struct ds *ds)
 {
@@ -69,6 +91,7 @@ agent_status(const struct agent *a, struct ds *ds)
                   a->options->target.bridge, agent_summary(a), n->pushes,
                   n->connections, n->repairs, n->flows, n->meters,
                   last ? ", last at " : "", last ? last : "");
+    put_proofs(&a->gate, ds);
     compiled_missing(a->compiled, arena, &missing);
     for (size_t i = 0; i < missing.n; i++) {
         ds_put_format(ds, "waits for: %s\n", missing.v[i]);
@@ -122,6 +145,26 @@ repairs_json(const struct agent *a, struct arena *arena)
     return object;
 }
 
+static struct json *
+proofs_json(const struct gate *g)
+{
+    struct json *object;
+
+    if (!g->prover) {
+        return json_null_create();
+    }
+    object = json_object_create();
+    json_object_put(object, "times", json_integer_create(g->n_proofs));
+    json_object_put(object, "last_proved",
+                    json_integer_create(g->last.n_proved));
+    json_object_put(object, "last_tenants",
+                    json_integer_create(g->last.n_tenants));
+    json_object_put(object, "last_ms", json_integer_create(g->last.ms));
+    json_object_put(object, "waiting", json_boolean_create(g->held));
+    put_string(object, "refusal", g->refusal);
+    return object;
+}
+
 struct json *
 agent_status_json(const struct agent *a)
 {
@@ -138,6 +181,7 @@ agent_status_json(const struct agent *a)
     json_object_put(object, "pushes", json_integer_create(n->pushes));
     json_object_put(object, "sessions", json_integer_create(n->connections));
     json_object_put(object, "repaired", repairs_json(a, arena));
+    json_object_put(object, "proofs", proofs_json(&a->gate));
     json_object_put(object, "waits_for", plan_names_to_json(&missing));
     json_object_put(object, "left_out", plan_names_to_json(&refused));
     json_object_put(object, "foreign_flows",

@@ -60,7 +60,7 @@ verify_print_table(const struct verify_task *task,
     const char *assumed[MAX_ASSUMED];
     size_t n;
 
-    plan_proof_words(task, r, bridge, &ds);
+    plan_proof_words(task, r, bridge, SIZE_MAX, &ds);
     fputs(ds_cstr(&ds), stdout);
     ds_destroy(&ds);
     if (r->unproved) {

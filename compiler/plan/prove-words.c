@@ -75,16 +75,17 @@ put_difference(const struct verify_task *task,
 void
 plan_proof_words(const struct verify_task *task,
                  const struct verify_result *r, const char *bridge,
-                 struct ds *ds)
+                 size_t max, struct ds *ds)
 {
-    for (size_t i = 0; i < r->differences.n; i++) {
+    size_t n = MIN(max, r->differences.n);
+
+    for (size_t i = 0; i < n; i++) {
         put_difference(task, &r->differences.v[i], bridge, ds);
     }
-    if (r->n_differences > r->differences.n) {
-        ds_put_format(ds, "and %"PRIuSIZE" more\n\n",
-                      r->n_differences - r->differences.n);
+    if (r->n_differences > n) {
+        ds_put_format(ds, "and %"PRIuSIZE" more\n\n", r->n_differences - n);
     }
-    for (size_t i = 0; i < r->shadowed.n; i++) {
+    for (size_t i = 0; i < r->shadowed.n && i < max; i++) {
         const struct verify_shadow *shadow = &r->shadowed.v[i];
 
         ds_put_format(ds, "shadows: %s matches nothing: %s\n  for it is "

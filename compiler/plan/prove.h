@@ -60,11 +60,11 @@ const char *plan_to_task(const struct plan *, struct verify_task *,
                          struct table_set *tables,
                          struct ofputil_port_map *ports, struct arena *);
 
-/* Appends all that is wrong: each difference with its packet and its way, and
- * why it is unproved. */
+/* Appends what is wrong: the first 'max' differences, each with its packet and
+ * its way; how many there are more; and why it is unproved. */
 void plan_proof_words(const struct verify_task *,
                       const struct verify_result *, const char *bridge,
-                      struct ds *);
+                      size_t max, struct ds *);
 
 /* The command that shows the packet of a difference on a switch. */
 const char *plan_proof_trace(const struct verify_difference *,

@@ -329,6 +329,38 @@ plan_to_flows(const struct plan *plan, const struct ofputil_port_map *ports,
     return NULL;
 }
 
+const char *
+flows_resolve(struct switch_state *state, const struct ofputil_port_map *ports,
+              struct arena *arena)
+{
+    const struct flow_entry *flow;
+    struct switch_state anew;
+    char *error = NULL;
+
+    switch_state_init(&anew);
+    HMAP_FOR_EACH (flow, node, &state->flows) {
+        struct flow_entry *resolved;
+
+        error = parse_flow(flow->text, ports, &resolved);
+        if (error) {
+            break;
+        }
+        switch_state_put(&anew, resolved);
+    }
+    if (!error) {
+        hmap_swap(&state->flows, &anew.flows);
+        hmap_swap(&state->callers, &anew.callers);
+        hmap_swap(&state->owners, &anew.owners);
+        hmap_swap(&state->limits, &anew.limits);
+        memcpy(state->n_flows, anew.n_flows, sizeof state->n_flows);
+    }
+    const char *reason = (error ? arena_printf(arena, "flow '%s': %s",
+                                               flow->text, error) : NULL);
+    switch_state_destroy(&anew);
+    free(error);
+    return reason;
+}
+
 struct flow_entry *
 flow_clone(const struct flow_entry *flow)
 {

@@ -88,6 +88,12 @@ const char *plan_flow_parse(const struct plan *, const struct plan_flow *,
                             const struct ofputil_port_map *ports,
                             struct flow_entry **);
 
+/* Resolves the port names of a state of a plan's flows anew.  Returns NULL, or
+ * a reason in the arena: then the state is as it was. */
+const char *flows_resolve(struct switch_state *,
+                          const struct ofputil_port_map *ports,
+                          struct arena *);
+
 /* Adds all flows, and the meters in Bulkhead's range, that the switch holds;
  * or the meters only.  Return 0 or a positive errno. */
 int switch_to_flows(struct session *, long long int deadline,

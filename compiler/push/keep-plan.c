@@ -9,12 +9,14 @@
 #include "push/keep-private.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "openvswitch/vlog.h"
 #include "push/session.h"
 #include "resident/resident.h"
+#include "sset.h"
 #include "timeval.h"
 #include "util.h"
 
@@ -80,13 +82,11 @@ read_live(struct keeper *k)
             : push_errno(&k->push, "reading flows", ENOBUFS));
 }
 
-static const char *
-make_wanted(struct keeper *k, const struct plan *plan)
+static void
+take_ports(struct keeper *k)
 {
     const struct smap_node *node;
 
-    switch_state_destroy(&k->push.wanted);
-    switch_state_init(&k->push.wanted);
     ofputil_port_map_destroy(&k->ports);
     ofputil_port_map_init(&k->ports);
     SMAP_FOR_EACH (node, &k->push.info.types) {
@@ -97,7 +97,24 @@ make_wanted(struct keeper *k, const struct plan *plan)
             ofputil_port_map_put(&k->ports, port, node->key);
         }
     }
-    return plan_to_flows(plan, &k->ports, &k->push.wanted);
+}
+
+/* If 'plan' is NULL, what was wanted before. */
+static const char *
+make_wanted(struct keeper *k, const struct plan *plan)
+{
+    const char *reason;
+
+    take_ports(k);
+    if (!plan) {
+        return flows_resolve(&k->push.wanted, &k->ports, k->arena);
+    }
+    switch_state_destroy(&k->push.wanted);
+    switch_state_init(&k->push.wanted);
+    k->whole = false;
+    reason = plan_to_flows(plan, &k->ports, &k->push.wanted);
+    k->whole = !reason;
+    return reason;
 }
 
 static void
@@ -117,18 +134,18 @@ note_push(struct keeper *k)
     }
 }
 
-void
-keeper_put(struct keeper *k, const struct plan *plan)
+/* If 'plan' is NULL, what was put before. */
+static void
+put(struct keeper *k, const struct plan *plan)
 {
     const char *reason;
 
-    k->wants_plan = true;
-    k->next_try = 0;
-    if (!k->push.session || !k->info_seqno) {
-        return;
-    }
     keeper_begin(k);
-    set_frame(k, plan);
+    if (plan) {
+        set_frame(k, plan);
+    } else {
+        push_set_plan(&k->push, &k->plan);
+    }
     push_check_bridge(&k->push);
     reason = push_check_switch(&k->push);
     if (!reason && k->push.comparable) {
@@ -145,6 +162,80 @@ keeper_put(struct keeper *k, const struct plan *plan)
         k->wants_plan = false;
         note_push(k);
         k->next_check = time_msec() + KEEPER_CHECK_MS;
+    }
+}
+
+void
+keeper_put(struct keeper *k, const struct plan *plan)
+{
+    k->wants_plan = true;
+    k->next_try = 0;
+    if (k->push.session && k->info_seqno) {
+        put(k, plan);
+    }
+}
+
+void
+keeper_again(struct keeper *k)
+{
+    if (k->whole) {
+        put(k, NULL);
+    } else {
+        k->next_try = LLONG_MAX;
+    }
+}
+
+/* Does the text of a flow name one of them? */
+static bool
+names(const char *text, const struct sset *interfaces)
+{
+    bool found = false;
+
+    while (!found && (text = strchr(text, '"')) != NULL) {
+        size_t len = strcspn(++text, "\"");
+        char *name = xmemdup0(text, len);
+
+        found = sset_contains(interfaces, name);
+        text += len + (text[len] != '\0');
+        free(name);
+    }
+    return found;
+}
+
+static void
+withdraw_ports(struct keeper *k, const struct sset *interfaces)
+{
+    plan_names *ports = &k->plan.ports;
+    size_t n = 0;
+
+    for (size_t i = 0; i < ports->n; i++) {
+        if (!sset_contains(interfaces, ports->v[i])) {
+            ports->v[n++] = ports->v[i];
+        }
+    }
+    ports->n = n;
+}
+
+void
+keeper_withdraw(struct keeper *k, const struct sset *interfaces)
+{
+    struct flow_entry *flow, *next;
+
+    keeper_begin(k);
+    withdraw_ports(k, interfaces);
+    HMAP_FOR_EACH_SAFE (flow, next, node, &k->push.wanted.flows) {
+        if (names(flow->text, interfaces)) {
+            struct flow_entry *gone = flow_clone(flow);
+
+            watch_unwant(&k->watch, gone);
+            flow_destroy(gone);
+        }
+    }
+    if (!k->wants_plan && k->push.session && watch_is_due(&k->watch)) {
+        watch_compare(&k->watch);
+        if (keeper_carry_out(k)) {
+            note_push(k);
+        }
     }
 }
 
@@ -270,8 +361,10 @@ keeper_change(struct keeper *k, const struct resident_diff *diff)
         return;
     }
     keeper_begin(k);
+    k->whole = false;
     change_meters(k, diff);
     reason = change_flows(k, diff);
+    k->whole = !reason;
     if (reason) {
         keeper_fail(k, reason);
         k->wants_plan = true;

@@ -34,6 +34,7 @@ struct keeper {
     struct push_diff diff;
     struct arena *arena;
     struct plan plan;           /* Its meters, ports and tunnel. */
+    bool whole;                 /* Is 'wanted' all of a plan? */
     struct arena *plan_arena;
     struct arena *info_arena;   /* Holds 'push.info'. */
     unsigned int info_seqno;    /* 0: nothing is known. */

@@ -62,6 +62,17 @@ bool keeper_wants_plan(const struct keeper *);
 /* Makes the bridge hold the plan, which need not stay. */
 void keeper_put(struct keeper *, const struct plan *);
 
+/* Makes it hold what was put last, in a new session or with ports under other
+ * numbers, where a newer plan is not to be put yet.  Before anything was put,
+ * nothing is done until the bridge changes. */
+void keeper_again(struct keeper *);
+
+/* Takes the flows away that name one of these interfaces, of which the plan
+ * that was put last is not true any more: nothing comes from or to them.  They
+ * stay away until keeper_put() or a change brings others. */
+struct sset;
+void keeper_withdraw(struct keeper *, const struct sset *interfaces);
+
 /* Makes it hold what a change has made of the plan that was put last.  If that
  * is not there yet, the caller is asked for all of it. */
 void keeper_change(struct keeper *, const struct resident_diff *);

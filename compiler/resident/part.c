@@ -52,8 +52,8 @@ slice(struct resident *r, const struct tenant_list *tenants,
     return slice;
 }
 
-static const struct intent *
-whole(struct resident *r, struct arena *arena)
+const struct intent *
+resident_intent(const struct resident *r, struct arena *arena)
 {
     struct intent *whole = arena_zalloc(arena, sizeof *whole);
     struct shash_node *node;
@@ -75,7 +75,7 @@ compile_tenants(struct resident *r, const struct tenant_list *tenants,
     c->arena = arena_create();
 
     const struct intent *intent = (tenants ? slice(r, tenants, c->arena)
-                                   : whole(r, c->arena));
+                                   : resident_intent(r, c->arena));
     const struct policy *policy = policy_resolve(intent, c->arena, diags);
 
     if (!policy) {

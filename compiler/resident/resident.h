@@ -99,6 +99,9 @@ bool resident_remove(struct resident *, const char *tenant, struct diags *,
  * The strings of flows and meters are good until the next change. */
 void resident_plan(const struct resident *, struct plan *, struct arena *);
 
+/* The intent that is compiled: good until the next change. */
+const struct intent *resident_intent(const struct resident *, struct arena *);
+
 void resident_stats(struct resident *, struct resident_stats *);
 
 #endif /* resident/resident.h */

@@ -8,14 +8,17 @@
 
 /* A compiler at fault: linked into bulkhead and bulkheadd by --wrap, it leaves
  * out the flows whose match is as the environment's FORGET says; or, if that
- * begins with '/', the file of that name. */
+ * begins with '/', the file of that name.  And a verifier that waits as long
+ * as there is a file of the name that STALL says. */
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backend/backend.h"
 #include "base/source.h"
 #include "plan/plan.h"
+#include "verify/verify.h"
 
 bool __real_backend_compile(const struct backend *, struct ir_prog *,
                             struct arena *, struct diags *, struct plan *);
@@ -50,4 +53,21 @@ __wrap_backend_compile(const struct backend *backend, struct ir_prog *prog,
     }
     plan->flows.n = ok && match ? n : plan->flows.n;
     return ok;
+}
+
+void __real_verify(const struct verify_task *, struct arena *,
+                   struct verify_result *);
+void __wrap_verify(const struct verify_task *, struct arena *,
+                   struct verify_result *);
+
+void
+__wrap_verify(const struct verify_task *task, struct arena *arena,
+              struct verify_result *result)
+{
+    const char *stall = getenv("STALL");
+
+    while (stall && !access(stall, F_OK)) {
+        usleep(10000);
+    }
+    __real_verify(task, arena, result);
 }

@@ -1,0 +1,58 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef AGENT_PROVE_H
+#define AGENT_PROVE_H 1
+
+/* Proves what is compiled (plan/prove.h) in a process of its own, which has a
+ * copy of all as it was when it began: so the bridge is followed and repaired
+ * meanwhile.  The process computes, writes what it has found to a pipe, and
+ * ends; it ends too when this one does.  What ends otherwise, or too late, has
+ * proved nothing. */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "plan/plan.h"
+
+struct compiled;
+struct prover;
+
+enum proof_state {
+    PROOF_NONE,                 /* Nothing runs. */
+    PROOF_RUNS,
+    PROOF_DONE,                 /* It is proved. */
+    PROOF_REFUSED,              /* It is not, or it is not known. */
+    PROOF_BROKEN,               /* The proof could not be made: it is worth
+                                 * another try. */
+};
+
+struct prover *prover_create(void);
+void prover_destroy(struct prover *);   /* Accepts NULL. */
+
+/* Begins, in the place of what runs.  'known' are digests as in
+ * plan_record.proved; 'bridge' is for commands that are shown. */
+void prover_start(struct prover *, const struct compiled *,
+                  const plan_names *known, const char *bridge, int time_ms);
+void prover_cancel(struct prover *);
+
+/* Looks what has become of it; tells that it ended once. */
+enum proof_state prover_run(struct prover *);
+void prover_wait(struct prover *);
+
+bool prover_is_busy(const struct prover *);
+
+/* Of the last that ended: how long it took, and of how many tenants; what is
+ * known now, in the arena; or why it is not proved, a text of lines. */
+struct proof_cost {
+    long long int ms;
+    size_t n_proved, n_tenants;
+};
+struct proof_cost prover_cost(const struct prover *);
+void prover_known(struct prover *, struct arena *, plan_names *);
+const char *prover_refusal(struct prover *);
+
+#endif /* agent/prove.h */

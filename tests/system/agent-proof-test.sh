@@ -1,0 +1,268 @@
+#!/usr/bin/env bash
+# Copyright (c) 2026 The Bulkhead authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# bulkheadd proves what it pushes: what is not proved does not come onto the
+# bridge, which is kept as it was, and repaired, meanwhile.
+# Environment: BUILDDIR, OVS_PREFIX, srcdir; found by themselves if unset.
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=agent-lib.sh
+. "$here/agent-lib.sh"
+
+intent=$srcdir/examples/ai-cluster.json
+node=gpu-node-1
+
+# A compiler that leaves out the flow that matches what is in the file FORGET,
+# and a verifier that waits while there is the file STALL.
+BULKHEAD=${BUILDDIR:-$srcdir/_build}/tests/verify/faulty
+deny_ssh=reg11=0x1d8fd71e,reg13=0x1d8fd71e,reg8=0x80060016/0xc0ffffff
+
+# The same as the switch has it.
+denied=reg8=0x80060016/0xc0ffffff,reg11=0x1d8fd71e,reg13=0x1d8fd71e
+
+limit() { policy "s/\"limit\": \"20Gbps\"/\"limit\": \"$1Gbps\"/"; }
+has_rate() { meters br0 | grep -E "rate=$1 " >/dev/null; }
+lacks_rate() { ! has_rate "$1"; }
+holds() { flows br0 | grep -F -- "$1" >/dev/null; }
+lacks() { ! holds "$1"; }
+
+fault() { printf %s "$deny_ssh" >"$FORGET"; }
+mend() { rm -f "$FORGET"; }
+
+# The process that proves.
+prover() { pgrep -P "$agent_pid"; }
+
+# as_before: the bridge has the flows that it had at keep_in_mind.  Meters that
+# are made anew may have other numbers.
+unnumbered() { flows br0 | sed 's/meter:[0-9]*//g'; }
+keep_in_mind() { unnumbered >"$switch_dir/mind"; }
+as_before() { unnumbered | diff "$switch_dir/mind" -; }
+
+# Of its CPU time, in hundredths of a second.
+ticks() { awk '{ print $14 + $15 }' "/proc/$agent_pid/stat"; }
+idle() {
+    local before
+    sleep 2.5
+    before=$(ticks)
+    sleep 1
+    [ $(($(ticks) - before)) -lt 20 ]
+}
+
+# Nobody may have asked yet how it ended.
+has_ended() {
+    [ ! -e "/proc/$1" ] || grep '^State:.*Z' "/proc/$1/status"
+}
+
+# Of port $1, by its number.
+port_of() { ovs-vsctl get interface "$1" ofport; }
+cut_off() { lacks "in_port=$1," && lacks "output:$1"; }
+
+test_proved() {
+    check 'the policy is there' becomes_equal
+    check '... and proved' agent_says 'proved: 1 times, last 4 of 4 tenants'
+    agent save
+    check "bulkhead's status says so" says ', verified' 0 \
+        "$BULKHEAD" status --bridge br0
+    limit 21
+    check 'one tenant changes' soon has_rate 21000000
+    check '... which alone is proved' \
+        soon agent_says 'proved: 2 times, last 1 of 4 tenants'
+    agent save
+    agent_end KILL
+    agent_start
+    check 'started again, it knows of that' \
+        soon agent_says 'proved: 1 times, last 0 of 4 tenants'
+    check 'as JSON' says '"last_proved":0' 0 agent status json
+}
+
+test_refused() {
+    keep_in_mind
+    fault
+    limit 22
+    check 'a leak: refused' \
+        soon agent_says 'gpu-node-1 on br0: what has changed is not proved'
+    check '... and the bridge is as before' as_before
+    check '... status shows the packet' agent_says 'leaks: from batch/'
+    check '... and so does the log' \
+        grep 'leaks: from batch/' "$switch_dir/bulkheadd.log"
+    check '... as JSON' says '"refusal":"leaks: from batch/' 0 \
+        agent status json
+    check "... and bulkhead's status is 4" says 'leaks: from batch/' 4 \
+        "$BULKHEAD" status --bridge br0
+    check '... and save says no' says 'does not hold the intent yet' 2 \
+        agent save
+    ovs-ofctl -O OpenFlow14 del-flows br0 'table=15'
+    check 'what others delete comes back all the same' soon as_before
+    restart_switch
+    check 'and so does all, when ovs-vswitchd was killed' soon as_before
+    check 'it waits, and does not spin' idle
+    limit 23
+    check 'another change with that leak is refused, too' \
+        soon agent_says 'what has changed is not proved'
+    check '... and the bridge is as before' as_before
+    policy
+    check 'an intent that leaks as it was, too' \
+        soon agent_says 'what has changed is not proved'
+    mend
+    agent reload
+    check 'without the leak it is taken' becomes_equal
+    check '... as intended' soon agent_says 'br0: as intended'
+    check '... and proved' agent_says 'proved: 2 times, last 1 of 4 tenants'
+}
+
+# What goes from the bridge waits for no proof, and what comes does.
+test_interfaces() {
+    local port
+    port=$(port_of pf0vf5)
+    check 'there is an endpoint' eval "! cut_off $port"
+    touch "$STALL"
+    ovs-vsctl del-port br0 pf0vf5
+    check 'an interface that goes is cut off before all is proved' \
+        soon cut_off "$port"
+    check '... while that is being proved' agent_says 'proves what has changed'
+    ovs-vsctl add-port br0 pf0vf5 -- set interface pf0vf5 type=dummy
+    sleep 0.2
+    check 'one that comes is not let in before' \
+        cut_off "$(port_of pf0vf5)"
+    rm "$STALL"
+    check '... but then' becomes_equal
+    fault
+    limit 22
+    check 'after a refusal' soon agent_says 'what has changed is not proved'
+    port=$(port_of pf0vf5)
+    ovs-vsctl del-port br0 pf0vf5
+    check 'it is cut off, too' soon cut_off "$port"
+    restart_switch
+    check '... and the others are there when ovs-vswitchd was killed' \
+        soon holds 'table=22'
+    check '... and it is not' cut_off "$port"
+    ovs-vsctl add-port br0 pf0vf5 -- set interface pf0vf5 type=dummy
+    mend
+    policy
+    check 'all is there again once it is right' becomes_equal
+}
+
+test_stalled() {
+    local pid port
+    keep_in_mind
+    touch "$STALL"
+    limit 24
+    check 'while a proof lasts' soon prover
+    check '... status says so' agent_says 'proves what has changed'
+    check '... and the bridge is as before' as_before
+    ovs-ofctl -O OpenFlow14 del-flows br0 'table=15'
+    check '... and repaired' soon as_before
+    pid=$(prover)
+    limit 25
+    check 'a newer change takes its place' soon eval "[ \$(prover) != $pid ]"
+    check '... which ends' eval "! kill -0 $pid"
+    sleep 2
+    pid=$(prover)
+    limit 26
+    sleep 0.3
+    check 'but not for ever' [ "$(prover)" = "$pid" ]
+    rm "$STALL"
+    check 'then each is taken, one after the other' becomes_equal
+    check '... the last, too' has_rate 26000000
+    touch "$STALL"
+    limit 27
+    check 'a proof that' soon prover
+    kill -SEGV "$(prover)"
+    check '... is killed is none' \
+        soon agent_says 'UNPROVED: the process of the proof: killed'
+    check '... and the bridge is as before' lacks_rate 27000000
+    rm "$STALL"
+    agent reload
+    check '... until another is made' becomes_equal
+    touch "$STALL"
+    limit 28
+    soon prover >/dev/null
+    pid=$(prover)
+    agent_end KILL
+    check 'it ends with bulkheadd' soon has_ended "$pid"
+    rm "$STALL"
+}
+
+# One tenant's change, which is put as the difference that it makes, and an
+# interface that goes and comes while that is proved.
+test_closed() {
+    local port
+    python3 "$here/split.py" "$intent" "$folder"
+    check 'a folder of files' becomes_equal
+    port=$(port_of pf0vf5)
+    touch "$STALL"
+    sed -i 's/"limit":"20Gbps"/"limit":"30Gbps"/' \
+        "$folder/tenants/inference.json"
+    soon prover >/dev/null
+    sleep 2.5
+    ovs-vsctl del-port br0 pf0vf5
+    check 'an interface that goes late is cut off, too' soon cut_off "$port"
+    ovs-vsctl add-port br0 pf0vf5 -- set interface pf0vf5 type=dummy \
+        ofport_request="$port"
+    rm "$STALL"
+    check '... and let in again' becomes_equal
+    rm "$folder"/tenants/*.json "$folder"/bindings/*.json
+    policy
+    check 'all in one file' becomes_equal
+}
+
+test_late() {
+    agent_options=(--verify-timeout 1)
+    agent_start
+    check 'with a limit of time' becomes_equal
+    touch "$STALL"
+    limit 29
+    soon prover >/dev/null
+    sleep 1.2
+    rm "$STALL"
+    check 'what is not proved by then is refused' \
+        soon agent_says 'UNPROVED: time is up'
+    check '... and the bridge is as before' lacks_rate 29000000
+    agent_end TERM
+    check 'none at all: 2' says '--verify-timeout takes seconds' 2 \
+        "${BULKHEAD}d" "$folder" --node $node --bridge br0 --verify-timeout 0
+}
+
+test_unproved() {
+    agent_options=(--no-verify)
+    fault
+    agent_start
+    check '--no-verify' becomes_equal
+    check '... is told by status' agent_says 'proved: nothing, for --no-verify'
+    check '... pushes a leak' lacks "$denied"
+    agent save
+    check "... and bulkhead's status says so" says ', not verified' 0 \
+        "$BULKHEAD" status --bridge br0
+    agent_end TERM
+    agent_options=()
+    agent_start
+    check 'without it, that is not proved' \
+        soon agent_says 'what has changed is not proved'
+    mend
+    agent reload
+    check '... and mended' becomes_equal
+    check '... by a flow that is there again' holds "$denied"
+}
+
+main() {
+    start_dummy_switch
+    make_dummy_bridge br0 "$intent" $node
+    folder=$switch_dir/intent
+    export FORGET=$switch_dir/forget STALL=$switch_dir/stall
+    mkdir "$folder"
+    policy
+    agent_start
+    test_proved
+    test_refused
+    test_interfaces
+    test_closed
+    test_stalled
+    test_late
+    test_unproved
+    [ "$failures" = 0 ]
+}
+
+main
