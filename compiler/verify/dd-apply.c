@@ -371,11 +371,17 @@ dd_not(struct dd *dd, dd_t set)
     return dd_apply(dd, &op, set, DD_ALL);
 }
 
-/* Both where it is not yet said which: they may be bound to different
- * numbers. */
+/* Of diagrams of which at least one is bound.  Bound to different numbers,
+ * they can do if nothing is left of one. */
 static dd_t
 choose_bound(struct dd *dd, dd_t set, dd_t yes, dd_t no)
 {
+    uint32_t x, y;
+    dd_t of_yes = dd_unbind(dd, yes, &x), of_no = dd_unbind(dd, no, &y);
+
+    if (!x || !y || x == y) {
+        return mark(dd, dd_choose(dd, set, of_yes, of_no), MAX(x, y));
+    }
     return dd_over(dd, dd_cut(dd, set, yes),
                    dd_cut(dd, dd_not(dd, set), no));
 }

@@ -234,8 +234,7 @@ recirculate(struct exec *ex, const struct table_flow *flow,
             struct state *state, uint32_t zone, uint8_t table,
             const u128 *noted)
 {
-    dd_t results[N_TRACKS];
-    enum track track;
+    dd_t result = DD_NONE;
     struct state s;
     struct zone z;
 
@@ -255,13 +254,12 @@ recirculate(struct exec *ex, const struct table_flow *flow,
         return exec_refuse(ex, flow, "what it does not note, because the zone "
                            "is full, passes all the same");
     }
-    for (track = 0; track < N_TRACKS && !ex->refused; track++) {
-        dd_t set = space_is(ex->space, z.connection, track);
-
-        results[track] = dd_cut(ex->space->dd, set,
-                                come_back(ex, &s, &z, track, table));
+    for (enum track track = 0; track < N_TRACKS && !ex->refused; track++) {
+        result = dd_choose(ex->space->dd,
+                           space_is(ex->space, z.connection, track),
+                           come_back(ex, &s, &z, track, table), result);
     }
-    return dd_over_all(ex->space->dd, results, track);
+    return result;
 }
 
 /* The mark that a connection is noted with. */

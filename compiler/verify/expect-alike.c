@@ -135,8 +135,10 @@ number_alike(struct judge_facts *facts)
     }
     pool_init(&pool);
     for (size_t i = 0; i < n; i++) {
-        facts->alike[i] = pool_add(&pool, sides[i].n ? (void *) sides[i].v : "",
-                               sides[i].n * sizeof *sides[i].v);
+        const side_vec *of = &sides[i];
+
+        facts->alike[i] = pool_add(&pool, of->n ? (void *) of->v : "",
+                                   of->n * sizeof *of->v);
     }
     pool_destroy(&pool);
     number_senders(facts, n);
