@@ -33,6 +33,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-conjunction.c \
 	tests/unit/test-diag.c \
 	tests/unit/test-dp-meter-pool.c \
+	tests/unit/test-dp-meter-phantom.c \
 	tests/unit/test-dp-meter-rows.c \
 	tests/unit/test-dp-meter.c \
 	tests/unit/test-externals.c \

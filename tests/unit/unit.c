@@ -244,6 +244,7 @@ main(void)
     srunner_add_suite(runner, backend_suite());
     srunner_add_suite(runner, openflow_suite());
     srunner_add_suite(runner, conjunction_suite());
+    srunner_add_suite(runner, dp_meter_phantom_suite());
     srunner_add_suite(runner, dp_meter_rows_suite());
     srunner_add_suite(runner, lost_suite());
     srunner_add_suite(runner, kernel_suite());

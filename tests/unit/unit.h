@@ -44,6 +44,7 @@ Suite *pass_suite(void);
 Suite *backend_suite(void);
 Suite *openflow_suite(void);
 Suite *conjunction_suite(void);
+Suite *dp_meter_phantom_suite(void);
 Suite *dp_meter_rows_suite(void);
 Suite *lost_suite(void);
 Suite *kernel_suite(void);

@@ -1,0 +1,193 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+/* A meter of one band and its phantom queue, packet by packet. */
+
+#include <config.h>
+
+#include "dp-meter.h"
+#include "dp-packet.h"
+#include "openvswitch/ofp-meter.h"
+#include "packets.h"
+#include "timeval.h"
+#include "unit.h"
+
+enum {
+    METER = 7,
+    TOS_ECT = 0x2a,
+};
+
+/* Two packets that came during a poll gap are not both there at its end. */
+START_TEST(test_gap)
+{
+    struct ofputil_meter_band band = {
+        .type = OFPMBT13_EXPERIMENTER,
+        .rate = 1000000,
+        .microburst = {
+            .burst_bytes = 65536, .peak_rate = 12112000, .mark = 2000,
+        },
+    };
+    struct ofputil_meter_band two[] = { band, { .rate = 1 } };
+    struct ofputil_meter_config config = {
+        .flags = OFPMF13_KBPS | OFPMF13_BURST, .n_bands = 1, .bands = two,
+    };
+    struct ofputil_meter_band_stats bands[2];
+    struct ofputil_meter_stats stats = { .bands = bands };
+    struct dp_meter_clock clock = { .reread = true };
+    struct dp_meters ms;
+
+    dp_meters_init(&ms, DP_METER_DROP | DP_METER_MICROBURST
+                   | DP_METER_PHANTOM);
+    ck_assert(!dp_meters_need_polls(&ms));
+    ck_assert_int_eq(dp_meters_set(&ms, METER, &config), 0);
+    ck_assert(dp_meters_need_polls(&ms));
+    clock.now_ns = time_nsec();
+    for (int i = 0; i < 2; i++) {
+        struct dp_packet_batch batch;
+
+        dp_packet_batch_init(&batch);
+        for (int j = 0; j < 2; j++) {
+            struct dp_packet *packet = dp_packet_new(1514);
+            struct eth_header *eth = dp_packet_put_zeros(packet, 1514);
+            struct ip_header *ip = (struct ip_header *) (eth + 1);
+
+            eth->eth_type = htons(ETH_TYPE_IP);
+            dp_packet_set_l3(packet, ip);
+            ip->ip_ihl_ver = IP_IHL_VER(5, 4);
+            ip->ip_tos = TOS_ECT;
+            dp_packet_batch_add(&batch, packet);
+        }
+        clock.now_ns += 10000;
+        clock.since_ns = i ? 0 : clock.now_ns - 1000;   /* 1514 bytes ago. */
+        dp_meters_run(&ms, METER, &batch, &clock);
+        ck_assert_uint_eq(dp_packet_batch_size(&batch), 2);
+        dp_packet_delete_batch(&batch, true);
+        ck_assert_int_eq(dp_meters_get(&ms, METER, &stats, 1), 0);
+        ck_assert_uint_eq(stats.bands[0].microburst.marked.packets, i);
+        ck_assert_uint_eq(stats.bands[0].microburst.bursts.max_gap_ns, 1000);
+    }
+
+    /* Another band leaves the first as it is, and has passed nothing yet. */
+    two[1].type = OFPMBT13_DROP;
+    config.n_bands = 2;
+    ck_assert_int_eq(dp_meters_set(&ms, METER, &config), 0);
+    ck_assert_int_eq(dp_meters_get(&ms, METER, &stats, 2), 0);
+    ck_assert_uint_eq(stats.packet_in_count, 4);
+    ck_assert_uint_eq(bands[0].microburst.green.packets, 4);
+    ck_assert_uint_eq(bands[0].microburst.bursts.max_gap_ns, 1000);
+    ck_assert_uint_eq(bands[1].microburst.green.packets, 0);
+
+    ck_assert_int_eq(dp_meters_del(&ms, METER, NULL, 0), 0);
+    ck_assert(!dp_meters_need_polls(&ms));
+    dp_meters_destroy(&ms);
+}
+END_TEST
+
+/* Offers a packet at 'now_ns', and returns true if it is admitted. */
+static bool
+offer_one(struct dp_meters *ms, uint64_t now_ns, bool reread)
+{
+    struct dp_meter_clock clock = { .now_ns = now_ns, .reread = reread };
+    struct dp_packet *packet = dp_packet_new(1514);
+    struct dp_packet_batch batch;
+    bool admitted;
+
+    dp_packet_put_zeros(packet, 1514);
+    dp_packet_batch_init_packet(&batch, packet);
+    dp_meters_run(ms, METER, &batch, &clock);
+    admitted = !dp_packet_batch_is_empty(&batch);
+    dp_packet_delete_batch(&batch, true);
+    return admitted;
+}
+
+/* What exceeds the rate is in the phantom queue, and is looked at again before
+ * it drops. */
+START_TEST(test_exceeding)
+{
+    struct ofputil_meter_band band = {
+        .type = OFPMBT13_EXPERIMENTER,
+        .rate = 1000000,
+        .microburst = { .burst_bytes = 1514, .peak_rate = 1000000 },
+    };
+    struct ofputil_meter_config config = {
+        .flags = OFPMF13_KBPS | OFPMF13_BURST, .n_bands = 1, .bands = &band,
+    };
+    struct ofputil_meter_band_stats stats_of_band;
+    struct ofputil_meter_stats stats = { .bands = &stats_of_band };
+    struct dp_meters ms;
+    uint64_t now_ns;
+
+    dp_meters_init(&ms, DP_METER_MICROBURST | DP_METER_PHANTOM);
+    ck_assert_int_eq(dp_meters_set(&ms, METER, &config), 0);
+    now_ns = time_nsec();
+    xnanosleep(100000);                 /* Eight packets. */
+    ck_assert(offer_one(&ms, now_ns, true));
+    ck_assert(!offer_one(&ms, now_ns, true));
+    ck_assert(offer_one(&ms, now_ns, false));
+
+    now_ns += 1000000000;
+    ck_assert(offer_one(&ms, now_ns, true));
+    ck_assert(!offer_one(&ms, now_ns, true));
+    ck_assert(!offer_one(&ms, now_ns, true));
+    ck_assert_int_eq(dp_meters_get(&ms, METER, &stats, 1), 0);
+    ck_assert_uint_eq(stats_of_band.microburst.bursts.max_depth, 3 * 1514);
+    ck_assert_uint_eq(stats_of_band.microburst.dropped.packets, 3);
+
+    band.microburst.exceed = OFPUTIL_MICROBURST_PASS;
+    ck_assert_int_eq(dp_meters_set(&ms, METER, &config), 0);
+    ck_assert(offer_one(&ms, now_ns, true));
+    dp_meters_destroy(&ms);
+}
+END_TEST
+
+/* What comes once the queue is empty is not of the burst before. */
+START_TEST(test_open_burst)
+{
+    struct ofputil_meter_band band = {
+        .type = OFPMBT13_EXPERIMENTER,
+        .rate = 1000000,
+        .microburst = {         /* 1514 bytes take a us. */
+            .burst_bytes = 65536, .peak_rate = 12112000, .depth = 3000,
+        },
+    };
+    struct ofputil_meter_config config = {
+        .flags = OFPMF13_KBPS | OFPMF13_BURST, .n_bands = 1, .bands = &band,
+    };
+    struct ofputil_meter_band_stats stats_of_band;
+    struct ofputil_meter_stats stats = { .bands = &stats_of_band };
+    const struct ofputil_microburst_bursts *bursts
+        = &stats_of_band.microburst.bursts;
+    struct dp_meters ms;
+    uint64_t now_ns;
+
+    dp_meters_init(&ms, DP_METER_MICROBURST | DP_METER_PHANTOM);
+    ck_assert_int_eq(dp_meters_set(&ms, METER, &config), 0);
+    now_ns = time_nsec();
+    for (int i = 0; i < 3; i++) {
+        ck_assert(offer_one(&ms, now_ns, true));
+    }
+    ck_assert(offer_one(&ms, now_ns + 10000, true));
+    xnanosleep(100000);
+    ck_assert_int_eq(dp_meters_get(&ms, METER, &stats, 1), 0);
+    ck_assert_uint_eq(bursts->n_bursts, 1);
+    ck_assert_uint_eq(bursts->max_depth, 3 * 1514);
+    ck_assert_uint_eq(bursts->n_bytes, 3 * 1514);
+    ck_assert_uint_eq(bursts->events[0].length_ns, 3000);
+    dp_meters_destroy(&ms);
+}
+END_TEST
+
+Suite *
+dp_meter_phantom_suite(void)
+{
+    Suite *suite = suite_create("dp-meter-phantom");
+    TCase *tc = unit_case(suite, "phantom queue");
+
+    tcase_add_test(tc, test_gap);
+    tcase_add_test(tc, test_exceeding);
+    tcase_add_test(tc, test_open_burst);
+    return suite;
+}
