@@ -20,7 +20,8 @@ known=$here/ovs-suite-known-failures
 # Names of tests that are not repeated.
 once='(^|[^a-z])meter|microburst|time/warp-ns'
 groups=(-j8 -k meters -k meter -k microburst -k time/warp-ns -k time/start
-        -k pmd -k upcall-limit -k ofp-print -k ofproto)
+        -k pmd -k upcall-limit -k tenant-queue -k translation -k ofp-print
+        -k ofproto)
 
 require_cache() {
     local ours
