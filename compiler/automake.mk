@@ -509,7 +509,7 @@ BUILT_SOURCES += compiler/plan/verifier.h
 CLEANFILES += compiler/plan/verifier.h
 compiler/plan/verifier.h: $(verifier_sources)
 	$(AM_V_GEN)$(MKDIR_P) compiler/plan && \
-	hash=$$(cat $^ | sha1sum) && \
+	hash=$$(cat $^ '$(OVS_PREFIX)'/lib/libopenvswitch*.a | sha1sum) && \
 	echo "#define VERIFIER \"$${hash%% *}\"" >$@.tmp && mv $@.tmp $@
 compiler/plan/libbulkhead_a-prove.$(OBJEXT): compiler/plan/verifier.h
 

@@ -160,7 +160,7 @@ parse_time(const char *option, const char *s)
 
     if (!n || !unit || s[digits + 1]
         || n > MAX_TIME / seconds[unit - units]) {
-        usage_error("%s takes a time of up to a day, as in 60s or 5m, "
+        usage_error("%s takes a time from 1s to a day, as in 60s or 5m, "
                     "not '%s'", option, s);
     }
     return n * seconds[unit - units];
@@ -301,11 +301,11 @@ parse_options(int argc, char *argv[], struct cli_options *options)
         case 'L': options->flows = optarg; break;
         case 'C': options->confirm = parse_time("--confirm", optarg); break;
         case 'u':
-            options->verify = !(options->no_verify = false);
+            options->verify = true;
             options->verify_time = (optarg ? parse_time("--verify", optarg)
                                     : 0);
             break;
-        case 'U': options->verify = !(options->no_verify = true); break;
+        case 'U': options->no_verify = true; break;
         case 'q': options->datapath = optarg; break;
         case 'S': options->since = parse_time("--since", optarg); break;
         case 'r': options->record = optarg; break;
@@ -340,9 +340,12 @@ check_target(const struct cli_command *command,
 {
     const struct backend *target = options->target;
 
-    if (cli_is_fabric(options)
-        && (options->node || options->bridge || options->partial
-            || options->confirm || options->verify || options->no_verify)) {
+    if (options->verify && options->no_verify) {
+        usage_error("--verify and --no-verify exclude each other");
+    } else if (cli_is_fabric(options)
+               && (options->node || options->bridge || options->partial
+                   || options->confirm || options->verify
+                   || options->no_verify)) {
         usage_error("--target=%s is for all nodes together, and takes no %s",
                     target->name, options->node ? "--node"
                     : options->bridge ? "--bridge"

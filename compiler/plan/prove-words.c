@@ -12,36 +12,22 @@
 
 #include "base/diag.h"
 #include "openvswitch/dynamic-string.h"
+#include "plan/nic.h"
 #include "sema/policy.h"
 #include "util.h"
-
-/* For a shell: names of ports may be anything. */
-static const char *
-quote(const char *s, struct arena *arena)
-{
-    struct ds ds = DS_EMPTY_INITIALIZER;
-    const char *quoted;
-
-    ds_put_char(&ds, '\'');
-    for (; *s; s++) {
-        if (*s == '\'') {
-            ds_put_cstr(&ds, "'\\''");
-        } else {
-            ds_put_char(&ds, *s);
-        }
-    }
-    ds_put_char(&ds, '\'');
-    quoted = arena_strdup(arena, ds_cstr(&ds));
-    ds_destroy(&ds);
-    return quoted;
-}
 
 const char *
 plan_proof_trace(const struct verify_difference *d, const char *bridge,
                  struct arena *arena)
 {
-    return arena_printf(arena, "ovs-appctl ofproto/trace %s%s %s",
-                        d->ct_next, bridge, quote(d->packet, arena));
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const char *line;
+
+    ds_put_format(&ds, "ovs-appctl ofproto/trace %s%s ", d->ct_next, bridge);
+    plan_put_quoted(&ds, d->packet);    /* Names of ports may be anything. */
+    line = arena_strdup(arena, ds_cstr(&ds));
+    ds_destroy(&ds);
+    return line;
 }
 
 static void

@@ -22,9 +22,9 @@
  *   tenant that has two intents made that collide, some 2^63 steps, could keep
  *   the second from being proved.  That gives it nothing, as long as the
  *   compiler is right.
- * - With them goes which verifier it was: a SHA-1 of its sources.  To another
- *   one nothing is known.  The parser of flows is libopenvswitch's, and the
- *   version of the package is in each digest.
+ * - With them goes which verifier it was: a SHA-1 of its sources, and of
+ *   libopenvswitch, which has the parser of flows.  To another one nothing is
+ *   known.
  * - Who may write where they are kept may as well write to the switch. */
 
 #include "plan/plan.h"

@@ -99,7 +99,9 @@ row_id(struct arena *arena, const struct ovsdb_idl_row *row)
 {
     const char *id = nb_id(row, NB_ID_KEY);
 
-    return id ? plain_copy(arena, id) : "without an id";
+    return (id ? plain_copy(arena, id)
+            : arena_printf(arena, "without an id, "UUID_FMT,
+                           UUID_ARGS(&row->uuid)));
 }
 
 static struct subject
