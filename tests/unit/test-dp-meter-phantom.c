@@ -20,6 +20,21 @@ enum {
     TOS_ECT = 0x2a,
 };
 
+/* One of IPv4 that is ECN-capable. */
+static struct dp_packet *
+make_packet(void)
+{
+    struct dp_packet *packet = dp_packet_new(1514);
+    struct eth_header *eth = dp_packet_put_zeros(packet, 1514);
+    struct ip_header *ip = (struct ip_header *) (eth + 1);
+
+    eth->eth_type = htons(ETH_TYPE_IP);
+    dp_packet_set_l3(packet, ip);
+    ip->ip_ihl_ver = IP_IHL_VER(5, 4);
+    ip->ip_tos = TOS_ECT;
+    return packet;
+}
+
 /* Two packets that came during a poll gap are not both there at its end. */
 START_TEST(test_gap)
 {
@@ -49,17 +64,8 @@ START_TEST(test_gap)
         struct dp_packet_batch batch;
 
         dp_packet_batch_init(&batch);
-        for (int j = 0; j < 2; j++) {
-            struct dp_packet *packet = dp_packet_new(1514);
-            struct eth_header *eth = dp_packet_put_zeros(packet, 1514);
-            struct ip_header *ip = (struct ip_header *) (eth + 1);
-
-            eth->eth_type = htons(ETH_TYPE_IP);
-            dp_packet_set_l3(packet, ip);
-            ip->ip_ihl_ver = IP_IHL_VER(5, 4);
-            ip->ip_tos = TOS_ECT;
-            dp_packet_batch_add(&batch, packet);
-        }
+        dp_packet_batch_add(&batch, make_packet());
+        dp_packet_batch_add(&batch, make_packet());
         clock.now_ns += 10000;
         clock.since_ns = i ? 0 : clock.now_ns - 1000;   /* 1514 bytes ago. */
         dp_meters_run(&ms, METER, &batch, &clock);
