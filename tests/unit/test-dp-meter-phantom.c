@@ -35,6 +35,28 @@ make_packet(void)
     return packet;
 }
 
+/* Offers two packets, 10 us later, that came in the last 'gap_ns', and returns
+ * how many packets are marked so far. */
+static uint64_t
+offer_two(struct dp_meters *ms, struct dp_meter_clock *clock, uint64_t gap_ns)
+{
+    struct ofputil_meter_band_stats bands[2];
+    struct ofputil_meter_stats stats = { .bands = bands };
+    struct dp_packet_batch batch;
+
+    dp_packet_batch_init(&batch);
+    dp_packet_batch_add(&batch, make_packet());
+    dp_packet_batch_add(&batch, make_packet());
+    clock->now_ns += 10000;
+    clock->since_ns = gap_ns ? clock->now_ns - gap_ns : 0;
+    dp_meters_run(ms, METER, &batch, clock);
+    ck_assert_uint_eq(dp_packet_batch_size(&batch), 2);
+    dp_packet_delete_batch(&batch, true);
+    ck_assert_int_eq(dp_meters_get(ms, METER, &stats, 2), 0);
+    ck_assert_uint_eq(bands[0].microburst.bursts.max_gap_ns, 1000);
+    return bands[0].microburst.marked.packets;
+}
+
 /* Two packets that came during a poll gap are not both there at its end. */
 START_TEST(test_gap)
 {
@@ -45,7 +67,9 @@ START_TEST(test_gap)
             .burst_bytes = 65536, .peak_rate = 12112000, .mark = 2000,
         },
     };
-    struct ofputil_meter_band two[] = { band, { .rate = 1 } };
+    struct ofputil_meter_band two[] = {
+        band, { .rate = 1000000, .burst_size = 1000 },
+    };
     struct ofputil_meter_config config = {
         .flags = OFPMF13_KBPS | OFPMF13_BURST, .n_bands = 1, .bands = two,
     };
@@ -60,21 +84,8 @@ START_TEST(test_gap)
     ck_assert_int_eq(dp_meters_set(&ms, METER, &config), 0);
     ck_assert(dp_meters_need_polls(&ms));
     clock.now_ns = time_nsec();
-    for (int i = 0; i < 2; i++) {
-        struct dp_packet_batch batch;
-
-        dp_packet_batch_init(&batch);
-        dp_packet_batch_add(&batch, make_packet());
-        dp_packet_batch_add(&batch, make_packet());
-        clock.now_ns += 10000;
-        clock.since_ns = i ? 0 : clock.now_ns - 1000;   /* 1514 bytes ago. */
-        dp_meters_run(&ms, METER, &batch, &clock);
-        ck_assert_uint_eq(dp_packet_batch_size(&batch), 2);
-        dp_packet_delete_batch(&batch, true);
-        ck_assert_int_eq(dp_meters_get(&ms, METER, &stats, 1), 0);
-        ck_assert_uint_eq(stats.bands[0].microburst.marked.packets, i);
-        ck_assert_uint_eq(stats.bands[0].microburst.bursts.max_gap_ns, 1000);
-    }
+    ck_assert_uint_eq(offer_two(&ms, &clock, 1000), 0); /* 1514 bytes ago. */
+    ck_assert_uint_eq(offer_two(&ms, &clock, 0), 1);
 
     /* Another band leaves the first as it is, and has passed nothing yet. */
     two[1].type = OFPMBT13_DROP;
@@ -85,9 +96,37 @@ START_TEST(test_gap)
     ck_assert_uint_eq(bands[0].microburst.green.packets, 4);
     ck_assert_uint_eq(bands[0].microburst.bursts.max_gap_ns, 1000);
     ck_assert_uint_eq(bands[1].microburst.green.packets, 0);
+    ck_assert_uint_eq(offer_two(&ms, &clock, 1000), 1);
+    ck_assert_uint_eq(offer_two(&ms, &clock, 0), 2);
 
     ck_assert_int_eq(dp_meters_del(&ms, METER, NULL, 0), 0);
     ck_assert(!dp_meters_need_polls(&ms));
+    dp_meters_destroy(&ms);
+}
+END_TEST
+
+/* Nor are they in what was deepest. */
+START_TEST(test_gap_depth)
+{
+    struct ofputil_meter_band band = {
+        .type = OFPMBT13_EXPERIMENTER,
+        .rate = 1000000,
+        .microburst = { .burst_bytes = 65536, .peak_rate = 12112000 },
+    };
+    struct ofputil_meter_config config = {
+        .flags = OFPMF13_KBPS | OFPMF13_BURST, .n_bands = 1, .bands = &band,
+    };
+    struct ofputil_meter_band_stats stats_of_band;
+    struct ofputil_meter_stats stats = { .bands = &stats_of_band };
+    struct dp_meter_clock clock = { .reread = true };
+    struct dp_meters ms;
+
+    dp_meters_init(&ms, DP_METER_MICROBURST | DP_METER_PHANTOM);
+    ck_assert_int_eq(dp_meters_set(&ms, METER, &config), 0);
+    clock.now_ns = time_nsec();
+    ck_assert_uint_eq(offer_two(&ms, &clock, 1000), 0);
+    ck_assert_int_eq(dp_meters_get(&ms, METER, &stats, 1), 0);
+    ck_assert_uint_eq(stats_of_band.microburst.bursts.max_depth, 1514);
     dp_meters_destroy(&ms);
 }
 END_TEST
@@ -193,6 +232,7 @@ dp_meter_phantom_suite(void)
     TCase *tc = unit_case(suite, "phantom queue");
 
     tcase_add_test(tc, test_gap);
+    tcase_add_test(tc, test_gap_depth);
     tcase_add_test(tc, test_exceeding);
     tcase_add_test(tc, test_open_burst);
     return suite;
