@@ -99,6 +99,7 @@ libbulkhead_a_SOURCES = \
 	compiler/import/name.c \
 	compiler/import/name.h \
 	compiler/import/ovn-acl.c \
+	compiler/import/ovn-dhcp.c \
 	compiler/import/ovn-emit.c \
 	compiler/import/ovn-families.c \
 	compiler/import/ovn-field.c \
@@ -369,6 +370,7 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/meaning.h \
 	compiler/sema/narrower.c \
 	compiler/sema/narrower.h \
+	compiler/sema/northbound.c \
 	compiler/sema/northbound.h \
 	compiler/sema/packet-value.c \
 	compiler/sema/packet-value.h \

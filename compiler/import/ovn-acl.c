@@ -50,16 +50,6 @@ read_action(struct ovn *m, struct ovn_acl *acl)
     }
 }
 
-/* Is it of what "dhcp" of the network says?  No rule is. */
-static bool
-is_of_dhcp(struct ovn *m, const struct ovn_row *row)
-{
-    const char *id = (ovn_is_ours(m, row)
-                      ? ovn_key(m, row, "external_ids", NB_ID_KEY) : NULL);
-
-    return id && !strncmp(id, NB_DHCP_ID, strlen(NB_DHCP_ID));
-}
-
 static struct ovn_acl *
 get_acl(struct ovn *m, struct shash *acls, const struct ovn_row *row)
 {
@@ -117,16 +107,18 @@ collect(struct ovn *m, struct shash *acls)
         ovn_row_vec rows = ovn_refs(m, group, "acls", "ACL");
         ovn_row_vec ports = ovn_refs(m, group, "ports",
                                      "Logical_Switch_Port");
+        const struct ovn_switch *last = NULL;
 
         for (size_t k = 0; rows.n && k < ports.n; k++) {
             struct ovn_switch *s = shash_find_data(
                 &m->at, ovn_string(m, ports.v[k], "name"));
 
-            for (size_t j = 0; s && j < rows.n; j++) {
-                if (!is_of_dhcp(m, rows.v[j])) {
+            for (size_t j = 0; s && s != last && j < rows.n; j++) {
+                if (!ovn_is_of_dhcp(m, rows.v[j], s)) {
                     add_switch(m, get_acl(m, acls, rows.v[j]), s);
                 }
             }
+            last = s;
         }
     }
 }

@@ -120,29 +120,6 @@ vni_of(struct ovn *m, const struct ovn_switch *s)
     return vni > 0 && vni < 1 << 24 ? vni : 0;
 }
 
-/* Has OVN's own DHCP server options of ours for an endpoint of the switch? */
-static bool
-has_native_dhcp(struct ovn *m, const struct ovn_switch *s)
-{
-    static const char *const columns[] = {
-        "dhcpv4_options", "dhcpv6_options",
-    };
-
-    for (size_t i = 0; i < m->endpoints.n; i++) {
-        const struct ovn_endpoint *e = &m->endpoints.v[i];
-
-        for (size_t j = 0; e->at == s && j < ARRAY_SIZE(columns); j++) {
-            ovn_row_vec rows = ovn_refs(m, e->row, columns[j],
-                                        "DHCP_Options");
-
-            if (rows.n && ovn_is_ours(m, rows.v[0])) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 static struct json *
 network_to_json(struct ovn *m, const struct ovn_switch *s, int vni)
 {
@@ -154,7 +131,7 @@ network_to_json(struct ovn *m, const struct ovn_switch *s, int vni)
     if (uplink) {
         json_object_put_string(network, "uplink", uplink);
     }
-    if (has_native_dhcp(m, s)) {
+    if (s->native_dhcp) {
         json_object_put_string(network, "dhcp", "native");
     }
     return network;
@@ -333,6 +310,7 @@ import(struct ovn *m)
         return NULL;
     }
     ovn_read_routes(m);
+    ovn_read_dhcp(m);
     ovn_read_acls(m);
     ovn_read_qos(m);
     if (m->diags->n_errors) {

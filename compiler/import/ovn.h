@@ -38,6 +38,7 @@
 #include "intent/value.h"
 #include "openvswitch/compiler.h"
 #include "openvswitch/shash.h"
+#include "sema/northbound.h"
 
 struct json;
 struct sset;
@@ -126,6 +127,8 @@ struct ovn_switch {
     ovn_row_vec gateways;       /* Logical_Router_Ports. */
     size_t n_endpoints;
     ovn_set own;                /* Its endpoints' addresses. */
+    bool native_dhcp;           /* Has an endpoint options of ours? */
+    nb_acls dhcp_acls;          /* Those that Bulkhead writes then. */
 };
 
 struct ovn_endpoint {
@@ -321,6 +324,12 @@ struct ovn_match {
 /* "from-lport" has no outport.  Returns false if it is not an expression. */
 bool ovn_parse_match(struct ovn *, const char *, bool to_lport,
                      struct ovn_match *);
+
+/* ovn-dhcp.c: what of it is ours; and is an ACL of ours at the switch just
+ * what Bulkhead wrote for that? */
+void ovn_read_dhcp(struct ovn *);
+bool ovn_is_of_dhcp(struct ovn *, const struct ovn_row *acl,
+                    const struct ovn_switch *);
 
 /* ovn-acl.c: reads them, and finds what each direction allows by itself. */
 void ovn_read_acls(struct ovn *);

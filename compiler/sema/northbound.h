@@ -7,8 +7,15 @@
 #ifndef SEMA_NORTHBOUND_H
 #define SEMA_NORTHBOUND_H 1
 
-/* What Bulkhead writes into the "external_ids" of its rows in OVN's northbound
- * database, for who writes them and for who reads them. */
+/* What Bulkhead writes into its rows in OVN's northbound database, for who
+ * writes them and for who reads them: first keys of "external_ids". */
+
+#include <stdbool.h>
+
+#include "base/vec.h"
+
+struct arena;
+struct ds;
 
 #define NB_MARK_KEY "bulkhead"
 #define NB_MARK "b17d"                  /* As COOKIE_MARK. */
@@ -26,9 +33,48 @@
 /* Before a network's name, and a space, in the ids of what is for its DHCP. */
 #define NB_DHCP_ID "dhcp "
 
+/* The kinds of its Port_Group and its Address_Set, in nb_mangle(). */
+#define NB_DHCP_GROUP "dhcp"
+#define NB_LEASES "lease"
+
 /* What "bulkhead apply" adds: the generation in which it last wrote the row;
  * in the Port_Group of all endpoints, that of the database. */
 #define NB_VERSION_KEY "bulkhead-version"
 #define NB_EVERYBODY "bulkhead"         /* The Port_Group's id. */
+
+/* Priorities of ACLs; the others are of backend/ovn alone. */
+enum {
+    NB_PRIORITY_DHCP = 3001,
+    NB_PRIORITY_FORBIDDEN = 3000,
+    NB_PRIORITY_UNTRACKED = 2,
+};
+
+/* A name that OVN's expressions take, and no other thing gets, of letters,
+ * digits and ". - _ / :"; of the arena. */
+const char *nb_mangle(struct arena *, const char *prefix, const char *name);
+
+/* A network whose DHCP is native. */
+struct nb_dhcp {
+    const char *network;        /* "TENANT/NETWORK". */
+    const char *renewals;       /* Of nb_add_renewal(); NULL: nobody has an
+                                 * IPv4 address. */
+    const char *server_mac;
+    bool ip6;                   /* Has anybody an IPv6 address? */
+};
+
+/* Adds a subnet in which somebody has an address, in the network's order. */
+void nb_add_renewal(struct ds *, const char *cidr, const char *gateway);
+
+struct nb_acl {
+    const char *name;
+    const char *match;          /* What follows the ports. */
+    const char *action;
+    int priority;
+    bool to_lport;
+};
+VEC_TYPEDEF(nb_acls, struct nb_acl);
+
+/* Those at the ports of the network's Port_Group; of the arena. */
+nb_acls nb_dhcp_acls(struct arena *, const struct nb_dhcp *);
 
 #endif /* sema/northbound.h */

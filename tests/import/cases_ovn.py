@@ -491,6 +491,52 @@ def many_pairs(w):
     w.at_switch(1, *[(FROM, 10, f"({a}) && ({b})", "allow-related")] * 4)
 
 
+REQUESTS = ("((ip4 && udp.src == 68 && udp.dst == 67)"
+            " || (ip6 && udp.src == 546 && udp.dst == 547))")
+DHCP_ACLS = [
+    ("from-lport", 3001, "inport == @bulkhead.dhcp.r_ss1 && udp.src == 68 && "
+     "udp.dst == 67 && ((eth.bcast && ip4.dst == 255.255.255.255 && (ip4.src "
+     "== 0.0.0.0 || ip4.src == $bulkhead.lease.r_ss1)) || (eth.dst == "
+     "0a:00:00:00:01:01 && ip4.src == $bulkhead.lease.r_ss1 && ((ip4.src == "
+     "10.0.0.0/24 && ip4.dst == 10.0.0.1))))", "allow-stateless"),
+    ("from-lport", 3000, f"inport == @bulkhead.dhcp.r_ss1 && {REQUESTS}",
+     "drop"),
+    ("to-lport", 3000, f"outport == @bulkhead.dhcp.r_ss1 && {REQUESTS}",
+     "drop"),
+    ("from-lport", 2, f"inport == @bulkhead.dhcp.r_ss1 && {REQUESTS}",
+     "allow-stateless"),
+    ("to-lport", 2, f"outport == @bulkhead.dhcp.r_ss1 && {REQUESTS}",
+     "allow-stateless")]
+
+
+def native(change=None, to=None, ports="a b c", served=True, **keys):
+    """Switch s1 is Bulkhead's, and its DHCP native.  Of the ACL number
+    'change', 'to' are columns that somebody has changed."""
+    def mark(row, name, **more):
+        row["external_ids"] = ["map", sorted(
+            [["bulkhead", "b17d"], ["bulkhead-id", name]]
+            + [[f"bulkhead-{key}", value] for key, value in more.items()])]
+
+    def build(w):
+        switch = w.rows["Logical_Switch"][0]
+        switch["name"] = "r/s1"
+        mark(switch, "r/s1", subnets="10.0.0.0/24", **keys)
+        options = w.add("DHCP_Options", cidr="10.0.0.0/24", options={
+            "router": "10.0.0.1", "server_mac": "0a:00:00:00:01:01"})
+        mark(w.rows["DHCP_Options"][0], "dhcp r/s1 10.0.0.0/24")
+        for port in w.rows["Logical_Switch_Port"]:
+            if served and port["name"] in ("a", "b", "c"):
+                port["dhcpv4_options"] = options
+        w.add("Address_Set", name="bulkhead.lease.r_ss1",
+              addresses=["10.0.0.10", "10.0.0.11", "10.0.0.12"])
+        w.group("bulkhead.dhcp.r_ss1", ports, *DHCP_ACLS)
+        for i, acl in enumerate(w.rows["ACL"]):
+            mark(acl, f"dhcp r/s1 acl {i}")
+        if to:
+            w.rows["ACL"][change].update(to)
+    return build
+
+
 def odd_action(w):
     w.group("g", "a", (TO, 20, "outport == @g", "pass"))
 
@@ -693,6 +739,23 @@ CASES = [
          change=lambda s: "{}"),
     Case("no JSON", nothing, {}, error="not valid JSON",
          change=lambda s: s[:-9]),
+    Case("native DHCP", native(), {EVERY: ALL}, contains='"dhcp": "native"'),
+    Case("native DHCP, and a drop that was widened", native(2, {
+        "match": "outport == @bulkhead.dhcp.r_ss1 && ip4"}), {
+            "a > d, b > d, c > d": ANY}, [NONE]),
+    Case("native DHCP, and a drop of a lower priority", native(2, {
+        "priority": 2999}), {EVERY: ALL}, ["more is denied"]),
+    Case("native DHCP, and a drop of the other direction", native(2, {
+        "direction": "from-lport"}), {EVERY: ALL}, ["more is denied"]),
+    Case("native DHCP, and an allow that drops", native(4, {
+        "action": "drop"}), {EVERY: ALL}, ["more is denied"]),
+    Case("native DHCP, and an allow that was widened", native(0, {
+        "match": "inport == @bulkhead.dhcp.r_ss1 && udp.src == 68"}),
+        {EVERY: ALL}, [LEFT_OUT]),
+    Case("native DHCP, and its ACLs at another switch", native(
+        ports="a b c d"), {EVERY: ALL}, ["more is denied"]),
+    Case("native DHCP that no port has", native(served=False),
+         {EVERY: ALL}, ["more is denied"]),
     Case("nobody", nothing, {}, error="no ports that could be endpoints",
          change=lambda s: s.replace(" 10.0.", " 10.0.x.")),
 ]

@@ -9,6 +9,7 @@
 #include "backend/ovn/emit.h"
 
 #include "backend/refuse.h"
+#include "openvswitch/dynamic-string.h"
 #include "packets.h"
 #include "sema/northbound.h"
 #include "util.h"
@@ -22,9 +23,6 @@ enum {
     LEASE_TIME = 3600,          /* Seconds. */
     OVN_OPTION = 8,             /* Bytes of OVN's own in a Geneve header. */
 };
-
-#define REQUEST4 "udp.src == 68 && udp.dst == 67"
-#define REQUEST6 "udp.src == 546 && udp.dst == 547"
 
 /* A network, and what is made for it. */
 struct native {
@@ -149,7 +147,7 @@ add_lease(struct native *n, const struct in6_addr *ip)
         n->leases = plan_add_row(n->e->plan, "Address_Set",
                                  make_id(n, "leases"));
         plan_row_string(n->e->plan, n->leases, "name",
-                        ovn_mangle(n->e, "lease", n->network->name));
+                        ovn_mangle(n->e, NB_LEASES, n->network->name));
     }
     plan_row_set(n->e->plan, n->leases, "addresses",
                  ovn_address_string(n->e, ip));
@@ -180,66 +178,51 @@ add_endpoints(struct native *n)
     }
 }
 
-/* Requests of IPv4 that OVN answers: those without an address yet, or for the
- * gateway of the subnet that the address given is in. */
+/* The subnets of IPv4 in which somebody is. */
 static const char *
-answered4(const struct native *n)
+renewals(const struct native *n)
 {
-    const char *leases = ovn_mangle(n->e, "lease", n->network->name);
-    const char *renewals = "";
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const char *s;
 
     for (size_t i = 0; i < n->network->subnets.n; i++) {
         const struct ir_prefix *subnet = &n->network->subnets.v[i];
 
         if (n->options[i] && IN6_IS_ADDR_V4MAPPED(&subnet->ip)) {
-            renewals = FORMAT(
-                n->e, "%s%s(ip4.src == %s/%d && ip4.dst == %s)", renewals,
-                renewals[0] ? " || " : "",
-                ovn_address_string(n->e, &subnet->ip), subnet->plen - 96,
-                ovn_address_string(n->e, find_gateway(n->network, subnet)));
+            nb_add_renewal(&ds, FORMAT(n->e, "%s/%d", ovn_address_string(
+                               n->e, &subnet->ip), subnet->plen - 96),
+                           ovn_address_string(n->e, find_gateway(n->network,
+                                                                 subnet)));
         }
     }
-    return FORMAT(n->e, REQUEST4" && ((eth.bcast && ip4.dst == "
-                  "255.255.255.255 && (ip4.src == 0.0.0.0 || ip4.src == $%s))"
-                  " || (eth.dst == %s && ip4.src == $%s && (%s)))", leases,
-                  mac_string(n->e, n->network), leases, renewals);
-}
-
-/* All_DHCP_Relay_Agents_and_Servers, RFC 8415 section 7.1. */
-static const char answered6[] = REQUEST6" && ip6.dst == ff02::1:2"
-    " && eth.dst == 33:33:00:01:00:02";
-
-static struct plan_row *
-add_acl(struct native *n, enum ovn_direction direction, int priority,
-        const char *what, const char *match, const char *action)
-{
-    const char *id = FORMAT(n->e, "%s %s %d", what,
-                            ovn_direction_name(direction), priority);
-
-    return ovn_add_group_acl(n->e, make_id(n, id), what, &n->group, direction,
-                             priority, match, action);
+    s = arena_strdup(n->e->plan->arena, ds_cstr(&ds));
+    ds_destroy(&ds);
+    return s;
 }
 
 static void
 add_acls(struct native *n)
 {
-    static const enum ovn_direction directions[] = { OVN_FROM, OVN_TO };
-    static const char requests[]
-        = "((ip4 && "REQUEST4") || (ip6 && "REQUEST6"))";
+    struct nb_dhcp dhcp = {
+        .network = n->network->name,
+        .renewals = n->leases ? renewals(n) : NULL,
+        .server_mac = mac_string(n->e, n->network),
+        .ip6 = n->ip6,
+    };
+    nb_acls acls = nb_dhcp_acls(n->e->plan->arena, &dhcp);
 
-    if (n->leases) {
-        add_acl(n, OVN_FROM, PRIORITY_DHCP, "dhcp", answered4(n),
-                "allow-stateless");
-    }
-    if (n->ip6) {
-        add_acl(n, OVN_FROM, PRIORITY_DHCP, "dhcpv6", answered6,
-                "allow-stateless");
-    }
-    for (size_t i = 0; i < ARRAY_SIZE(directions); i++) {
-        ovn_log(n->e, add_acl(n, directions[i], PRIORITY_FORBIDDEN,
-                              "unreachable", requests, "drop"), "info");
-        add_acl(n, directions[i], PRIORITY_UNTRACKED, "untracked", requests,
-                "allow-stateless");
+    for (size_t i = 0; i < acls.n; i++) {
+        const struct nb_acl *acl = &acls.v[i];
+        enum ovn_direction direction = acl->to_lport ? OVN_TO : OVN_FROM;
+        const char *id = FORMAT(n->e, "%s %s %d", acl->name,
+                                ovn_direction_name(direction), acl->priority);
+        struct plan_row *row = ovn_add_group_acl(
+            n->e, make_id(n, id), acl->name, &n->group, direction,
+            acl->priority, acl->match, acl->action);
+
+        if (acl->priority == NB_PRIORITY_FORBIDDEN) {
+            ovn_log(n->e, row, "info");
+        }
     }
 }
 
@@ -251,7 +234,7 @@ emit_dhcp_options(struct emitter *e)
         struct native n = {
             .e = e, .network = network,
             .group = { .tenant = network->tenant,
-                       .name = ovn_mangle(e, "dhcp", network->name) },
+                       .name = ovn_mangle(e, NB_DHCP_GROUP, network->name) },
         };
 
         if (network->native_dhcp) {

@@ -26,6 +26,7 @@
 #include "openvswitch/shash.h"
 #include "plan/plan.h"
 #include "plan/row.h"
+#include "sema/northbound.h"
 
 /* Formats into the arena of an emitter. */
 #define FORMAT(E, ...) arena_printf((E)->plan->arena, __VA_ARGS__)
@@ -71,14 +72,14 @@ struct emitter {
  * port_security's.  What answers a connection, or is an error about it, passes
  * before all of these, as long as the packets of who opened it do. */
 enum ovn_priority {
-    PRIORITY_DHCP = 3001,       /* That is all right. */
-    PRIORITY_FORBIDDEN = 3000,
+    PRIORITY_DHCP = NB_PRIORITY_DHCP,   /* That is all right. */
+    PRIORITY_FORBIDDEN = NB_PRIORITY_FORBIDDEN,
     PRIORITY_DENY = 2000,       /* Guardrails' too: both drop. */
     PRIORITY_ALLOW = 1000,      /* Peerings' too; and twice the depth. */
     PRIORITY_DEFAULT = 900,
     PRIORITY_NEIGHBOR = 100,
     PRIORITY_UNTRACKED_DROP = 3,
-    PRIORITY_UNTRACKED = 2,
+    PRIORITY_UNTRACKED = NB_PRIORITY_UNTRACKED,
     PRIORITY_DROP = 1,
     PRIORITY_CLOSED = 0,        /* Nothing gets so far. */
 };

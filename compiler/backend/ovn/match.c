@@ -25,27 +25,10 @@ ovn_direction_name(enum ovn_direction direction)
     return direction == OVN_FROM ? "from-lport" : "to-lport";
 }
 
-/* Names are of letters, digits and ". - _ / :"; OVN takes the first two and
- * the first two marks. */
 const char *
 ovn_mangle(struct emitter *e, const char *prefix, const char *name)
 {
-    struct ds ds = DS_EMPTY_INITIALIZER;
-    const char *mangled;
-
-    ds_put_format(&ds, "bulkhead.%s.", prefix);
-    for (const char *p = name; *p; p++) {
-        switch (*p) {
-        case '_': ds_put_cstr(&ds, "__"); break;
-        case '-': ds_put_cstr(&ds, "_m"); break;
-        case '/': ds_put_cstr(&ds, "_s"); break;
-        case ':': ds_put_cstr(&ds, "_c"); break;
-        default: ds_put_char(&ds, *p); break;
-        }
-    }
-    mangled = arena_strdup(e->plan->arena, ds_cstr(&ds));
-    ds_destroy(&ds);
-    return mangled;
+    return nb_mangle(e->plan->arena, prefix, name);
 }
 
 /* Text of the arena from 'ds', which it destroys. */
