@@ -14,6 +14,7 @@
 #include "bitmap.h"
 #include "import/import.h"
 #include "import/name.h"
+#include "intent/decode.h"
 #include "openvswitch/json.h"
 #include "packets.h"
 #include "sema/northbound.h"
@@ -120,16 +121,41 @@ vni_of(struct ovn *m, const struct ovn_switch *s)
     return vni > 0 && vni < 1 << 24 ? vni : 0;
 }
 
+/* The mtu that the intent said of a network of ours, or 0. */
+static int
+mtu_of(struct ovn *m, const struct ovn_switch *s)
+{
+    const char *said = (s->ours ? ovn_key(m, s->row, "external_ids",
+                                          NB_MTU_KEY) : NULL);
+    int mtu;
+
+    if (!said) {
+        return 0;
+    }
+    if (strspn(said, "0123456789") != strlen(said)
+        || !str_to_int(said, 10, &mtu) || mtu < MIN_MTU || mtu > MAX_MTU) {
+        ovn_warn(m, s->row, "say the \"mtu\" of the network", "not kept: "
+                 NB_MTU_KEY" must be a number from %d to %d, and is '%s'",
+                 MIN_MTU, MAX_MTU, said);
+        return 0;
+    }
+    return mtu;
+}
+
 static struct json *
 network_to_json(struct ovn *m, const struct ovn_switch *s, int vni)
 {
     struct json *network = json_object_create();
     const char *uplink = m->fabric ? uplink_of(m, s) : NULL;
+    int mtu = mtu_of(m, s);
 
     json_object_put(network, "vni", json_integer_create(vni));
     json_object_put(network, "subnets", put_subnets(m, s, network));
     if (uplink) {
         json_object_put_string(network, "uplink", uplink);
+    }
+    if (mtu) {
+        json_object_put(network, "mtu", json_integer_create(mtu));
     }
     if (s->native_dhcp) {
         json_object_put_string(network, "dhcp", "native");

@@ -105,7 +105,10 @@ void decode_service(struct decoder *, const struct value *v,
                     struct intent_service *);
 
 /* "mtu", at least 'min'. */
-enum { MIN_MTU = 1280 };        /* RFC 8200 section 5. */
+enum {
+    MIN_MTU = 1280,             /* RFC 8200 section 5. */
+    MAX_MTU = 65535,
+};
 struct mtu decode_mtu(struct decoder *, const struct value *v, int min);
 
 /* Nodes and their uplinks, and which of them a network takes. */

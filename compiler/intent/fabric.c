@@ -12,7 +12,6 @@
 
 enum {
     MIN_UPLINK_MTU = MIN_MTU + 70,      /* The longest encapsulation. */
-    MAX_MTU = 65535,
 };
 
 struct mtu

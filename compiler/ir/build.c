@@ -135,6 +135,7 @@ get_network(struct builder *b, const struct ir_tenant *tenant,
     network->tenant = tenant;
     network->vni = policy->intent->vni;
     network->mtu = network_mtu(b->policy, policy);
+    network->fixed_mtu = policy->intent->mtu.at != NULL;
     network->gateway_mac = policy->gateway_mac;
     ir_copy_addresses(b->arena, &policy->intent->gateways, &network->gateways);
     network->dhcp = policy->dhcp_server != NULL;

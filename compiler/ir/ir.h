@@ -148,6 +148,7 @@ struct ir_network {
     const char *uplink;         /* Of this node; NULL if it is not here. */
     uint32_t vni;
     uint16_t mtu;               /* Payload of a frame, in bytes. */
+    bool fixed_mtu;             /* The intent says it, not the uplinks. */
     ir_prefixes subnets;        /* In a program of the fabric; else empty. */
     struct eth_addr gateway_mac;
     ir_addresses gateways;      /* Empty: nothing leaves or enters it. */

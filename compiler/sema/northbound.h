@@ -24,6 +24,7 @@ struct ds;
 #define NB_RULE_KEY "bulkhead-rule"     /* Of an ACL: the rule's name... */
 #define NB_COOKIE_KEY "bulkhead-cookie" /* ...and its cookie. */
 #define NB_SUBNETS_KEY "bulkhead-subnets"       /* Of a switch. */
+#define NB_MTU_KEY "bulkhead-mtu"       /* The same, if the intent says it. */
 #define NB_INTERFACE_KEY "bulkhead-interface"   /* Of a port... */
 #define NB_UPLINK_KEY "bulkhead-uplink" /* ...and the uplink that it takes. */
 

@@ -756,6 +756,11 @@ CASES = [
         ports="a b c d"), {EVERY: ALL}, ["more is denied"]),
     Case("native DHCP that no port has", native(served=False),
          {EVERY: ALL}, ["more is denied"]),
+    Case("an mtu", native(mtu="1400"), {EVERY: ALL}, contains='"mtu": 1400'),
+    *[Case(f"an mtu of '{text}'", native(mtu=text), {EVERY: ALL}, [
+        f"bulkhead-mtu must be a number from 1280 to 65535, and is '{text}'"])
+      for text in ("", "1279", "65536", "-9000", " 9000", "0x2328", "9000 ",
+                   "99999999999999999999", "9000, 'x")],
     Case("nobody", nothing, {}, error="no ports that could be endpoints",
          change=lambda s: s.replace(" 10.0.", " 10.0.x.")),
 ]

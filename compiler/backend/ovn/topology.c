@@ -69,6 +69,10 @@ add_switches(struct emitter *e)
                      FORMAT(e, "%"PRIu32, network->vni));
         plan_row_map(e->plan, row, "external_ids", NB_SUBNETS_KEY,
                      subnets_string(e, network));
+        if (network->fixed_mtu) {
+            plan_row_map(e->plan, row, "external_ids", NB_MTU_KEY,
+                         FORMAT(e, "%"PRIu16, network->mtu));
+        }
         shash_add(&e->switches, network->name, row);
     }
 }
