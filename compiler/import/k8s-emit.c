@@ -248,6 +248,73 @@ tell_symmetric(struct k8s *k, struct k8s_side *side, const char *cause)
     }
 }
 
+/* The first that is in one bitmap and not in the other, or the number of
+ * pods. */
+static size_t
+first_without(struct k8s *k, const unsigned long *pods,
+              const unsigned long *others)
+{
+    size_t i;
+
+    BITMAP_FOR_EACH_1 (i, k->pods.n, pods) {
+        if (!bitmap_is_set(others, i)) {
+            return i;
+        }
+    }
+    return k->pods.n;
+}
+
+/* Finds two pods of which a rule of services says less than everything: of
+ * those that are in both sets k8s_write_mutual() says all, but between
+ * namespaces. */
+static bool
+find_less(struct k8s *k, const unsigned long *senders,
+          const unsigned long *receivers, size_t *sender, size_t *receiver)
+{
+    size_t n = k->pods.n;
+
+    *sender = first_without(k, senders, receivers);
+    *receiver = bitmap_scan(receivers, true, 0, n);
+    if (*sender == n) {
+        *sender = bitmap_scan(senders, true, 0, n);
+        *receiver = first_without(k, receivers, senders);
+    }
+    if (*sender < n && *receiver == n && k->per_namespace) {
+        *receiver = first_without(k, receivers,
+                                  within(k, receivers,
+                                         k->pods.v[*sender].ns));
+    }
+    return *sender < n && *receiver < n;
+}
+
+static const char *
+pod_name(struct k8s *k, size_t i)
+{
+    const struct k8s_pod *pod = &k->pods.v[i];
+
+    return arena_printf(k->arena, "%s/%s", k->namespaces.v[pod->ns].name,
+                        pod->name);
+}
+
+/* As tell_symmetric(), where there is no policy to name. */
+static void
+tell_open(struct k8s *k, const k8s_sets *from, const k8s_sets *to,
+          const char *cause)
+{
+    size_t sender, receiver;
+
+    if (find_less(k, k8s_members(k, from), k8s_members(k, to), &sender,
+                  &receiver)) {
+        k->object = arena_printf(k->arena, "Pod %s", pod_name(k, sender));
+        k8s_warn(k, k->pods.v[sender].addresses.v[0].at,
+                 "write a rule for it by hand, if it shall pass",
+                 "left out from pods that no policy isolates for egress to "
+                 "those that none isolates for ingress, as to '%s': %s",
+                 pod_name(k, receiver), cause);
+        k->object = NULL;
+    }
+}
+
 /* Without ports, where a rule without a service cannot say it: it would speak
  * of symmetric services both ways, and a peering must name one. */
 static void
@@ -274,6 +341,9 @@ write_any_as_services(struct k8s *k, const struct k8s_origin *o,
     write_one(k, o, from, to, parts, ".icmp", "icmp");
     tell_symmetric(k, o->egress, cause);
     tell_symmetric(k, o->ingress, cause);
+    if (!o->egress->name && !o->ingress->name) {
+        tell_open(k, from, to, cause);
+    }
 }
 
 void
