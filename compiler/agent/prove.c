@@ -139,10 +139,11 @@ become_a_stranger(pid_t parent, int fd)
     if (getppid() != parent) {
         _exit(EXIT_FAILURE);
     }
-    if (fd > STDERR_FILENO + 1) {
-        close_range(STDERR_FILENO + 1, fd - 1, 0);
+    if ((fd > STDERR_FILENO + 1
+         && close_range(STDERR_FILENO + 1, fd - 1, 0))
+        || close_range(fd + 1, ~0U, 0)) {
+        _exit(EXIT_FAILURE);
     }
-    close_range(fd + 1, ~0U, 0);
 }
 
 static bool
