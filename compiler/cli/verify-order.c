@@ -17,24 +17,43 @@
 #include "plan/prove.h"
 #include "plan/record.h"
 #include "push/push.h"
+#include "timeval.h"
 #include "util.h"
 
 /* What apply proves before it changes a bridge: the flows of the plan, but for
  * tenants of which the same was proved for a plan that was applied before. */
 
+enum { DEFAULT_TIME = 300 };    /* Seconds. */
+
+static int
+time_limit(const struct cli_options *options)
+{
+    return options->verify_time ? options->verify_time : DEFAULT_TIME;
+}
+
 static int
 refuse(const struct cli_options *options, const struct plan_proof *proof,
        const struct verify_cost *cost, const char *bridge)
 {
+    bool late = proof->result.unproved && time_msec() > proof->task.deadline;
+
     if (options->format == FORMAT_JSON) {
         verify_print_json(&proof->task, &proof->result, cost, bridge);
     } else {
         verify_print_table(&proof->task, &proof->result, bridge);
     }
-    fprintf(stderr, "bulkhead: the plan is refused, since its flows are not "
-            "proved to do what the intent means; nothing was changed\n"
-            "remedy: report this as a fault of Bulkhead's; --no-verify "
-            "applies what is not proved\n");
+    if (late) {
+        fprintf(stderr, "bulkhead: the plan is refused, since its flows are "
+                "not proved within %d seconds; nothing was changed\n"
+                "remedy: --verify=TIME gives it more, --no-verify applies "
+                "what is not proved\n", time_limit(options));
+    } else {
+        fprintf(stderr, "bulkhead: the plan is refused, since its flows are "
+                "not proved to do what the intent means; nothing was "
+                "changed\n"
+                "remedy: report this as a fault of Bulkhead's; --no-verify "
+                "applies what is not proved\n");
+    }
     return EXIT_WRONG;
 }
 
@@ -62,7 +81,7 @@ prove(const struct cli_options *options, const struct policy *policy,
     int status = EXIT_DONE;
 
     if (!plan_prove(&proof, policy, order->plan, kept ? &kept->proved : NULL,
-                    1000 * options->verify_time, arena)) {
+                    1000 * time_limit(options), arena)) {
         cost.proof = verify_since(start);
         status = refuse(options, &proof, &cost, order->bridge);
     } else {

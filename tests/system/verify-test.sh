@@ -315,6 +315,9 @@ test_apply() {
     check 'no time to prove it: refused' unchanged br0 \
         says 'UNPROVED: time is up' 1 "$BULKHEAD" apply \
         "$switch_dir/slow.json" --node node --bridge br0 --verify=1s
+    check '... with the remedy' \
+        says '--verify=TIME gives it more' 1 "$BULKHEAD" apply \
+        "$switch_dir/slow.json" --node node --bridge br0 --verify=1s
     check 'for OVN: 2' says 'takes no --verify' 2 "$BULKHEAD" apply \
         "$intent" --target=ovn --verify
 }
