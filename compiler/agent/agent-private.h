@@ -15,6 +15,7 @@
 #include "agent/prove.h"
 #include "push/keep.h"
 #include "smap.h"
+#include "sset.h"
 
 /* What is compiled is put onto the bridge once it is proved.  Until then, and
  * if it is refused, the bridge is kept as it was put last. */
@@ -24,10 +25,16 @@ struct gate {
     plan_names known;           /* ...as in plan_record.proved. */
     unsigned int bridge_seqno;  /* As of the last gate_begin(). */
     struct smap put;            /* Interface -> to what it is bound, of what
-                                 * was put last. */
+                                 * was put last... */
+    struct sset claimed;        /* ...and those that have said so. */
+    struct plan kept;           /* What the node kept before the start, as long
+                                 * as nothing is proved... */
+    bool has_kept;              /* ...if it kept anything. */
     bool held;                  /* Is what is compiled not put yet... */
     bool fresh;                 /* ...nor its proof begun... */
     bool anew;                  /* ...and to be put as a whole, ... */
+    bool cut;                   /* (Is what was put not all there, for an
+                                 * interface that has gone?) */
     struct resident_diff diff;  /* ...or by this? */
     long long int held_at;      /* Since when something is. */
     long long int retry_at;     /* When a proof that broke begins again; 0:
@@ -67,7 +74,7 @@ bool gate_is_closed(const struct agent *);
 
 /* Once all is compiled: begins its proof, lets the keeper have a plan if it
  * wants one, and cuts off interfaces that have changed meanwhile. */
-void gate_begin(struct agent *, const struct bridge_info *);
+void gate_begin(struct agent *);
 void gate_wait(const struct agent *);
 
 #endif /* agent/agent-private.h */

@@ -140,7 +140,7 @@ agent_run(struct agent *a)
             follow_bridge(a, info);
         }
     }
-    gate_begin(a, info);
+    gate_begin(a);
     note_pushes(a);
 }
 
@@ -185,7 +185,7 @@ agent_save(struct agent *a)
     }
     arena = arena_create();
     compiled_record(a->compiled, &record, &plan, arena);
-    record.verified = !a->options->no_verify;
+    record.verified = a->options->verify;
     record.proved = a->gate.known;
     reason = push_note(&a->options->target, &record);
     if (!reason) {

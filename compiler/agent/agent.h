@@ -24,7 +24,7 @@ struct agent_options {
                                  * absolute. */
     size_t n_names;
     const char *node;
-    bool no_verify;             /* Nothing is proved before it is pushed. */
+    bool verify;                /* All is proved before it is pushed. */
     int verify_ms;              /* For a proof. */
     struct push_target target;
 };

@@ -19,6 +19,7 @@
 #include "openvswitch/vlog.h"
 #include "plan/record.h"
 #include "sema/policy.h"
+#include "sset.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(intent);
@@ -278,26 +279,33 @@ compiled_intent(const struct compiled *c, struct arena *arena)
 }
 
 static void
-add_bound(const struct bound *bound, struct smap *all)
+add_bound(const struct compiled *c, const struct bound *bound,
+          struct smap *all, struct sset *claimed)
 {
     const struct smap_node *node;
+    const char *by, *reason;
 
     SMAP_FOR_EACH (node, &bound->here) {
         smap_replace(all, node->key, node->value);
+        by = attached_find(&c->attached, node->value, &reason);
+        if (by && !strcmp(by, node->key)) {
+            sset_add(claimed, node->key);
+        }
     }
 }
 
 void
-compiled_bound(const struct compiled *c, struct smap *all)
+compiled_bound(const struct compiled *c, struct smap *all,
+               struct sset *claimed)
 {
     struct shash_node *node;
 
     SHASH_FOR_EACH (node, &c->tenants) {
         const struct tenant *t = node->data;
 
-        add_bound(&t->bound, all);
+        add_bound(c, &t->bound, all, claimed);
     }
-    add_bound(&c->externals, all);
+    add_bound(c, &c->externals, all, claimed);
 }
 
 void

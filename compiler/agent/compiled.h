@@ -78,9 +78,12 @@ void compiled_record(const struct compiled *, struct plan_record *,
 struct intent;
 const struct intent *compiled_intent(const struct compiled *, struct arena *);
 
-/* Adds to 'bound', by interface, the name of what it is bound to. */
+/* Adds to 'bound', by interface, the name of what it is bound to; and to
+ * 'claimed' those interfaces that have said so themselves. */
 struct smap;
-void compiled_bound(const struct compiled *, struct smap *bound);
+struct sset;
+void compiled_bound(const struct compiled *, struct smap *bound,
+                    struct sset *claimed);
 
 /* Why the intent is not the one in the files, as text for people; or NULL. */
 const char *compiled_errors(const struct compiled *);

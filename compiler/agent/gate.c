@@ -32,12 +32,18 @@ gate_init(struct gate *g, const struct agent_options *options)
 {
     struct push_diff diff;
 
-    g->prover = options->no_verify ? NULL : prover_create();
+    g->prover = options->verify ? prover_create() : NULL;
     g->arena = arena_create();
     smap_init(&g->put);
+    sset_init(&g->claimed);
     push_look(&options->target, g->arena, &diff);
     if (diff.kept) {
+        const struct plan *plan = diff.kept->plan;
+
         g->known = diff.kept->proved;
+        g->kept = *plan;
+        g->has_kept = (!plan->northbound && !plan->kernel
+                       && !strcmp(plan->node, options->node));
     }
 }
 
@@ -47,18 +53,73 @@ gate_destroy(struct gate *g)
     prover_destroy(g->prover);
     arena_destroy(g->arena);
     smap_destroy(&g->put);
+    sset_destroy(&g->claimed);
     free(g->refusal);
 }
 
 static void
-put_whole(struct agent *a)
+put_whole(struct agent *a, const struct sset *without)
 {
     struct arena *arena = arena_create();
     struct plan plan;
 
     compiled_plan(a->compiled, &plan, arena);
+    push_leave_out(&plan, without);
     keeper_put(a->keeper, &plan);
     arena_destroy(arena);
+}
+
+/* Of interfaces that are put, and of what they are bound to, moves those to
+ * 'gone' that are not there any more, or do not say so any more.  What is
+ * compiled may be older than 'info'. */
+static void
+find_gone(struct gate *g, const struct agent *a, struct sset *gone)
+{
+    const struct bridge_info *info = keeper_bridge(a->keeper);
+    const char *bridge = a->options->target.bridge;
+    struct smap said = SMAP_INITIALIZER(&said);
+    struct smap_node *node, *next;
+
+    for (size_t i = 0; i < info->attachments.n; i++) {
+        smap_replace(&said, info->attachments.v[i].interface,
+                     info->attachments.v[i].endpoint);
+    }
+    SMAP_FOR_EACH_SAFE (node, next, &g->put) {
+        if (!push_interface_is_fit(info, bridge, node->key)
+            || (sset_contains(&g->claimed, node->key)
+                && strcmp(smap_get_def(&said, node->key, ""), node->value))) {
+            sset_add(gone, node->key);
+            smap_remove_node(&g->put, node);
+        }
+    }
+    smap_destroy(&said);
+}
+
+/* What is compiled is to be put, or was.  Stores which interfaces are to be
+ * left out. */
+static void
+note_bound(struct agent *a, struct sset *gone)
+{
+    struct gate *g = &a->gate;
+
+    smap_clear(&g->put);
+    sset_clear(&g->claimed);
+    compiled_bound(a->compiled, &g->put, &g->claimed);
+    find_gone(g, a, gone);
+    g->cut = !sset_is_empty(gone);
+}
+
+/* As much as may be put of what is compiled, and proved if it is to be. */
+static void
+put_all(struct agent *a)
+{
+    struct sset gone = SSET_INITIALIZER(&gone);
+
+    if (a->gate.prover) {
+        note_bound(a, &gone);
+    }
+    put_whole(a, &gone);
+    sset_destroy(&gone);
 }
 
 void
@@ -70,13 +131,13 @@ gate_put(struct agent *a, enum compiled_news news,
     if (!g->prover && news == COMPILED_CHANGED) {
         keeper_change(a->keeper, diff);
     } else if (!g->prover && news == COMPILED_ANEW) {
-        put_whole(a);
+        put_all(a);
     } else if (g->prover && g->held) {
         g->anew = true;         /* The diff is of no use any more. */
         g->fresh = g->fresh || news != COMPILED_SAME;
     } else if (g->prover && news != COMPILED_SAME) {
         g->held = g->fresh = true;
-        g->anew = news == COMPILED_ANEW;
+        g->anew = news == COMPILED_ANEW || g->cut;
         if (!g->anew) {
             g->diff = *diff;
         }
@@ -91,15 +152,17 @@ static void
 open_gate(struct agent *a)
 {
     struct gate *g = &a->gate;
+    struct sset gone = SSET_INITIALIZER(&gone);
 
-    if (g->anew) {
-        put_whole(a);
+    g->anew = g->anew || g->cut;
+    note_bound(a, &gone);
+    if (g->anew || g->cut) {
+        put_whole(a, &gone);
     } else {
         keeper_change(a->keeper, &g->diff);
     }
-    g->held = false;
-    smap_clear(&g->put);
-    compiled_bound(a->compiled, &g->put);
+    g->held = g->has_kept = false;
+    sset_destroy(&gone);
 }
 
 static void
@@ -126,6 +189,8 @@ take_proof(struct agent *a)
     VLOG_INFO("proved %"PRIuSIZE" of %"PRIuSIZE" tenants in %lld ms",
               g->last.n_proved, g->last.n_tenants, g->last.ms);
     open_gate(a);
+    a->pushes = keeper_counts(a->keeper)->pushes;
+    agent_save(a);              /* For put_kept(). */
 }
 
 void
@@ -163,42 +228,101 @@ gate_is_closed(const struct agent *a)
  * a port that has gone leaves a number to the next, and one that is detached
  * must not speak for its endpoint until something is proved. */
 static void
-withdraw(struct agent *a, const struct bridge_info *info)
+withdraw(struct agent *a)
 {
+    struct gate *g = &a->gate;
     struct sset gone = SSET_INITIALIZER(&gone);
+    struct sset claimed = SSET_INITIALIZER(&claimed);
     struct smap now = SMAP_INITIALIZER(&now);
-    struct smap_node *node;
-    const char *name;
+    struct smap_node *node, *next;
 
-    compiled_bound(a->compiled, &now);
-    SMAP_FOR_EACH (node, &a->gate.put) {
-        const char *is = smap_get(&now, node->key);
-
-        if (!is || strcmp(is, node->value)
-            || !push_interface_is_fit(info, a->options->target.bridge,
-                                      node->key)) {
+    compiled_bound(a->compiled, &now, &claimed);
+    SMAP_FOR_EACH_SAFE (node, next, &g->put) {
+        if (!nullable_string_is_equal(smap_get(&now, node->key),
+                                      node->value)) {
             sset_add(&gone, node->key);
+            smap_remove_node(&g->put, node);
         }
     }
-    SSET_FOR_EACH (name, &gone) {
-        smap_remove(&a->gate.put, name);
-    }
+    find_gone(g, a, &gone);
     if (!sset_is_empty(&gone)) {
         keeper_withdraw(a->keeper, &gone);
-        a->gate.anew = true;
+        if (g->has_kept) {
+            push_leave_out(&g->kept, &gone);
+        }
+        g->anew = g->cut = true;
     }
     smap_destroy(&now);
+    sset_destroy(&claimed);
     sset_destroy(&gone);
 }
 
+/* Adds, by interface, as what its packets are let in. */
+static void
+find_admission(const struct plan *plan, struct smap *admission)
+{
+    for (size_t i = 0; i < plan->flows.n; i++) {
+        const struct plan_flow *flow = &plan->flows.v[i];
+        const char *name = (flow->table == 0
+                            ? strstr(flow->match, "in_port=\"") : NULL);
+
+        if (name) {
+            char *key, *was;
+
+            name += strlen("in_port=\"");
+            key = xmemdup0(name, strcspn(name, "\""));
+            was = xstrdup(smap_get_def(admission, key, ""));
+            smap_remove(admission, key);
+            smap_add_nocopy(admission, key,
+                            xasprintf("%s%s %s\n", was, flow->match,
+                                      flow->actions));
+            free(was);
+        }
+    }
+}
+
+/* As long as nothing is proved since the start: puts what the node keeps,
+ * without interfaces that are not let in as the same any more. */
+static void
+put_kept(struct agent *a)
+{
+    struct gate *g = &a->gate;
+    struct arena *arena = arena_create();
+    struct sset gone = SSET_INITIALIZER(&gone);
+    struct smap is = SMAP_INITIALIZER(&is), was = SMAP_INITIALIZER(&was);
+    struct plan plan;
+
+    compiled_plan(a->compiled, &plan, arena);
+    find_admission(&plan, &is);
+    find_admission(&g->kept, &was);
+    note_bound(a, &gone);
+    for (size_t i = 0; i < g->kept.ports.n; i++) {
+        const char *port = g->kept.ports.v[i];
+        const char *now = smap_get(&is, port);
+
+        if (!smap_get(&g->put, port)
+            || !nullable_string_is_equal(smap_get(&was, port), now)) {
+            smap_remove(&g->put, port);
+            sset_add(&gone, port);
+        }
+    }
+    push_leave_out(&g->kept, &gone);
+    keeper_put(a->keeper, &g->kept);
+    g->cut = true;
+    smap_destroy(&is);
+    smap_destroy(&was);
+    sset_destroy(&gone);
+    arena_destroy(arena);
+}
+
 void
-gate_begin(struct agent *a, const struct bridge_info *info)
+gate_begin(struct agent *a)
 {
     struct gate *g = &a->gate;
     unsigned int seqno = keeper_bridge_seqno(a->keeper);
 
     if (g->held && g->bridge_seqno != seqno) {
-        withdraw(a, info);
+        withdraw(a);
     }
     g->bridge_seqno = seqno;
     if (g->held && (g->fresh
@@ -211,10 +335,12 @@ gate_begin(struct agent *a, const struct bridge_info *info)
     }
     if (!keeper_wants_plan(a->keeper)) {
         return;
+    } else if (g->held && g->has_kept) {
+        put_kept(a);
     } else if (g->held || !compiled_is_ready(a->compiled)) {
         keeper_again(a->keeper);
     } else {
-        put_whole(a);
+        put_all(a);
     }
 }
 

@@ -203,9 +203,8 @@ names(const char *text, const struct sset *interfaces)
 }
 
 static void
-withdraw_ports(struct keeper *k, const struct sset *interfaces)
+leave_out_ports(plan_names *ports, const struct sset *interfaces)
 {
-    plan_names *ports = &k->plan.ports;
     size_t n = 0;
 
     for (size_t i = 0; i < ports->n; i++) {
@@ -217,12 +216,32 @@ withdraw_ports(struct keeper *k, const struct sset *interfaces)
 }
 
 void
+push_leave_out(struct plan *plan, const struct sset *interfaces)
+{
+    size_t n = 0;
+
+    if (sset_is_empty(interfaces)) {
+        return;
+    }
+    leave_out_ports(&plan->ports, interfaces);
+    for (size_t i = 0; i < plan->flows.n; i++) {
+        const struct plan_flow *flow = &plan->flows.v[i];
+
+        if (!names(flow->match, interfaces)
+            && !names(flow->actions, interfaces)) {
+            plan->flows.v[n++] = *flow;
+        }
+    }
+    plan->flows.n = n;
+}
+
+void
 keeper_withdraw(struct keeper *k, const struct sset *interfaces)
 {
     struct flow_entry *flow, *next;
 
     keeper_begin(k);
-    withdraw_ports(k, interfaces);
+    leave_out_ports(&k->plan.ports, interfaces);
     HMAP_FOR_EACH_SAFE (flow, next, node, &k->push.wanted.flows) {
         if (names(flow->text, interfaces)) {
             struct flow_entry *gone = flow_clone(flow);

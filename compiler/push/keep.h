@@ -67,10 +67,13 @@ void keeper_put(struct keeper *, const struct plan *);
  * nothing is done until the bridge changes. */
 void keeper_again(struct keeper *);
 
+/* Takes the flows out of a plan that name one of these interfaces. */
+struct sset;
+void push_leave_out(struct plan *, const struct sset *interfaces);
+
 /* Takes the flows away that name one of these interfaces, of which the plan
  * that was put last is not true any more: nothing comes from or to them.  They
  * stay away until keeper_put() or a change brings others. */
-struct sset;
 void keeper_withdraw(struct keeper *, const struct sset *interfaces);
 
 /* Makes it hold what a change has made of the plan that was put last.  If that

@@ -2,8 +2,8 @@
 # Copyright (c) 2026 The Bulkhead authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# bulkheadd proves what it pushes: what is not proved does not come onto the
-# bridge, which is kept as it was, and repaired, meanwhile.
+# bulkheadd --verify proves what it pushes: what is not proved does not come
+# onto the bridge, which is kept as it was, and repaired, meanwhile.
 # Environment: BUILDDIR, OVS_PREFIX, srcdir; found by themselves if unset.
 set -euo pipefail
 
@@ -23,13 +23,19 @@ deny_ssh=reg11=0x1d8fd71e,reg13=0x1d8fd71e,reg8=0x80060016/0xc0ffffff
 # The same as the switch has it.
 denied=reg8=0x80060016/0xc0ffffff,reg11=0x1d8fd71e,reg13=0x1d8fd71e
 
+# Of another tenant than batch, whatever interfaces that has.
+allow_https=reg12=0x48e829dd,reg14=0x4f8b989,reg8=0x800601bb/0xc0ffffff
+
+job1=02:00:00:03:00:01
+
 limit() { policy "s/\"limit\": \"20Gbps\"/\"limit\": \"$1Gbps\"/"; }
 has_rate() { meters br0 | grep -E "rate=$1 " >/dev/null; }
 lacks_rate() { ! has_rate "$1"; }
 holds() { flows br0 | grep -F -- "$1" >/dev/null; }
+becomes_intended() { soon agent_says ': as intended'; }
 lacks() { ! holds "$1"; }
 
-fault() { printf %s "$deny_ssh" >"$FORGET"; }
+fault() { printf %s "${1:-$deny_ssh}" >"$FORGET"; }
 mend() { rm -f "$FORGET"; }
 
 # The process that proves.
@@ -209,8 +215,83 @@ test_closed() {
     check 'all in one file' becomes_equal
 }
 
+# An endpoint that is bound by what its interface says.
+test_detached() {
+    local port unbind='/"node": "gpu-node-1",$/{N;/"pf0vf5"/d}'
+    port=$(port_of pf0vf5)
+    policy "$unbind"
+    check 'an endpoint that nothing binds' soon has_no_endpoint $job1
+    "$BULKHEAD" attach batch/job1 --interface pf0vf5 --bridge br0
+    check '... is attached' soon has_endpoint $job1
+    check '... and proved' becomes_intended
+    touch "$STALL"
+    policy "$unbind;s/\"limit\": \"20Gbps\"/\"limit\": \"31Gbps\"/"
+    soon prover >/dev/null
+    sleep 2.5
+    ovs-vsctl remove interface pf0vf5 external_ids bulkhead-endpoint
+    check 'detached late in a proof, it is cut off' soon cut_off "$port"
+    check '... before that ends' agent_says 'proves what has changed'
+    fault "$allow_https"
+    policy "$unbind;s/\"limit\": \"20Gbps\"/\"limit\": \"32Gbps\"/"
+    rm "$STALL"
+    check 'what is proved comes' soon has_rate 31000000
+    check '... and what comes next is refused' \
+        soon agent_says 'what has changed is not proved'
+    check '... and it is still cut off' cut_off "$port"
+    mend
+    policy
+    agent reload
+    check 'bound by the file again' becomes_equal
+}
+
+# Before the first proof the bridge is kept as it was before the start.
+test_restarted() {
+    local port
+    becomes_intended
+    keep_in_mind
+    port=$(port_of pf0vf5)
+    agent_end KILL
+    fault "$allow_https"
+    ovs-ofctl -O OpenFlow14 del-flows br0 'table=15'
+    agent_start
+    check 'refused after a restart' \
+        soon agent_says 'what has changed is not proved'
+    check '... the bridge is repaired' soon as_before
+    ovs-vsctl del-port br0 pf0vf5
+    ovs-vsctl add-port br0 other -- set interface other type=dummy \
+        ofport_request="$port"
+    check '... and an interface that goes is cut off' soon cut_off "$port"
+    check '... whose number another has' [ "$(port_of other)" = "$port" ]
+    agent_end KILL
+    ovs-vsctl del-port br0 other -- add-port br0 pf0vf5 -- \
+        set interface pf0vf5 type=dummy
+    mend
+    agent_start
+    check 'all is there again once it is right' becomes_equal
+}
+
+# What changes while no bulkheadd runs.
+test_away() {
+    local port
+    becomes_intended
+    agent_end KILL
+    fault "$allow_https"
+    port=$(port_of pf0vf4)
+    policy 's/"pf0vf4"/"pf0vf9"/;s/"pf0vf5"/"pf0vf4"/;s/"pf0vf9"/"pf0vf5"/'
+    agent_start
+    check 'interfaces that changed their endpoints' soon cut_off "$port"
+    check '... are so until that is proved' \
+        soon agent_says 'what has changed is not proved'
+    check '... and others are there' holds "in_port=$(port_of pf0vf2),"
+    agent_end KILL
+    mend
+    policy
+    agent_start
+    check 'but not where all is as it was' becomes_equal
+}
+
 test_late() {
-    agent_options=(--verify-timeout 1)
+    agent_options=(--verify --verify-timeout 1)
     agent_start
     check 'with a limit of time' becomes_equal
     touch "$STALL"
@@ -227,19 +308,19 @@ test_late() {
 }
 
 test_unproved() {
-    agent_options=(--no-verify)
+    agent_options=()
     fault
     agent_start
-    check '--no-verify' becomes_equal
-    check '... is told by status' agent_says 'proved: nothing, for --no-verify'
+    check 'without --verify' becomes_equal
+    check '... status says so' agent_says 'proved: nothing, without --verify'
     check '... pushes a leak' lacks "$denied"
     agent save
     check "... and bulkhead's status says so" says ', not verified' 0 \
         "$BULKHEAD" status --bridge br0
     agent_end TERM
-    agent_options=()
+    agent_options=(--verify)
     agent_start
-    check 'without it, that is not proved' \
+    check 'with it, that is not proved' \
         soon agent_says 'what has changed is not proved'
     mend
     agent reload
@@ -254,11 +335,15 @@ main() {
     export FORGET=$switch_dir/forget STALL=$switch_dir/stall
     mkdir "$folder"
     policy
+    agent_options=(--verify)
     agent_start
     test_proved
     test_refused
     test_interfaces
     test_closed
+    test_detached
+    test_restarted
+    test_away
     test_stalled
     test_late
     test_unproved
