@@ -165,7 +165,9 @@ bystander_sources = \
 	tests/proof/dctcp.c \
 	tests/proof/dctcp.h \
 	tests/proof/events.c \
-	tests/proof/events.h
+	tests/proof/events.h \
+	tests/proof/oracle.c \
+	tests/proof/oracle.h
 
 tests_proof_delay_SOURCES = \
 	$(bystander_sources) \

@@ -16,6 +16,7 @@
 #include "dctcp-sender.h"
 #include "dp-meter.h"
 #include "dp-packet.h"
+#include "oracle.h"
 #include "packets.h"
 #include "proof.h"
 #include "timeval.h"
@@ -31,12 +32,14 @@ enum {
     /* Meters; those of the tenants are from 0 on. */
     UPLINK = BYSTANDER_MAX_TENANTS,
     BYSTANDER,
+    BYSTANDER_BURST = 8192,     /* Bytes. */
 };
 
 #define LINE_KBPS UINT64_C(100000000)
 #define ACCESS_KBPS UINT64_C(25000000)
 #define DEAF_KBPS (ACCESS_KBPS * 3 / 4)
 #define BYSTANDER_KBPS UINT64_C(2000000)
+#define OWED_KBPS (BYSTANDER_KBPS * 5 / 4)
 
 static const struct dctcp_path path = {
     .kbps = ACCESS_KBPS, .rtt_ns = RTT_NS, .frame = FRAME,
@@ -61,7 +64,8 @@ struct loop {
     struct {
         uint64_t offered, dropped, marked, bytes;
     } counts[BYSTANDER_MAX_TENANTS];
-    uint64_t n_refused;
+    struct oracle owed;         /* What the bystander may send. */
+    uint64_t n_refused;         /* Of that. */
     uint32_t *delays;           /* Of the bystander's packets, in ns. */
     size_t n_delays, allocated_delays;
 };
@@ -208,11 +212,12 @@ static void
 bystander(struct loop *l, uint64_t now)
 {
     double mean = serialization_ns(SMALL_FRAME, BYSTANDER_KBPS);
+    bool owed = oracle_take(&l->owed, now, 1, SMALL_FRAME);
     bool marked;
 
     if (l->conf->uplink_kbps && l->conf->meters == METERS_MICROBURST
         && !run_meter(l, BYSTANDER, now, SMALL_FRAME, &marked)) {
-        l->n_refused++;
+        l->n_refused += owed;
     } else {
         if (now >= l->from) {
             if (l->n_delays >= l->allocated_delays) {
@@ -260,9 +265,8 @@ set_meters(struct loop *l)
     if (conf->uplink_kbps) {
         set_meter(l, UPLINK, conf->uplink_kbps, &(struct ofputil_microburst) {
             .burst_bytes = conf->uplink_burst }, false);
-        set_meter(l, BYSTANDER, BYSTANDER_KBPS * 5 / 4,
-                  &(struct ofputil_microburst) {
-            .burst_bytes = 8192, .weight = 1 }, true);
+        set_meter(l, BYSTANDER, OWED_KBPS, &(struct ofputil_microburst) {
+            .burst_bytes = BYSTANDER_BURST, .weight = 1 }, true);
     }
     for (unsigned int i = 0; i < conf->n_tenants; i++) {
         const struct bystander_tenant *t = &conf->tenants[i];
@@ -299,6 +303,7 @@ start(struct loop *l)
     l->from = l->start + l->conf->ns / 5;
     l->end = l->start + l->conf->ns;
     proof_random_init(&l->random, l->conf->seed);
+    oracle_init(&l->owed, false, OWED_KBPS, BYSTANDER_BURST * 8, l->start);
     bystander(l, l->start);
     for (unsigned int i = 0; i < l->conf->n_tenants; i++) {
         uint32_t kbps = l->conf->ovs31_kbps[i];
