@@ -147,10 +147,16 @@ AM_TESTS_ENVIRONMENT = \
 	NM='$(NM)'; export NM; \
 	srcdir='$(abs_srcdir)'; export srcdir;
 
+# Whole folders: their files would not fit into one argument of a command.
+golden_folders = $(filter-out %/run,$(wildcard $(srcdir)/tests/golden/*))
+
+dist-hook:
+	find $(distdir)/tests/golden -name '*.new' -exec rm -rf {} +
+
 EXTRA_DIST += \
 	tests/check-long \
 	$(test_scripts) \
-	$(filter-out %.new,$(wildcard $(srcdir)/tests/golden/*/*/*)) \
+	$(golden_folders) \
 	$(wildcard $(srcdir)/tests/import/*.json $(srcdir)/tests/import/*.py) \
 	$(wildcard $(srcdir)/tests/import/cases/*) \
 	$(filter-out %.pyc %/__pycache__,$(wildcard $(srcdir)/tests/system/*))
