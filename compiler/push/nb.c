@@ -256,19 +256,28 @@ note_elsewhere(struct run *run)
     }
 }
 
+/* Begins, and checks that the order may be carried out. */
+static const char *
+begin_order(struct run *run, const struct nb_target *target,
+            const struct plan_record *order, bool lock, struct nb_diff *diff)
+{
+    const char *reason = begin(run, target, order->plan, lock,
+                               order->plan->arena, diff);
+
+    if (!reason) {
+        note_elsewhere(run);
+        reason = check_order(run, order);
+    }
+    return reason ? reason : check_fit(run);
+}
+
 const char *
 nb_apply(const struct nb_target *target, const struct plan_record *order,
          struct nb_diff *diff)
 {
     struct run run;
-    const char *reason = begin(&run, target, order->plan, true,
-                               order->plan->arena, diff);
+    const char *reason = begin_order(&run, target, order, true, diff);
 
-    if (!reason) {
-        note_elsewhere(&run);
-    }
-    reason = reason ? reason : check_order(&run, order);
-    reason = reason ? reason : check_fit(&run);
     reason = reason ? reason : commit_and_keep(&run, order, 0);
     end(&run);
     return reason;
@@ -288,14 +297,8 @@ nb_plan(const struct nb_target *target, const struct plan_record *order,
         struct nb_diff *diff)
 {
     struct run run;
-    const char *reason = begin(&run, target, order->plan, false,
-                               order->plan->arena, diff);
+    const char *reason = begin_order(&run, target, order, false, diff);
 
-    if (!reason) {
-        note_elsewhere(&run);
-    }
-    reason = reason ? reason : check_order(&run, order);
-    reason = reason ? reason : check_fit(&run);
     if (!reason) {
         diff->held = nb_hash(&run.comparison);
     }
