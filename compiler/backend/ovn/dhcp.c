@@ -46,21 +46,12 @@ find_lease(const struct ir_endpoint *endpoint, bool ip4)
     return NULL;
 }
 
-static bool
-holds(const struct ir_prefix *subnet, const struct in6_addr *ip)
-{
-    struct in6_addr mask = ipv6_create_mask(subnet->plen);
-    struct in6_addr base = ipv6_addr_bitand(ip, &mask);
-
-    return ipv6_addr_equals(&base, &subnet->ip);
-}
-
 /* The subnet that holds 'ip'; those of a network do not overlap. */
 static size_t
 find_subnet(const struct ir_network *network, const struct in6_addr *ip)
 {
     for (size_t i = 0; i < network->subnets.n; i++) {
-        if (holds(&network->subnets.v[i], ip)) {
+        if (ovn_subnet_holds(&network->subnets.v[i], ip)) {
             return i;
         }
     }
@@ -71,7 +62,7 @@ static const struct in6_addr *
 find_gateway(const struct ir_network *network, const struct ir_prefix *subnet)
 {
     for (size_t i = 0; i < network->gateways.n; i++) {
-        if (holds(subnet, &network->gateways.v[i])) {
+        if (ovn_subnet_holds(subnet, &network->gateways.v[i])) {
             return &network->gateways.v[i];
         }
     }
@@ -79,9 +70,9 @@ find_gateway(const struct ir_network *network, const struct ir_prefix *subnet)
 }
 
 static const char *
-mac_string(struct emitter *e, const struct ir_network *network)
+gateway_mac(const struct native *n)
 {
-    return FORMAT(e, ETH_ADDR_FMT, ETH_ADDR_ARGS(network->gateway_mac));
+    return ovn_mac_string(n->e, n->network->gateway_mac);
 }
 
 static const char *
@@ -110,7 +101,7 @@ add_options4(const struct native *n, struct plan_row *row,
     add_option(n, row, "mtu", FORMAT(n->e, "%d", n->network->mtu - room));
     add_option(n, row, "router", gateway);
     add_option(n, row, "server_id", gateway);
-    add_option(n, row, "server_mac", mac_string(n->e, n->network));
+    add_option(n, row, "server_mac", gateway_mac(n));
 }
 
 /* The options of the subnet that the port's address is in. */
@@ -132,7 +123,7 @@ add_port(struct native *n, struct plan_row *port, const struct in6_addr *ip)
         if (ip4) {
             add_options4(n, row, subnet);
         } else {
-            add_option(n, row, "server_id", mac_string(n->e, n->network));
+            add_option(n, row, "server_id", gateway_mac(n));
         }
         n->options[i] = row;
     }
@@ -206,7 +197,7 @@ add_acls(struct native *n)
     struct nb_dhcp dhcp = {
         .network = n->network->name,
         .renewals = n->leases ? renewals(n) : NULL,
-        .server_mac = mac_string(n->e, n->network),
+        .server_mac = gateway_mac(n),
         .ip6 = n->ip6,
     };
     nb_acls acls = nb_dhcp_acls(n->e->plan->arena, &dhcp);

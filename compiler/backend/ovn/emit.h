@@ -166,6 +166,8 @@ void ovn_add_to_switches(struct emitter *, const ir_endpoint_vec *,
 
 /* topology.c: "10.1.0.10". */
 const char *ovn_address_string(struct emitter *, const struct in6_addr *);
+const char *ovn_mac_string(struct emitter *, struct eth_addr);
+bool ovn_subnet_holds(const struct ir_prefix *, const struct in6_addr *);
 
 /* control.c */
 

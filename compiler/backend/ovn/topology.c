@@ -34,8 +34,8 @@ ovn_address_string(struct emitter *e, const struct in6_addr *ip)
     return arena_strdup(e->plan->arena, s);
 }
 
-static const char *
-mac_string(struct emitter *e, struct eth_addr mac)
+const char *
+ovn_mac_string(struct emitter *e, struct eth_addr mac)
 {
     return FORMAT(e, ETH_ADDR_FMT, ETH_ADDR_ARGS(mac));
 }
@@ -89,7 +89,7 @@ add_ports(struct emitter *e)
         const struct ir_endpoint *endpoint = e->prog->endpoints.v[i];
         struct plan_row *row = plan_add_row(e->plan, "Logical_Switch_Port",
                                             endpoint->name);
-        const char *addresses = mac_string(e, endpoint->mac);
+        const char *addresses = ovn_mac_string(e, endpoint->mac);
 
         for (size_t j = 0; j < endpoint->addresses.n; j++) {
             addresses = FORMAT(
@@ -113,6 +113,16 @@ add_ports(struct emitter *e)
     }
 }
 
+bool
+ovn_subnet_holds(const struct ir_prefix *subnet, const struct in6_addr *ip)
+{
+    struct in6_addr mask = ipv6_create_mask(subnet->plen);
+    struct in6_addr base = ipv6_addr_bitand(ip, &mask);
+
+    return (subnet->plen >= (IN6_IS_ADDR_V4MAPPED(ip) ? 96 : 0)
+            && ipv6_addr_equals(&base, &subnet->ip));
+}
+
 /* The length of the subnet that holds the gateway, of its family's bits. */
 static int
 gateway_plen(const struct ir_network *network, const struct in6_addr *ip)
@@ -120,12 +130,8 @@ gateway_plen(const struct ir_network *network, const struct in6_addr *ip)
     int skip = IN6_IS_ADDR_V4MAPPED(ip) ? 96 : 0;
 
     for (size_t i = 0; i < network->subnets.n; i++) {
-        const struct ir_prefix *subnet = &network->subnets.v[i];
-        struct in6_addr mask = ipv6_create_mask(subnet->plen);
-        struct in6_addr base = ipv6_addr_bitand(ip, &mask);
-
-        if (subnet->plen >= skip && ipv6_addr_equals(&base, &subnet->ip)) {
-            return subnet->plen - skip;
+        if (ovn_subnet_holds(&network->subnets.v[i], ip)) {
+            return network->subnets.v[i].plen - skip;
         }
     }
     return 128 - skip;
@@ -144,7 +150,8 @@ add_gateway(struct emitter *e, struct plan_row *router,
                                         outer);
 
     plan_row_string(e->plan, in, "name", inner);
-    plan_row_string(e->plan, in, "mac", mac_string(e, network->gateway_mac));
+    plan_row_string(e->plan, in, "mac",
+                    ovn_mac_string(e, network->gateway_mac));
     for (size_t i = 0; i < network->gateways.n; i++) {
         const struct in6_addr *ip = &network->gateways.v[i];
 
@@ -202,7 +209,7 @@ add_link_port(struct emitter *e, struct plan_row *router,
                                         end->name);
 
     plan_row_string(e->plan, row, "name", end->name);
-    plan_row_string(e->plan, row, "mac", mac_string(e, end->mac));
+    plan_row_string(e->plan, row, "mac", ovn_mac_string(e, end->mac));
     plan_row_set(e->plan, row, "networks", FORMAT(e, "%s/32", end->ip));
     plan_row_string(e->plan, row, "peer", end->peer);
     plan_row_ref(e->plan, router, "ports", row);
