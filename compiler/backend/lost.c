@@ -30,8 +30,8 @@ struct lost {
     plan_names *words;
 };
 
-static uint64_t
-asked_burst(const struct ir_meter *meter)
+uint64_t
+lost_asked_burst(const struct ir_meter *meter)
 {
     return (meter->microburst && meter->limit_bytes
             ? MIN(meter->burst_bytes, meter->limit_bytes)
@@ -66,7 +66,7 @@ lost_least_packets(uint32_t rate)
 uint64_t
 lost_drop_burst(const struct ir_meter *meter)
 {
-    return MAX(asked_burst(meter), lost_least_burst(drop_kbps(meter)));
+    return MAX(lost_asked_burst(meter), lost_least_burst(drop_kbps(meter)));
 }
 
 /* OpenFlow's unit, rounded up. */
@@ -144,7 +144,7 @@ static void
 put_all(struct lost *l)
 {
     const struct ir_meter *meter = l->meter;
-    uint64_t more = burst_kbit(meter) * KBIT_BYTES - asked_burst(meter);
+    uint64_t more = burst_kbit(meter) * KBIT_BYTES - lost_asked_burst(meter);
 
     if (meter->mark_bytes) {
         put_lost(l, "ECN-capable packets are not marked above %"PRIu32
@@ -157,7 +157,7 @@ put_all(struct lost *l)
     put_exceed(l);
     if (more) {
         put_lost(l, "%"PRIu64" bytes more pass at once, since %s", more,
-                 lost_drop_burst(meter) > asked_burst(meter)
+                 lost_drop_burst(meter) > lost_asked_burst(meter)
                  ? "Open vSwitch's meters count whole milliseconds"
                  : "a burst is whole kbits");
     }
@@ -243,7 +243,7 @@ note_meters(struct small_bursts *bursts, const struct ir_prog *prog)
     for (size_t i = 0; i < prog->meters.n; i++) {
         const struct ir_meter *meter = prog->meters.v[i];
         bool small = (lost_is_kept(meter)
-                      && asked_burst(meter) < lost_drop_burst(meter));
+                      && lost_asked_burst(meter) < lost_drop_burst(meter));
 
         note_burst(bursts, small && is_first_at(&said, &meter->place),
                    &meter->place, meter->unlimited ? NULL : "../burst");
@@ -284,9 +284,14 @@ lost_warn_bursts(const struct ir_prog *prog, struct diags *diags,
                    &class->place, "dscp_in/burst");
     }
     if (bursts.n) {
+        char *more = (bursts.n == 1 ? NULL : bursts.n == 2
+                      ? xstrdup(" and once more")
+                      : xasprintf(" and %"PRIuSIZE" more times",
+                                  bursts.n - 1));
+
         warn_of(diags, bursts.first, bursts.member, "%s meters count whole "
                 "milliseconds: bursts that are less than the rate gives in "
-                "one become that, here and %"PRIuSIZE" more times", whose,
-                bursts.n - 1);
+                "one become that, here%s", whose, more ? more : "");
+        free(more);
     }
 }

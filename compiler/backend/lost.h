@@ -32,6 +32,9 @@ uint32_t lost_least_packets(uint32_t rate);
  * is not their tenant's to share. */
 uint64_t lost_own_kbps(uint64_t kbps, const struct ir_meter *);
 
+/* The burst that the intent asks of it, in bytes: no more than the cap. */
+uint64_t lost_asked_burst(const struct ir_meter *);
+
 /* The burst of that band, in bytes: no more passes at once than asked for,
  * unless that is less than the least. */
 uint64_t lost_drop_burst(const struct ir_meter *);

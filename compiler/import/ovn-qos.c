@@ -31,7 +31,7 @@ struct ovn_limit {
     const struct ovn_row *row;
     ovn_set at;                 /* Addresses that send, or get. */
     bool to_lport;
-    int64_t rate, burst;        /* In kbps, and in kbit; 0: not said. */
+    int64_t rate, burst;        /* In kbps, and in bytes. */
     bool ours;                  /* All of a tenant's by an uplink. */
     bool used;
 };
@@ -72,6 +72,24 @@ read_mark(struct ovn *m, const struct ovn_row *row, int dscp,
     }
 }
 
+/* The burst in bytes: what was asked for, of a row of ours; what the row has;
+ * or what a meter has whose row says none.  -1 if the row has no such one. */
+static int64_t
+read_burst(struct ovn *m, const struct ovn_row *row, int64_t rate)
+{
+    int64_t kbit = ovn_number(m, row, "bandwidth", "burst", 0);
+    uint64_t asked;
+
+    if (kbit < 0 || kbit > MAX_BURST / 125) {
+        return -1;
+    } else if (!ovn_is_ours(m, row)
+               || !nb_burst_parse(ovn_key(m, row, "external_ids",
+                                          NB_BURST_KEY), kbit, &asked)) {
+        asked = (kbit ? kbit : MIN(rate, MAX_RATE)) * 125;
+    }
+    return MIN(MAX(asked, MIN_BURST), MAX_BURST);
+}
+
 static void
 read_limit(struct ovn *m, const struct ovn_row *row, bool to_lport,
            int64_t rate, const ovn_set at, const ovn_boxes *boxes)
@@ -81,7 +99,7 @@ read_limit(struct ovn *m, const struct ovn_row *row, bool to_lport,
 
     *limit = (struct ovn_limit) {
         .row = row, .at = ovn_empty(m), .to_lport = to_lport, .rate = rate,
-        .burst = ovn_number(m, row, "bandwidth", "burst", 0),
+        .burst = read_burst(m, row, rate),
         .ours = ovn_is_ours(m, row),
     };
     for (size_t i = 0; i < boxes->n; i++) {
@@ -92,8 +110,7 @@ read_limit(struct ovn *m, const struct ovn_row *row, bool to_lport,
                   && ovn_has(m, to_lport ? box->from : box->to, near));
         ovn_add(m, limit->at, ovn_and(m, near, at));
     }
-    if (!exact || rate < 1 || rate > MAX_RATE || limit->burst < 0
-        || limit->burst > MAX_BURST / 125) {
+    if (!exact || rate < 1 || rate > MAX_RATE || limit->burst < 0) {
         ovn_warn(m, row, "limit a tenant, or an endpoint",
                  "the limit is not kept: it is for a part of what ports send "
                  "or get");
@@ -291,13 +308,10 @@ ovn_dscp(struct ovn *m, const char *rule, const struct ovn_pair *pair,
 static void
 put_limit(struct json *bandwidth, const struct ovn_limit *limit)
 {
-    int64_t burst = limit->burst ? limit->burst * 125 : limit->rate * 125;
-
-    burst = MIN(MAX(burst, MIN_BURST), MAX_BURST);
     json_object_put(bandwidth, "limit", json_string_create_nocopy(
         xasprintf("%lldkbps", (long long) limit->rate)));
     json_object_put(bandwidth, "burst", json_string_create_nocopy(
-        xasprintf("%lldB", (long long) burst)));
+        xasprintf("%lldB", (long long) limit->burst)));
 }
 
 /* Is the limit one of 'addresses', a tenant's or an endpoint's? */
@@ -408,6 +422,7 @@ ovn_upcalls(struct ovn *m, const struct ovn_tenant *t)
     const struct ovn_row *copp = find_control(m, t), *meter = NULL;
     struct json *limits, *upcalls;
     const char *name;
+    uint64_t burst, asked;
     ovn_row_vec bands;
 
     name = copp ? ovn_key(m, copp, "meters", "arp") : NULL;
@@ -422,8 +437,12 @@ ovn_upcalls(struct ovn *m, const struct ovn_tenant *t)
     upcalls = json_object_create();
     json_object_put_format(upcalls, "rate", "%"PRId64"pps",
                            ovn_number(m, bands.v[0], "rate", NULL, 0));
-    json_object_put_format(upcalls, "burst", "%"PRId64"pkt",
-                           ovn_number(m, bands.v[0], "burst_size", NULL, 0));
+    burst = ovn_number(m, bands.v[0], "burst_size", NULL, 0);
+    if (!nb_burst_parse(ovn_key(m, meter, "external_ids", NB_BURST_KEY),
+                        burst, &asked)) {
+        asked = burst;
+    }
+    json_object_put_format(upcalls, "burst", "%"PRIu64"pkt", asked);
     limits = json_object_create();
     json_object_put(limits, "upcalls", upcalls);
     return limits;

@@ -8,10 +8,14 @@
 
 #include "sema/northbound.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "openvswitch/dynamic-string.h"
+#include "util.h"
 
 #define REQUEST4 "udp.src == 68 && udp.dst == 67"
 #define REQUEST6 "udp.src == 546 && udp.dst == 547"
@@ -43,6 +47,35 @@ nb_mangle(struct arena *arena, const char *prefix, const char *name)
     mangled = arena_strdup(arena, ds_cstr(&ds));
     ds_destroy(&ds);
     return mangled;
+}
+
+const char *
+nb_burst_string(struct arena *arena, uint64_t asked, uint64_t row)
+{
+    return arena_printf(arena, "%"PRIu64"/%"PRIu64, asked, row);
+}
+
+bool
+nb_burst_parse(const char *s, uint64_t row, uint64_t *asked)
+{
+    unsigned long long value[2];
+
+    for (size_t i = 0; i < ARRAY_SIZE(value); i++) {
+        const char *end = s ? strchrnul(s, i ? '\0' : '/') : NULL;
+        char *rest;
+
+        if (!s || *s < '0' || *s > '9') {
+            return false;
+        }
+        errno = 0;
+        value[i] = strtoull(s, &rest, 10);
+        if (errno || rest != end) {
+            return false;
+        }
+        s = *end ? end + 1 : NULL;
+    }
+    *asked = value[0];
+    return value[1] == row;
 }
 
 void

@@ -11,6 +11,7 @@
  * writes them and for who reads them: first keys of "external_ids". */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/vec.h"
 
@@ -25,6 +26,7 @@ struct ds;
 #define NB_COOKIE_KEY "bulkhead-cookie" /* ...and its cookie. */
 #define NB_SUBNETS_KEY "bulkhead-subnets"       /* Of a switch. */
 #define NB_MTU_KEY "bulkhead-mtu"       /* The same, if the intent says it. */
+#define NB_BURST_KEY "bulkhead-burst"   /* Of nb_burst_string(). */
 #define NB_INTERFACE_KEY "bulkhead-interface"   /* Of a port... */
 #define NB_UPLINK_KEY "bulkhead-uplink" /* ...and the uplink that it takes. */
 
@@ -65,6 +67,14 @@ struct nb_dhcp {
 
 /* Adds a subnet in which somebody has an address, in the network's order. */
 void nb_add_renewal(struct ds *, const char *cidr, const char *gateway);
+
+/* The burst that was asked for, where the row's is another, in units of its
+ * own: the least that a meter can have, or rounded.  Of the arena. */
+const char *nb_burst_string(struct arena *, uint64_t asked, uint64_t row);
+
+/* Reads that back.  False if 's' says none, as NULL does, or speaks of another
+ * burst than the row's, which somebody has changed since. */
+bool nb_burst_parse(const char *s, uint64_t row, uint64_t *asked);
 
 struct nb_acl {
     const char *name;

@@ -6,12 +6,14 @@
 
 #include <config.h>
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/ovn/ovn.h"
 #include "openvswitch/dynamic-string.h"
 #include "plan/row.h"
+#include "sema/northbound.h"
 #include "unit.h"
 #include "util.h"
 
@@ -323,11 +325,47 @@ START_TEST(test_control)
 END_TEST
 
 /* Of the meters of a chassis, which count whole milliseconds. */
+/* What the row says of the burst that was asked for, or NULL. */
+static const char *
+asked_burst(const char *table, const char *id)
+{
+    const struct plan_column *column
+        = plan_row_column(find_row(table, id), "external_ids");
+
+    for (size_t i = 0; i < column->atoms.n; i++) {
+        if (!strcmp(column->atoms.v[i].key, NB_BURST_KEY)) {
+            return column->atoms.v[i].value;
+        }
+    }
+    return NULL;
+}
+
+START_TEST(test_burst_strings)
+{
+    static const char *const wrong[] = {
+        "", "/", "1", "1/", "/2", "1/3", "1/2/", "1//2", "-1/2", "+1/2",
+        " 1/2", "1/ 2", "1/2 ", "0x1/2", "99999999999999999999/2",
+        "1/99999999999999999999",
+    };
+    uint64_t asked = 7;
+
+    unit_init(&u);
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        ck_assert_msg(!nb_burst_parse(wrong[i], 2, &asked), "%s", wrong[i]);
+    }
+    ck_assert(!nb_burst_parse(NULL, 2, &asked));
+    ck_assert(nb_burst_parse(nb_burst_string(u.arena, UINT64_MAX, 2), 2,
+                             &asked));
+    ck_assert_uint_eq(asked, UINT64_MAX);
+    unit_destroy(&u);
+}
+END_TEST
+
 START_TEST(test_bursts)
 {
     static const char warning[] = "OVN's meters count whole milliseconds: "
         "bursts that are less than the rate gives in one become that, here "
-        "and 1 more times";
+        "and once more";
     const struct plan_column *bandwidth;
 
     ck_assert_msg(compile(FABRIC_INTENT(
@@ -342,12 +380,16 @@ START_TEST(test_bursts)
     ck_assert_str_eq(bandwidth->atoms.v[1].value, "1000");
     ck_assert_str_eq(row_string(find_row("Meter_Band", "control a"),
                                 "burst_size"), "34");
+    ck_assert_str_eq(asked_burst("QoS", "limit a/send:n1:up"), "65536/1000");
+    ck_assert_str_eq(asked_burst("Meter", "control a"), "33/34");
     unit_destroy(&u);
     ck_assert_msg(compile(FABRIC_INTENT(
         HOME("a", "1", "'limits': {'upcalls': {'rate': '33kpps', 'burst': "
              "'33pkt'}}, 'bandwidth': {'limit': '1Gbps', 'burst': '125kB'}, ",
              AT("x", "n1", "2")), "")), "%s", unit_diags(&u));
     ck_assert_ptr_null(strstr(unit_diags(&u), "milliseconds"));
+    ck_assert_ptr_null(asked_burst("QoS", "limit a/send:n1:up"));
+    ck_assert_ptr_null(asked_burst("Meter", "control a"));
     unit_destroy(&u);
 }
 END_TEST
@@ -424,6 +466,7 @@ ovn_suite(void)
     tcase_add_test(tc, test_sets);
     tcase_add_test(tc, test_dhcp);
     tcase_add_test(tc, test_control);
+    tcase_add_test(tc, test_burst_strings);
     tcase_add_test(tc, test_bursts);
     tcase_add_test(tc, test_refused);
     tcase_add_test(tc, test_kinds);

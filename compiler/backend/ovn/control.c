@@ -66,14 +66,20 @@ add_control(struct emitter *e, const struct ir_tenant *tenant)
     const char *name = ovn_mangle(e, "control", tenant->name);
     struct plan_row *copp = plan_add_row(e->plan, "Copp", id);
     struct plan_row *router = shash_find_data(&e->routers, tenant->name);
+    uint32_t burst = MAX(tenant->upcall_burst,
+                         lost_least_packets(tenant->upcall_rate));
+    struct plan_row *meter;
 
     plan_row_string(e->plan, copp, "name", name);
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         plan_row_map(e->plan, copp, "meters", kinds[i], name);
     }
-    add_meter(e, id, name, tenant->upcall_rate,
-              MAX(tenant->upcall_burst,
-                  lost_least_packets(tenant->upcall_rate)));
+    meter = add_meter(e, id, name, tenant->upcall_rate, burst);
+    if (burst != tenant->upcall_burst) {
+        plan_row_map(e->plan, meter, "external_ids", NB_BURST_KEY,
+                     nb_burst_string(e->plan->arena, tenant->upcall_burst,
+                                     burst));
+    }
     for (size_t i = 0; i < e->prog->networks.n; i++) {
         const struct ir_network *network = e->prog->networks.v[i];
 

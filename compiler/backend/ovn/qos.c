@@ -92,6 +92,7 @@ add_best_effort(struct emitter *e)
 /* A limit on some nodes.  OVN gives each of them a meter of its own. */
 struct limit {
     const struct ir_meter *meter;       /* Of the first node. */
+    uint64_t asked;                     /* The least burst of all of them. */
     struct ovn_group group;             /* Its Port_Group. */
 };
 VEC_TYPEDEF(limits, struct limit);
@@ -107,12 +108,14 @@ get_limit(struct emitter *e, const struct ir_meter *meter, limits *all)
             && !strcmp(other->uplink, meter->uplink)
             && other->rate_kbps == meter->rate_kbps
             && lost_drop_burst(other) == lost_drop_burst(meter)) {
+            all->v[i].asked = MIN(all->v[i].asked, lost_asked_burst(meter));
             return &all->v[i];
         }
     }
 
     struct limit *limit = vec_push(e->plan->arena, all);
     limit->meter = meter;
+    limit->asked = lost_asked_burst(meter);
     limit->group.tenant = meter->tenant;
     limit->group.name = ovn_mangle(e, "meter", meter->name);
     return limit;
@@ -123,6 +126,7 @@ static void
 add_meter(struct emitter *e, struct limit *limit)
 {
     const struct ir_meter *meter = limit->meter;
+    uint64_t burst = DIV_ROUND_UP(lost_drop_burst(meter) * 8, 1000);
     enum ovn_direction direction = meter->receive ? OVN_TO : OVN_FROM;
     struct plan_row *row;
 
@@ -132,8 +136,11 @@ add_meter(struct emitter *e, struct limit *limit)
                   FORMAT(e, "%s == @%s", meter->receive ? "outport" : "inport",
                          limit->group.name));
     plan_row_number(e->plan, row, "bandwidth", "rate", meter->rate_kbps);
-    plan_row_number(e->plan, row, "bandwidth", "burst",
-                    DIV_ROUND_UP(lost_drop_burst(meter) * 8, 1000));
+    plan_row_number(e->plan, row, "bandwidth", "burst", burst);
+    if (burst * 125 != limit->asked) {
+        plan_row_map(e->plan, row, "external_ids", NB_BURST_KEY,
+                     nb_burst_string(e->plan->arena, limit->asked, burst));
+    }
     ovn_add_to_switches(e, &limit->group.endpoints, "qos_rules", row);
 }
 
