@@ -22,18 +22,23 @@ proof_start(int argc, char *argv[])
         { "long", no_argument, NULL, 'l' },
         { NULL, 0, NULL, 0 },
     };
-    struct proof_options o = { .seed = time(NULL) };
+    struct proof_options o = { .seed = 1 };
+    bool given = false;
     int c;
 
     while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (c == 's') {
             o.seed = strtoull(optarg, NULL, 10);
+            given = true;
         } else if (c == 'l') {
             o.longer = true;
         } else {
             fprintf(stderr, "usage: %s [--seed N] [--long]\n", argv[0]);
             exit(2);
         }
+    }
+    if (o.longer && !given) {
+        o.seed = time(NULL);
     }
     printf("# %s --seed %"PRIu64"%s\n", argv[0], o.seed,
            o.longer ? " --long" : "");

@@ -17,7 +17,8 @@
 #include <stdint.h>
 
 struct proof_options {
-    uint64_t seed;              /* --seed N; default: of the clock. */
+    uint64_t seed;              /* --seed N; default: 1, or with --long
+                                 * of the clock. */
     bool longer;                /* --long: minutes, not seconds. */
 };
 
