@@ -121,7 +121,9 @@ class Packets:
         dst = receiver.address(probe.v6)
         protocol, body = self.transport(probe, sender, receiver, src, dst)
         to = (self.gateway_mac(sender, probe.v6)
-              if "via-gateway" in probe.words else receiver.mac)
+              if "via-gateway" in probe.words
+              else frames.BROADCAST if "to-broadcast" in probe.words
+              else receiver.mac)
         return frames.ether(to, mac, frames.IPV6 if probe.v6 else frames.IPV4,
                             frames.ip(src, dst, protocol, body,
                                       int(probe.option("ttl") or 64)))
