@@ -96,7 +96,9 @@ nb_writer_open(struct nb_database *db)
     }
     return (reason && ovsdb_cs_is_lock_contended(db->writer)
             ? arena_printf(db->arena, "%s: another Bulkhead is changing it, "
-                           "and has its lock \"%s\"", db->place, LOCK)
+                           "and has its lock \"%s\": try again when that has "
+                           "ended, or with a longer --timeout", db->place,
+                           LOCK)
             : reason);
 }
 

@@ -53,10 +53,10 @@ note_options(struct run *run)
     const struct nbrec_nb_global *global = nbrec_nb_global_first(run->db.idl);
 
     if (smap_get_bool(&global->options, "default_acl_drop", false)) {
-        *vec_push(run->arena, &run->state.warnings) = arena_printf(
-            run->arena, "%s: \"default_acl_drop\" is set, by which OVN drops "
-            "what the intent allows: ovn-nbctl remove NB_Global . options "
-            "default_acl_drop", run->db.place);
+        *vec_push(run->arena, &run->state.warnings)
+            = "\"default_acl_drop\" is set, by which OVN drops what the "
+            "intent allows: ovn-nbctl remove NB_Global . options "
+            "default_acl_drop";
     }
 }
 
