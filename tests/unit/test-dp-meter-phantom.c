@@ -91,6 +91,7 @@ START_TEST(test_gap)
     two[1].type = OFPMBT13_DROP;
     config.n_bands = 2;
     ck_assert_int_eq(dp_meters_set(&ms, METER, &config), 0);
+    clock.now_ns = MAX(clock.now_ns, time_nsec());
     ck_assert_int_eq(dp_meters_get(&ms, METER, &stats, 2), 0);
     ck_assert_uint_eq(stats.packet_in_count, 4);
     ck_assert_uint_eq(bands[0].microburst.green.packets, 4);
