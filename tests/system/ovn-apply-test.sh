@@ -438,6 +438,13 @@ test_sets() {
         sh "$switch_dir/shared/ovn-nbctl.sh" --timeout=10
     check '... as apply does' says 'as intended' 0 \
         bulk status "$switch_dir/shared.json"
+    check '... but for the generation' says 'its rows say no generation' 0 \
+        bulk status "$switch_dir/shared.json"
+    check '... which apply writes then' says 'as intended' 0 \
+        bulk apply "$switch_dir/shared.json"
+    check '... and into nothing else' [ "$(last_transaction |
+        grep -c ' row ')" = 1 ]
+    check '... so that it is known' lacks 'no generation' 0 bulk status
     check 'clear takes it' exits 0 bulk clear
     check '... and leaves none' [ -z "$(sets)" ]
     now_holds "$intent"
