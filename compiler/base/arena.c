@@ -27,6 +27,7 @@ struct arena_block {
 
 struct arena {
     struct arena_block *blocks; /* The newest, which has room, first. */
+    size_t size;                /* Of all of them. */
 };
 
 struct arena *
@@ -49,12 +50,19 @@ arena_destroy(struct arena *arena)
     }
 }
 
+size_t
+arena_size(const struct arena *arena)
+{
+    return arena->size;
+}
+
 static struct arena_block *
 arena_add_block(struct arena *arena, size_t size)
 {
     struct arena_block *b = xzalloc(sizeof *b + size);
 
     b->size = size;
+    arena->size += sizeof *b + size;
     if (arena->blocks && size > ARENA_BLOCK_SIZE) {
         /* A block of its own for a large object: keep filling the first. */
         b->next = arena->blocks->next;

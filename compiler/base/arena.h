@@ -23,6 +23,9 @@ struct arena;
 struct arena *arena_create(void);
 void arena_destroy(struct arena *);     /* Accepts NULL. */
 
+/* How many bytes it has taken of the heap. */
+size_t arena_size(const struct arena *);
+
 /* Returns 'size' zeroed bytes, aligned for any type. */
 void *arena_zalloc(struct arena *, size_t size);
 

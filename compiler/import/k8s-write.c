@@ -148,8 +148,7 @@ k8s_write(struct k8s *k)
 {
     struct json *intent = json_object_create();
     struct json *fabric = json_object_create();
-    const char *text;
-    char *s;
+    const char *text = NULL;
 
     json_object_put(intent, "version", json_integer_create(1));
     json_object_put(fabric, "nodes", json_object_create());
@@ -160,9 +159,12 @@ k8s_write(struct k8s *k)
     if (!bitmap_is_all_zeros(k->users, k->namespaces.n)) {
         json_object_put(intent, "externals", externals_to_json(k));
     }
-    s = json_to_string(intent, JSSF_SORT);
-    text = arena_strdup(k->arena, s);
-    free(s);
+    if (!k->diags->n_errors) {  /* Else rules lack sides. */
+        char *s = json_to_string(intent, JSSF_SORT);
+
+        text = arena_strdup(k->arena, s);
+        free(s);
+    }
     json_destroy(intent);
     return text;
 }
@@ -222,5 +224,5 @@ import_k8s(const struct source *const sources[], size_t n,
     k8s_write_rules(&k);
     text = k8s_write(&k);
     sset_destroy(&names);
-    return diags->n_errors ? NULL : text;
+    return text;
 }

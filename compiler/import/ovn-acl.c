@@ -421,7 +421,7 @@ find_tracked(struct ovn *m)
 static void
 apply_drops(struct ovn *m)
 {
-    for (size_t i = 0; i < m->acls.n && m->work < OVN_MAX_WORK; i++) {
+    for (size_t i = 0; i < m->acls.n && !ovn_is_too_much(m); i++) {
         struct ovn_acl *acl = m->acls.v[i];
 
         for (size_t j = 0; acl->action == OVN_DROP && j < acl->boxes.n;

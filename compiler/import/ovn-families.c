@@ -141,7 +141,7 @@ ovn_join_families(struct ovn *m)
     struct hmap singles = HMAP_INITIALIZER(&singles);
     unsigned long *dual = find_dual(m);
 
-    for (size_t i = 0; i < m->acls.n && m->work < OVN_MAX_WORK; i++) {
+    for (size_t i = 0; i < m->acls.n && !ovn_is_too_much(m); i++) {
         struct ovn_acl *acl = m->acls.v[i];
         bool ip4 = is_single(m, acl, true);
         struct single *s, *other;

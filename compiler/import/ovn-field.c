@@ -97,7 +97,7 @@ ovn_join(struct ovn *m, ovn_boxes *boxes)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < boxes->n; i++) {
+    for (size_t i = 0; i < boxes->n && !ovn_is_too_much(m); i++) {
         struct ovn_box *box = &boxes->v[i];
         bool found = false;
 
@@ -252,18 +252,32 @@ add_addresses(struct ovn *m, bool ip4, bool destination,
     }
 }
 
-/* The ports that a relation to 'n' leaves, of one that is not OVN_NE. */
-static struct ovn_service
-relate(struct ovn *m, uint8_t protocol, enum ovn_relation relation, int n)
+/* Adds the ports that a relation to 'n' leaves, or of OVN_NE those that it
+ * takes. */
+static void
+add_related(struct ovn *m, enum ovn_relation relation, int n,
+            port_ranges *ranges)
 {
-    switch (relation) {
-    case OVN_LT: return ovn_ports(m, protocol, 0, n - 1);
-    case OVN_LE: return ovn_ports(m, protocol, 0, n);
-    case OVN_GT: return ovn_ports(m, protocol, n + 1, UINT16_MAX);
-    case OVN_GE: return ovn_ports(m, protocol, n, UINT16_MAX);
-    case OVN_EQ: case OVN_NE: default:
-        return ovn_ports(m, protocol, n, n);
+    bool below = relation == OVN_LT || relation == OVN_LE;
+    bool above = relation == OVN_GT || relation == OVN_GE;
+
+    ranges_add(m->arena, ranges, below ? 0 : n + (relation == OVN_GT),
+               above ? UINT16_MAX : n - (relation == OVN_LT));
+}
+
+/* The ports that are none of them. */
+static port_ranges
+others_than(struct ovn *m, const port_ranges *ranges)
+{
+    port_ranges out = VEC_INIT;
+    int next = 0;
+
+    for (size_t i = 0; i < ranges->n; i++) {
+        ranges_add(m->arena, &out, next, ranges->v[i].first - 1);
+        next = ranges->v[i].last + 1;
     }
+    ranges_add(m->arena, &out, next, UINT16_MAX);
+    return out;
 }
 
 static void
@@ -272,29 +286,24 @@ add_port_numbers(struct ovn *m, uint8_t protocol, bool destination,
                  ovn_boxes *boxes)
 {
     struct ovn_service all = ovn_ports(m, protocol, 0, UINT16_MAX);
-    struct ovn_service some = { .any = false };
+    struct ovn_service some;
+    port_ranges ranges = VEC_INIT;
     struct ovn_box *box;
 
-    if (relation == OVN_NE) {
-        some = all;
-    }
     for (size_t i = 0; i < values->n; i++) {
         int n = parse_number(values->v[i]);
-        struct ovn_service one = relate(m, protocol, relation, n), above;
 
         if (n < 0) {
             add_vague(m, boxes);
             return;
         }
-        if (relation == OVN_NE) {
-            one = relate(m, protocol, OVN_LT, n);
-            above = relate(m, protocol, OVN_GT, n);
-            one = ovn_union(m, &one, &above);
-            some = ovn_common(m, &some, &one);
-        } else {
-            some = ovn_union(m, &some, &one);
-        }
+        add_related(m, relation, n, &ranges);
     }
+    ranges = ranges_join(m->arena, &ranges);
+    if (relation == OVN_NE) {
+        ranges = others_than(m, &ranges);
+    }
+    some = ovn_of_ranges(m, protocol, &ranges);
     if (!ovn_service_is_empty(&some)) {
         box = ovn_add_box(m, boxes);
         box->dst = destination ? some : all;

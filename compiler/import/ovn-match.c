@@ -201,12 +201,12 @@ both(struct parser *p, const ovn_boxes *a, const ovn_boxes *b)
 {
     ovn_boxes out = VEC_INIT;
 
-    for (size_t i = 0; i < a->n && p->m->work < OVN_MAX_WORK; i++) {
+    for (size_t i = 0; i < a->n && !ovn_is_too_much(p->m); i++) {
         for (size_t j = 0; j < b->n && out.n <= MAX_BOXES; j++) {
             ovn_conjoin(p->m, &a->v[i], &b->v[j], &out);
         }
     }
-    p->failed |= out.n > MAX_BOXES || p->m->work >= OVN_MAX_WORK;
+    p->failed |= out.n > MAX_BOXES || ovn_is_too_much(p->m);
     return out;
 }
 
@@ -352,6 +352,7 @@ ovn_parse_match(struct ovn *m, const char *s, bool to_lport,
     struct parser p = { .m = m, .p = s, .to_lport = to_lport, .out = out };
 
     *out = (struct ovn_match) { .is_void = false };
+    p.failed = ovn_is_too_much(m);
     advance(&p);
     out->boxes = parse_expression(&p, false);
     return !p.failed && p.token == T_END;

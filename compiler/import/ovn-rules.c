@@ -85,7 +85,7 @@ static void
 meet_groups(struct rules *r, const struct group *from, const struct group *to)
 {
     for (size_t i = 0; i < from->from.n; i++) {
-        for (size_t j = 0; j < to->to.n && r->m->work < OVN_MAX_WORK; j++) {
+        for (size_t j = 0; j < to->to.n && !ovn_is_too_much(r->m); j++) {
             meet(r, from->from.v[i], to->to.v[j]);
         }
     }
@@ -445,7 +445,7 @@ write_others(struct ovn *m, const struct shash_node **nodes, size_t n)
     find_both(m, &all, &both);
     ovn_rows_init(m, &covered);
     for (int any = 1; any >= 0; any--) {
-        for (size_t i = 0; i < n && m->work < OVN_MAX_WORK; i++) {
+        for (size_t i = 0; i < n && !ovn_is_too_much(m); i++) {
             const struct ovn_origin *o = nodes[i]->data;
 
             if (!o->rule && !o->deny && any) {
@@ -473,7 +473,7 @@ ovn_write_rules(struct ovn *m)
     find_origins(&r);
     nodes = shash_sort(&r.origins);
     for (size_t i = 0; i < shash_count(&r.origins)
-         && m->work < OVN_MAX_WORK; i++) {
+         && !ovn_is_too_much(m); i++) {
         struct ovn_origin *o = nodes[i]->data;
 
         ovn_join(m, &o->boxes);
@@ -485,7 +485,7 @@ ovn_write_rules(struct ovn *m)
     free(nodes);
     shash_destroy(&r.origins);
     shash_destroy(&r.groups);
-    if (m->work >= OVN_MAX_WORK) {
+    if (ovn_is_too_much(m)) {
         struct diag *d = diag_error(m->diags, (struct span) { NULL, 0, 0 },
                                     NULL, "too many ACLs meet each other");
 

@@ -42,21 +42,31 @@ is_refused(uint8_t protocol)
 }
 
 struct ovn_service
-ovn_ports(struct ovn *m, uint8_t protocol, int first, int last)
+ovn_of_ranges(struct ovn *m, uint8_t protocol, const port_ranges *ranges)
 {
     struct ovn_service s = { .any = false };
+    port_ranges *ports = (protocol == IPPROTO_TCP ? &s.tcp
+                          : protocol == IPPROTO_UDP ? &s.udp : NULL);
 
-    switch (protocol) {
-    case IPPROTO_TCP: ranges_add(m->arena, &s.tcp, MAX(first, 1), last); break;
-    case IPPROTO_UDP: ranges_add(m->arena, &s.udp, MAX(first, 1), last); break;
-    case IPPROTO_ICMP: case IPPROTO_ICMPV6: s.icmp = true; break;
-    default:
-        if (!is_refused(protocol)) {
-            ranges_add(m->arena, &s.others, protocol, protocol);
-        }
-        break;
+    for (size_t i = 0; ports && i < ranges->n; i++) {
+        ranges_add(m->arena, ports, MAX(ranges->v[i].first, 1),
+                   ranges->v[i].last);
+    }
+    if (protocol == IPPROTO_ICMP || protocol == IPPROTO_ICMPV6) {
+        s.icmp = true;
+    } else if (!ports && !is_refused(protocol)) {
+        ranges_add(m->arena, &s.others, protocol, protocol);
     }
     return s;
+}
+
+struct ovn_service
+ovn_ports(struct ovn *m, uint8_t protocol, int first, int last)
+{
+    port_ranges one = VEC_INIT;
+
+    ranges_add(m->arena, &one, first, last);
+    return ovn_of_ranges(m, protocol, &one);
 }
 
 /* All that a few rules can name. */
@@ -80,6 +90,7 @@ join(struct ovn *m, const port_ranges *a, const port_ranges *b)
     for (size_t i = 0; i < a->n + b->n; i++) {
         *vec_push(m->arena, &all) = i < a->n ? a->v[i] : b->v[i - a->n];
     }
+    m->work += all.n;
     return ranges_join(m->arena, &all);
 }
 
@@ -120,14 +131,14 @@ ovn_service_is_empty(const struct ovn_service *s)
 static bool
 is_within(const port_ranges *part, const port_ranges *whole)
 {
-    for (size_t i = 0; i < part->n; i++) {
-        bool found = false;
+    size_t j = 0;
 
-        for (size_t j = 0; j < whole->n && !found; j++) {
-            found = (whole->v[j].first <= part->v[i].first
-                     && whole->v[j].last >= part->v[i].last);
+    for (size_t i = 0; i < part->n; i++) {
+        while (j < whole->n && whole->v[j].last < part->v[i].first) {
+            j++;
         }
-        if (!found) {
+        if (j == whole->n || whole->v[j].first > part->v[i].first
+            || whole->v[j].last < part->v[i].last) {
             return false;
         }
     }
@@ -138,14 +149,11 @@ bool
 ovn_service_has(struct ovn *m, const struct ovn_service *s,
                 const struct ovn_service *part)
 {
-    port_ranges tcp = ranges_join(m->arena, &s->tcp);
-    port_ranges udp = ranges_join(m->arena, &s->udp);
-    port_ranges others = ranges_join(m->arena, &s->others);
-
+    m->work += part->tcp.n + part->udp.n;
     return s->any || (!part->any && (s->icmp || !part->icmp)
-                      && is_within(&part->others, &others)
-                      && is_within(&part->tcp, &tcp)
-                      && is_within(&part->udp, &udp));
+                      && is_within(&part->others, &s->others)
+                      && is_within(&part->tcp, &s->tcp)
+                      && is_within(&part->udp, &s->udp));
 }
 
 struct ovn_service
@@ -184,12 +192,15 @@ ovn_one_way(struct ovn *m, const struct ovn_service *s)
 static bool
 meet(const port_ranges *a, const port_ranges *b)
 {
-    for (size_t i = 0; i < a->n; i++) {
-        for (size_t j = 0; j < b->n; j++) {
-            if (a->v[i].first <= b->v[j].last
-                && b->v[j].first <= a->v[i].last) {
-                return true;
-            }
+    size_t i = 0, j = 0;
+
+    while (i < a->n && j < b->n) {
+        if (a->v[i].last < b->v[j].first) {
+            i++;
+        } else if (b->v[j].last < a->v[i].first) {
+            j++;
+        } else {
+            return true;
         }
     }
     return false;

@@ -32,6 +32,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/vec.h"
 #include "import/ranges.h"
 #include "intent/intent.h"
@@ -44,6 +45,7 @@ struct json;
 struct sset;
 
 enum { OVN_MAX_WORK = 2 * 1000 * 1000 * 1000 };  /* Words of bitmaps. */
+#define OVN_MAX_MEMORY ((size_t) 2 << 30)       /* In bytes. */
 
 struct ovn_table;
 
@@ -63,7 +65,7 @@ VEC_TYPEDEF(ovn_row_vec, const struct ovn_row *);
 VEC_TYPEDEF(ovn_names, const char *);
 typedef unsigned long *ovn_set;         /* A bitmap of addresses. */
 
-/* What of IP: the parts OR. */
+/* What of IP: the parts OR.  Ranges are in order, and do not touch. */
 struct ovn_service {
     bool any;                   /* All of it; then nothing else counts. */
     bool icmp;
@@ -251,6 +253,15 @@ const struct ovn_router *ovn_next_router(struct ovn *,
                                          const struct ovn_row *route,
                                          const struct address *to);
 
+/* Is it more work, or memory, than an import may take?  In the end that is an
+ * error. */
+static inline bool
+ovn_is_too_much(const struct ovn *m)
+{
+    return (m->work > OVN_MAX_WORK
+            || arena_size(m->arena) > OVN_MAX_MEMORY);
+}
+
 /* ovn-set.c: NULL is every address; results are new. */
 ovn_set ovn_empty(struct ovn *);
 ovn_set ovn_and(struct ovn *, const unsigned long *, const unsigned long *);
@@ -266,6 +277,8 @@ ovn_set ovn_within(struct ovn *, const struct address *range);
 extern const struct ovn_service ovn_any;
 struct ovn_service ovn_ports(struct ovn *, uint8_t protocol, int first,
                              int last);
+struct ovn_service ovn_of_ranges(struct ovn *, uint8_t protocol,
+                                 const port_ranges *);
 struct ovn_service ovn_common(struct ovn *, const struct ovn_service *,
                               const struct ovn_service *);
 struct ovn_service ovn_union(struct ovn *, const struct ovn_service *,

@@ -58,13 +58,18 @@ port_ranges
 ranges_common(struct arena *arena, const port_ranges *a, const port_ranges *b,
               size_t *work)
 {
+    port_ranges x = ranges_join(arena, a), y = ranges_join(arena, b);
     port_ranges out = VEC_INIT;
+    size_t i = 0, j = 0;
 
-    *work += a->n * b->n;
-    for (size_t i = 0; i < a->n; i++) {
-        for (size_t j = 0; j < b->n; j++) {
-            ranges_add(arena, &out, MAX(a->v[i].first, b->v[j].first),
-                       MIN(a->v[i].last, b->v[j].last));
+    *work += a->n + b->n;
+    while (i < x.n && j < y.n) {
+        ranges_add(arena, &out, MAX(x.v[i].first, y.v[j].first),
+                   MIN(x.v[i].last, y.v[j].last));
+        if (x.v[i].last < y.v[j].last) {
+            i++;
+        } else {
+            j++;
         }
     }
     return out;

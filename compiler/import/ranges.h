@@ -25,7 +25,7 @@ void ranges_add(struct arena *, port_ranges *, int first, int last);
 /* The same, in order, those that meet or touch joined. */
 port_ranges ranges_join(struct arena *, const port_ranges *);
 
-/* What both have.  Adds to '*work' how much work that is. */
+/* What both have, in order.  Adds to '*work' how much work that is. */
 port_ranges ranges_common(struct arena *, const port_ranges *,
                           const port_ranges *, size_t *work);
 
