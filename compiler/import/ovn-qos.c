@@ -39,6 +39,7 @@ struct ovn_limit {
 enum {
     MAX_RATE = 1600 * 1000 * 1000,      /* In kbps. */
     MIN_BURST = 1518, MAX_BURST = 1024 * 1024 * 1024,   /* In bytes. */
+    MIN_PACKETS = 32,           /* As the intent takes. */
 };
 
 /* The marks of a rule, which the id of a row of ours begins with. */
@@ -79,15 +80,31 @@ read_burst(struct ovn *m, const struct ovn_row *row, int64_t rate)
 {
     int64_t kbit = ovn_number(m, row, "bandwidth", "burst", 0);
     uint64_t asked;
+    const char *said;
 
     if (kbit < 0 || kbit > MAX_BURST / 125) {
         return -1;
-    } else if (!ovn_is_ours(m, row)
-               || !nb_burst_parse(ovn_key(m, row, "external_ids",
-                                          NB_BURST_KEY), kbit, &asked)) {
+    }
+    said = (ovn_is_ours(m, row)
+            ? ovn_key(m, row, "external_ids", NB_BURST_KEY) : NULL);
+    if (!nb_burst_parse(said, kbit, MIN_BURST, kbit * 125, &asked)) {
         asked = (kbit ? kbit : MIN(rate, MAX_RATE)) * 125;
     }
     return MIN(MAX(asked, MIN_BURST), MAX_BURST);
+}
+
+/* Is the limit that of the uplink, as Bulkhead has written it?  The fabric
+ * says that again. */
+static bool
+is_of_uplink(struct ovn *m, const struct ovn_row *row, int64_t rate)
+{
+    const char *said = (m->fabric && ovn_is_ours(m, row)
+                        ? ovn_key(m, row, "external_ids", NB_UPLINK_LIMIT_KEY)
+                        : NULL);
+    int64_t burst = ovn_number(m, row, "bandwidth", "burst", 0);
+    uint64_t asked;
+
+    return nb_burst_parse(said, burst, rate, rate, &asked);
 }
 
 static void
@@ -142,7 +159,7 @@ read_row(struct ovn *m, const struct ovn_row *row, const ovn_set at)
     if (dscp >= 0 && dscp < 64) {
         read_mark(m, row, dscp, &boxes);
     }
-    if (rate >= 0) {
+    if (rate >= 0 && !is_of_uplink(m, row, rate)) {
         read_limit(m, row, to_lport, rate, at, &boxes);
     }
 }
@@ -416,33 +433,58 @@ find_control(struct ovn *m, const struct ovn_tenant *t)
     return NULL;
 }
 
+/* The band of packets that limits all that a Copp of ours speaks of, or NULL:
+ * somebody has changed that. */
+static const struct ovn_row *
+find_control_band(struct ovn *m, const struct ovn_row *copp,
+                  const struct ovn_row **meter)
+{
+    const char *name = ovn_key(m, copp, "meters", nb_control_kinds[0]);
+    ovn_row_vec bands;
+
+    for (size_t i = 0; i < NB_N_CONTROL_KINDS; i++) {
+        const char *other = ovn_key(m, copp, "meters", nb_control_kinds[i]);
+
+        if (!other || strcmp(other, name)) {
+            return NULL;
+        }
+    }
+    *meter = ovn_find(m, "Meter", name);
+    if (!*meter || strcmp(ovn_string(m, *meter, "unit"), "pktps")) {
+        return NULL;
+    }
+    bands = ovn_refs(m, *meter, "bands", "Meter_Band");
+    return bands.n == 1 ? bands.v[0] : NULL;
+}
+
 struct json *
 ovn_upcalls(struct ovn *m, const struct ovn_tenant *t)
 {
-    const struct ovn_row *copp = find_control(m, t), *meter = NULL;
+    const struct ovn_row *copp = find_control(m, t), *meter, *band;
     struct json *limits, *upcalls;
-    const char *name;
-    uint64_t burst, asked;
-    ovn_row_vec bands;
+    const char *said;
+    uint64_t asked;
+    int64_t burst;
 
-    name = copp ? ovn_key(m, copp, "meters", "arp") : NULL;
-    if (name) {
-        meter = ovn_find(m, "Meter", name);
-    }
-    bands = (meter ? ovn_refs(m, meter, "bands", "Meter_Band")
-             : (ovn_row_vec) VEC_INIT);
-    if (bands.n != 1) {
+    band = copp ? find_control_band(m, copp, &meter) : NULL;
+    if (!band) {
+        if (copp) {
+            ovn_warn(m, copp, "say it as \"limits\" of the tenant",
+                     "the limit of upcalls is not kept: somebody has changed "
+                     "it");
+        }
         return NULL;
+    }
+    burst = ovn_number(m, band, "burst_size", NULL, 0);
+    said = (ovn_is_ours(m, meter)
+            ? ovn_key(m, meter, "external_ids", NB_BURST_KEY) : NULL);
+    if (!nb_burst_parse(said, burst, MIN_PACKETS, MAX(burst, 0), &asked)) {
+        asked = burst;
     }
     upcalls = json_object_create();
     json_object_put_format(upcalls, "rate", "%"PRId64"pps",
-                           ovn_number(m, bands.v[0], "rate", NULL, 0));
-    burst = ovn_number(m, bands.v[0], "burst_size", NULL, 0);
-    if (!nb_burst_parse(ovn_key(m, meter, "external_ids", NB_BURST_KEY),
-                        burst, &asked)) {
-        asked = burst;
-    }
-    json_object_put_format(upcalls, "burst", "%"PRIu64"pkt", asked);
+                           ovn_number(m, band, "rate", NULL, 0));
+    json_object_put_format(upcalls, "burst", "%"PRId64"pkt", (int64_t) asked);
     limits = json_object_create();
     json_object_put(limits, "upcalls", upcalls);
     return limits;

@@ -165,8 +165,37 @@ warn_of_further(struct ovn *m, const struct ovn_tenant *tenant,
     }
 }
 
+/* A static route to what is behind another router. */
+struct leading {
+    const struct ovn_tenant *tenant;
+    const struct ovn_row *row;
+    const struct ovn_router *via;
+};
+VEC_TYPEDEF(leadings, struct leading);
+
+/* Warns of routes by which packets go, and no answers come. */
 static void
-apply_routes(struct ovn *m, struct ovn_tenant *tenant)
+warn_of_one_way(struct ovn *m, const leadings *all)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        const struct leading *l = &all->v[i];
+        bool back = false;
+
+        for (size_t j = 0; j < m->tenants.n; j++) {
+            const struct ovn_tenant *other = m->tenants.v[j];
+
+            back |= (other->router == l->via
+                     && ovn_meet(m, other->reach, l->tenant->own));
+        }
+        if (!back) {
+            ovn_warn(m, l->row, "say it as peerings", "nothing passes by it: "
+                     "%s has no route back", l->via->name);
+        }
+    }
+}
+
+static void
+apply_routes(struct ovn *m, struct ovn_tenant *tenant, leadings *leading)
 {
     routes all = read_routes(m, tenant->router);
 
@@ -179,6 +208,11 @@ apply_routes(struct ovn *m, struct ovn_tenant *tenant)
             ovn_set near = ovn_and(m, within, behind(m, via));
 
             ovn_add(m, tenant->reach, near);
+            if (all.v[i].row && !ovn_is_empty(m, near)) {
+                *vec_push(m->arena, leading) = (struct leading) {
+                    tenant, all.v[i].row, via,
+                };
+            }
             /* Of one address there may be more, of no concern to it. */
             all.v[i].further = (all.v[i].to.plen < 128
                                 ? !ovn_has(m, near, within)
@@ -194,13 +228,16 @@ apply_routes(struct ovn *m, struct ovn_tenant *tenant)
 void
 ovn_read_routes(struct ovn *m)
 {
+    leadings leading = VEC_INIT;
+
     for (size_t i = 0; i < m->tenants.n; i++) {
         struct ovn_tenant *tenant = m->tenants.v[i];
 
         tenant->reach = ovn_empty(m);
         if (tenant->router) {
-            apply_routes(m, tenant);
+            apply_routes(m, tenant, &leading);
         }
         ovn_add(m, tenant->reach, tenant->own);
     }
+    warn_of_one_way(m, &leading);
 }

@@ -56,7 +56,7 @@ static const struct {
     { "Gateway_Chassis", { "external_ids" } },
     { "HA_Chassis_Group", { "external_ids" } },
     { "Load_Balancer", { "external_ids" } },
-    { "Meter", { "name", "bands", "external_ids" } },
+    { "Meter", { "name", "unit", "bands", "external_ids" } },
     { "Meter_Band", { "rate", "burst_size" } },
     { "NAT", { "external_ids" } },
 };

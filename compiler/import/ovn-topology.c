@@ -25,28 +25,29 @@
 static const struct {
     const char *table, *cause, *remedy;
     bool error;                 /* Without it more would pass. */
+    bool ours;                  /* Bulkhead writes such rows, too. */
 } unkept[] = {
     { "Copp", "what the control plane takes is not kept",
-      "the switch protects itself otherwise", false },
+      "the switch protects itself otherwise", false, true },
     { "DHCP_Options", "OVN's DHCP server is not kept",
       "say \"dhcp\": \"native\" of the network, or name an endpoint that "
-      "serves it", false },
+      "serves it", false, true },
     { "DNS", "OVN's DNS server is not kept",
-      "let an endpoint serve names", false },
-    { "Forwarding_Group", "it is not kept", "it does not pass", false },
+      "let an endpoint serve names", false, false },
+    { "Forwarding_Group", "it is not kept", "it does not pass", false, false },
     { "Gateway_Chassis", "the way out is not kept",
-      "say it as an external, with its nodes", false },
+      "say it as an external, with its nodes", false, false },
     { "HA_Chassis_Group", "the way out is not kept",
-      "say it as an external, with its nodes", false },
+      "say it as an external, with its nodes", false, false },
     { "Load_Balancer", "its addresses are translated, which is not kept",
-      "traffic to them does not pass", false },
+      "traffic to them does not pass", false, false },
     { "Logical_Router_Policy", "what it drops or sends elsewhere would pass",
       "say it as a rule in the intent after the import, and remove it from a "
-      "copy of the dump", true },
+      "copy of the dump", true, false },
     { "Mirror", "copies of packets are not kept",
-      "set a mirror of the bridge", false },
+      "set a mirror of the bridge", false, false },
     { "NAT", "the translation of addresses is not kept",
-      "traffic that needs it does not pass", false },
+      "traffic that needs it does not pass", false, false },
 };
 
 const char *
@@ -119,7 +120,7 @@ report_unkept(struct ovn *m)
         const struct ovn_table *table = ovn_table(m, unkept[i].table);
 
         for (size_t j = 0; table && j < table->rows.n; j++) {
-            if (!ovn_is_ours(m, &table->rows.v[j])) {
+            if (!unkept[i].ours || !ovn_is_ours(m, &table->rows.v[j])) {
                 (unkept[i].error ? ovn_error : ovn_warn)(
                     m, &table->rows.v[j], unkept[i].remedy, "%s",
                     unkept[i].cause);

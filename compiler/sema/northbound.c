@@ -27,6 +27,12 @@ static const char answered6[] = REQUEST6" && ip6.dst == ff02::1:2"
 static const char requests[]
     = "((ip4 && "REQUEST4") || (ip6 && "REQUEST6"))";
 
+const char *const nb_control_kinds[NB_N_CONTROL_KINDS] = {
+    "arp", "arp-resolve", "dhcpv4-opts", "dhcpv6-opts", "dns", "event-elb",
+    "icmp4-error", "icmp6-error", "igmp", "nd-na", "nd-ns", "nd-ns-resolve",
+    "nd-ra-opts", "tcp-reset", "reject", "svc-monitor",
+};
+
 /* OVN takes letters, digits and the first two of the marks. */
 const char *
 nb_mangle(struct arena *arena, const char *prefix, const char *name)
@@ -56,7 +62,8 @@ nb_burst_string(struct arena *arena, uint64_t asked, uint64_t row)
 }
 
 bool
-nb_burst_parse(const char *s, uint64_t row, uint64_t *asked)
+nb_burst_parse(const char *s, uint64_t row, uint64_t least, uint64_t most,
+               uint64_t *asked)
 {
     unsigned long long value[2];
 
@@ -75,7 +82,7 @@ nb_burst_parse(const char *s, uint64_t row, uint64_t *asked)
         s = *end ? end + 1 : NULL;
     }
     *asked = value[0];
-    return value[1] == row;
+    return value[1] == row && *asked >= least && *asked <= most;
 }
 
 void

@@ -27,8 +27,16 @@ struct ds;
 #define NB_SUBNETS_KEY "bulkhead-subnets"       /* Of a switch. */
 #define NB_MTU_KEY "bulkhead-mtu"       /* The same, if the intent says it. */
 #define NB_BURST_KEY "bulkhead-burst"   /* Of nb_burst_string(). */
+#define NB_UPLINK_LIMIT_KEY "bulkhead-uplink-limit"     /* Of QoS: the tenant
+                                 * has none of its own; the row's rate, a
+                                 * slash, and its burst. */
 #define NB_INTERFACE_KEY "bulkhead-interface"   /* Of a port... */
 #define NB_UPLINK_KEY "bulkhead-uplink" /* ...and the uplink that it takes. */
+
+/* What a Copp of ours limits by one Meter: all kinds of ovn-nb(5) but for
+ * "bfd", which is no tenant's. */
+enum { NB_N_CONTROL_KINDS = 16 };
+extern const char *const nb_control_kinds[NB_N_CONTROL_KINDS];
 
 /* Before a tenant's name in the id of its Copp, and of the Meter of that. */
 #define NB_CONTROL_ID "control "
@@ -72,9 +80,11 @@ void nb_add_renewal(struct ds *, const char *cidr, const char *gateway);
  * own: the least that a meter can have, or rounded.  Of the arena. */
 const char *nb_burst_string(struct arena *, uint64_t asked, uint64_t row);
 
-/* Reads that back.  False if 's' says none, as NULL does, or speaks of another
- * burst than the row's, which somebody has changed since. */
-bool nb_burst_parse(const char *s, uint64_t row, uint64_t *asked);
+/* Reads that back.  False if 's' says none, as NULL does, or none from 'least'
+ * to 'most', or speaks of another burst than the row's, which somebody has
+ * changed since. */
+bool nb_burst_parse(const char *s, uint64_t row, uint64_t least, uint64_t most,
+                    uint64_t *asked);
 
 struct nb_acl {
     const char *name;

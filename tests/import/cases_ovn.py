@@ -436,6 +436,25 @@ def policy(w):
     w.add("Logical_Router_Policy", action="drop", match="ip", priority=1)
 
 
+def marked_policy(w):
+    """Bulkhead writes none."""
+    w.add("Logical_Router_Policy", action="drop", match="ip", priority=1,
+          external_ids={"bulkhead": "b17d"})
+
+
+def many_ports(w):
+    ports = ", ".join(map(str, range(1, 65536, 2)))
+    w.group("g", "a b", (FROM, 0, "inport == @g && ip", "drop"),
+            (FROM, 10, f"inport == @g && tcp.dst == {{{ports}}}",
+             "allow-related"))
+
+
+def few_ports_not(w):
+    w.group("g", "a b", (FROM, 0, "inport == @g && ip", "drop"),
+            (FROM, 10, "inport == @g && tcp.dst != {80, 79, 443}",
+             "allow-related"))
+
+
 def unkept(w):
     w.add("NAT", type="snat", external_ip="192.0.2.1",
           logical_ip="10.0.0.0/24")
@@ -551,6 +570,7 @@ SYMMETRIC = ("udp 1000", "udp 4791", "udp 4793")
 ALL = but()
 ANY = but(*SYMMETRIC)           # What passes one way.
 NONE = "which have no direction"
+BACK = "nothing passes by it: r has no route back"
 BCD = "b > c, c > b, b > d, d > b, c > d, d > c"
 CASES = [
     Case("no ACL", nothing, {EVERY: ALL}),
@@ -649,7 +669,7 @@ CASES = [
     Case("a nexthop of the other family", lambda w: routes(
         w, nexthop="fd00::1"), {EVERY: ALL}, [
             "'fd00::1' is no address of the family"]),
-    Case("a range of the other family", other_family, {EVERY: ALL}),
+    Case("a range of the other family", other_family, {EVERY: ALL}, [BACK]),
     Case("no nexthop", lambda w: routes(w, nexthop=""), {EVERY: ALL}, [
         "its nexthop '' is no address"]),
     Case("a port that is not there", lambda w: routes(
@@ -677,8 +697,9 @@ CASES = [
         "a > b, b > a, a > c, c > a, b > c, c > b, a > d, b > d, c > d":
             [p for p in PACKETS if p.startswith("tcp")]}, [
                 "IPv6 passes alone", NONE]),
-    Case("a longer route", longer_route, {EVERY: ALL}),
-    Case("a route one way", one_way, {EVERY: ALL}),
+    Case("a longer route", longer_route, {EVERY: ALL}, [BACK]),
+    Case("a route one way", one_way, {EVERY: ALL}, [
+        "nothing passes by it: other has no route back"]),
     Case("what is not kept", unkept, {EVERY: ALL}, [
         "NAT: the translation of addresses is not kept",
         "Load_Balancer lb: its addresses are translated",
@@ -702,10 +723,21 @@ CASES = [
          error="a route by source, or of another route_table"),
     Case("a route to no range", no_range, {},
          error="'$set' is no range of addresses"),
-    Case("two routes to one range", two_ways, {EVERY: ALL}),
-    Case("a route that discards", discarded, {EVERY: ALL}),
+    Case("two routes to one range", two_ways, {EVERY: ALL}, [BACK]),
+    Case("a route that discards", discarded, {EVERY: ALL}, [BACK]),
     Case("a policy of a router", policy, {},
          error="Logical_Router_Policy: what it drops"),
+    Case("a policy of a router with Bulkhead's mark", marked_policy, {},
+         error="Logical_Router_Policy: what it drops"),
+    Case("every other port", many_ports, {
+        "c > d, d > c": ALL, "c > a, c > b, d > a, d > b": ANY,
+        "a > b, b > a, a > c, b > c, a > d, b > d": [
+            p for p in PACKETS if p[:3] == "tcp" and int(p[4:]) % 2]},
+        [NONE]),
+    Case("all ports but a few", few_ports_not, {
+        "c > d, d > c": ALL, "c > a, c > b, d > a, d > b": ANY,
+        "a > b, b > a, a > c, b > c, a > d, b > d": but(
+            "tcp 80", "tcp 443", "udp", "icmp")}, [NONE]),
     Case("a port that is neither on nor off", neither_on_nor_off, {},
          error='"enabled" must be true or false'),
     Case("an action that is not known", odd_action, {},

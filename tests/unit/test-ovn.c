@@ -351,12 +351,17 @@ START_TEST(test_burst_strings)
 
     unit_init(&u);
     for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
-        ck_assert_msg(!nb_burst_parse(wrong[i], 2, &asked), "%s", wrong[i]);
+        ck_assert_msg(!nb_burst_parse(wrong[i], 2, 0, UINT64_MAX, &asked),
+                      "%s", wrong[i]);
     }
-    ck_assert(!nb_burst_parse(NULL, 2, &asked));
-    ck_assert(nb_burst_parse(nb_burst_string(u.arena, UINT64_MAX, 2), 2,
+    ck_assert(!nb_burst_parse(NULL, 2, 0, UINT64_MAX, &asked));
+    ck_assert(!nb_burst_parse("4/2", 2, 5, 9, &asked));
+    ck_assert(!nb_burst_parse("10/2", 2, 5, 9, &asked));
+    ck_assert(nb_burst_parse(nb_burst_string(u.arena, 5, 2), 2, 5, 9,
                              &asked));
-    ck_assert_uint_eq(asked, UINT64_MAX);
+    ck_assert_uint_eq(asked, 5);
+    ck_assert(nb_burst_parse("9/2", 2, 5, 9, &asked));
+    ck_assert_uint_eq(asked, 9);
     unit_destroy(&u);
 }
 END_TEST

@@ -18,13 +18,6 @@
 /* Of the log of each ACL, on each node. */
 enum { LOG_RATE = 10, LOG_BURST = 20 };
 
-/* All kinds of ovn-nb(5) but for "bfd", which is no tenant's. */
-static const char *const kinds[] = {
-    "arp", "arp-resolve", "dhcpv4-opts", "dhcpv6-opts", "dns", "event-elb",
-    "icmp4-error", "icmp6-error", "igmp", "nd-na", "nd-ns", "nd-ns-resolve",
-    "nd-ra-opts", "tcp-reset", "reject", "svc-monitor",
-};
-
 /* A meter of packets, of this name and id. */
 static struct plan_row *
 add_meter(struct emitter *e, const char *id, const char *name, uint32_t rate,
@@ -71,8 +64,8 @@ add_control(struct emitter *e, const struct ir_tenant *tenant)
     struct plan_row *meter;
 
     plan_row_string(e->plan, copp, "name", name);
-    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-        plan_row_map(e->plan, copp, "meters", kinds[i], name);
+    for (size_t i = 0; i < NB_N_CONTROL_KINDS; i++) {
+        plan_row_map(e->plan, copp, "meters", nb_control_kinds[i], name);
     }
     meter = add_meter(e, id, name, tenant->upcall_rate, burst);
     if (burst != tenant->upcall_burst) {

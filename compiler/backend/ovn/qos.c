@@ -141,6 +141,10 @@ add_meter(struct emitter *e, struct limit *limit)
         plan_row_map(e->plan, row, "external_ids", NB_BURST_KEY,
                      nb_burst_string(e->plan->arena, limit->asked, burst));
     }
+    if (meter->unlimited) {
+        plan_row_map(e->plan, row, "external_ids", NB_UPLINK_LIMIT_KEY,
+                     nb_burst_string(e->plan->arena, meter->rate_kbps, burst));
+    }
     ovn_add_to_switches(e, &limit->group.endpoints, "qos_rules", row);
 }
 
