@@ -14,6 +14,7 @@ tests_unit_unit_tests_SOURCES = \
 	ovs-patches/lib/dp-meter-run.c \
 	ovs-patches/lib/dp-meter.c \
 	ovs-patches/lib/dp-meter.h \
+	ovs-patches/lib/gcra-private.h \
 	ovs-patches/lib/gcra.c \
 	ovs-patches/lib/gcra.h \
 	ovs-patches/lib/ip-remark.c \
@@ -39,6 +40,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-externals.c \
 	tests/unit/test-files.c \
 	tests/unit/test-flows.c \
+	tests/unit/test-gcra-both.c \
 	tests/unit/test-gcra-time.c \
 	tests/unit/test-gcra.c \
 	tests/unit/test-intent.c \

@@ -81,6 +81,18 @@ count_map(struct dp_counter *c, uint32_t map, const uint32_t sizes[])
     }
 }
 
+/* Removes the bits in 'out', and moves the others down. */
+static inline uint32_t
+squeeze(uint32_t map, uint32_t out)
+{
+    uint32_t result = 0, n = 0;
+
+    for (uint32_t left = ~out; left; left = zero_rightmost_1bit(left)) {
+        result |= (map >> raw_ctz(left) & 1) << n++;
+    }
+    return result;
+}
+
 /* A counter that one thread, its owner, writes without a locked instruction,
  * and the others as any. */
 struct dp_owned_counter {

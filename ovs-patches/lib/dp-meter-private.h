@@ -65,8 +65,10 @@ struct dp_meter {
     /* Of the only band, if it has one and no member; else NULL. */
     struct phantom *phantom;
 
-    /* The thread that was the first to bring a packet; it may be gone. */
+    /* The thread that was the first to bring a packet; it may be gone.  Has
+     * any other one? */
     atomic_uint owner;
+    atomic_bool shared;
 
     /* Packets that no band acted on.  On one that does not conform, exactly
      * one band acts, and counts it. */
@@ -141,5 +143,19 @@ void dp_meter_reconfigure_pools(struct dp_meter *m,
 /* Takes 'm' out of all that 'heir' (may be NULL) has not taken over. */
 void dp_meter_leave_pools(struct dp_meter *m, const struct dp_meter *heir,
                           uint64_t now_ns);
+
+/* May 'm' refuse packets at the time of '*clock'?  So it may if a meter has
+ * read it, or if nobody can have used a later one. */
+static inline bool
+may_refuse(const struct dp_meter *m, bool owner,
+           const struct dp_meter_clock *clock)
+{
+    bool shared;
+
+    atomic_read_relaxed(&CONST_CAST(struct dp_meter *, m)->shared, &shared);
+    return (clock->reread
+            || (clock->fresh && owner && !shared && !m->borrows
+                && !dp_meter_get_pool(m)));
+}
 
 #endif /* dp-meter-private.h */

@@ -34,12 +34,14 @@ COVERAGE_DEFINE(datapath_drop_invalid_meter);
 /* For gcra_admit_batch() and gcra_offer(). */
 BUILD_ASSERT_DECL(NETDEV_MAX_BURST <= 32);
 
-/* Reads the clock again, if no meter has yet, or if 'gcra' has been used at a
- * later time.  Returns true if it did. */
+/* Reads the clock again, if 'm' may not refuse packets before, or if 'gcra'
+ * has been used at a later time.  Returns true if it did. */
 static bool
-read_clock_again(const struct gcra *gcra, struct dp_meter_clock *clock)
+read_clock_again(const struct dp_meter *m, bool owner,
+                 const struct gcra *gcra, struct dp_meter_clock *clock)
 {
-    if (clock->reread && !gcra_is_behind(gcra, clock->now_ns)) {
+    if (may_refuse(m, owner, clock)
+        && !gcra_is_behind(gcra, clock->now_ns)) {
         return false;
     }
     clock->now_ns = time_nsec();
@@ -47,13 +49,13 @@ read_clock_again(const struct gcra *gcra, struct dp_meter_clock *clock)
     return true;
 }
 
-/* Decides about 'n' packets that do not conform to 'band' together.  Returns
- * those that do not conform each by itself. */
+/* Decides about 'n' packets that do not conform to 'band' of 'm' together.
+ * Returns those that do not conform each by itself. */
 static uint32_t
-refuse(struct dp_meter_band *band, const uint32_t sizes[], uint32_t n,
-       struct dp_meter_clock *clock)
+refuse(const struct dp_meter *m, bool owner, struct dp_meter_band *band,
+       const uint32_t sizes[], uint32_t n, struct dp_meter_clock *clock)
 {
-    if (!read_clock_again(&band->gcra, clock) && n == 1) {
+    if (!read_clock_again(m, owner, &band->gcra, clock) && n == 1) {
         return 1;
     }
     return gcra_admit_batch(&band->gcra, clock->now_ns, sizes, n);
@@ -201,18 +203,6 @@ mark(struct dp_meter_band *band, struct dp_packet_batch *batch, uint32_t map,
     count_map(&band->marked, map, sizes);
 }
 
-/* Removes the bits in 'out', and moves the others down. */
-static uint32_t
-squeeze(uint32_t map, uint32_t out)
-{
-    uint32_t result = 0, n = 0;
-
-    for (uint32_t left = ~out; left; left = zero_rightmost_1bit(left)) {
-        result |= (map >> raw_ctz(left) & 1) << n++;
-    }
-    return result;
-}
-
 /* Lets 'm' borrow for the packets in 'map', of 'bytes' bytes in all: for all
  * of them at once, or else for one after the other.  Returns those for which
  * it does. */
@@ -272,10 +262,12 @@ run_pools(struct dp_meter *m, uint32_t i, struct dp_packet_batch *batch,
     return map & ~borrowed;
 }
 
-/* Offers 'n' packets of 'bytes' bytes in all to 'phantom'.  Returns true if
- * none of them is above a threshold; otherwise, sets '*b' to what is. */
+/* Offers 'n' packets of 'bytes' bytes in all to 'phantom', one of 'm'.
+ * Returns true if none of them is above a threshold; otherwise, sets '*b' to
+ * what is. */
 static bool
-offer_to_phantom(struct phantom *phantom, struct phantom_batch *b,
+offer_to_phantom(const struct dp_meter *m, bool owner,
+                 struct phantom *phantom, struct phantom_batch *b,
                  const uint32_t sizes[], uint32_t n, uint32_t bytes,
                  struct dp_meter_clock *clock)
 {
@@ -285,7 +277,7 @@ offer_to_phantom(struct phantom *phantom, struct phantom_batch *b,
                                  n, bytes))) {
         return true;
     }
-    read_clock_again(&phantom->queue, clock);
+    read_clock_again(m, owner, &phantom->queue, clock);
     b->since_ns = since_ns;
     b->now_ns = clock->now_ns;
     phantom_offer(phantom, b, sizes, n);
@@ -307,8 +299,8 @@ run_phantoms(struct dp_meter *m, bool owner, struct dp_packet_batch *batch,
         uint32_t n = dp_packet_batch_size(batch), n_left = 0;
         struct phantom_batch b;
 
-        if (offer_to_phantom(m->bands[i].phantom, &b, sizes, n, *bytes,
-                             clock)) {
+        if (offer_to_phantom(m, owner, m->bands[i].phantom, &b, sizes, n,
+                             *bytes, clock)) {
             continue;
         }
         marked[i] = b.marked;
@@ -359,7 +351,7 @@ is_owner(struct dp_meter *m)
 /* Offers 'batch', of 'bytes' bytes in all, to the bands of 'm'.  Sets
  * 'refused[i]' to what band i does not admit, and returns the union. */
 static uint32_t
-run_bands(struct dp_meter *m, struct dp_packet_batch *batch,
+run_bands(struct dp_meter *m, bool owner, struct dp_packet_batch *batch,
           const uint32_t sizes[], uint32_t bytes, uint32_t refused[],
           struct dp_meter_clock *clock)
 {
@@ -371,7 +363,7 @@ run_bands(struct dp_meter *m, struct dp_packet_batch *batch,
         struct dp_meter_band *band = &m->bands[i];
 
         refused[i] = (gcra_admit(&band->gcra, clock->now_ns, n, bytes)
-                      ? 0 : refuse(band, sizes, n, clock));
+                      ? 0 : refuse(m, owner, band, sizes, n, clock));
         if (OVS_UNLIKELY(pools)) {
             refused[i] = run_pools(m, i, batch, sizes, bytes, refused[i],
                                    clock);
@@ -381,58 +373,67 @@ run_bands(struct dp_meter *m, struct dp_packet_batch *batch,
     return any;
 }
 
-static void
-give_tag(struct dp_meter *m, struct dp_packet_batch *batch)
+/* Sets 'sizes[]' to those of the packets in 'batch', and gives these the tag
+ * of 'm'.  Returns the sum. */
+static uint32_t
+measure(struct dp_meter *m, struct dp_packet_batch *batch, uint32_t sizes[])
 {
-    struct dp_packet *packet;
-    uint32_t tag;
+    size_t n = dp_packet_batch_size(batch);
+    uint32_t bytes = 0, tag;
 
     atomic_read_relaxed(&m->tag, &tag);
-    if (tag) {
-        DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
-            packet->md.tenant_tag = tag;
-        }
-    }
-}
+    for (size_t i = 0; i < n; i++) {
+        struct dp_packet *packet = batch->packets[i];
 
-/* Sets 'sizes[]' to those of the packets in 'batch', and returns the sum. */
-static uint32_t
-measure(const struct dp_packet_batch *batch, uint32_t sizes[])
-{
-    struct dp_packet *packet;
-    uint32_t bytes = 0;
-
-    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
         sizes[i] = dp_packet_size(packet);
         bytes += sizes[i];
+        if (tag) {
+            packet->md.tenant_tag = tag;
+        }
     }
     return bytes;
 }
 
-/* Does what 'm' does with 'batch' if all of it conforms, or all of it drops in
- * the end; else asks its phantom at most, as the answer says. */
+/* Asks the phantom of 'm' and its only band in one go.  Returns GCRA_BOTH if
+ * they have decided, and then what the band refuses is dropped; else the
+ * phantom has admitted all, if GCRA_FIRST, or nothing has changed. */
 static enum gcra_answer
-run_alike(struct dp_meter *m, bool owner, struct dp_packet_batch *batch,
-          const uint32_t sizes[], uint32_t bytes,
-          const struct dp_meter_clock *clock)
+run_both(struct dp_meter *m, bool owner, struct dp_packet_batch *batch,
+         const uint32_t sizes[], uint32_t bytes,
+         struct dp_meter_clock *clock)
 {
-    size_t n = dp_packet_batch_size(batch);
-    enum gcra_answer answer = phantom_admit_both(
-        m->phantom, &m->bands[0].gcra,
-        clock->since_ns ? clock->since_ns : clock->now_ns, clock->now_ns,
-        sizes, n, bytes);
+    struct dp_meter_band *band = &m->bands[0];
+    uint64_t since_ns = clock->since_ns ? clock->since_ns : clock->now_ns;
+    uint32_t n = dp_packet_batch_size(batch), n_refused;
+    bool drops = get_action(band).verb == DP_BAND_DROP;
+    struct gcra_both b = {
+        .now_ns = clock->now_ns,
+        .second_ns = clock->now_ns,
+        .in_turn = drops && may_refuse(m, owner, clock),
+        .sizes = sizes,
+        .n = n,
+        .bytes = bytes,
+    };
+    enum gcra_answer answer = phantom_admit_both(m->phantom, &band->gcra,
+                                                 since_ns, &b);
 
-    if (OVS_LIKELY(answer == GCRA_BOTH)) {
-        count_owned(&m->conforming, owner, n, bytes);
-    } else if (answer == GCRA_REFUSED) {
-        if (!clock->reread || get_action(&m->bands[0]).verb != DP_BAND_DROP) {
-            return GCRA_FIRST;
-        }
-        count_owned(&m->bands[0].acted_on, owner, n, bytes);
-        COVERAGE_ADD(datapath_drop_meter, n);
-        dp_packet_delete_many(batch->packets, n);
-        batch->count = 0;
+    if (answer == GCRA_NOT_ALL && drops) {
+        b.second_ns = clock->now_ns = time_nsec();
+        b.in_turn = clock->reread = true;
+        answer = phantom_admit_both(m->phantom, &band->gcra, since_ns, &b);
     }
+    if (answer != GCRA_BOTH) {
+        return answer;
+    }
+    if (OVS_LIKELY(!b.refused)) {
+        count_owned(&m->conforming, owner, n, bytes);
+        return answer;
+    }
+    n_refused = count_1bits(b.refused);
+    count_owned(&m->conforming, owner, n - n_refused, b.admitted_bytes);
+    count_owned(&band->acted_on, owner, n_refused, bytes - b.admitted_bytes);
+    COVERAGE_ADD(datapath_drop_meter, n_refused);
+    drop(batch, n, b.refused);
     return answer;
 }
 
@@ -457,15 +458,17 @@ dp_meters_run(struct dp_meters *ms, uint32_t id,
     }
 
     owner = is_owner(m);
-    give_tag(m, batch);
-    bytes = measure(batch, sizes);
+    if (!owner) {
+        atomic_store_relaxed(&m->shared, true);
+    }
+    bytes = measure(m, batch, sizes);
     if (m->phantom && !dp_meter_get_pool(m)) {
-        answer = run_alike(m, owner, batch, sizes, bytes, clock);
-        if (answer >= GCRA_REFUSED) {
+        answer = run_both(m, owner, batch, sizes, bytes, clock);
+        if (answer == GCRA_BOTH) {
             return;
         }
     }
-    if (m->phantoms && answer == GCRA_UNDECIDED) {
+    if (m->phantoms && answer != GCRA_FIRST) {
         any_marked = run_phantoms(m, owner, batch, sizes, &bytes, marked,
                                   clock);
         n = dp_packet_batch_size(batch);
@@ -473,7 +476,7 @@ dp_meters_run(struct dp_meters *ms, uint32_t id,
             return;
         }
     }
-    any = run_bands(m, batch, sizes, bytes, refused, clock);
+    any = run_bands(m, owner, batch, sizes, bytes, refused, clock);
     if (any) {
         dropped = act_on_refused(m, owner, batch, refused, sizes, marked,
                                  &total);

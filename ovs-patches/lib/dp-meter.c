@@ -201,6 +201,7 @@ new_meter(uint32_t id, const struct dp_band_conf bcs[], uint16_t n_bands,
     }
     atomic_init(&m->pool, old ? dp_meter_get_pool(old) : NULL);
     atomic_init(&m->owner, OVSTHREAD_ID_UNSET);
+    atomic_init(&m->shared, false);
     init_owned_counter(&m->conforming, old ? &old->conforming : NULL);
     if (old) {
         read_in(old, &packets, &bytes);

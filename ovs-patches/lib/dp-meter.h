@@ -48,7 +48,9 @@
  * gcra.h.  All packets of a batch are taken to arrive at the time of the
  * batch.  That time may be older than what another thread has seen, so the
  * clock is read again before the first packet of what was received at once is
- * refused, and whenever a band has been used at a later time.
+ * refused, and whenever a band has been used at a later time.  It need not be
+ * if the time is fresh, no other thread has brought packets of the meter, and
+ * that neither borrows nor lends: nobody can have come with a later one.
  *
  * A microburst band may borrow from another meter, its parent: see borrow.h.
  * What exceeds its own rate and burst then passes if the parent has it to
@@ -89,6 +91,8 @@ extern "C" {
 /* The time of a batch, as a thread hands it from meter to meter. */
 struct dp_meter_clock {
     uint64_t now_ns;            /* A reading of time_nsec(). */
+    bool fresh;                 /* Read when the batch came, and nothing took
+                                 * long since? */
     bool reread;                /* By a meter, since the batch came? */
     uint64_t since_ns;          /* No packet of the batch came before this;
                                  * 0: all of them came at 'now_ns'. */

@@ -15,48 +15,14 @@
  */
 
 #include <config.h>
-#include "gcra.h"
+#include "gcra-private.h"
 
 #include <errno.h>
-
-#include "openvswitch/compiler.h"
-#include "util.h"
-
-/* Tokens in a bit, a byte and a packet. */
-#define TOKENS_PER_BIT    UINT64_C(1000000)
-#define TOKENS_PER_PACKET UINT64_C(1000000000)
-
-/* TATs are kept modulo 2**63. */
-#define TAT_MASK (UINT64_MAX >> 1)
-#define TAT_HALF (UINT64_C(1) << 62)
-
-/* Age of a stamp, in tokens, at which it is renewed.  A stamp that is older
- * than RENEW + GCRA_MAX_BURST = 3 * RENEW belongs to an empty queue, because
- * nothing is admitted above the age of RENEW.  Below that, and if the clock
- * did not step back by RENEW, the TAT is within TAT_HALF = 4 * RENEW of
- * now. */
-#define RENEW (UINT64_C(1) << 60)
 
 /* A time that is older than the stamp by this, and by RENEW, shows that the
  * clock stepped back.  With less, it may be that of a thread that was kept
  * from running: to start anew would forget what others admitted since. */
 #define STEP_NS (UINT64_C(60) * 1000 * 1000 * 1000)
-
-/* One reading of a GCRA. */
-struct snapshot {
-    uint64_t word;
-    uint64_t stamp;
-    struct gcra_conf conf;
-    uint64_t renew_ns;
-    uint64_t now;               /* In tokens, modulo 2**64. */
-    uint64_t depth;             /* In tokens, if 'age' is AGE_FRESH. */
-    enum {
-        AGE_FRESH,              /* 'depth' is valid. */
-        AGE_RENEW,              /* The same, but the stamp is to be renewed. */
-        AGE_STALE,              /* The queue is empty, as 'depth' says. */
-        AGE_BACK,               /* Too old a time: nothing conforms. */
-    } age;
-};
 
 int
 gcra_conf_init(struct gcra_conf *conf, enum gcra_unit unit,
@@ -88,12 +54,6 @@ slot_write(struct gcra_slot *slot, const struct gcra_conf *conf)
     atomic_store_relaxed(&slot->renew_ns, RENEW / conf->rate);
 }
 
-static uint64_t
-make_word(uint64_t tat, unsigned int slot)
-{
-    return tat << 1 | slot;
-}
-
 void
 gcra_init(struct gcra *g, const struct gcra_conf *conf, uint64_t now_ns)
 {
@@ -101,78 +61,6 @@ gcra_init(struct gcra *g, const struct gcra_conf *conf, uint64_t now_ns)
     atomic_init(&g->stamp, now_ns);
     slot_write(&g->slots[0], conf);
     slot_write(&g->slots[1], conf);
-}
-
-static uint64_t
-tat_to_depth(uint64_t tat, uint64_t now)
-{
-    uint64_t depth = (tat - now) & TAT_MASK;
-
-    return depth < TAT_HALF ? depth : 0;
-}
-
-/* Reads '*g' into '*s'.  What is computed from it is valid if 'word' is still
- * there when it is replaced, or read again.  (That the same word came back
- * meanwhile does no harm, unless it did so by a wrap-around to the very token,
- * or by two reconfigurations, to another unit, in one ns.) */
-static inline void
-take_snapshot(const struct gcra *g_, uint64_t now_ns, struct snapshot *s)
-{
-    struct gcra *g = CONST_CAST(struct gcra *, g_);
-    struct gcra_slot *slot;
-    uint32_t unit;
-    int64_t age;
-
-    /* The stamp must not be older than the word: see renew(). */
-    atomic_read_explicit(&g->word, &s->word, memory_order_acquire);
-    atomic_read_relaxed(&g->stamp, &s->stamp);
-
-    slot = &g->slots[s->word & 1];
-    atomic_read_relaxed(&slot->unit, &unit);
-    atomic_read_relaxed(&slot->rate, &s->conf.rate);
-    atomic_read_relaxed(&slot->burst, &s->conf.burst);
-    atomic_read_relaxed(&slot->renew_ns, &s->renew_ns);
-    s->conf.unit = unit;
-
-    s->now = now_ns * s->conf.rate;
-    s->depth = tat_to_depth(s->word >> 1, s->now);
-
-    /* From -renew_ns, but not that, to renew_ns. */
-    age = now_ns - s->stamp;
-    if (OVS_LIKELY(age + s->renew_ns - 1 < 2 * s->renew_ns)) {
-        s->age = AGE_FRESH;
-    } else if (age < 0) {
-        s->age = AGE_BACK;
-        s->depth = TAT_HALF;
-    } else if (age <= (int64_t) (3 * s->renew_ns + 1)) {
-        s->age = AGE_RENEW;
-    } else {
-        s->age = AGE_STALE;
-        s->depth = 0;
-    }
-}
-
-/* Tries to replace what '*s' was read from by a queue of 'depth'. */
-static inline bool
-replace(struct gcra *g, const struct snapshot *s, uint64_t depth)
-{
-    uint64_t word = s->word;
-
-    return atomic_compare_exchange_strong_explicit(
-        &g->word, &word, make_word(s->now + depth, s->word & 1),
-        memory_order_acq_rel, memory_order_relaxed);
-}
-
-/* Returns true if nobody has changed '*g' since '*s' was read. */
-static inline bool
-still_valid(const struct gcra *g_, const struct snapshot *s)
-{
-    struct gcra *g = CONST_CAST(struct gcra *, g_);
-    uint64_t word;
-
-    atomic_thread_fence(memory_order_acquire);
-    atomic_read_relaxed(&g->word, &word);
-    return word == s->word;
 }
 
 /* Sets the stamp to 'now_ns', with a queue of 'depth'.
@@ -258,31 +146,76 @@ gcra_admit_to(struct gcra *g, uint64_t now_ns,
     }
 }
 
+/* What came of packets that were decided about one after the other. */
+struct turns {
+    uint32_t refused;           /* Bit i is set if packet i was. */
+    uint64_t bytes;             /* Of the others. */
+    uint64_t depth;             /* With these. */
+};
+
+/* Packets that cost alike: the first ones conform. */
+static struct turns
+take_packet_turns(const struct snapshot *s, uint64_t room,
+                  const uint32_t sizes[], uint32_t n)
+{
+    uint32_t n_admitted = MIN(n, room / TOKENS_PER_PACKET);
+    struct turns t = {
+        .refused = (UINT64_C(1) << n) - (UINT64_C(1) << n_admitted),
+        .depth = s->depth + n_admitted * TOKENS_PER_PACKET,
+    };
+
+    for (uint32_t i = 0; i < n_admitted; i++) {
+        t.bytes += sizes[i];
+    }
+    return t;
+}
+
+/* Decides about 'n' packets of 'sizes[]' bytes, at most 32, at the time of
+ * '*s'.  Room is counted in whole bytes, as a part of one admits nothing. */
+static inline struct turns
+take_turns(const struct snapshot *s, const uint32_t sizes[], uint32_t n)
+{
+    struct turns t = { .depth = s->depth };
+    uint64_t room = s->conf.burst - s->depth;
+    uint64_t left = room / GCRA_BYTE;
+    uint32_t i = 0;
+
+    if (OVS_UNLIKELY(s->depth > s->conf.burst)) {
+        t.refused = (UINT64_C(1) << n) - 1;
+        return t;
+    } else if (s->conf.unit == GCRA_PKTPS) {
+        return take_packet_turns(s, room, sizes, n);
+    }
+
+    /* Mostly, what conforms comes first. */
+    for (; i < n && sizes[i] <= left; i++) {
+        left -= sizes[i];
+    }
+    for (; i < n; i++) {
+        if (OVS_UNLIKELY(sizes[i] <= left)) {
+            left -= sizes[i];
+        } else {
+            t.refused |= UINT32_C(1) << i;
+        }
+    }
+    t.bytes = room / GCRA_BYTE - left;
+    t.depth += t.bytes * GCRA_BYTE;
+    return t;
+}
+
 uint32_t
 gcra_admit_batch(struct gcra *g, uint64_t now_ns,
                  const uint32_t sizes[], uint32_t n)
 {
     for (;;) {
-        uint64_t packet, byte;  /* Cost of each, in tokens. */
-        uint32_t refused = 0;
         struct snapshot s;
-        uint64_t depth;
+        struct turns t;
 
         take_fresh(g, now_ns, true, &s);
-        depth = s.depth;
-        packet = cost(&s.conf, 1, 0);
-        byte = cost(&s.conf, 0, 1);
-        for (uint32_t i = 0; i < n; i++) {
-            uint64_t more = packet + sizes[i] * byte;
-
-            if (depth + more > s.conf.burst) {
-                refused |= UINT32_C(1) << i;
-            } else {
-                depth += more;
-            }
-        }
-        if (depth == s.depth ? still_valid(g, &s) : replace(g, &s, depth)) {
-            return refused;
+        t = take_turns(&s, sizes, n);
+        if (t.depth == s.depth ? still_valid(g, &s)
+                               : replace(g, &s, t.depth)) {
+            return t.refused;
         }
     }
 }
@@ -351,46 +284,45 @@ gcra_admit_below(struct gcra *g, uint64_t since_ns, uint64_t now_ns,
     }
 }
 
-/* Does none of the packets conform, each by itself?  Not at an old time. */
-static bool
-none_conforms(const struct snapshot *s, const uint32_t sizes[], uint32_t n)
-{
-    bool any = s->depth > s->conf.burst;
-
-    for (uint32_t i = 0; i < n && !any; i++) {
-        any = s->depth + cost(&s->conf, 1, sizes[i]) <= s->conf.burst;
-    }
-    return !any;
-}
-
 /* All is read and computed before the first compare-and-swap, as that waits,
  * and what comes after it waits for it. */
-struct gcra_both
-gcra_admit_both(struct gcra *first, struct gcra *second, uint64_t since_ns,
-                uint64_t now_ns, const uint32_t sizes[], uint32_t n,
-                uint32_t bytes, uint64_t watch)
+enum gcra_answer
+gcra_admit_both(struct gcra *first, struct gcra *second, struct gcra_both *b)
 {
-    struct gcra_both both = { .answer = GCRA_UNDECIDED };
-    uint64_t first_depth, depth;
     struct snapshot f, s;
+    uint64_t first_depth;
+    struct turns t;
 
-    take_snapshot(first, since_ns, &f);
-    take_snapshot(second, now_ns, &s);
-    first_depth = f.depth + cost(&f.conf, n, bytes);
-    both.max_depth = first_depth - MIN(first_depth, (now_ns - since_ns)
-                                                    * f.conf.rate);
-    depth = s.depth + cost(&s.conf, n, bytes);
-    if (f.age == AGE_FRESH && s.age == AGE_FRESH
-        && both.max_depth <= MIN(watch, f.conf.burst)
-        && replace(first, &f, first_depth)) {
-        both.answer = GCRA_FIRST;
-        if (depth <= s.conf.burst) {
-            both.answer = replace(second, &s, depth) ? GCRA_BOTH : GCRA_FIRST;
-        } else if (none_conforms(&s, sizes, n) && still_valid(second, &s)) {
-            both.answer = GCRA_REFUSED;
+    take_snapshot(second, b->second_ns, &s);
+    t = (struct turns) {
+        .bytes = b->bytes,
+        .depth = s.depth + cost(&s.conf, b->n, b->bytes),
+    };
+    if (t.depth > s.conf.burst) {
+        if (!b->in_turn) {
+            return GCRA_NOT_ALL;
+        } else if (s.depth > s.conf.burst) {
+            return GCRA_UNDECIDED;      /* Perhaps an old time. */
         }
+        t = take_turns(&s, b->sizes, b->n);
     }
-    return both;
+
+    take_snapshot(first, b->since_ns, &f);
+    first_depth = f.depth + cost(&f.conf, b->n, b->bytes);
+    b->max_depth = first_depth - MIN(first_depth, (b->now_ns - b->since_ns)
+                                                  * f.conf.rate);
+    if (f.age != AGE_FRESH || s.age != AGE_FRESH
+        || b->max_depth > MIN(b->watch, f.conf.burst)
+        || !replace(first, &f, first_depth)) {
+        return GCRA_UNDECIDED;
+    }
+    if (!(t.depth == s.depth ? still_valid(second, &s)
+                             : replace(second, &s, t.depth))) {
+        return GCRA_FIRST;
+    }
+    b->refused = t.refused;
+    b->admitted_bytes = t.bytes;
+    return GCRA_BOTH;
 }
 
 /* However long ago the stamp is, the TAT is less than TAT_HALF after it. */

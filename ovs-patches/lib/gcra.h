@@ -197,29 +197,40 @@ bool gcra_admit_below(struct gcra *g, uint64_t since_ns, uint64_t now_ns,
 
 #define GCRA_MAX_SPREAD_NS (UINT64_C(100) * 1000 * 1000)
 
-/* What came of packets that were offered to two GCRAs. */
+/* A question to two GCRAs, and its answer. */
 struct gcra_both {
-    enum gcra_answer {
-        GCRA_UNDECIDED,         /* Nothing has changed. */
-        GCRA_FIRST,             /* The first has admitted all, the second is
-                                 * undecided. */
-        GCRA_REFUSED,           /* The first has admitted all, the second does
-                                 * not admit any by itself, and 'now_ns' is not
-                                 * old for it. */
-        GCRA_BOTH,              /* Both have admitted all. */
-    } answer;
+    uint64_t since_ns, now_ns;  /* For the first, as in 'struct gcra_offer'. */
+    uint64_t watch;             /* It admits nothing above this depth. */
+    uint64_t second_ns;         /* The time for the second. */
+    bool in_turn;               /* If that does not admit all together, does
+                                 * it decide about one after the other? */
+    const uint32_t *sizes;      /* Of the packets, in bytes. */
+    uint32_t n;                 /* At most 32. */
+    uint32_t bytes;             /* Of all of them. */
+
     uint64_t max_depth;         /* Of the first, as gcra_admit_below() says,
-                                 * unless GCRA_UNDECIDED. */
+                                 * if that has admitted them. */
+    uint32_t refused;           /* If GCRA_BOTH: bit i is set if packet i was,
+                                 * by the second. */
+    uint32_t admitted_bytes;    /* Of the others. */
 };
 
-/* Offers 'n' packets of 'sizes[]' bytes, 'bytes' in all, to 'first' as
- * gcra_admit_below() does, and if it admits them, to 'second' as gcra_admit()
- * does.  This takes less time, and decides what is frequent: the caller asks
- * one by one what is undecided. */
-struct gcra_both gcra_admit_both(struct gcra *first, struct gcra *second,
-                                 uint64_t since_ns, uint64_t now_ns,
-                                 const uint32_t sizes[], uint32_t n,
-                                 uint32_t bytes, uint64_t watch);
+enum gcra_answer {
+    GCRA_UNDECIDED,             /* Nothing has changed. */
+    GCRA_NOT_ALL,               /* The same: the second does not admit all, and
+                                 * was not to decide in turn. */
+    GCRA_FIRST,                 /* The first has admitted all, the second is
+                                 * undecided. */
+    GCRA_BOTH,                  /* The first has admitted all, the second has
+                                 * decided. */
+};
+
+/* Offers packets to 'first' as gcra_admit_below() does, and if it admits them,
+ * to 'second' as gcra_admit() or gcra_admit_batch() does.  This takes less
+ * time, and decides what is frequent: the caller asks one by one what is
+ * undecided. */
+enum gcra_answer gcra_admit_both(struct gcra *first, struct gcra *second,
+                                 struct gcra_both *);
 
 /* When a queue is or was empty: 'work' tokens, at 'rate', after 'stamp_ns'. */
 struct gcra_end {

@@ -256,24 +256,22 @@ phantom_admit(struct phantom *p, uint64_t since_ns, uint64_t now_ns,
 }
 
 enum gcra_answer
-phantom_admit_both(struct phantom *p, struct gcra *share,
-                   uint64_t since_ns, uint64_t now_ns,
-                   const uint32_t sizes[], uint32_t n, uint32_t bytes)
+phantom_admit_both(struct phantom *p, struct gcra *share, uint64_t since_ns,
+                   struct gcra_both *b)
 {
-    uint64_t gap_ns = now_ns - MIN(since_ns, now_ns);
-    struct gcra_both both;
+    uint64_t gap_ns = b->now_ns - MIN(since_ns, b->now_ns);
+    enum gcra_answer answer;
 
     if (OVS_UNLIKELY(get(&p->open_ns))) {
         return GCRA_UNDECIDED;
     }
-    both = gcra_admit_both(&p->queue, share,
-                           now_ns - MIN(gap_ns, GCRA_MAX_SPREAD_NS), now_ns,
-                           sizes, n, bytes,
-                           MIN(get(&p->mark), get(&p->depth)));
-    if (both.answer != GCRA_UNDECIDED) {
-        note_depth(p, both.max_depth, now_ns, gap_ns);
+    b->since_ns = b->now_ns - MIN(gap_ns, GCRA_MAX_SPREAD_NS);
+    b->watch = MIN(get(&p->mark), get(&p->depth));
+    answer = gcra_admit_both(&p->queue, share, b);
+    if (answer >= GCRA_FIRST) {
+        note_depth(p, b->max_depth, b->now_ns, gap_ns);
     }
-    return both.answer;
+    return answer;
 }
 
 void

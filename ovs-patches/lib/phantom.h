@@ -191,13 +191,11 @@ void phantom_reconfigure(struct phantom *p, const struct phantom_conf *,
 bool phantom_admit(struct phantom *p, uint64_t since_ns, uint64_t now_ns,
                    uint32_t n, uint32_t bytes);
 
-/* If no burst is open, offers 'n' packets of 'sizes[]' bytes, 'bytes' in all,
- * to '*p' as phantom_admit() does, and then to 'share': see
- * gcra_admit_both(). */
+/* If no burst is open, asks '*p' and 'share' what gcra_admit_both() asks two
+ * GCRAs, about packets that came after 'since_ns'.  Sets 'b->since_ns' and
+ * 'b->watch'. */
 enum gcra_answer phantom_admit_both(struct phantom *p, struct gcra *share,
-                                    uint64_t since_ns, uint64_t now_ns,
-                                    const uint32_t sizes[], uint32_t n,
-                                    uint32_t bytes);
+                                    uint64_t since_ns, struct gcra_both *b);
 
 /* A question to a phantom queue, and its answer. */
 struct phantom_batch {

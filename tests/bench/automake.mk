@@ -60,6 +60,7 @@ tests_bench_frontend_SOURCES = \
 	tests/bench/generate.h
 tests_bench_frontend_LDADD = $(BULKHEAD_LIBS)
 tests_bench_meters_SOURCES = \
+	ovs-patches/lib/gcra-private.h \
 	ovs-patches/lib/gcra.c \
 	ovs-patches/lib/gcra.h \
 	tests/bench/meter-models.c \

@@ -24,6 +24,7 @@ check_PROGRAMS += $(proof_programs) $(tsan_programs)
 
 gcra_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/ovs-patches/lib
 gcra_sources = \
+	ovs-patches/lib/gcra-private.h \
 	ovs-patches/lib/gcra.c \
 	ovs-patches/lib/gcra.h \
 	tests/proof/oracle.c \
@@ -143,6 +144,7 @@ dp_meter_sources = \
 	ovs-patches/lib/dp-meter-run.c \
 	ovs-patches/lib/dp-meter.c \
 	ovs-patches/lib/dp-meter.h \
+	ovs-patches/lib/gcra-private.h \
 	ovs-patches/lib/gcra.c \
 	ovs-patches/lib/gcra.h \
 	ovs-patches/lib/ip-remark.c \
@@ -182,6 +184,7 @@ tests_proof_meters_CPPFLAGS = $(gcra_CPPFLAGS)
 tests_proof_meters_LDADD = $(OVS_LIBS)
 
 tests_proof_tenants_SOURCES = \
+	ovs-patches/lib/gcra-private.h \
 	ovs-patches/lib/gcra.c \
 	ovs-patches/lib/gcra.h \
 	ovs-patches/lib/tenant-queue-burst.c \

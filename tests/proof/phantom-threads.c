@@ -68,22 +68,26 @@ read_clock(struct trial *t, uint64_t step)
 }
 
 /* Offers packets to the phantom queue, and where it can decide about both, to
- * the share.  Returns true if the share admitted them. */
-static bool
+ * the share.  Returns the bytes that the share admitted. */
+static uint32_t
 offer(struct trial *t, struct phantom_batch *b, const uint32_t sizes[],
       uint32_t n, uint32_t bytes)
 {
     uint64_t gap = b->now_ns - b->since_ns;
-    enum gcra_answer answer = phantom_admit_both(&t->p, &t->share, b->since_ns,
-                                                 b->now_ns, sizes, n, bytes);
+    struct gcra_both both = {
+        .now_ns = b->now_ns, .second_ns = b->now_ns, .in_turn = n % 4,
+        .sizes = sizes, .n = n, .bytes = bytes,
+    };
+    enum gcra_answer answer = phantom_admit_both(&t->p, &t->share,
+                                                 b->since_ns, &both);
 
-    if (answer == GCRA_UNDECIDED
+    if (answer < GCRA_FIRST
         && !phantom_admit(&t->p, b->since_ns, b->now_ns, n, bytes)) {
         b->now_ns = read_clock(t, 0);
         b->since_ns = b->now_ns - gap;
         phantom_offer(&t->p, b, sizes, n);
     }
-    return answer == GCRA_BOTH;
+    return answer == GCRA_BOTH ? both.admitted_bytes : 0;
 }
 
 static void *
@@ -110,7 +114,7 @@ hammer(void *hammer_)
         b.now_ns = read_clock(t, proof_below(&r, t->step));
         b.since_ns = b.now_ns - gap;
         shared->when = b.now_ns;
-        shared->bytes = offer(t, &b, sizes, n, bytes) ? bytes : 0;
+        shared->bytes = offer(t, &b, sizes, n, bytes);
         passed->when = b.now_ns;
         for (uint32_t j = 0; j < n; j++) {
             passed->bytes += b.capped >> j & 1 ? 0 : sizes[j];

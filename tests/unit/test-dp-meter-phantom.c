@@ -11,6 +11,7 @@
 #include "dp-meter.h"
 #include "dp-packet.h"
 #include "openvswitch/ofp-meter.h"
+#include "ovs-thread.h"
 #include "packets.h"
 #include "timeval.h"
 #include "unit.h"
@@ -132,21 +133,28 @@ START_TEST(test_gap_depth)
 }
 END_TEST
 
-/* Offers a packet at 'now_ns', and returns true if it is admitted. */
+/* Offers a packet to meter 'id', and returns true if it is admitted. */
 static bool
-offer_one(struct dp_meters *ms, uint64_t now_ns, bool reread)
+offer_to(struct dp_meters *ms, uint32_t id, struct dp_meter_clock clock)
 {
-    struct dp_meter_clock clock = { .now_ns = now_ns, .reread = reread };
     struct dp_packet *packet = dp_packet_new(1514);
     struct dp_packet_batch batch;
     bool admitted;
 
     dp_packet_put_zeros(packet, 1514);
     dp_packet_batch_init_packet(&batch, packet);
-    dp_meters_run(ms, METER, &batch, &clock);
+    dp_meters_run(ms, id, &batch, &clock);
     admitted = !dp_packet_batch_is_empty(&batch);
     dp_packet_delete_batch(&batch, true);
     return admitted;
+}
+
+/* The same at 'now_ns'. */
+static bool
+offer_one(struct dp_meters *ms, uint64_t now_ns, bool reread)
+{
+    return offer_to(ms, METER, (struct dp_meter_clock) {
+        .now_ns = now_ns, .reread = reread });
 }
 
 /* What exceeds the rate is in the phantom queue, and is looked at again before
@@ -176,15 +184,80 @@ START_TEST(test_exceeding)
 
     now_ns += 1000000000;
     ck_assert(offer_one(&ms, now_ns, true));
-    ck_assert(!offer_one(&ms, now_ns, true));
-    ck_assert(!offer_one(&ms, now_ns, true));
+    for (int i = 0; i < 3; i++) {
+        ck_assert(!offer_one(&ms, now_ns, true));
+    }
     ck_assert_int_eq(dp_meters_get(&ms, METER, &stats, 1), 0);
-    ck_assert_uint_eq(stats_of_band.microburst.bursts.max_depth, 3 * 1514);
-    ck_assert_uint_eq(stats_of_band.microburst.dropped.packets, 3);
+    ck_assert_uint_eq(stats_of_band.microburst.bursts.max_depth, 4 * 1514);
+    ck_assert_uint_eq(stats_of_band.microburst.dropped.packets, 4);
 
     band.microburst.exceed = OFPUTIL_MICROBURST_PASS;
     ck_assert_int_eq(dp_meters_set(&ms, METER, &config), 0);
     ck_assert(offer_one(&ms, now_ns, true));
+    dp_meters_destroy(&ms);
+}
+END_TEST
+
+/* Adds meter 'id', of a packet in 12 us, which borrows from 'parent'. */
+static void
+set_meter(struct dp_meters *ms, uint32_t id, uint32_t peak_rate,
+          uint32_t parent)
+{
+    struct ofputil_meter_band band = {
+        .type = OFPMBT13_EXPERIMENTER,
+        .rate = 1000000,
+        .microburst = {
+            .burst_bytes = 1514, .peak_rate = peak_rate,
+            .parent = parent != 0, .provider_parent = parent,
+        },
+    };
+    struct ofputil_meter_config config = {
+        .flags = OFPMF13_KBPS | OFPMF13_BURST, .n_bands = 1, .bands = &band,
+    };
+
+    ck_assert_int_eq(dp_meters_set(ms, id, &config), 0);
+}
+
+/* Returns true if a packet is admitted once the time, which is fresh, has room
+ * for none, but the clock has. */
+static bool
+is_read_again(struct dp_meters *ms, uint32_t id)
+{
+    struct dp_meter_clock clock = { .now_ns = time_nsec(), .fresh = true };
+
+    offer_to(ms, id, clock);
+    ck_assert(!offer_to(ms, id, (struct dp_meter_clock) {
+        .now_ns = clock.now_ns, .reread = true }));
+    xnanosleep(50000);
+    return offer_to(ms, id, clock);
+}
+
+static void *
+offer_old(void *ms)
+{
+    offer_one(ms, time_nsec(), true);
+    return NULL;
+}
+
+/* The clock is read again before packets drop if another thread may have come
+ * with a later time, and only then. */
+START_TEST(test_fresh)
+{
+    enum { PARENT = METER + 1, CHILD };
+    struct dp_meters ms;
+
+    dp_meters_init(&ms, DP_METER_MICROBURST | DP_METER_PHANTOM
+                   | DP_METER_PARENT);
+    set_meter(&ms, METER, _i ? 1000000 : 0, 0);
+    ck_assert(!is_read_again(&ms, METER));
+    xpthread_join(ovs_thread_create("other", offer_old, &ms), NULL);
+    ck_assert(is_read_again(&ms, METER));
+
+    set_meter(&ms, PARENT, _i ? 1000000 : 0, 0);
+    ck_assert(!is_read_again(&ms, PARENT));
+    set_meter(&ms, CHILD, _i ? 1000000 : 0, PARENT);
+    ck_assert(is_read_again(&ms, PARENT));
+    ck_assert(is_read_again(&ms, CHILD));
     dp_meters_destroy(&ms);
 }
 END_TEST
@@ -235,6 +308,7 @@ dp_meter_phantom_suite(void)
     tcase_add_test(tc, test_gap);
     tcase_add_test(tc, test_gap_depth);
     tcase_add_test(tc, test_exceeding);
+    tcase_add_loop_test(tc, test_fresh, 0, 2);
     tcase_add_test(tc, test_open_burst);
     return suite;
 }

@@ -211,82 +211,6 @@ START_TEST(test_all_or_none)
 }
 END_TEST
 
-/* Takes a copy of 'from' to say what it would do. */
-static bool
-would_admit(const struct gcra *from, uint64_t now, const uint32_t sizes[],
-            uint32_t n, uint32_t bytes, uint32_t *refused)
-{
-    struct gcra g;
-
-    gcra_clone(&g, from, now);
-    *refused = gcra_admit_batch(&g, now, sizes, n);
-    gcra_clone(&g, from, now);
-    return gcra_admit(&g, now, n, bytes);
-}
-
-/* Asks two of them at once, maybe at an old time, and copies of them one by
- * one. */
-static enum gcra_answer
-take_both(struct gcra *first, struct gcra *second, uint64_t since,
-          uint64_t now, const uint32_t sizes[], uint32_t n, uint64_t watch)
-{
-    uint64_t first_depth, second_depth = gcra_depth(second, now);
-    uint32_t refused, bytes = 0;
-    struct gcra_both both;
-    bool below, admits, behind = gcra_is_behind(second, now);
-    struct gcra g;
-
-    for (uint32_t i = 0; i < n; i++) {
-        bytes += sizes[i];
-    }
-    gcra_clone(&g, first, since);
-    below = gcra_admit_below(&g, since, now, n, bytes, watch, &first_depth);
-    admits = would_admit(second, now, sizes, n, bytes, &refused);
-
-    both = gcra_admit_both(first, second, since, now, sizes, n, bytes, watch);
-    ck_assert_int_eq(both.answer, !below ? GCRA_UNDECIDED
-                     : admits ? GCRA_BOTH
-                     : behind || refused != UINT32_MAX >> (32 - n) ? GCRA_FIRST
-                     : GCRA_REFUSED);
-    ck_assert(!below || both.max_depth == first_depth);
-    ck_assert_uint_eq(gcra_depth(first, since), gcra_depth(&g, since));
-    ck_assert_uint_eq(gcra_depth(second, now), second_depth
-                      + (both.answer == GCRA_BOTH ? bytes * GCRA_BYTE : 0));
-    return both.answer;
-}
-
-START_TEST(test_both)
-{
-    unsigned int seed = unit_gcra_seed(), n_answers[GCRA_BOTH + 1] = { 0 };
-
-    for (int i = 0; i < 1000; i++) {
-        uint64_t now = 1000000 + rand_r(&seed);
-        struct gcra first, second;
-
-        unit_gcra_init(&first, GCRA_KBPS, 1 + rand_r(&seed) % 100000000,
-                       rand_r(&seed) % 400000, now);
-        unit_gcra_init(&second, GCRA_KBPS, 1 + rand_r(&seed) % 100000000,
-                       rand_r(&seed) % 400000, now);
-        for (int j = 0; j < 20; j++) {
-            uint32_t sizes[32], n = 1 + rand_r(&seed) % (j % 2 ? 3 : 32);
-            uint64_t old = rand_r(&seed) % 4 ? 0 : rand_r(&seed) % 50000;
-
-            for (uint32_t k = 0; k < n; k++) {
-                sizes[k] = 64 + rand_r(&seed) % 1455;
-            }
-            now += rand_r(&seed) % 20000;
-            n_answers[take_both(&first, &second,
-                                now - old - rand_r(&seed) % 20000, now - old,
-                                sizes, n, rand_r(&seed) % 2 ? UINT64_MAX
-                                : 25000 * GCRA_BYTE)]++;
-        }
-    }
-    for (int i = 0; i <= GCRA_BOTH; i++) {
-        ck_assert_uint_gt(n_answers[i], 10);
-    }
-}
-END_TEST
-
 /* A batch is its packets one after the other: one that is refused leaves room
  * for a smaller one behind it. */
 START_TEST(test_batch)
@@ -478,7 +402,6 @@ gcra_suite(void)
     tcase_add_test(tc, test_all_or_none);
     tcase_add_test(tc, test_batch);
     tcase_add_test(tc, test_below);
-    tcase_add_test(tc, test_both);
     tcase_add_test(tc, test_whole_batch);
     tc = unit_case(suite, "random");
     tcase_add_test(tc, test_random);

@@ -266,6 +266,7 @@ main(void)
     srunner_add_suite(runner, verify_suite());
     srunner_add_suite(runner, borrow_suite());
     srunner_add_suite(runner, gcra_suite());
+    srunner_add_suite(runner, gcra_both_suite());
     srunner_add_suite(runner, gcra_time_suite());
     srunner_add_suite(runner, dp_meter_suite());
     srunner_add_suite(runner, dp_meter_pool_suite());

@@ -66,6 +66,7 @@ Suite *flows_suite(void);
 Suite *tunnels_suite(void);
 Suite *borrow_suite(void);
 Suite *gcra_suite(void);
+Suite *gcra_both_suite(void);
 Suite *gcra_time_suite(void);
 Suite *dp_meter_pool_suite(void);
 Suite *dp_meter_suite(void);
