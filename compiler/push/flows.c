@@ -476,9 +476,11 @@ flow_message(const struct flow_entry *flow, uint16_t command)
         fm.ofpacts = flow->ofpacts;
         fm.ofpacts_len = flow->ofpacts_len;
     } else {
-        /* Only if it is still the flow that we saw. */
-        fm.cookie = htonll(flow->cookie);
-        fm.cookie_mask = OVS_BE64_MAX;
+        /* Only if it is still the flow that we saw.  But for one bit, since
+         * Open vSwitch looks up a cookie without a mask among all flows of
+         * that cookie, which can be thousands, instead of the match. */
+        fm.cookie = htonll(flow->cookie & ~UINT64_C(1));
+        fm.cookie_mask = htonll(~UINT64_C(1));
     }
     return ofputil_encode_flow_mod(&fm, SESSION_PROTOCOL);
 }
