@@ -60,6 +60,7 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/ovn/control.c \
 	compiler/backend/ovn/dhcp.c \
 	compiler/backend/ovn/emit.h \
+	compiler/backend/ovn/gateway.c \
 	compiler/backend/ovn/match.c \
 	compiler/backend/ovn/ovn.c \
 	compiler/backend/ovn/ovn.h \

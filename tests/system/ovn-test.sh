@@ -206,7 +206,7 @@ test_meaning() {
     check 'ovn-trace agrees with bulkhead trace' \
         run_interruptible python3 "$here/ovn.py" "${SEED:-1}" \
         "${OVN_INTENTS:-8}" "${OVN_PACKETS:-105}" "${OVN_LEAST:-1000}" \
-        "${examples[@]}"
+        "${examples[@]}" "$here/ovn-subnets.json"
     sed -n 's/^# \([0-9]* flows,.*\)/# \1/p' "$switch_dir/out"
 }
 
@@ -283,7 +283,7 @@ one_meter_each() {
 }
 
 test_packets() {
-    local e0=10.1.0.10 e2=10.2.0.12 e3=10.1.0.13 b0=10.3.0.10
+    local e0=10.1.0.10 e2=10.12.0.12 e3=10.1.0.13 b0=10.3.0.10
     check 'one meter for both networks' one_meter_each
     check 'a rule allows' reaches a3 a0 \
         "$(frame ${mac}1 ${mac}4 $e0 $e3 tcp 1000 80 $syn)"
@@ -293,7 +293,7 @@ test_packets() {
         "$(frame ${mac}4 ${mac}1 $e3 $e0 tcp 80 1001 $synack)"
     check 'no rule, no packet' reaches nobody a0 \
         "$(frame ${mac}1 ${mac}4 $e0 $e3 tcp 1000 81 $syn)"
-    check 'by the gateway' reaches a2 a0 \
+    check 'by the gateway, to a subnet without one' reaches a2 a0 \
         "$(frame ${mac}1 ${gateway}1 $e0 $e2 tcp 1000 80 $syn)"
     check 'a peering' reaches b0 a0 \
         "$(frame ${mac}1 ${gateway}1 $e0 $b0 tcp 1000 22 $syn)"
@@ -397,7 +397,7 @@ tells_all() {
 test_control() {
     local ttl ssh port packets=()
     ssh=$(frame ${mac}5 ${mac}6 10.1.0.10 10.1.0.11 tcp 1000 22 $syn)
-    ttl=$(frame ${mac}1 ${gateway}1 10.1.0.10 10.2.0.12 tcp 2000 80 $syn)
+    ttl=$(frame ${mac}1 ${gateway}1 10.1.0.10 10.12.0.12 tcp 2000 80 $syn)
     for port in {1001..1010}; do
         packets+=("in_port(1),$(frame ${mac}1 ${mac}4 10.1.0.10 10.1.0.13 \
             tcp "$port" 81 $syn)")

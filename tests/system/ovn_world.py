@@ -30,24 +30,38 @@ class Maker:
         return self.random.randrange(100) < percent
 
     def network(self, number, six):
-        """Tenants have the same subnets, so their addresses may meet."""
-        subnets, gateways = [f"10.0.{number}.0/24"], [f"10.0.{number}.1"]
-        if six:
-            subnets.append(f"fd00:{number}::/64")
-            gateways.append(f"fd00:{number}::1")
+        """Tenants have the same subnets, so their addresses may meet.  Some
+        networks have more than the gateway's: between those of the other
+        network, or one address, the last of what holds both; or the gateway
+        is in one by itself.  Returns also the ranges of hosts."""
+        four, long, other = f"10.0.{number}", f"fd00:{number}", 3 - number
+        ranges = [(four, long, range(2, 250))]
+        subnets = [[f"{four}.0/24", f"{long}::/64"]]
+        gateways = [f"{four}.1", f"{long}::1"]
+        kind = self.random.randrange(10)
+        if kind < 2:
+            ranges.append((f"10.0.{other}", f"fd00:{other}", range(2, 250)))
+            subnets.append([f"10.0.{other}.0/24", f"fd00:{other}::/64"])
+        elif kind == 2:
+            ranges = [(four, long, range(2, 120)), (four, long, [255])]
+            subnets = [[f"{four}.0/25", f"{long}::/121"],
+                       [f"{four}.255/32", f"{long}::ff/128"]]
+        elif kind == 3:
+            gateways = [f"169.254.{number}.1", f"fd99:{number}::1"]
+            subnets.append([f"{gateways[0]}/32", f"{gateways[1]}/128"])
         self.vni += 1
-        network = {"vni": self.vni, "subnets": subnets}
+        network = {"vni": self.vni,
+                   "subnets": [s for both in subnets for s in both[:1 + six]]}
         if self.chance(90):
-            network["gateway"] = gateways
-            if self.chance(40):
+            network["gateway"] = gateways[:1 + six]
+            if kind > 3 and self.chance(40):
                 network["dhcp"] = "native"
-        return network
+        return network, ranges
 
-    def endpoint(self, name, number, six, interface):
-        host = self.random.randrange(2, 250)
-        addresses = [f"10.0.{number}.{host}"]
-        if six:
-            addresses.append(f"fd00:{number}::{host:x}")
+    def endpoint(self, name, number, six, ranges, interface):
+        four, long, hosts = self.random.choice(ranges)
+        host = self.random.choice(hosts)
+        addresses = [f"{four}.{host}", f"{long}::{host:x}"][:1 + six]
         return {"network": name, "node": f"n{self.random.randrange(1, 4)}",
                 "labels": {"role": self.random.choice(["a", "b"])},
                 "interface": interface,
@@ -96,11 +110,11 @@ class Maker:
         for number in range(self.random.randrange(1, 3)):
             six = self.chance(60)
             name = f"net{number}"
-            tenant["networks"][name] = self.network(number, six)
+            tenant["networks"][name], ranges = self.network(number, six)
             for _ in range(self.random.randrange(1, 4)):
                 n = len(tenant["endpoints"])
                 tenant["endpoints"][f"e_{n}"] = self.endpoint(
-                    name, number, six, f"t{index}e{n}")
+                    name, number, six, ranges, f"t{index}e{n}")
         tenant["rules"] = [self.rule(f"r{i}", tenant)
                            for i in range(self.random.randrange(1, 7))]
         return tenant

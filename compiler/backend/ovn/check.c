@@ -81,6 +81,92 @@ check_tenants(const struct ir_prog *prog, struct diags *diags)
 }
 
 static bool
+has_address(const struct ir_endpoint *endpoint, bool ip4)
+{
+    for (size_t i = 0; i < endpoint->addresses.n; i++) {
+        if (!IN6_IS_ADDR_V4MAPPED(&endpoint->addresses.v[i]) == !ip4) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Has the network gateways, and none of this family? */
+static bool
+lacks_gateway(const struct ir_network *network, bool ip4)
+{
+    for (size_t i = 0; i < network->gateways.n; i++) {
+        if (!IN6_IS_ADDR_V4MAPPED(&network->gateways.v[i]) == !ip4) {
+            return false;
+        }
+    }
+    return network->gateways.n;
+}
+
+/* Has the side addresses of the family in the network, or in others that have
+ * gateways? */
+static bool
+side_has(const struct ir_side *side, const struct ir_network *network,
+         bool others, bool ip4)
+{
+    for (size_t i = 0; i < side->endpoints.n; i++) {
+        const struct ir_endpoint *e = side->endpoints.v[i];
+
+        if ((e->network != network) == others && e->network->gateways.n
+            && has_address(e, ip4)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A rule that allows packets of the family between the network and others;
+ * NULL if there is none. */
+static const struct ir_rule *
+find_rule_across(const struct ir_prog *prog, const struct ir_network *network,
+                 bool ip4)
+{
+    for (size_t i = 0; i < prog->rules.n; i++) {
+        const struct ir_rule *rule = prog->rules.v[i];
+
+        if (!rule_kind_denies(rule->kind)
+            && ((side_has(&rule->from, network, false, ip4)
+                 && side_has(&rule->to, network, true, ip4))
+                || (side_has(&rule->from, network, true, ip4)
+                    && side_has(&rule->to, network, false, ip4)))) {
+            return rule;
+        }
+    }
+    return NULL;
+}
+
+/* A port of a router of OVN has no way to addresses of a family of which it
+ * has none itself. */
+static void
+check_families(const struct ir_prog *prog, struct diags *diags)
+{
+    for (size_t i = 0; i < prog->networks.n; i++) {
+        const struct ir_network *network = prog->networks.v[i];
+
+        for (int ip4 = 0; ip4 < 2; ip4++) {
+            const struct ir_rule *rule
+                = (lacks_gateway(network, ip4)
+                   ? find_rule_across(prog, network, ip4) : NULL);
+            const char *family = ip4 ? "IPv4" : "IPv6";
+
+            if (rule) {
+                refuse(diags, &network->place, "gateway",
+                       ip4 ? "list an IPv4 gateway, too"
+                       : "list an IPv6 gateway, too",
+                       "OVN has no way to %s addresses of a network without "
+                       "an %s gateway, and '%s' is about such and those of "
+                       "other networks", family, family, rule->name);
+            }
+        }
+    }
+}
+
+static bool
 has_ip6(const struct ir_prog *prog, const struct ir_network *network)
 {
     for (size_t i = 0; i < prog->endpoints.n; i++) {
@@ -215,6 +301,7 @@ ovn_check(const struct ir_prog *prog, const struct backend_caps *caps
     check_nodes(prog, diags);
     check_tenants(prog, diags);
     check_networks(prog, diags);
+    check_families(prog, diags);
     ovn_check_dhcp(prog, diags);
     check_externals(prog, diags);
     check_meters(prog, diags);

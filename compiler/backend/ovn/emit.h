@@ -169,6 +169,14 @@ const char *ovn_address_string(struct emitter *, const struct in6_addr *);
 const char *ovn_mac_string(struct emitter *, struct eth_addr);
 bool ovn_subnet_holds(const struct ir_prefix *, const struct in6_addr *);
 
+/* The router sends what is for 'ip' to 'nexthop', by its port. */
+void ovn_add_route(struct emitter *, struct plan_row *router,
+                   const char *port, const struct in6_addr *ip,
+                   const char *nexthop);
+
+/* gateway.c: the routers, with a port for each network that has gateways. */
+void ovn_add_routers(struct emitter *);
+
 /* control.c */
 
 /* Has ovn-controller log what the ACL drops. */

@@ -17,8 +17,8 @@
 #include "sema/northbound.h"
 #include "util.h"
 
-/* A switch a network, a router a tenant that has gateways, and a link between
- * the routers of tenants that peerings join. */
+/* A switch a network, a router a tenant that has gateways (gateway.c), and a
+ * link between the routers of tenants that peerings join. */
 
 /* The ends of a link, which is all that is on it. */
 static const struct eth_addr link_macs[] = {
@@ -123,75 +123,6 @@ ovn_subnet_holds(const struct ir_prefix *subnet, const struct in6_addr *ip)
             && ipv6_addr_equals(&base, &subnet->ip));
 }
 
-/* The length of the subnet that holds the gateway, of its family's bits. */
-static int
-gateway_plen(const struct ir_network *network, const struct in6_addr *ip)
-{
-    int skip = IN6_IS_ADDR_V4MAPPED(ip) ? 96 : 0;
-
-    for (size_t i = 0; i < network->subnets.n; i++) {
-        if (ovn_subnet_holds(&network->subnets.v[i], ip)) {
-            return network->subnets.v[i].plen - skip;
-        }
-    }
-    return 128 - skip;
-}
-
-/* Joins the network's switch and the tenant's router.  All ports of OVN share
- * one space of names. */
-static void
-add_gateway(struct emitter *e, struct plan_row *router,
-            const struct ir_network *network)
-{
-    const char *inner = FORMAT(e, "%s/router", network->name);
-    const char *outer = FORMAT(e, "%s/gateway", network->name);
-    struct plan_row *in = plan_add_row(e->plan, "Logical_Router_Port", inner);
-    struct plan_row *out = plan_add_row(e->plan, "Logical_Switch_Port",
-                                        outer);
-
-    plan_row_string(e->plan, in, "name", inner);
-    plan_row_string(e->plan, in, "mac",
-                    ovn_mac_string(e, network->gateway_mac));
-    for (size_t i = 0; i < network->gateways.n; i++) {
-        const struct in6_addr *ip = &network->gateways.v[i];
-
-        plan_row_set(e->plan, in, "networks",
-                     FORMAT(e, "%s/%d", ovn_address_string(e, ip),
-                            gateway_plen(network, ip)));
-    }
-    plan_row_ref(e->plan, router, "ports", in);
-
-    plan_row_string(e->plan, out, "name", outer);
-    plan_row_string(e->plan, out, "type", "router");
-    plan_row_set(e->plan, out, "addresses", "router");
-    plan_row_map(e->plan, out, "options", "router-port", inner);
-    plan_row_ref(e->plan, shash_find_data(&e->switches, network->name),
-                 "ports", out);
-}
-
-static void
-add_routers(struct emitter *e)
-{
-    for (size_t i = 0; i < e->prog->networks.n; i++) {
-        const struct ir_network *network = e->prog->networks.v[i];
-        const char *tenant = network->tenant->name;
-        struct plan_row *router = shash_find_data(&e->routers, tenant);
-
-        if (!network->gateways.n) {
-            continue;
-        }
-        if (!router) {
-            router = plan_add_row(e->plan, "Logical_Router", tenant);
-            plan_row_string(e->plan, router, "name", tenant);
-            /* Who has which address is known. */
-            plan_row_map(e->plan, router, "options",
-                         "always_learn_from_arp_request", "false");
-            shash_add(&e->routers, tenant, router);
-        }
-        add_gateway(e, router, network);
-    }
-}
-
 /* One end of a link, at the router of 'near'. */
 struct link_end {
     const struct ovn_tenant *near, *far;
@@ -215,23 +146,29 @@ add_link_port(struct emitter *e, struct plan_row *router,
     plan_row_ref(e->plan, router, "ports", row);
 }
 
-/* The way to an address at the far end. */
-static void
-add_route(struct emitter *e, struct plan_row *router,
-          const struct link_end *end, const struct in6_addr *ip)
+void
+ovn_add_route(struct emitter *e, struct plan_row *router, const char *port,
+              const struct in6_addr *ip, const char *nexthop)
 {
-    bool ip4 = IN6_IS_ADDR_V4MAPPED(ip);
     const char *prefix = FORMAT(e, "%s/%d", ovn_address_string(e, ip),
-                                ip4 ? 32 : 128);
-    struct plan_row *row = plan_add_row(
-        e->plan, "Logical_Router_Static_Route",
-        FORMAT(e, "%s %s", end->name, prefix));
+                                IN6_IS_ADDR_V4MAPPED(ip) ? 32 : 128);
+    struct plan_row *row = plan_add_row(e->plan,
+                                        "Logical_Router_Static_Route",
+                                        FORMAT(e, "%s %s", port, prefix));
 
     plan_row_string(e->plan, row, "ip_prefix", prefix);
-    plan_row_string(e->plan, row, "nexthop",
-                    ip4 ? end->peer_ip : end->peer_ip6);
-    plan_row_string(e->plan, row, "output_port", end->name);
+    plan_row_string(e->plan, row, "nexthop", nexthop);
+    plan_row_string(e->plan, row, "output_port", port);
     plan_row_ref(e->plan, router, "static_routes", row);
+}
+
+/* The way to an address at the far end. */
+static void
+add_link_route(struct emitter *e, struct plan_row *router,
+               const struct link_end *end, const struct in6_addr *ip)
+{
+    ovn_add_route(e, router, end->name, ip, IN6_IS_ADDR_V4MAPPED(ip)
+                  ? end->peer_ip : end->peer_ip6);
 }
 
 /* To each endpoint of the far tenant that the near one reaches, and to no
@@ -246,7 +183,7 @@ add_routes(struct emitter *e, struct plan_row *router,
         for (size_t j = 0; j < endpoint->addresses.n; j++) {
             if (endpoint->network->gateways.n
                 && ovn_reaches(end->near, ovn_group_of(e, endpoint))) {
-                add_route(e, router, end, &endpoint->addresses.v[j]);
+                add_link_route(e, router, end, &endpoint->addresses.v[j]);
             }
         }
     }
@@ -333,6 +270,6 @@ emit_topology(struct emitter *e)
 {
     add_switches(e);
     add_ports(e);
-    add_routers(e);
+    ovn_add_routers(e);
     add_links(e);
 }
