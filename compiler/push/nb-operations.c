@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <string.h>
 
 #include "openvswitch/json.h"
 #include "plan/row.h"
@@ -86,22 +87,47 @@ row_operation(const char *name, const struct ovsdb_idl_row *row)
     return operation;
 }
 
-/* The column must hold what it held as it was compared. */
-static void
-put_verify(struct writer *w, const struct ovsdb_idl_row *row,
-           const struct ovsdb_idl_column *column)
-{
-    struct json *wait = row_operation("wait", row);
-    struct json *held = json_object_create();
+/* What a row must hold as it was compared, apart from external_ids. */
+enum held {
+    HELD_NOTHING,
+    HELD_ROWS,                  /* What would go with it. */
+    HELD_ALL,
+};
 
+static bool
+is_held(const struct ovsdb_idl_column *column, enum held held)
+{
+    if (!strcmp(column->name, "external_ids")) {
+        return true;
+    } else if (held == HELD_ROWS) {
+        return (column->type.key.type == OVSDB_TYPE_UUID
+                && nb_holds_rows(column));
+    }
+    return held == HELD_ALL && !nb_is_of_northd(column);
+}
+
+static void
+put_wait(struct writer *w, const struct nb_item *item, enum held held)
+{
+    struct json *wait = row_operation("wait", item->row);
+    struct json *columns = json_array_create_empty();
+    struct json *row = json_object_create();
+
+    for (size_t i = 0; i < item->class->n_columns; i++) {
+        const struct ovsdb_idl_column *column = &item->class->columns[i];
+
+        if (is_held(column, held)) {
+            json_array_add(columns, json_string_create(column->name));
+            json_object_put(row, column->name,
+                            ovsdb_datum_to_json(
+                                ovsdb_idl_read(item->row, column),
+                                &column->type));
+        }
+    }
     json_object_put(wait, "timeout", json_integer_create(0));
-    json_object_put(wait, "columns",
-                    json_array_create_1(json_string_create(column->name)));
+    json_object_put(wait, "columns", columns);
     json_object_put_string(wait, "until", "==");
-    json_object_put(held, column->name,
-                    ovsdb_datum_to_json(ovsdb_idl_read(row, column),
-                                        &column->type));
-    json_object_put(wait, "rows", json_array_create_1(held));
+    json_object_put(wait, "rows", json_array_create_1(row));
     json_array_add(w->operations, wait);
 }
 
@@ -199,13 +225,14 @@ put_insert(struct writer *w, const struct nb_item *item)
     json_array_add(w->operations, insert);
 }
 
+/* Where only the generation is written, nothing came of the comparison. */
 static void
 put_update(struct writer *w, const struct nb_item *item)
 {
     struct json *update = row_operation("update", item->row);
     struct json *mutations = json_array_create_empty();
 
-    put_verify(w, item->row, nb_column(item->class, "external_ids"));
+    put_wait(w, item, item->cells.n ? HELD_ALL : HELD_NOTHING);
     json_object_put(update, "row", columns_to_json(w, item));
     json_array_add(w->operations, update);
     for (size_t i = 0; i < item->cells.n; i++) {
@@ -228,15 +255,7 @@ put_update(struct writer *w, const struct nb_item *item)
 static void
 put_delete(struct writer *w, const struct nb_item *item)
 {
-    put_verify(w, item->row, nb_column(item->class, "external_ids"));
-    for (size_t i = 0; i < item->class->n_columns; i++) {
-        const struct ovsdb_idl_column *column = &item->class->columns[i];
-
-        if (column->type.key.type == OVSDB_TYPE_UUID
-            && nb_holds_rows(column)) {
-            put_verify(w, item->row, column);
-        }
-    }
+    put_wait(w, item, HELD_ROWS);
     json_array_add(w->operations, row_operation("delete", item->row));
 }
 

@@ -640,6 +640,28 @@ takes_meanwhile() {
     end_proxy
 }
 
+# While rows of ours change: what joins a network to theirs, and what is not to
+# be another.
+test_late_joins() {
+    edited "$switch_dir/mtu.json" 't["c"]["networks"]["x"]["mtu"] = 1400'
+    through late ovn-nbctl --timeout=10 --db="$OVN_NB_DB" lsp-add c/x stranger \
+        -- lsp-set-type stranger localnet
+    check 'who joins a network meanwhile keeps it from changing' \
+        says "network c/x has others' Logical_Switch_Port 'stranger'" 3 \
+        bulk apply "$switch_dir/mtu.json" --db="$proxy"
+    end_proxy
+    nbctl lsp-del stranger
+    nbctl lsp-set-port-security b-c/e0
+    through late ovn-nbctl --timeout=10 --db="$OVN_NB_DB" \
+        lsp-set-addresses b-c/e0 02:00:00:00:00:55
+    check 'a column that others change meanwhile is compared again' \
+        says 'rows 0 added, 1 changed' 0 \
+        bulk apply "$switch_dir/one.json" --db="$proxy"
+    end_proxy
+    check '... and mended' says 'as intended' 0 \
+        bulk status "$switch_dir/one.json"
+}
+
 # Others who change something between the look and the transaction.
 test_concurrent() {
     through late ovn-nbctl --timeout=10 --db="$OVN_NB_DB" \
@@ -650,6 +672,7 @@ test_concurrent() {
     check 'and kept' [ "$(nbctl get logical_switch_port b-c/e0 \
         external_ids:theirs)" = kept ]
     end_proxy
+    test_late_joins
     through late ovn-nbctl --timeout=10 --db="$OVN_NB_DB" \
         lsp-add c/x stranger
     check 'what others put meanwhile into what goes keeps it' \
