@@ -36,7 +36,8 @@ class Interference:
         if self.how == "late":
             command, self.command = self.command, None
             if command:
-                subprocess.run(command, check=True)
+                subprocess.run(command, check=True,
+                               stdout=subprocess.DEVNULL)
             return None
         return self.how
 
@@ -53,7 +54,14 @@ def finish(client, server):
 
 
 def serve(client, path, interference):
-    """Passes on what the two say, until one of them has enough."""
+    """Until one of the two has enough, whether it reads to the end or not."""
+    try:
+        pass_on(client, path, interference)
+    except (BrokenPipeError, ConnectionResetError):
+        pass
+
+
+def pass_on(client, path, interference):
     with client, socket.socket(socket.AF_UNIX) as server, \
             selectors.DefaultSelector() as selector:
         server.connect(path)

@@ -597,6 +597,8 @@ end_proxy() {
     wait "${switch_pids[-1]}" 2>/dev/null || true
     unset 'switch_pids[-1]'
     rm "$switch_dir/proxy.sock"
+    [ ! -s "$switch_dir/proxy.out" ] ||
+        die "nb_proxy.py says: $(cat "$switch_dir/proxy.out")"
 }
 
 # A database that goes away in the middle.

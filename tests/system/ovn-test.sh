@@ -58,11 +58,12 @@ replaces() {
     "$@" && diff <(echo "$before") <(contents)
 }
 
-# refuses WAY: and changes nothing.
+# refuses WORDS WAY: with these words, and changes nothing.
 refuses() {
-    local before
+    local before words=$1
+    shift
     before=$(contents)
-    ! "$@" && diff <(echo "$before") <(contents)
+    says "$words" 1 "$@" && diff <(echo "$before") <(contents)
 }
 
 test_rows() {
@@ -85,9 +86,11 @@ test_others() {
     sed 's|name="a/e0"|name="t/e"|' "$switch_dir/one/ovn-nbctl.sh" \
         >"$switch_dir/taken.sh"
     check "ovn-nbctl.sh takes no one's port" refuses \
+        "Logical_Switch_Port t/e is not Bulkhead's and has a name" \
         sh "$switch_dir/taken.sh" --timeout=30
     ovn-nbctl lsp-del t/e -- set logical_switch "$theirs" name=a/x
-    check "ovn-nb.json takes no one's switch" refuses transact one
+    check "ovn-nb.json takes no one's switch" refuses \
+        '"error":"timed out"' transact one
     ovn-nbctl set logical_switch "$theirs" name=theirs
     ovn-nbctl ls-del theirs -- pg-del their_group
 }
