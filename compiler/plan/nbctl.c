@@ -18,46 +18,76 @@
 #include "util.h"
 
 /* The rows of a plan as a script for ovn-nbctl, which replaces those of an
- * earlier run.  What others have in such rows would go with them, so the
- * script looks for it first. */
+ * earlier run.  What others have in such rows, or refer to in theirs, would go
+ * with them, so the script looks for it first. */
 
 #define IS_MARKED "external_ids:"NB_MARK_KEY"="NB_MARK
+#define IS_FOREIGN "external_ids:"NB_MARK_KEY"{!=}"NB_MARK
 
 /* Linux takes 128 KiB in one argument and, with the usual stack of 8 MiB, 2
  * MiB in all, with the environment. */
 enum { MAX_ARGUMENTS = 1500 * 1000 };
 
-/* What of a plan's rows others may have put rows into, ... */
+/* Columns that refer to rows, with the column that tells an operator which row
+ * it is; tests/system/ovn-test.sh holds them against the schema.  What of a
+ * plan's rows others may have put theirs into, ... */
 static const struct {
-    const char *table, *column;
+    const char *table, *column, *label;
 } holders[] = {
-    { "Logical_Switch", "ports" },
-    { "Logical_Switch", "acls" },
-    { "Logical_Switch", "qos_rules" },
-    { "Logical_Switch", "load_balancer" },
-    { "Logical_Switch", "load_balancer_group" },
-    { "Logical_Switch", "dns_records" },
-    { "Logical_Switch", "forwarding_groups" },
-    { "Logical_Switch", "copp" },
-    { "Logical_Switch_Port", "dhcpv4_options" },
-    { "Logical_Switch_Port", "dhcpv6_options" },
-    { "Logical_Router", "ports" },
-    { "Logical_Router", "static_routes" },
-    { "Logical_Router", "policies" },
-    { "Logical_Router", "nat" },
-    { "Logical_Router", "load_balancer" },
-    { "Logical_Router", "load_balancer_group" },
-    { "Logical_Router", "copp" },
-    { "Port_Group", "ports" },
-    { "Port_Group", "acls" },
+    { "Logical_Switch", "ports", "name" },
+    { "Logical_Switch", "acls", "name" },
+    { "Logical_Switch", "qos_rules", "name" },
+    { "Logical_Switch", "load_balancer", "name" },
+    { "Logical_Switch", "load_balancer_group", "name" },
+    { "Logical_Switch", "dns_records", "name" },
+    { "Logical_Switch", "forwarding_groups", "name" },
+    { "Logical_Switch", "copp", "name" },
+    { "Logical_Switch_Port", "dhcpv4_options", "name" },
+    { "Logical_Switch_Port", "dhcpv6_options", "name" },
+    { "Logical_Switch_Port", "mirror_rules", "name" },
+    { "Logical_Switch_Port", "ha_chassis_group", "name" },
+    { "Logical_Router", "ports", "name" },
+    { "Logical_Router", "static_routes", "name" },
+    { "Logical_Router", "policies", "name" },
+    { "Logical_Router", "nat", "name" },
+    { "Logical_Router", "load_balancer", "name" },
+    { "Logical_Router", "load_balancer_group", "name" },
+    { "Logical_Router", "copp", "name" },
+    { "Logical_Router_Port", "gateway_chassis", "name" },
+    { "Logical_Router_Port", "ha_chassis_group", "name" },
+    { "Logical_Router_Static_Route", "bfd", "ip_prefix" },
+    { "Port_Group", "ports", "name" },
+    { "Port_Group", "acls", "name" },
+    { "Meter", "bands", "name" },
 };
 
-/* ...the tables of rows that a plan has, but for bands, which only their
- * meters hold, ... */
+/* ...what of others' may refer to a plan's rows, which are made anew, ... */
+static const struct {
+    const char *table, *column, *label, *to;
+} referrers[] = {
+    { "Logical_Switch", "ports", "name", "Logical_Switch_Port" },
+    { "Logical_Switch", "acls", "name", "ACL" },
+    { "Logical_Switch", "qos_rules", "name", "QoS" },
+    { "Logical_Switch", "copp", "name", "Copp" },
+    { "Logical_Switch_Port", "dhcpv4_options", "name", "DHCP_Options" },
+    { "Logical_Switch_Port", "dhcpv6_options", "name", "DHCP_Options" },
+    { "Logical_Router", "ports", "name", "Logical_Router_Port" },
+    { "Logical_Router", "static_routes", "name",
+      "Logical_Router_Static_Route" },
+    { "Logical_Router", "copp", "name", "Copp" },
+    { "Port_Group", "ports", "name", "Logical_Switch_Port" },
+    { "Port_Group", "acls", "name", "ACL" },
+    { "Meter", "bands", "name", "Meter_Band" },
+    { "NAT", "gateway_port", "external_ip", "Logical_Router_Port" },
+    { "NAT", "allowed_ext_ips", "external_ip", "Address_Set" },
+    { "NAT", "exempted_ext_ips", "external_ip", "Address_Set" },
+};
+
+/* ...the tables of rows that a plan has, ... */
 static const char *const tables[] = {
     "Logical_Switch", "Logical_Switch_Port", "Logical_Router",
     "Logical_Router_Port", "Logical_Router_Static_Route", "Port_Group", "ACL",
-    "QoS", "Copp", "Meter", "Address_Set", "DHCP_Options",
+    "QoS", "Copp", "Meter", "Meter_Band", "Address_Set", "DHCP_Options",
 };
 
 /* ...and those in which it needs names. */
@@ -129,18 +159,38 @@ static const char functions[] =
     "    ovn-nbctl \"$@\" --bare --no-headings --columns=name list \\\n"
     "        \"$table\" \"$uuid\"\n"
     "}\n"
-    "# holds TABLE COLUMN [OPTION...]\n"
+    "# holds TABLE COLUMN LABEL [OPTION...]\n"
     "holds() {\n"
-    "    table=$1 column=$2\n"
-    "    shift 2\n"
+    "    table=$1 column=$2 label=$3\n"
+    "    shift 3\n"
     "    held=$(ovn-nbctl \"$@\" --bare --no-headings \\\n"
     "        --columns=\"$column\" find \"$table\" "IS_MARKED")\n"
     "    for row in $(others $held); do\n"
     "        holder=$(ovn-nbctl \"$@\" --bare --no-headings \\\n"
-    "            --columns=name find \"$table\" "IS_MARKED" \\\n"
+    "            --columns=\"$label\" find \"$table\" "IS_MARKED" \\\n"
     "            \"$column{>=}$row\")\n"
     "        refuse \"$table $holder has in its $column $row, which is not "
     "Bulkhead's\" \\\n"
+    "            \"$keep\"\n"
+    "    done\n"
+    "}\n"
+    "# refers TABLE COLUMN LABEL TO [OPTION...]\n"
+    "refers() {\n"
+    "    table=$1 column=$2 label=$3 to=$4\n"
+    "    shift 4\n"
+    "    held=$(ovn-nbctl \"$@\" --bare --no-headings \\\n"
+    "        --columns=\"$column\" find \"$table\" '"IS_FOREIGN"')\n"
+    "    for row in $({\n"
+    "        printf '%s\\n' $marked\n"
+    "        printf '%s\\n' $held | sort -u\n"
+    "    } | sort | uniq -d); do\n"
+    "        holder=$(ovn-nbctl \"$@\" --bare --no-headings \\\n"
+    "            --columns=\"$label\" find \"$table\" '"IS_FOREIGN"' \\\n"
+    "            \"$column{>=}$row\")\n"
+    "        id=$(ovn-nbctl \"$@\" --if-exists get \"$to\" \"$row\" \\\n"
+    "            external_ids:"NB_ID_KEY")\n"
+    "        refuse \"$table $holder, which is not Bulkhead's, has in its "
+    "$column $to $id, which is\" \\\n"
     "            \"$keep\"\n"
     "    done\n"
     "}\n"
@@ -152,24 +202,6 @@ static const char functions[] =
     "        refuse \"$table $(name \"$table\" \"$row\" \"$@\") is not "
     "Bulkhead's and has a name that the intent needs\" \\\n"
     "            'rename one of them'\n"
-    "    done\n"
-    "}\n"
-    "# Others' groups would lose ports that are made anew.\n"
-    "groups() {\n"
-    "    all=$(ovn-nbctl \"$@\" --bare --no-headings --columns=_uuid "
-    "list Port_Group)\n"
-    "    theirs=$(others $all)\n"
-    "    [ -n \"$theirs\" ] || return 0\n"
-    "    held=$(ovn-nbctl \"$@\" --bare --no-headings --columns=ports "
-    "list Port_Group \\\n"
-    "        $theirs)\n"
-    "    for row in $({\n"
-    "        printf '%s\\n' $marked\n"
-    "        printf '%s\\n' $held | sort -u\n"
-    "    } | sort | uniq -d); do\n"
-    "        refuse \"a Port_Group that is not Bulkhead's has the port "
-    "$(name Logical_Switch_Port \"$row\" \"$@\")\" \\\n"
-    "            \"$keep\"\n"
     "    done\n"
     "}\n";
 
@@ -220,10 +252,14 @@ put_guard(struct ds *ds, const struct plan *plan)
     }
     ds_put_cstr(ds, ")\n");
     for (size_t i = 0; i < ARRAY_SIZE(holders); i++) {
-        ds_put_format(ds, "holds %s %s \"$@\"\n", holders[i].table,
-                      holders[i].column);
+        ds_put_format(ds, "holds %s %s %s \"$@\"\n", holders[i].table,
+                      holders[i].column, holders[i].label);
     }
-    ds_put_cstr(ds, "groups \"$@\"\n");
+    for (size_t i = 0; i < ARRAY_SIZE(referrers); i++) {
+        ds_put_format(ds, "refers %s %s %s %s \"$@\"\n", referrers[i].table,
+                      referrers[i].column, referrers[i].label,
+                      referrers[i].to);
+    }
     for (size_t i = 0; i < ARRAY_SIZE(named_tables); i++) {
         put_names(ds, plan, named_tables[i]);
     }
@@ -290,10 +326,11 @@ plan_format_nbctl(const struct plan *plan, struct ds *ds)
                 "# sh ovn-nbctl.sh [OPTION-OF-OVN-NBCTL...]\n"
                 "# It replaces all rows that are marked "NB_MARK_KEY"="NB_MARK
                 " as a whole.  If others have put\n"
-                "# rows into those, or have names of theirs, it changes "
-                "nothing.  \"bulkhead apply\n"
-                "# --target=ovn\" changes only what differs, and leaves what "
-                "others have.\n");
+                "# rows into those, refer to them, or have names of theirs, "
+                "it changes nothing.\n"
+                "# \"bulkhead apply --target=ovn\" changes only what differs, "
+                "and leaves what others\n"
+                "# have.\n");
     plan_format_differences(plan, ds);
     put_guard(ds, plan);
     put_deletion(ds);

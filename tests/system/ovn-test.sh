@@ -100,7 +100,7 @@ test_others() {
 guards() {
     local words=$1
     shift
-    ovn-nbctl --timeout=30 "$@"
+    ovn-nbctl --timeout=30 "$@" >"$switch_dir/answer"
     check "ovn-nbctl.sh refuses: $words" refuses_words "$words"
 }
 
@@ -112,9 +112,42 @@ refuses_words() {
         diff <(echo "$before") <(ovsdb-client dump "$OVN_NB_DB" OVN_Northbound)
 }
 
+# ours TABLE CONDITION: the UUID.
+ours() { ovn-nbctl --bare --columns=_uuid find "$@"; }
+
+# ovn-nbctl.sh looks at each column of the schema that refers from or to a row
+# of a table that a plan has rows in.
+looks_everywhere() {
+    python3 - "$ovn_schemas/ovn-nb.ovsschema" \
+        "$switch_dir/one/ovn-nbctl.sh" <<'PYTHON'
+import json
+import re
+import sys
+
+with open(sys.argv[1], encoding="utf-8") as file:
+    tables = json.load(file)["tables"]
+with open(sys.argv[2], encoding="utf-8") as file:
+    script = file.read()
+ours = {table for table in re.findall(r"--columns=_uuid find (\w+)", script)}
+wanted = set()
+for table, content in tables.items():
+    for name, column in content["columns"].items():
+        key = isinstance(column["type"], dict) and column["type"]["key"]
+        to = isinstance(key, dict) and key.get("refTable")
+        if to and table in ours:
+            wanted.add(f"holds {table} {name}")
+        if to in ours:
+            wanted.add(f"refers {table} {name}")
+found = set(re.findall(r"^((?:holds|refers) \w+ \w+) ", script, re.M))
+print(sorted(wanted ^ found))
+sys.exit(wanted != found or len(wanted) < 30)
+PYTHON
+}
+
 # What others have in rows of ours, or named as those.
 test_guard() {
-    local first
+    local first family
+    check 'ovn-nbctl.sh looks at all that refers' looks_everywhere
     # northd, for which it waits, writes to a port: no change of the script's.
     guards 'Logical_Switch c/x has in its ports' --wait=sb lsp-add c/x foreign
     ovn-nbctl lsp-del foreign
@@ -133,9 +166,37 @@ test_guard() {
     guards 'Port_Group bulkhead has in its acls' \
         acl-add bulkhead from-lport 9 ip4 allow
     ovn-nbctl acl-del bulkhead from-lport 9 ip4
-    guards "a Port_Group that is not Bulkhead's has the port a/e0" \
-        pg-add their_group a/e0
-    ovn-nbctl pg-del their_group
+    guards 'Logical_Router_Port a/x/router has in its gateway_chassis' \
+        lrp-set-gateway-chassis a/x/router n1
+    ovn-nbctl lrp-del-gateway-chassis a/x/router n1
+    guards 'Logical_Router_Static_Route 10.3.0.10/32 has in its bfd' \
+        --id=@b create bfd logical_port=x dst_ip=192.0.2.1 \
+        -- set logical_router_static_route \
+           "$(ours logical_router_static_route ip_prefix=10.3.0.10/32)" bfd=@b
+    ovn-nbctl --all destroy bfd
+    guards "Port_Group their_group, which is not Bulkhead's, has in its ports" \
+        create port_group name=their_group \
+        ports="$(ours logical_switch_port name=a/e0)"
+    check 'and which port' grep -F 'Logical_Switch_Port "a/e0", which is' \
+        "$switch_dir/said"
+    ovn-nbctl destroy port_group "$(ours port_group name=their_group)"
+    guards "Logical_Switch theirs, which is not Bulkhead's, has in its copp" \
+        ls-add theirs -- set logical_switch theirs \
+        copp="$(ours copp external_ids:bulkhead=b17d)"
+    ovn-nbctl clear logical_switch theirs copp
+    for family in 4 6; do
+        guards "port, which is not Bulkhead's, has in its dhcpv${family}_opt" \
+            --may-exist lsp-add theirs port -- set logical_switch_port port \
+            "dhcpv${family}_options=$(ours dhcp_options 'cidr="fd00:1::/64"')"
+        ovn-nbctl clear logical_switch_port port "dhcpv${family}_options"
+    done
+    guards "NAT 192.0.2.4, which is not Bulkhead's, has in its gateway_port" \
+        lr-add their_router \
+        -- --id=@nat create nat type=snat external_ip=192.0.2.4 \
+           logical_ip=192.0.2.0/24 \
+           gateway_port="$(ours logical_router_port name=a/x/router)" \
+        -- add logical_router their_router nat @nat
+    ovn-nbctl lr-del their_router -- ls-del theirs
     guards "Address_Set bulkhead.tenant.a_ip4 is not Bulkhead's" \
         create address_set name=bulkhead.tenant.a_ip4
     ovn-nbctl destroy address_set bulkhead.tenant.a_ip4
