@@ -110,8 +110,9 @@ nb_datum_from_plan(const struct plan_column *column,
 bool
 nb_is_our_key(const char *key)
 {
-    return (!strncmp(key, NB_MARK_KEY, strlen(NB_MARK_KEY))
-            && strcmp(key, NB_VERSION_KEY));
+    return (!strcmp(key, NB_MARK_KEY)
+            || (!strncmp(key, NB_MARK_KEY"-", strlen(NB_MARK_KEY"-"))
+                && strcmp(key, NB_VERSION_KEY)));
 }
 
 bool

@@ -194,12 +194,17 @@ test_drift() {
     check 'with nothing left' says "as intended, $rows rows" 0 bulk status
     check 'and it is no new generation' \
         says "generation $(generation) of" 0 bulk status
-    nbctl set logical_switch c/x external_ids:theirs=kept
+    nbctl set logical_switch c/x external_ids:theirs=kept \
+        external_ids:bulkheadless=2
     check 'keys of others in external_ids are no drift' \
         says "as intended, $rows rows" 0 bulk status
-    now_holds "$switch_dir/one.json"
-    check 'and stay' [ "$(nbctl get logical_switch c/x \
-        external_ids:theirs)" = kept ]
+    nbctl set logical_switch c/x other_config:mcast_snoop=true
+    check 'and stay' says '1 changed' 0 bulk apply "$intent"
+    check '... whatever they begin with' [ "$(nbctl get logical_switch c/x \
+        external_ids:theirs external_ids:bulkheadless | xargs)" = 'kept 2' ]
+    nbctl set logical_switch c/x external_ids:bulkhead-theirs=gone
+    check 'keys of ours that the intent has not are' \
+        says 'network c/x: rows 1 changed (external_ids)' 4 bulk status
     now_holds "$intent"
 }
 

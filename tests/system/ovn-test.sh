@@ -174,12 +174,12 @@ test_guard() {
         -- set logical_router_static_route \
            "$(ours logical_router_static_route ip_prefix=10.3.0.10/32)" bfd=@b
     ovn-nbctl --all destroy bfd
-    guards "Port_Group their_group, which is not Bulkhead's, has in its ports" \
-        create port_group name=their_group \
+    guards "Port_Group ?[1m, which is not Bulkhead's, has in its ports" \
+        create port_group name='"\u001b[1m"' \
         ports="$(ours logical_switch_port name=a/e0)"
     check 'and which port' grep -F 'Logical_Switch_Port "a/e0", which is' \
         "$switch_dir/said"
-    ovn-nbctl destroy port_group "$(ours port_group name=their_group)"
+    ovn-nbctl destroy port_group "$(ours port_group 'name="\u001b[1m"')"
     guards "Logical_Switch theirs, which is not Bulkhead's, has in its copp" \
         ls-add theirs -- set logical_switch theirs \
         copp="$(ours copp external_ids:bulkhead=b17d)"
