@@ -19,11 +19,13 @@
  * meter has. */
 enum { NUMBER_BITS = 28, ZONE_BITS = 16 };
 
+/* In the place of the number of a meter that has the zone's. */
+#define HAS_ZONE (UINT32_C(1) << NUMBER_BITS)
+
 static bool
-has_number(const struct comparison *c, uint64_t id, const char *name)
+has_number(const struct comparison *c, uint64_t id, uint32_t number)
 {
     uint32_t mask = (1u << NUMBER_BITS) - 1;
-    uint32_t number = ident("meter", name, NUMBER_BITS);
     uint64_t which = id >> NUMBER_BITS;
 
     for (int i = 0; i < COMPARE_MAX_ALIKE; i++) {
@@ -108,11 +110,30 @@ name_of(const struct comparison *c, const struct usage *usage)
     return usage->limit ? arena_printf(c->arena, "%s/limit", name) : name;
 }
 
-bool
-compare_is_named(const struct comparison *c, const struct usage *usage)
+/* Of such a meter the number that its name gives, or HAS_ZONE. */
+static uint32_t
+number_of(struct comparison *c, const struct usage *usage)
 {
-    const char *name = usage->kind == USE_COUNTER ? NULL : name_of(c, usage);
+    const void *key[] = {
+        usage->tenant, usage->endpoint, usage->uplink, usage->class,
+        (const void *) (uintptr_t) (2 * usage->kind + usage->limit),
+    };
+    uint32_t *number = memo_find(&c->numbers, key, sizeof key);
 
-    return (name ? has_number(c, usage->value, name)
+    if (*number == DD_NONE) {
+        const char *name = name_of(c, usage);
+
+        *number = name ? ident("meter", name, NUMBER_BITS) : HAS_ZONE;
+    }
+    return *number;
+}
+
+bool
+compare_is_named(struct comparison *c, const struct usage *usage)
+{
+    uint32_t number = (usage->kind == USE_COUNTER ? HAS_ZONE
+                       : number_of(c, usage));
+
+    return (number != HAS_ZONE ? has_number(c, usage->value, number)
             : has_zone(c, usage, usage->kind == USE_COUNTER ? 3 : 1));
 }

@@ -9,6 +9,7 @@
 
 /* Are effects what was expected? */
 
+#include "verify/memo.h"
 #include "verify/verify.h"
 
 /* What the tables use for whom: the value of most packets counts. */
@@ -42,6 +43,7 @@ struct comparison {
     struct judge *judge;
     const struct intent_node *node;
     struct hmap usages;         /* Contains "struct usage"s. */
+    struct memo numbers;        /* Of meters, by what they are for. */
     bool disputed;              /* Two values are used for the same. */
     ofp_port_t tunnel;
     bool voting;                /* Usages are being counted. */
@@ -78,7 +80,7 @@ bool compare_has_meter(const struct comparison *, uint64_t id);
 /* Is the value the id of such a meter?  If another has the number of its name,
  * it has the next that is free, of so many. */
 enum { COMPARE_MAX_ALIKE = 16 };
-bool compare_is_named(const struct comparison *, const struct usage *);
+bool compare_is_named(struct comparison *, const struct usage *);
 
 /* The packet that is to arrive, and the answer that the node is to give. */
 struct out compare_delivered(struct comparison *, const struct expect *,

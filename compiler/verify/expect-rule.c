@@ -121,6 +121,7 @@ judge_init(struct judge *j, struct judge_facts *facts, struct space *space,
     memo_init(&j->between);
     memo_init(&j->passed);
     memo_init(&j->answers);
+    memo_init(&j->sets);
 }
 
 void
@@ -135,6 +136,7 @@ judge_destroy(struct judge *j)
     memo_destroy(&j->between);
     memo_destroy(&j->passed);
     memo_destroy(&j->answers);
+    memo_destroy(&j->sets);
 }
 
 static dd_t

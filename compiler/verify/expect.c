@@ -47,6 +47,29 @@ expect_deny(struct judge *j, const struct origin *s, enum reason reason)
     return expect_leaf(j, &expect);
 }
 
+/* A set of packets that is asked for again and again. */
+struct known_set {
+    dd_t (*make)(struct judge *, const struct known_set *);
+    const struct policy_service *service;
+    enum field a, b;
+};
+
+/* In the place of an empty set that is known. */
+#define NO_PACKETS DD_LEAF(2)
+
+static dd_t
+find_set(struct judge *j, const struct known_set *key)
+{
+    dd_t set = *memo_find(&j->sets, key, sizeof *key);
+
+    if (set == DD_NONE) {
+        set = key->make(j, key);
+        *memo_find(&j->sets, key, sizeof *key)
+            = set == DD_NONE ? NO_PACKETS : set;
+    }
+    return set == NO_PACKETS ? DD_NONE : set;
+}
+
 bool
 seen_is_backward(const struct seen *seen)
 {
@@ -145,16 +168,16 @@ is_icmp_type(struct judge *j, bool ip6, uint8_t type)
     return dd_and(dd, set, space_is(j->space, F_TP_SRC, type));
 }
 
-dd_t
-is_dhcp_answer(struct judge *j, enum field source, enum field destination)
+static dd_t
+make_dhcp_answer(struct judge *j, const struct known_set *key)
 {
     static const uint16_t servers[] = { 67, 547 }, clients[] = { 68, 546 };
     struct dd *dd = j->space->dd;
     dd_t set = DD_NONE;
 
     for (int ip6 = 0; ip6 < 2; ip6++) {
-        dd_t ports = dd_or(dd, space_is(j->space, source, servers[ip6]),
-                           space_is(j->space, destination, clients[ip6]));
+        dd_t ports = dd_or(dd, space_is(j->space, key->a, servers[ip6]),
+                           space_is(j->space, key->b, clients[ip6]));
 
         set = dd_or(dd, set, dd_and(dd, is_family(j, ip6), ports));
     }
@@ -162,7 +185,15 @@ is_dhcp_answer(struct judge *j, enum field source, enum field destination)
 }
 
 dd_t
-is_forbidden(struct judge *j)
+is_dhcp_answer(struct judge *j, enum field source, enum field destination)
+{
+    struct known_set key = { make_dhcp_answer, NULL, source, destination };
+
+    return find_set(j, &key);
+}
+
+static dd_t
+make_forbidden(struct judge *j, const struct known_set *key OVS_UNUSED)
 {
     static const uint8_t types6[] = {
         ND_ROUTER_SOLICIT, ND_ROUTER_ADVERT, ND_REDIRECT, MLD_LISTENER_QUERY,
@@ -188,7 +219,15 @@ is_forbidden(struct judge *j)
 }
 
 dd_t
-is_neighbor_message(struct judge *j)
+is_forbidden(struct judge *j)
+{
+    struct known_set key = { make_forbidden, NULL, N_FIELDS, N_FIELDS };
+
+    return find_set(j, &key);
+}
+
+static dd_t
+make_neighbor_message(struct judge *j, const struct known_set *key OVS_UNUSED)
 {
     struct dd *dd = j->space->dd;
 
@@ -198,22 +237,31 @@ is_neighbor_message(struct judge *j)
 }
 
 dd_t
-is_of_service(struct judge *j, const struct policy_service *service,
-              enum field proto, enum field port)
+is_neighbor_message(struct judge *j)
 {
+    struct known_set key = { make_neighbor_message, NULL, N_FIELDS,
+                             N_FIELDS };
+
+    return find_set(j, &key);
+}
+
+static dd_t
+make_service(struct judge *j, const struct known_set *key)
+{
+    const struct policy_service *service = key->service;
     struct dd *dd = j->space->dd;
     dd_t set = DD_NONE;
 
     for (size_t i = 0; i < service->matches.n; i++) {
         const struct service_match *m = &service->matches.v[i];
-        dd_t part = space_is(j->space, proto, m->protocol);
+        dd_t part = space_is(j->space, key->a, m->protocol);
 
         if (m->protocol == IPPROTO_ICMP || m->protocol == IPPROTO_ICMPV6) {
             part = dd_and(dd, part, is_family(j, m->protocol
                                               == IPPROTO_ICMPV6));
         }
         if (m->ports.last) {
-            part = dd_and(dd, part, space_range(j->space, port,
+            part = dd_and(dd, part, space_range(j->space, key->b,
                                                 m->ports.first,
                                                 m->ports.last));
         }
@@ -223,17 +271,34 @@ is_of_service(struct judge *j, const struct policy_service *service,
 }
 
 dd_t
-is_for_symmetric(struct judge *j, enum field proto, enum field port)
+is_of_service(struct judge *j, const struct policy_service *service,
+              enum field proto, enum field port)
+{
+    struct known_set key = { make_service, service, proto, port };
+
+    return find_set(j, &key);
+}
+
+static dd_t
+make_symmetric(struct judge *j, const struct known_set *key)
 {
     dd_t set = DD_NONE;
 
     for (size_t i = 0; i < j->policy->services.n; i++) {
         if (j->policy->services.v[i]->symmetric) {
             set = dd_or(j->space->dd, set, is_of_service(
-                j, j->policy->services.v[i], proto, port));
+                j, j->policy->services.v[i], key->a, key->b));
         }
     }
     return set;
+}
+
+dd_t
+is_for_symmetric(struct judge *j, enum field proto, enum field port)
+{
+    struct known_set key = { make_symmetric, NULL, proto, port };
+
+    return find_set(j, &key);
 }
 
 void

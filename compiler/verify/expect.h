@@ -83,7 +83,7 @@ struct judge {
     struct pool expects, rules, copies, bases;
     struct dd_op stronger, agree, add_copy;
     const uint32_t *marks;      /* Of connections of tenant i of the policy. */
-    struct memo verdicts, connections, between, passed, answers;
+    struct memo verdicts, connections, between, passed, answers, sets;
     bool by_port;               /* No diagram is to be bound. */
     bool unbound;               /* It is to be bound as a whole. */
 };

@@ -7,7 +7,7 @@
 #ifndef VERIFY_MEMO_H
 #define VERIFY_MEMO_H 1
 
-/* Diagrams that are known for a key. */
+/* Diagrams, or other numbers, that are known for a key. */
 
 #include "verify/dd.h"
 #include "verify/pool.h"

@@ -373,6 +373,7 @@ attempt(const struct verify_task *task, const struct slices *slices,
         .tunnel = table_set_port(task->tables, INTERFACE_TUNNEL),
     };
     hmap_init(&p.comparison.usages);
+    memo_init(&p.comparison.numbers);
     p.comparison.node = find_node(task);
     result->unproved = entries_list(task, arena, result, &p.entries);
     if (slices) {
@@ -388,6 +389,7 @@ attempt(const struct verify_task *task, const struct slices *slices,
     proof_destroy(&p);
     exec_fields_destroy(p.fields);
     hmap_destroy(&p.comparison.usages);
+    memo_destroy(&p.comparison.numbers);
     return outcome;
 }
 
