@@ -307,6 +307,8 @@ libbulkhead_a_SOURCES = \
 	compiler/resident/known.c \
 	compiler/resident/part.c \
 	compiler/resident/part.h \
+	compiler/resident/prove.c \
+	compiler/resident/prove.h \
 	compiler/resident/resident.c \
 	compiler/resident/resident.h \
 	compiler/resident/share.c \
@@ -417,6 +419,8 @@ libbulkhead_a_SOURCES = \
 	compiler/telemetry/tally.h \
 	compiler/telemetry/view.c \
 	compiler/telemetry/view.h \
+	compiler/verify/base.c \
+	compiler/verify/base.h \
 	compiler/verify/compare-meter.c \
 	compiler/verify/compare-name.c \
 	compiler/verify/compare-out.c \
@@ -434,6 +438,7 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/entry.c \
 	compiler/verify/entry.h \
 	compiler/verify/exec-action.c \
+	compiler/verify/exec-fields.c \
 	compiler/verify/exec-lookup.c \
 	compiler/verify/exec-sender.c \
 	compiler/verify/exec-tail.c \
@@ -505,7 +510,8 @@ $(libbulkhead_a_OBJECTS): | compiler/push/nb-idl.h
 
 # Which verifier it is that has proved something (plan/prove.h).
 verifier_sources = $(filter compiler/base/% compiler/intent/% \
-	compiler/plan/prove.% compiler/sema/% compiler/verify/%, \
+	compiler/plan/prove.% compiler/resident/prove.% compiler/sema/% \
+	compiler/verify/%, \
 	$(libbulkhead_a_SOURCES))
 nodist_libbulkhead_a_SOURCES += compiler/plan/verifier.h
 BUILT_SOURCES += compiler/plan/verifier.h

@@ -21,6 +21,8 @@
  * if it is refused, the bridge is kept as it was put last. */
 struct gate {
     struct prover *prover;
+    struct proved *proved;      /* Of what is compiled, for the next change;
+                                 * NULL if it is not known. */
     struct arena *arena;        /* Of what is known... */
     plan_names known;           /* ...as in plan_record.proved. */
     unsigned int bridge_seqno;  /* As of the last gate_begin(). */

@@ -12,8 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/diag.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
+#include "resident/prove.h"
+#include "sema/policy.h"
 #include "sset.h"
 #include "timeval.h"
 #include "util.h"
@@ -51,6 +54,7 @@ void
 gate_destroy(struct gate *g)
 {
     prover_destroy(g->prover);
+    proved_destroy(g->proved);
     arena_destroy(g->arena);
     smap_destroy(&g->put);
     sset_destroy(&g->claimed);
@@ -122,11 +126,35 @@ put_all(struct agent *a)
     sset_destroy(&gone);
 }
 
+/* Lets what is proved follow what is compiled. */
+static void
+follow_change(struct agent *a, enum compiled_news news,
+              const struct resident_diff *diff)
+{
+    struct gate *g = &a->gate;
+    struct arena *arena;
+
+    if (!g->proved || news == COMPILED_SAME) {
+        return;
+    }
+    arena = arena_create();
+    if (news == COMPILED_CHANGED) {
+        proved_change(g->proved, compiled_intent(a->compiled, arena), diff);
+    }
+    if (news != COMPILED_CHANGED || proved_lost(g->proved)) {
+        proved_destroy(g->proved);
+        g->proved = NULL;
+    }
+    arena_destroy(arena);
+}
+
 void
 gate_put(struct agent *a, enum compiled_news news,
          const struct resident_diff *diff)
 {
     struct gate *g = &a->gate;
+
+    follow_change(a, news, diff);
 
     if (!g->prover && news == COMPILED_CHANGED) {
         keeper_change(a->keeper, diff);
@@ -176,6 +204,31 @@ set_refusal(struct gate *g, const char *refusal)
     }
 }
 
+/* What is compiled is proved, or what of it has changed. */
+static void
+keep_proved(struct agent *a)
+{
+    struct gate *g = &a->gate;
+    const struct policy *policy;
+    struct arena *arena;
+    struct diags diags;
+    struct plan plan;
+
+    if (g->proved) {
+        proved_end(g->proved, true);
+        return;
+    } else if (g->fresh) {
+        return;                 /* It is another by now. */
+    }
+    arena = arena_create();
+    diags_init(&diags, arena);
+    compiled_plan(a->compiled, &plan, arena);
+    policy = policy_resolve(compiled_intent(a->compiled, arena), arena,
+                            &diags);
+    g->proved = policy ? proved_create(policy, &plan) : NULL;
+    arena_destroy(arena);
+}
+
 static void
 take_proof(struct agent *a)
 {
@@ -189,6 +242,7 @@ take_proof(struct agent *a)
     VLOG_INFO("proved %"PRIuSIZE" of %"PRIuSIZE" tenants in %lld ms",
               g->last.n_proved, g->last.n_tenants, g->last.ms);
     open_gate(a);
+    keep_proved(a);
     a->pushes = keeper_counts(a->keeper)->pushes;
     agent_save(a);              /* For put_kept(). */
 }
@@ -330,7 +384,10 @@ gate_begin(struct agent *a)
         g->fresh = false;
         g->retry_at = 0;
         set_refusal(g, NULL);
-        prover_start(g->prover, a->compiled, &g->known,
+        if (g->proved) {
+            proved_begin(g->proved);
+        }
+        prover_start(g->prover, a->compiled, g->proved, &g->known,
                      a->options->target.bridge, a->options->verify_ms);
     }
     if (!keeper_wants_plan(a->keeper)) {

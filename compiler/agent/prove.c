@@ -25,6 +25,7 @@
 #include "openvswitch/poll-loop.h"
 #include "plan/prove.h"
 #include "process.h"
+#include "resident/prove.h"
 #include "sema/policy.h"
 #include "socket-util.h"
 #include "timeval.h"
@@ -98,10 +99,19 @@ prover_destroy(struct prover *p)
 /* In the process. */
 
 static void
-prove(const struct compiled *compiled, const plan_names *known,
-      const char *bridge, int time_ms, struct ds *ds)
+put_proved(size_t n_proved, size_t n_tenants, const plan_names *known,
+           struct ds *ds)
 {
-    struct arena *arena = arena_create();
+    ds_put_format(ds, PROVED, n_proved, n_tenants);
+    for (size_t i = 0; i < known->n; i++) {
+        ds_put_format(ds, "%s\n", known->v[i]);
+    }
+}
+
+static void
+prove_all(const struct compiled *compiled, const plan_names *known,
+          const char *bridge, int time_ms, struct arena *arena, struct ds *ds)
+{
     const struct policy *policy;
     struct plan_proof proof;
     struct diags diags;
@@ -114,13 +124,28 @@ prove(const struct compiled *compiled, const plan_names *known,
         ds_put_cstr(ds, REFUSED);
         diags_format(&diags, ds);
     } else if (plan_prove(&proof, policy, &plan, known, time_ms, arena)) {
-        ds_put_format(ds, PROVED, proof.n_proved, proof.n_tenants);
-        for (size_t i = 0; i < proof.proved.n; i++) {
-            ds_put_format(ds, "%s\n", proof.proved.v[i]);
-        }
+        put_proved(proof.n_proved, proof.n_tenants, &proof.proved, ds);
     } else {
         ds_put_cstr(ds, REFUSED);
         plan_proof_words(&proof.task, &proof.result, bridge, MAX_SHOWN, ds);
+    }
+}
+
+/* What has changed is enough, or else it is all. */
+static void
+prove(const struct compiled *compiled, const struct proved *proved,
+      const plan_names *known, const char *bridge, int time_ms, struct ds *ds)
+{
+    struct arena *arena = arena_create();
+    long long int start = time_msec();
+    size_t n_proved, n_tenants;
+
+    if (proved && proved_prove(proved, compiled_intent(compiled, arena),
+                               time_ms, &n_proved, &n_tenants)) {
+        put_proved(n_proved, n_tenants, known, ds);
+    } else {
+        time_ms -= time_msec() - start;
+        prove_all(compiled, known, bridge, MAX(1, time_ms), arena, ds);
     }
 }
 
@@ -163,20 +188,22 @@ write_all(int fd, const char *data, size_t n)
 
 /* Ends with what the process writes. */
 static void OVS_NO_RETURN
-work(const struct compiled *compiled, const plan_names *known,
-     const char *bridge, int time_ms, pid_t parent, int fd)
+work(const struct compiled *compiled, const struct proved *proved,
+     const plan_names *known, const char *bridge, int time_ms, pid_t parent,
+     int fd)
 {
     struct ds ds = DS_EMPTY_INITIALIZER;
 
     become_a_stranger(parent, fd);
-    prove(compiled, known, bridge, time_ms, &ds);
+    prove(compiled, proved, known, bridge, time_ms, &ds);
     _exit(write_all(fd, ds_cstr(&ds), ds.length) ? EXIT_SUCCESS
           : EXIT_FAILURE);
 }
 
 void
 prover_start(struct prover *p, const struct compiled *compiled,
-             const plan_names *known, const char *bridge, int time_ms)
+             const struct proved *proved, const plan_names *known,
+             const char *bridge, int time_ms)
 {
     pid_t parent = getpid();
     int fds[2] = { -1, -1 };
@@ -196,7 +223,7 @@ prover_start(struct prover *p, const struct compiled *compiled,
         close(fds[1]);
         return;
     } else if (!p->pid) {
-        work(compiled, known, bridge, time_ms, parent, fds[1]);
+        work(compiled, proved, known, bridge, time_ms, parent, fds[1]);
     }
     close(fds[1]);
     p->fd = fds[0];

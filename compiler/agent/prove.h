@@ -19,6 +19,7 @@
 #include "plan/plan.h"
 
 struct compiled;
+struct proved;
 struct prover;
 
 enum proof_state {
@@ -34,9 +35,12 @@ struct prover *prover_create(void);
 void prover_destroy(struct prover *);   /* Accepts NULL. */
 
 /* Begins, in the place of what runs.  'known' are digests as in
- * plan_record.proved; 'bridge' is for commands that are shown. */
+ * plan_record.proved; 'bridge' is for commands that are shown.  With 'proved'
+ * (resident/prove.h), for which a proof has begun, it is first tried to prove
+ * by that; what is known is then what was known. */
 void prover_start(struct prover *, const struct compiled *,
-                  const plan_names *known, const char *bridge, int time_ms);
+                  const struct proved *, const plan_names *known,
+                  const char *bridge, int time_ms);
 void prover_cancel(struct prover *);
 
 /* Looks what has become of it; tells that it ended once. */

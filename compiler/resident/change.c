@@ -193,7 +193,7 @@ make_diff(struct change *c, const struct fact_vec *came,
     const struct fact_vec *gone = &c->r->facts.gone;
     plan_flows flows_came = VEC_INIT, flows_went = VEC_INIT;
 
-    *diff = (struct resident_diff) { .added = VEC_INIT };
+    *diff = (struct resident_diff) { .tenant = diff->tenant };
     for (size_t i = 0; i < came->n; i++) {
         sort_fact(came->v[i], &flows_came, &diff->meters_added, arena);
     }

@@ -267,13 +267,17 @@ resident_destroy(struct resident *r)
 }
 
 static void
-begin_change(struct resident *r, struct resident_diff *diff)
+begin_change(struct resident *r, const char *tenant,
+             struct resident_diff *diff)
 {
+    const char *name;
+
     facts_settle(&r->facts);
     arena_destroy(r->diff_arena);
     r->diff_arena = arena_create();
     r->stats.changes++;
-    *diff = (struct resident_diff) { .added = VEC_INIT };
+    name = arena_strdup(r->diff_arena, tenant);
+    *diff = (struct resident_diff) { .tenant = name };
 }
 
 /* Gives 't' another intent. */
@@ -296,7 +300,7 @@ resident_put(struct resident *r, const struct intent_tenant *intent,
     struct tenant *t = shash_find_data(&r->tenants, intent->name.s);
     struct tenant old = { .intent = NULL };
 
-    begin_change(r, diff);
+    begin_change(r, intent->name.s, diff);
     if (t) {
         old = *t;
         set_tenant(r, t, intent, arena);
@@ -342,7 +346,7 @@ resident_remove(struct resident *r, const char *name, struct diags *diags,
 {
     struct tenant *t = shash_find_data(&r->tenants, name);
 
-    begin_change(r, diff);
+    begin_change(r, name, diff);
     if (!t) {
         return true;
     } else if (has_bindings(r, name, diags)) {

@@ -62,6 +62,7 @@ VEC_TYPEDEF(plan_meters, const struct plan_meter *);
 struct resident_diff {
     plan_flows added, changed, deleted;     /* In the order of flows. */
     plan_meters meters_added, meters_deleted;   /* plan_compare_meters() */
+    const char *tenant;         /* Which was put, or removed; NULL: none. */
 };
 
 struct resident_stats {

@@ -143,8 +143,9 @@ add_others(struct listing *l)
 }
 
 const char *
-entries_list(const struct verify_task *task, struct arena *arena,
-             struct verify_result *result, entry_vec *entries)
+entries_list(const struct verify_task *task, bool endpoints_only,
+             struct arena *arena, struct verify_result *result,
+             entry_vec *entries)
 {
     struct listing l = {
         .task = task, .arena = arena, .result = result, .entries = entries,
@@ -155,6 +156,10 @@ entries_list(const struct verify_task *task, struct arena *arena,
     ofp_port_t other;
 
     add_endpoints(&l);
+    if (endpoints_only) {
+        return (bitmap_is_set(l.listed, ofp_to_u16(OFPP_NONE))
+                ? "there are more ports than numbers for them" : NULL);
+    }
     add_externals(&l);
     tunnel = add(&l, table_set_port(task->tables, INTERFACE_TUNNEL),
                  "tunnel");

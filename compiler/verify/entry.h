@@ -33,9 +33,10 @@ struct entry {
 };
 VEC_TYPEDEF(entry_vec, struct entry);
 
-/* Adds all to '*entries' and counts them in '*result'.  Returns NULL, or why
- * they are not known. */
-const char *entries_list(const struct verify_task *, struct arena *,
+/* Adds all to '*entries', or those of endpoints only, and counts them in
+ * '*result'.  Returns NULL, or why they are not known. */
+const char *entries_list(const struct verify_task *, bool endpoints_only,
+                         struct arena *,
                          struct verify_result *, entry_vec *entries);
 
 #endif /* verify/entry.h */

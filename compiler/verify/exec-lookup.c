@@ -116,8 +116,8 @@ static int
 compare_candidates(const void *a_, const void *b_)
 {
     const struct candidate *a = a_, *b = b_;
-    size_t x = a->flow ? a->flow->like->order : a->id;
-    size_t y = b->flow ? b->flow->like->order : b->id;
+    size_t x = a->flow ? a->flow->deed : a->id;
+    size_t y = b->flow ? b->flow->deed : b->id;
 
     return (a->priority != b->priority ? (a->priority < b->priority ? 1 : -1)
             : !a->flow != !b->flow ? !a->flow - !b->flow

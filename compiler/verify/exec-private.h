@@ -180,6 +180,10 @@ dd_t exec_table(struct exec *, uint8_t table, const struct state *,
 /* Finds out where tails begin, and what is read before. */
 void exec_find_tails(struct exec_fields *, const struct table_set *);
 
+/* Is what is known of tails, and of senders, so with one more flow too? */
+bool exec_tails_hold(const struct exec_fields *, const struct table_flow *);
+bool exec_knows_sender(const struct exec_fields *, const struct table_flow *);
+
 /* The registers that differ among senders that are run together, but for the
  * one that tables ask for bits of. */
 field_set exec_varied(const struct exec_fields *);

@@ -372,12 +372,10 @@ is_so_set(struct exec *ex, uint8_t table, const struct state *state,
     return true;
 }
 
-/* The member that the state is of, or NULL. */
-static const struct member *
-find_member(struct exec *ex, uint8_t table, const struct state *state,
-            u128 value)
+/* The first member whose value is not less. */
+static size_t
+first_member(const struct senders *senders, u128 value)
 {
-    const struct senders *senders = ex->fields->senders;
     const struct member *v = senders->members;
     size_t low = 0, high = senders->n_members;
 
@@ -390,9 +388,43 @@ find_member(struct exec *ex, uint8_t table, const struct state *state,
             high = middle;
         }
     }
-    for (; low < senders->n_members && v[low].value == value; low++) {
-        if (is_so_set(ex, table, state, &v[low].setting)) {
-            return &v[low];
+    return low;
+}
+
+bool
+exec_knows_sender(const struct exec_fields *ef, const struct table_flow *flow)
+{
+    const struct senders *senders = ef->senders;
+    struct setting s = get_setting(flow);
+    uint64_t value;
+
+    if (senders->field == N_FIELDS || !(s.set >> senders->field & 1)
+        || !(s.set & (s.set - 1))) {
+        return true;
+    }
+    value = s.values[senders->field];
+    s.values[senders->field] = 0;
+    for (size_t i = first_member(senders, value); i < senders->n_members
+         && senders->members[i].value == value; i++) {
+        if (!memcmp(&senders->members[i].setting, &s, sizeof s)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The member that the state is of, or NULL. */
+static const struct member *
+find_member(struct exec *ex, uint8_t table, const struct state *state,
+            u128 value)
+{
+    const struct senders *senders = ex->fields->senders;
+    const struct member *v = senders->members;
+
+    for (size_t i = first_member(senders, value); i < senders->n_members
+         && v[i].value == value; i++) {
+        if (is_so_set(ex, table, state, &v[i].setting)) {
+            return &v[i];
         }
     }
     return NULL;

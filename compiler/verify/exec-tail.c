@@ -123,6 +123,25 @@ exec_find_tails(struct exec_fields *f, const struct table_set *tables)
     }
 }
 
+bool
+exec_tails_hold(const struct exec_fields *f, const struct table_flow *flow)
+{
+    unsigned long next[BITMAP_N_LONGS(N_TABLES_MAX)] = { 0 };
+    field_set reads = kept | exec_reads(flow, next);
+    size_t table;
+
+    if (bitmap_is_set(f->tail, flow->table)) {
+        return is_for_tail(flow) && leads_to_tails(f, flow);
+    }
+    BITMAP_FOR_EACH_1 (table, N_TABLES_MAX, next) {
+        reads |= f->body[table];
+    }
+    for (size_t i = 0; i < flow->n_conditions; i++) {
+        reads |= exec_matches(&flow->conditions[i]);
+    }
+    return !(reads & ~f->body[flow->table]);
+}
+
 static bool
 is_open(struct exec *ex, const struct state *state, int f)
 {

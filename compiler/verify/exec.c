@@ -50,60 +50,6 @@ leaf_merge(void *effects, dd_t a, dd_t b)
             : effects_one(effects, EFFECT_AMBIGUOUS, 0));
 }
 
-/* Fields that no flow sees, but that count for what leaves. */
-static field_set
-always_live(void)
-{
-    return (FIELD_BIT(F_QUEUE) | FIELD_BIT(F_TRACKED)
-            | FIELD_BIT(F_ND_RESERVED) | FIELD_BIT(F_ND_OPTIONS));
-}
-
-static bool
-update_live(struct exec_fields *fields_, const struct table_set *tables)
-{
-    bool changed = false;
-
-    for (size_t i = tables->flows.n; i > 0; i--) {
-        const struct table_flow *flow = tables->flows.v[i - 1];
-        field_set *live = &fields_->live[flow->table], old = *live;
-        unsigned long next[BITMAP_N_LONGS(N_TABLES_MAX)] = { 0 };
-        size_t table;
-
-        *live |= always_live() | exec_reads(flow, next);
-        BITMAP_FOR_EACH_1 (table, N_TABLES_MAX, next) {
-            *live |= fields_->live[table];
-        }
-        for (size_t j = 0; j < flow->n_conditions; j++) {
-            fields_->matched[flow->table]
-                |= exec_matches(&flow->conditions[j]);
-        }
-        *live |= fields_->matched[flow->table];
-        *live &= FIELD_BIT(F_FIRST_OF_PACKET) - 1;
-        changed |= *live != old;
-    }
-    return changed;
-}
-
-struct exec_fields *
-exec_fields_create(const struct table_set *tables)
-{
-    struct exec_fields *f = xzalloc(sizeof *f);
-
-    while (update_live(f, tables)) {
-        continue;
-    }
-    exec_find_tails(f, tables);
-    f->senders = exec_find_senders(f, tables);
-    return f;
-}
-
-void
-exec_fields_destroy(struct exec_fields *f)
-{
-    exec_destroy_senders(f->senders);
-    free(f);
-}
-
 struct exec *
 exec_create(struct table_set *tables, const struct exec_fields *fields_,
             struct space *space, struct terms *terms, struct effects *effects,

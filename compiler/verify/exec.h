@@ -38,7 +38,10 @@ VEC_TYPEDEF(step_vec, const struct table_flow *);
 
 /* What of packets counts in which table. */
 struct exec_fields *exec_fields_create(const struct table_set *);
-void exec_fields_destroy(struct exec_fields *);
+void exec_fields_destroy(struct exec_fields *);  /* Accepts NULL. */
+
+/* Is it enough if there is one more flow?  With one less it always is. */
+bool exec_fields_hold(const struct exec_fields *, const struct table_flow *);
 
 /* 'tunnel' is the port of tunnels, OFPP_NONE if there is none; after
  * 'deadline', as time_msec() has it, nothing is computed; 0: none. */

@@ -35,6 +35,7 @@ VEC_TYPEDEF(group_vec, struct group *);
 struct flow_index {
     struct hmap actions;        /* Contains "struct indexed"s, one for all that
                                  * do the same. */
+    size_t n_deeds;             /* That there are. */
     group_vec notes[N_TABLES_MAX];      /* By what the tables note. */
     group_vec masks[N_TABLES_MAX];      /* By masks of all fields. */
 };
@@ -153,26 +154,51 @@ add_to_group(const struct table_set *t, struct group *group, uint32_t hash,
     hmap_insert(&group->flows, &indexed->node, hash);
 }
 
+/* The flow's group by notes; NULL if there is none. */
+static struct group *
+find_by_notes(const struct table_set *t, const struct table_flow *flow,
+              unsigned long *whole)
+{
+    const group_vec *groups = &t->index->notes[flow->table];
+
+    *whole = 0;
+    for (size_t i = 0; i < flow->n_conditions; i++) {
+        if (is_whole(&flow->conditions[i])) {
+            *whole |= 1UL << flow->conditions[i].field;
+        }
+    }
+    for (size_t i = 0; i < groups->n; i++) {
+        if (groups->v[i]->whole == *whole) {
+            return groups->v[i];
+        }
+    }
+    return NULL;
+}
+
 static void
 add_by_notes(const struct table_set *t, struct table_flow *flow)
 {
-    group_vec *groups = &t->index->notes[flow->table];
-    struct group *group = NULL;
-    unsigned long whole = 0;
+    unsigned long whole;
+    struct group *group = find_by_notes(t, flow, &whole);
 
-    for (size_t i = 0; i < flow->n_conditions; i++) {
-        if (is_whole(&flow->conditions[i])) {
-            whole |= 1UL << flow->conditions[i].field;
-        }
-    }
-    for (size_t i = 0; i < groups->n && !group; i++) {
-        group = groups->v[i]->whole == whole ? groups->v[i] : NULL;
-    }
     if (!group) {
-        group = add_group(t, groups);
+        group = add_group(t, &t->index->notes[flow->table]);
         group->whole = whole;
     }
     add_to_group(t, group, hash_notes(flow), flow);
+}
+
+static struct group *
+find_by_masks(const struct table_set *t, const struct table_flow *flow)
+{
+    const group_vec *groups = &t->index->masks[flow->table];
+
+    for (size_t i = 0; i < groups->n; i++) {
+        if (same_masks(groups->v[i]->like, flow)) {
+            return groups->v[i];
+        }
+    }
+    return NULL;
 }
 
 /* Returns a flow with the same match and priority that is there already, or
@@ -180,16 +206,12 @@ add_by_notes(const struct table_set *t, struct table_flow *flow)
 static const struct table_flow *
 add_by_masks(const struct table_set *t, struct table_flow *flow)
 {
-    group_vec *groups = &t->index->masks[flow->table];
     uint32_t hash = hash_masked(flow, flow);
-    struct group *group = NULL;
+    struct group *group = find_by_masks(t, flow);
     struct indexed *other;
 
-    for (size_t i = 0; i < groups->n && !group; i++) {
-        group = same_masks(groups->v[i]->like, flow) ? groups->v[i] : NULL;
-    }
     if (!group) {
-        group = add_group(t, groups);
+        group = add_group(t, &t->index->masks[flow->table]);
         group->like = flow;
     }
     HMAP_FOR_EACH_WITH_HASH (other, node, hash, &group->flows) {
@@ -217,33 +239,83 @@ set_like(const struct table_set *t, struct table_flow *flow)
             && !memcmp(other->flow->ofpacts, flow->ofpacts,
                        flow->ofpacts_len)) {
             flow->like = other->flow;
+            flow->deed = other->flow->deed;
             return;
         }
     }
     flow->like = flow;
+    flow->deed = t->index->n_deeds++;
     other = arena_zalloc(t->arena, sizeof *other);
     other->flow = flow;
     hmap_insert(&t->index->actions, &other->node, hash);
 }
 
 const char *
+table_set_index(struct table_set *t, struct table_flow *flow)
+{
+    const struct table_flow *same = add_by_masks(t, flow);
+
+    if (same) {
+        return arena_printf(t->arena, "%s: the flow at %s has the same "
+                            "match and priority", flow_place(t, flow),
+                            flow_place(t, same));
+    }
+    add_by_notes(t, flow);
+    set_like(t, flow);
+    return NULL;
+}
+
+const char *
 table_set_finish(struct table_set *t)
 {
+    const char *wrong = NULL;
+
     t->index = arena_zalloc(t->arena, sizeof *t->index);
     hmap_init(&t->index->actions);
-    for (size_t i = 0; i < t->flows.n; i++) {
-        struct table_flow *flow = t->flows.v[i];
-        const struct table_flow *same = add_by_masks(t, flow);
-
-        if (same) {
-            return arena_printf(t->arena, "%s: the flow at %s has the same "
-                                "match and priority", flow_place(t, flow),
-                                flow_place(t, same));
-        }
-        add_by_notes(t, flow);
-        set_like(t, flow);
+    for (size_t i = 0; i < t->flows.n && !wrong; i++) {
+        wrong = table_set_index(t, t->flows.v[i]);
     }
-    return NULL;
+    return wrong;
+}
+
+/* Takes the flow out of the group that has its hash. */
+static void
+leave_group(struct group *group, uint32_t hash,
+            const struct table_flow *flow)
+{
+    struct indexed *indexed;
+
+    HMAP_FOR_EACH_WITH_HASH (indexed, node, hash, &group->flows) {
+        if (indexed->flow == flow) {
+            hmap_remove(&group->flows, &indexed->node);
+            return;
+        }
+    }
+}
+
+struct table_flow *
+table_set_unindex(struct table_set *t, const struct table_flow *like)
+{
+    uint32_t hash = hash_masked(like, like);
+    struct group *group = find_by_masks(t, like);
+    struct table_flow *flow = NULL;
+    struct indexed *other;
+    unsigned long whole;
+
+    if (!group) {
+        return NULL;
+    }
+    HMAP_FOR_EACH_WITH_HASH (other, node, hash, &group->flows) {
+        if (other->flow->priority == like->priority
+            && holds(other->flow, like)) {
+            flow = other->flow;
+        }
+    }
+    if (flow) {
+        leave_group(group, hash, flow);
+        leave_group(find_by_notes(t, flow, &whole), hash_notes(flow), flow);
+    }
+    return flow;
 }
 
 static void
@@ -311,6 +383,12 @@ table_set_find(const struct table_set *t, uint8_t table,
     }
 }
 
+static bool
+keeps_from(const struct table_flow *by, const struct table_flow *flow)
+{
+    return by->priority > flow->priority && !by->clause && holds(by, flow);
+}
+
 const struct table_flow *
 table_set_shadow(const struct table_set *t, const struct table_flow *flow)
 {
@@ -325,11 +403,40 @@ table_set_shadow(const struct table_set *t, const struct table_flow *flow)
         }
         HMAP_FOR_EACH_WITH_HASH (other, node, hash_masked(flow, like),
                                  &groups->v[i]->flows) {
-            if (other->flow->priority > flow->priority
-                && !other->flow->clause && holds(other->flow, flow)) {
+            if (keeps_from(other->flow, flow)) {
                 return other->flow;
             }
         }
     }
     return NULL;
+}
+
+void
+table_set_shadowed(const struct table_set *t, const struct table_flow *by,
+                   void (*visit)(void *aux, const struct table_flow *,
+                                 const struct table_flow *by), void *aux)
+{
+    const group_vec *groups = &t->index->masks[by->table];
+    const struct indexed *other;
+
+    for (size_t i = 0; i < groups->n && !by->clause; i++) {
+        const struct hmap *flows = &groups->v[i]->flows;
+
+        if (!has_masks_of(groups->v[i]->like, by)) {
+            continue;
+        } else if (same_masks(groups->v[i]->like, by)) {
+            HMAP_FOR_EACH_WITH_HASH (other, node, hash_masked(by, by),
+                                     flows) {
+                if (keeps_from(by, other->flow)) {
+                    visit(aux, other->flow, by);
+                }
+            }
+            continue;
+        }
+        HMAP_FOR_EACH (other, node, flows) {
+            if (keeps_from(by, other->flow)) {
+                visit(aux, other->flow, by);
+            }
+        }
+    }
 }

@@ -28,7 +28,7 @@ struct proof {
     struct side sides[N_LAYOUTS];
     bool there[N_LAYOUTS];      /* Is the side there? */
     struct arena *of_sides;     /* What lives and dies with them. */
-    struct exec_fields *fields;
+    const struct exec_fields *fields;
     struct judge_facts *facts;
     bool mixed;                 /* A diagram could not be bound. */
     bool vote_all;              /* Of vote_zones(). */
@@ -73,6 +73,10 @@ void proof_destroy(struct proof *);
 /* Finds what is wrong with the tables, whatever packets come: flows that are
  * kept from all, and what stands for two things.   (shadow.c) */
 void proof_look_at_tables(struct proof *);
+
+/* The same of tables in which nothing was wrong without these flows. */
+void proof_look_at_flows(struct proof *, struct table_flow *const flows[],
+                         size_t n);
 
 struct verify_difference *proof_add_difference(struct proof *,
                                                enum verify_kind);

@@ -215,85 +215,20 @@ verify_widen(const struct verify_task *task, bool tenants[])
     slices_destroy(slices);
 }
 
-static int
-compare_ids(const void *a_, const void *b_)
-{
-    const uint64_t *a = a_, *b = b_;
-
-    return *a < *b ? -1 : *a > *b;
-}
-
-/* Does the flow call one of the meters, which are sorted? */
-static bool
-calls_one(const struct table_flow *flow, const uint64_t meters[], size_t n)
-{
-    const struct ofpact_meter *m;
-
-    OFPACT_FOR_EACH_TYPE_FLATTENED (m, METER, flow->ofpacts,
-                                    flow->ofpacts_len) {
-        uint64_t id = m->meter_id;
-
-        if (n && bsearch(&id, meters, n, sizeof *meters, compare_ids)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Can packets of 'others' meet a flow that calls one of the meters? */
-static bool
-can_call(const struct table_set *tables, const struct slices *slices,
-         const unsigned long others[], size_t n_tenants,
-         const uint64_t meters[], size_t n)
-{
-    unsigned long *both = bitmap_allocate(n_tenants);
-    bool can = false;
-
-    for (size_t i = 0; i < tables->flows.n && !can; i++) {
-        const struct table_flow *flow = tables->flows.v[i];
-
-        if (calls_one(flow, meters, n)) {
-            memcpy(both, others, bitmap_n_bytes(n_tenants));
-            bitmap_and(both, slices_of(slices, flow), n_tenants);
-            can = !bitmap_is_all_zeros(both, n_tenants);
-        }
-    }
-    free(both);
-    return can;
-}
-
 bool
-scope_is_apart(const struct verify_task *task, const struct slices *slices,
-               const struct comparison *c)
+limits_are_crossed(const struct limits *l, const struct comparison *c)
 {
-    size_t n_tenants = task->policy->tenants.n, n = 0, allocated = 0;
-    unsigned long *others = bitmap_allocate(n_tenants + 1);
-    uint64_t *meters = NULL;
     struct usage *usage;
-    bool apart = true;
+    bool crossed = false;
 
-    for (size_t i = 0; i < n_tenants; i++) {
-        bitmap_set(others, i, !task->tenants[i]);
-    }
     HMAP_FOR_EACH (usage, node, &c->usages) {
         for (const struct usage *u = usage; u; u = u->next) {
-            if (u->kind == USE_ZONE || u->kind == USE_MARK) {
-                apart &= !slices_hold(slices, u->kind == USE_ZONE ? F_CT_ZONE
-                                      : F_CT_MARK, u->value, others);
-            } else {
-                if (n >= allocated) {
-                    meters = x2nrealloc(meters, &allocated, sizeof *meters);
-                }
-                meters[n++] = u->value;
-            }
+            crossed |= (u->kind == USE_ZONE || u->kind == USE_MARK
+                        ? slices_hold(l->slices, u->kind == USE_ZONE
+                                      ? F_CT_ZONE : F_CT_MARK, u->value,
+                                      l->others)
+                        : slices_call(l->slices, u->value, l->others));
         }
     }
-    if (n) {
-        qsort(meters, n, sizeof *meters, compare_ids);
-    }
-    apart = apart && !can_call(task->tables, slices, others, n_tenants,
-                               meters, n);
-    free(meters);
-    free(others);
-    return apart;
+    return crossed;
 }

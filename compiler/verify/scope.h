@@ -15,6 +15,7 @@
 struct comparison;
 struct policy;
 struct policy_tenant;
+struct verify_result;
 struct verify_task;
 
 /* The number of the tenant of that name; if there is none, that of all. */
@@ -33,9 +34,23 @@ void neighbors_init(struct neighbors *, const struct policy *);
 void neighbors_destroy(struct neighbors *);
 const unsigned long *neighbors_of(const struct neighbors *, size_t tenant);
 
-/* Once the tenants of the task are proved: can no packet of others meet a flow
- * that uses a zone, a mark or a meter that is theirs? */
-bool scope_is_apart(const struct verify_task *, const struct slices *,
-                    const struct comparison *);
+/* What limits a proof. */
+struct limits {
+    const struct slices *slices;
+    const unsigned long *others;        /* Those that are not asked about. */
+    bool change;                /* Only the tenants of the task are asked
+                                 * about, and of tables... */
+    struct table_flow *const *flows;    /* ...these flows. */
+    size_t n_flows;
+};
+
+/* Once it is made: can packets of others meet a flow that uses what was found
+ * to be used? */
+bool limits_are_crossed(const struct limits *, const struct comparison *);
+
+/* As verify(), within limits, and no more than that.  Returns false if they
+ * are crossed.  (verify.c) */
+bool verify_limited(const struct verify_task *, const struct limits *,
+                    struct arena *, struct verify_result *);
 
 #endif /* verify/scope.h */

@@ -74,13 +74,10 @@ is_of_rule(const struct proof *p, const struct table_flow *flow)
     return true;
 }
 
-/* A rule that another makes needless is the intent's: sema/check-redundant.c
- * warns of it. */
-void
-proof_look_at_tables(struct proof *p)
+static void
+look_for_doubles(struct proof *p)
 {
-    const struct table_set *tables = p->task->tables;
-    const char *colliding = table_set_colliding_conjunction(tables);
+    const char *colliding = table_set_colliding_conjunction(p->task->tables);
     const char *shared = usages_shared(&p->comparison);
 
     for (size_t i = 0; i < 2; i++) {
@@ -94,14 +91,50 @@ proof_look_at_tables(struct proof *p)
             };
         }
     }
-    for (size_t i = 0; i < tables->flows.n; i++) {
-        const struct table_flow *by = table_set_shadow(tables,
-                                                    tables->flows.v[i]);
+}
 
-        if (by && !is_last_resort(tables->flows.v[i])
-            && !(is_of_rule(p, by) && is_of_rule(p, tables->flows.v[i]))) {
-            *vec_push(p->arena, &p->result->shadowed)
-                = (struct verify_shadow) { tables->flows.v[i], by };
-        }
+/* A rule that another makes needless is the intent's: sema/check-redundant.c
+ * warns of it. */
+static void
+note_shadow(void *proof, const struct table_flow *flow,
+            const struct table_flow *by)
+{
+    struct proof *p = proof;
+
+    if (!is_last_resort(flow) && !(is_of_rule(p, by) && is_of_rule(p, flow))) {
+        *vec_push(p->arena, &p->result->shadowed)
+            = (struct verify_shadow) { flow, by };
+    }
+}
+
+static void
+look_at_flow(struct proof *p, const struct table_flow *flow)
+{
+    const struct table_flow *by = table_set_shadow(p->task->tables, flow);
+
+    if (by) {
+        note_shadow(p, flow, by);
+    }
+}
+
+void
+proof_look_at_tables(struct proof *p)
+{
+    const flow_vec *flows = &p->task->tables->flows;
+
+    look_for_doubles(p);
+    for (size_t i = 0; i < flows->n; i++) {
+        look_at_flow(p, flows->v[i]);
+    }
+}
+
+void
+proof_look_at_flows(struct proof *p, struct table_flow *const flows[],
+                    size_t n)
+{
+    look_for_doubles(p);
+    for (size_t i = 0; i < n; i++) {
+        look_at_flow(p, flows[i]);
+        table_set_shadowed(p->task->tables, flows[i], note_shadow, p);
     }
 }

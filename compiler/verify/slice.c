@@ -28,16 +28,22 @@ struct holding {
     unsigned long who[];
 };
 
+/* In the place of a field that is held: the meters that are called. */
+#define CALLED ((enum field) F_FIRST_OF_PACKET)
+enum { N_HELD = F_FIRST_OF_PACKET + 1 };
+
 struct slices {
     const struct table_set *tables;
     size_t n, n_longs;          /* Slices; longs of a set of them. */
     struct hmap by_value;       /* Contains "struct holding"s. */
-    struct holding *of_field[F_FIRST_OF_PACKET];
+    struct holding *of_field[N_HELD];
     unsigned long *any;         /* By field: can have any value. */
     unsigned long *at;          /* By table: can come there. */
     unsigned long *in;          /* By order of flow: the result. */
+    size_t n_in;                /* Flows that it has room for. */
     unsigned long *some;        /* Scratch: two sets. */
-    bool changed, broken;
+    bool changed;               /* What says more of others, too. */
+    bool broken;
 };
 
 /* Fields of which it is known who can have which value: none is wider than 64
@@ -121,6 +127,23 @@ slices_hold(const struct slices *s, enum field f, uint64_t value,
     return some;
 }
 
+bool
+slices_call(const struct slices *s, uint32_t meter, const unsigned long who[])
+{
+    return slices_hold(s, CALLED, meter, who);
+}
+
+void
+slices_add_calling(const struct slices *s, uint32_t meter,
+                   unsigned long who[])
+{
+    const struct holding *h = find_holding(s, CALLED, meter);
+
+    if (h) {
+        bitmap_or(who, h->who, s->n);
+    }
+}
+
 /* Those of 'who' can have 'value' in 'f'. */
 static void
 hold(struct slices *s, enum field f, uint64_t value,
@@ -154,7 +177,10 @@ restrict_to(const struct slices *s, const struct condition *c,
     if (mask == field_ones(fields[c->field].width)) {
         const struct holding *h = find_holding(s, c->field, value);
 
-        if (h) {
+        if (h && c->field == F_IN_PORT) {
+            /* Of a tenant's port, it is the tenant's alone. */
+            memcpy(can, h->who, s->n_longs * sizeof *can);
+        } else if (h) {
             bitmap_or(can, h->who, s->n_longs * BITMAP_ULONG_BITS);
         }
     } else {
@@ -184,6 +210,16 @@ hold_copies(struct slices *s, enum field from, int ofs, int n_bits,
     memcpy(those, any_of(s, from), s->n_longs * sizeof *those);
     bitmap_and(those, who, s->n_longs * BITMAP_ULONG_BITS);
     add_to(s, any_of(s, to), those);
+}
+
+/* Says nothing of what else 'who' can have. */
+static void
+call_meter(struct slices *s, uint32_t meter, const unsigned long who[])
+{
+    bool changed = s->changed;
+
+    hold(s, CALLED, meter, who);
+    s->changed = changed;
 }
 
 static void
@@ -252,8 +288,11 @@ follow(struct slices *s, const struct ofpact *a, const struct ofpact *end,
 {
     for (; a < end; a = ofpact_next(a)) {
         switch ((int) a->type) {
-        case OFPACT_METER: case OFPACT_OUTPUT: case OFPACT_SET_QUEUE:
-        case OFPACT_DEC_TTL: case OFPACT_NOTE: case OFPACT_CONJUNCTION:
+        case OFPACT_OUTPUT: case OFPACT_SET_QUEUE: case OFPACT_DEC_TTL:
+        case OFPACT_NOTE: case OFPACT_CONJUNCTION:
+            break;
+        case OFPACT_METER:
+            call_meter(s, ofpact_get_METER(a)->meter_id, who);
             break;
         case OFPACT_SET_FIELD:
             set_field(s, ofpact_get_SET_FIELD(a), who);
@@ -295,7 +334,7 @@ visit_flow(struct slices *s, const struct table_flow *flow)
         restrict_to(s, &flow->conditions[i], who);
     }
     if (!bitmap_is_all_zeros(who, s->n)) {
-        add_to(s, in_flow(s, flow), who);
+        bitmap_or(in_flow(s, flow), who, s->n);
         follow(s, flow->ofpacts, ofpact_end(flow->ofpacts,
                                             flow->ofpacts_len), who);
     }
@@ -335,12 +374,27 @@ create(const struct verify_task *task)
     s->n = task->policy->tenants.n + 1;
     s->n_longs = bitmap_n_longs(s->n);
     hmap_init(&s->by_value);
-    s->any = xcalloc(F_FIRST_OF_PACKET * s->n_longs, sizeof *s->any);
+    s->any = xcalloc(N_HELD * s->n_longs, sizeof *s->any);
     s->at = xcalloc((UINT8_MAX + 1) * s->n_longs, sizeof *s->at);
-    s->in = xcalloc(MAX(s->tables->flows.n, 1) * s->n_longs, sizeof *s->in);
+    s->n_in = MAX(s->tables->flows.n, 1);
+    s->in = xcalloc(s->n_in * s->n_longs, sizeof *s->in);
     s->some = xcalloc(2 * s->n_longs, sizeof *s->some);
     hold_ports(s, task);
     return s;
+}
+
+/* Says all that follows from what has changed.  Returns false if that is not
+ * known. */
+static bool
+settle(struct slices *s)
+{
+    while (s->changed && !s->broken) {
+        s->changed = false;
+        for (size_t i = 0; i < s->tables->flows.n && !s->broken; i++) {
+            visit_flow(s, s->tables->flows.v[i]);
+        }
+    }
+    return !s->broken;
 }
 
 struct slices *
@@ -355,17 +409,44 @@ slices_create(const struct verify_task *task)
             hold(s, f, 0, all);
         }
     }
-    do {
-        s->changed = false;
-        for (size_t i = 0; i < s->tables->flows.n && !s->broken; i++) {
-            visit_flow(s, s->tables->flows.v[i]);
-        }
-    } while (s->changed && !s->broken);
-    if (s->broken) {
+    s->changed = true;
+    if (!settle(s)) {
         slices_destroy(s);
         return NULL;
     }
     return s;
+}
+
+bool
+slices_add(struct slices *s, const struct table_flow *flow)
+{
+    size_t n = s->n_in;
+
+    if (flow->order >= n) {
+        s->n_in = flow->order * 2;
+        s->in = xrealloc(s->in, s->n_in * s->n_longs * sizeof *s->in);
+    }
+    memset(in_flow(s, flow), 0, s->n_longs * sizeof *s->in);
+    s->changed = false;
+    visit_flow(s, flow);
+    return settle(s);
+}
+
+void
+slices_remove(struct slices *s, const struct table_flow *gone, size_t last)
+{
+    memmove(in_flow(s, gone), s->in + last * s->n_longs,
+            s->n_longs * sizeof *s->in);
+}
+
+bool
+slices_add_port(struct slices *s, size_t slice, ofp_port_t port)
+{
+    s->changed = false;
+    memset(s->some, 0, s->n_longs * sizeof *s->some);
+    bitmap_set1(s->some, slice);
+    hold(s, F_IN_PORT, ofp_to_u16(port), s->some);
+    return settle(s);
 }
 
 void

@@ -37,4 +37,20 @@ const unsigned long *slices_of(const struct slices *,
 bool slices_hold(const struct slices *, enum field, uint64_t value,
                  const unsigned long who[]);
 
+/* The same of calling a meter.  slices_add_calling() adds to 'who' those that
+ * can. */
+bool slices_call(const struct slices *, uint32_t meter,
+                 const unsigned long who[]);
+void slices_add_calling(const struct slices *, uint32_t meter,
+                        unsigned long who[]);
+
+/* After table_set_add(); after table_set_remove(), of flows of which 'last'
+ * was the last; and for one more port of a slice.  What could be before can be
+ * still: so that says too much too.  Adding returns false if it is not known
+ * what can be then: they are of no use any more. */
+bool slices_add(struct slices *, const struct table_flow *);
+void slices_remove(struct slices *, const struct table_flow *gone,
+                   size_t last);
+bool slices_add_port(struct slices *, size_t slice, ofp_port_t);
+
 #endif /* verify/slice.h */

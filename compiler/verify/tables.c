@@ -14,6 +14,8 @@
 
 #include "bitmap.h"
 #include "flow.h"
+#include "hash.h"
+#include "openvswitch/hmap.h"
 #include "openvswitch/match.h"
 #include "openvswitch/ofp-actions.h"
 #include "openvswitch/ofp-flow.h"
@@ -29,7 +31,7 @@ table_set_init(struct table_set *t, const char *file, struct arena *arena,
     t->arena = arena;
     t->file = file;
     t->ports = ports;
-    t->next_port = 1;
+    t->next_port = ofp_to_u16(OFPP_MAX) - 1;
     t->taken = arena_zalloc(arena, bitmap_n_bytes(UINT16_MAX + 1));
 }
 
@@ -145,11 +147,11 @@ is_clause(const struct table_flow *flow)
     return clause;
 }
 
+/* Makes a flow, which is in no table yet.  Returns NULL, or what is wrong. */
 static const char *
-add_flow(struct table_set *t, const struct ofputil_flow_mod *fm,
-         const char *text, unsigned int line)
+make_flow(struct table_set *t, const struct ofputil_flow_mod *fm,
+          const char *text, unsigned int line, struct table_flow *flow)
 {
-    struct table_flow *flow = arena_zalloc(t->arena, sizeof *flow);
     struct ofpact *ofpacts = arena_zalloc(t->arena, fm->ofpacts_len + 1);
     const char *reason;
     struct match match;
@@ -163,10 +165,8 @@ add_flow(struct table_set *t, const struct ofputil_flow_mod *fm,
     flow->ofpacts_len = fm->ofpacts_len;
     flow->text = text;
     flow->line = line;
-    flow->order = t->flows.n;
     flow->clause = is_clause(flow);
     flow->temporary = fm->idle_timeout || fm->hard_timeout || fm->importance;
-    *vec_push(t->arena, &t->flows) = flow;
     reason = set_conditions(t, flow, &match);
     return reason ? reason : check_actions(t, flow, &match);
 }
@@ -206,17 +206,17 @@ add_ports(struct table_set *t, const char *text, const char *before)
     }
 }
 
+/* From above: few texts have such numbers. */
 ofp_port_t
 table_set_free_port(struct table_set *t)
 {
-    while (t->next_port < ofp_to_u16(OFPP_MAX)
+    while (t->next_port
            && (bitmap_is_set(t->taken, t->next_port)
                || ofputil_port_map_get_name(t->ports,
                                             u16_to_ofp(t->next_port)))) {
-        t->next_port++;
+        t->next_port--;
     }
-    return (t->next_port < ofp_to_u16(OFPP_MAX) ? u16_to_ofp(t->next_port++)
-            : OFPP_NONE);
+    return t->next_port ? u16_to_ofp(t->next_port--) : OFPP_NONE;
 }
 
 ofp_port_t
@@ -234,13 +234,18 @@ table_set_port(struct table_set *t, const char *name)
     return port;
 }
 
+/* Stores the flow that 'line' says, in no table yet.  Returns NULL, or what is
+ * wrong. */
 static const char *
-parse_line(struct table_set *t, const char *line, unsigned int number)
+parse_line(struct table_set *t, const char *line, unsigned int number,
+           struct table_flow **flow)
 {
     struct ofputil_flow_mod fm;
     enum ofputil_protocol usable;
     const char *reason;
     char *error;
+
+    *flow = arena_zalloc(t->arena, sizeof **flow);
 
     error = parse_ofp_str(&fm, OFPFC_ADD, line, t->ports, NULL, &usable);
     if (error) {
@@ -248,9 +253,28 @@ parse_line(struct table_set *t, const char *line, unsigned int number)
         free(error);
         return reason;
     }
-    reason = add_flow(t, &fm, line, number);
+    reason = make_flow(t, &fm, line, number, *flow);
     minimatch_destroy(&fm.match);
     free(fm.ofpacts);
+    return reason;
+}
+
+static void
+put_flow(struct table_set *t, struct table_flow *flow)
+{
+    flow->order = t->flows.n;
+    *vec_push(t->arena, &t->flows) = flow;
+}
+
+static const char *
+read_line(struct table_set *t, const char *line, unsigned int number)
+{
+    struct table_flow *flow;
+    const char *reason = parse_line(t, line, number, &flow);
+
+    if (!reason) {
+        put_flow(t, flow);
+    }
     return reason;
 }
 
@@ -295,7 +319,7 @@ table_set_parse(struct table_set *t, const char *text, size_t size)
 
         line += strspn(line, " \t");
         if (line[0] && line[0] != '#' && !is_heading(line)) {
-            reason = (strstr(line, "actions=") ? parse_line(t, line, number)
+            reason = (strstr(line, "actions=") ? read_line(t, line, number)
                       : arena_printf(t->arena, "%s:%u:1: this is no flow: it "
                                      "has no actions", t->file, number));
         }
@@ -304,46 +328,141 @@ table_set_parse(struct table_set *t, const char *text, size_t size)
     return reason;
 }
 
-const char *
-table_set_colliding_conjunction(const struct table_set *t)
+/* Is there a number in 'text' that has been given to a name? */
+static bool
+has_given(const struct table_set *t, const char *text)
 {
-    VEC(struct { const struct table_flow *flow; uint32_t id; uint8_t n; })
-        seen = VEC_INIT;
+    for (const char *p = text; *p; ) {
+        unsigned long int number;
+        char *end;
 
-    for (size_t i = 0; i < t->flows.n; i++) {
-        const struct table_flow *flow = t->flows.v[i];
-        const struct ofpact *a;
+        p += strcspn(p, "0123456789");
+        if (!*p) {
+            break;
+        }
+        number = strtoul(p, &end, 10);
+        if (number < ofp_to_u16(OFPP_MAX)
+            && ofputil_port_map_get_name(t->ports, u16_to_ofp(number))) {
+            return true;
+        }
+        p = end;
+    }
+    return false;
+}
 
-        OFPACT_FOR_EACH (a, flow->ofpacts, flow->ofpacts_len) {
-            const struct ofpact_conjunction *c;
-            size_t j;
+const char *
+table_set_add(struct table_set *t, const char *text_,
+              struct table_flow **flow)
+{
+    const char *text = arena_strdup(t->arena, text_), *reason;
 
-            if (a->type != OFPACT_CONJUNCTION) {
-                continue;
-            }
-            c = ofpact_get_CONJUNCTION(a);
-            for (j = 0; j < seen.n; j++) {
-                if (seen.v[j].id == c->id
-                    && seen.v[j].flow->table == flow->table) {
-                    break;
-                }
-            }
-            if (j == seen.n) {
-                vec_push(t->arena, &seen);
-                seen.v[j].flow = flow;
-                seen.v[j].id = c->id;
-                seen.v[j].n = c->n_clauses;
-            } else if (seen.v[j].n != c->n_clauses
-                       || seen.v[j].flow->priority != flow->priority) {
-                return arena_printf(
-                    t->arena, "conjunction %"PRIu32" of table %u is two: at "
-                    "%s with priority %u and %u clauses, at %s with priority "
-                    "%u and %u", c->id, flow->table,
-                    flow_place(t, seen.v[j].flow), seen.v[j].flow->priority,
-                    seen.v[j].n, flow_place(t, flow), flow->priority,
-                    c->n_clauses);
-            }
+    if (has_given(t, text)) {
+        return arena_printf(t->arena, "a number in '%s' is a port's", text);
+    }
+    take_numbers(t, text);
+    add_ports(t, text, "in_port=");
+    add_ports(t, text, "output:");
+    reason = parse_line(t, text, 0, flow);
+    if (!reason) {
+        put_flow(t, *flow);
+        reason = table_set_index(t, *flow);
+    }
+    return reason;
+}
+
+const char *
+table_set_remove(struct table_set *t, const char *text,
+                 struct table_flow **gone)
+{
+    struct table_flow *flow, *last;
+    const char *reason = parse_line(t, text, 0, &flow);
+
+    if (reason) {
+        return reason;
+    }
+    *gone = table_set_unindex(t, flow);
+    if (!*gone) {
+        return arena_printf(t->arena, "there is no flow '%s'", text);
+    }
+    last = t->flows.v[--t->flows.n];
+    t->flows.v[(*gone)->order] = last;
+    last->order = (*gone)->order;
+    return NULL;
+}
+
+/* A conjunction, by one of the flows that name it. */
+struct seen {
+    struct hmap_node node;
+    const struct table_flow *flow;
+    const struct ofpact_conjunction *conjunction;
+};
+
+/* The one of that id in the table of 'flow', which is the first if none is
+ * known. */
+static const struct seen *
+see(struct hmap *all, struct arena *arena, const struct table_flow *flow,
+    const struct ofpact_conjunction *c)
+{
+    uint32_t hash = hash_2words(c->id, flow->table);
+    struct seen *seen;
+
+    HMAP_FOR_EACH_WITH_HASH (seen, node, hash, all) {
+        if (seen->conjunction->id == c->id
+            && seen->flow->table == flow->table) {
+            return seen;
+        }
+    }
+    seen = arena_zalloc(arena, sizeof *seen);
+    seen->flow = flow;
+    seen->conjunction = c;
+    hmap_insert(all, &seen->node, hash);
+    return seen;
+}
+
+static const char *
+compare_conjunctions(const struct table_set *t, struct hmap *all,
+                     struct arena *arena, const struct table_flow *flow)
+{
+    const struct ofpact *a;
+
+    OFPACT_FOR_EACH (a, flow->ofpacts, flow->ofpacts_len) {
+        const struct ofpact_conjunction *c, *before;
+        const struct seen *seen;
+
+        if (a->type != OFPACT_CONJUNCTION) {
+            continue;
+        }
+        c = ofpact_get_CONJUNCTION(a);
+        seen = see(all, arena, flow, c);
+        before = seen->conjunction;
+        if (before->n_clauses != c->n_clauses
+            || seen->flow->priority != flow->priority) {
+            return arena_printf(
+                t->arena, "conjunction %"PRIu32" of table %u is two: at "
+                "%s with priority %u and %u clauses, at %s with priority "
+                "%u and %u", c->id, flow->table,
+                flow_place(t, seen->flow), seen->flow->priority,
+                before->n_clauses, flow_place(t, flow), flow->priority,
+                c->n_clauses);
         }
     }
     return NULL;
+}
+
+const char *
+table_set_colliding_conjunction(const struct table_set *t)
+{
+    struct hmap all = HMAP_INITIALIZER(&all);
+    struct arena *arena = arena_create();
+    const char *colliding = NULL;
+
+    for (size_t i = 0; i < t->flows.n && !colliding; i++) {
+        if (t->flows.v[i]->clause) {
+            colliding = compare_conjunctions(t, &all, arena,
+                                             t->flows.v[i]);
+        }
+    }
+    hmap_destroy(&all);
+    arena_destroy(arena);
+    return colliding;
 }

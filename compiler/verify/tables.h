@@ -37,12 +37,13 @@ struct table_flow {
     size_t n_conditions;
     const struct ofpact *ofpacts;
     size_t ofpacts_len;
-    const struct table_flow *like;      /* The first of its table with the same
-                                         * cookie and actions. */
+    const struct table_flow *like;      /* One of its table with the same
+                                         * cookie and actions, ... */
+    size_t deed;                /* ... which have this number. */
     bool clause;                /* Of a conjunction: it does nothing else. */
     const char *text;           /* As it was read. */
     unsigned int line;          /* In the file; 0: from a switch. */
-    size_t order;               /* In which it was read. */
+    size_t order;               /* Its place among the flows. */
     bool temporary;             /* It goes away by itself, or may. */
 };
 VEC_TYPEDEF(flow_vec, struct table_flow *);
@@ -73,6 +74,23 @@ const char *table_set_parse(struct table_set *, const char *text,
  * or which two have the same match and priority. */
 const char *table_set_finish(struct table_set *);
 
+/* After that: adds the flow that 'text' says, or takes away the one of its
+ * table, match and priority, whose place ('order') the last of the flows then
+ * has; it stays where it is, as 'like' of others.  Returns NULL, or what is
+ * wrong: then the flows are of no use any more.  What has gone takes memory as
+ * long as the arena is there. */
+const char *table_set_add(struct table_set *, const char *text,
+                          struct table_flow **);
+const char *table_set_remove(struct table_set *, const char *text,
+                             struct table_flow **);
+
+/* For tables.c: makes a flow known to what finds flows; the one of the same
+ * table, match and priority unknown, which is returned, or NULL if there is
+ * none. */
+const char *table_set_index(struct table_set *, struct table_flow *);
+struct table_flow *table_set_unindex(struct table_set *,
+                                     const struct table_flow *like);
+
 /* The number of the port of that name, which it gets if it has none. */
 ofp_port_t table_set_port(struct table_set *, const char *name);
 
@@ -96,6 +114,12 @@ void table_set_find(const struct table_set *, uint8_t table,
 /* A stronger flow that matches all that 'flow' matches, or NULL. */
 const struct table_flow *table_set_shadow(const struct table_set *,
                                        const struct table_flow *);
+
+/* Calls 'visit' for each flow that 'by' so keeps from all packets. */
+void table_set_shadowed(const struct table_set *, const struct table_flow *by,
+                        void (*visit)(void *aux, const struct table_flow *,
+                                      const struct table_flow *by),
+                        void *aux);
 
 void table_set_destroy(struct table_set *);
 

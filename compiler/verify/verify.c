@@ -349,23 +349,35 @@ struct outcome {
     bool mingled;               /* Of all tenants. */
 };
 
+static void
+look_at_tables(struct proof *p, const struct limits *limits)
+{
+    if (limits && limits->change) {
+        proof_look_at_flows(p, limits->flows, limits->n_flows);
+    } else {
+        proof_look_at_tables(p);
+    }
+}
+
 /* Proves all that is asked about, in LAYOUT_BITS only if 'fine', each sender
- * 'apart' or not.  'slices' are NULL if that is all. */
+ * 'apart' or not.  'limits' are NULL if that is all. */
 static struct outcome
-attempt(const struct verify_task *task, const struct slices *slices,
+attempt(const struct verify_task *task, const struct limits *limits,
         struct arena *arena, struct verify_result *result, bool fine,
         bool apart)
 {
+    struct exec_fields *own = task->fields ? NULL
+                              : exec_fields_create(task->tables);
     struct proof p = {
         .task = task, .result = result, .arena = arena,
-        .fields = exec_fields_create(task->tables),
+        .fields = own ? own : task->fields,
         .facts = judge_facts_create(task->policy, task->node, arena),
         .fine = fine, .apart = apart,
     };
     struct outcome outcome;
 
     memset(result, 0, sizeof *result);
-    result->whole = !slices;
+    result->whole = !limits;
     p.marks = arena_zalloc(arena, (task->policy->tenants.n + 1)
                            * sizeof *p.marks);
     p.comparison = (struct comparison) {
@@ -375,19 +387,20 @@ attempt(const struct verify_task *task, const struct slices *slices,
     hmap_init(&p.comparison.usages);
     memo_init(&p.comparison.numbers);
     p.comparison.node = find_node(task);
-    result->unproved = entries_list(task, arena, result, &p.entries);
-    if (slices) {
+    result->unproved = entries_list(task, limits && limits->change, arena,
+                                    result, &p.entries);
+    if (limits) {
         limit_entries(&p);
     }
     prove(&p);
     if (!result->unproved) {
-        proof_look_at_tables(&p);
+        look_at_tables(&p, limits);
     }
     outcome.scattered = p.scattered;
-    outcome.mingled = (slices && !result->unproved
-                       && !scope_is_apart(task, slices, &p.comparison));
+    outcome.mingled = (limits && !result->unproved
+                       && limits_are_crossed(limits, &p.comparison));
     proof_destroy(&p);
-    exec_fields_destroy(p.fields);
+    exec_fields_destroy(own);
     hmap_destroy(&p.comparison.usages);
     memo_destroy(&p.comparison.numbers);
     return outcome;
@@ -401,14 +414,14 @@ is_over(const struct verify_task *task)
 
 /* What cannot be proved of senders together may be of each. */
 static struct outcome
-prove_task(const struct verify_task *task, const struct slices *slices,
+prove_task(const struct verify_task *task, const struct limits *limits,
            struct arena *arena, struct verify_result *result)
 {
     struct outcome outcome;
     bool fine = false, apart = false;
 
     for (;;) {
-        outcome = attempt(task, slices, arena, result, fine, apart);
+        outcome = attempt(task, limits, arena, result, fine, apart);
         if (outcome.scattered && !fine) {
             fine = true;
         } else if (result->unproved && !apart && !is_over(task)) {
@@ -419,14 +432,37 @@ prove_task(const struct verify_task *task, const struct slices *slices,
     }
 }
 
+bool
+verify_limited(const struct verify_task *task, const struct limits *limits,
+               struct arena *arena, struct verify_result *result)
+{
+    return !prove_task(task, limits, arena, result).mingled;
+}
+
+/* What is nobody's is always asked about. */
+static unsigned long *
+find_others(const struct verify_task *task)
+{
+    size_t n = task->policy->tenants.n;
+    unsigned long *others = bitmap_allocate(n + 1);
+
+    for (size_t i = 0; i < n; i++) {
+        bitmap_set(others, i, !task->tenants[i]);
+    }
+    return others;
+}
+
 void
 verify(const struct verify_task *task, struct arena *arena,
        struct verify_result *result)
 {
     struct slices *slices = task->tenants ? slices_create(task) : NULL;
+    unsigned long *others = slices ? find_others(task) : NULL;
+    struct limits limits = { .slices = slices, .others = others };
 
-    if (prove_task(task, slices, arena, result).mingled) {
+    if (!slices || !verify_limited(task, &limits, arena, result)) {
         prove_task(task, NULL, arena, result);
     }
+    free(others);
     slices_destroy(slices);
 }

@@ -80,6 +80,7 @@ struct verify_task {
     const bool *tenants;        /* By number in the policy: whose packets are
                                  * asked about, with those that are nobody's;
                                  * NULL: all. */
+    const struct exec_fields *fields;   /* If they are known, else NULL. */
 };
 
 /* Fills '*result', whose texts are in 'arena'.  Nothing is proved unless

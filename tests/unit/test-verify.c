@@ -375,8 +375,44 @@ START_TEST(test_numbers)
     ck_assert_uint_gt(table_set_port(&tables, "b"), 3);
     ck_assert_uint_ne(table_set_port(&tables, "a"),
                       table_set_port(&tables, "b"));
-    ck_assert_uint_gt(table_set_free_port(&tables),
+    ck_assert_uint_lt(table_set_free_port(&tables),
                       table_set_port(&tables, "b"));
+    ofputil_port_map_destroy(&ports);
+    arena_destroy(arena);
+}
+END_TEST
+
+/* Flows that come and go, once all are there. */
+START_TEST(test_changes)
+{
+    struct arena *arena = arena_create();
+    struct table_flow *flow, *gone;
+    struct ofputil_port_map ports;
+    struct table_set tables;
+    const char *text = "priority=1,in_port=a actions=drop\n"
+                       "priority=2,in_port=a actions=drop\n";
+
+    ofputil_port_map_init(&ports);
+    table_set_init(&tables, "f", arena, &ports);
+    ck_assert_ptr_null(table_set_parse(&tables, text, strlen(text)));
+    ck_assert_ptr_null(table_set_finish(&tables));
+    ck_assert_ptr_null(table_set_add(&tables, "priority=3 actions=drop",
+                                     &flow));
+    ck_assert_uint_eq(flow->order, 2);
+    ck_assert_ptr_eq(table_set_shadow(&tables, tables.flows.v[0]),
+                     tables.flows.v[1]);
+    ck_assert_ptr_null(table_set_remove(
+        &tables, "priority=2,in_port=a actions=output:a", &gone));
+    ck_assert_uint_eq(gone->priority, 2);
+    ck_assert_uint_eq(tables.flows.n, 2);
+    ck_assert_uint_eq(flow->order, 1);
+    ck_assert_ptr_eq(table_set_shadow(&tables, tables.flows.v[0]), flow);
+    ck_assert_ptr_nonnull(table_set_remove(
+        &tables, "priority=2,in_port=a actions=drop", &gone));
+    text = arena_printf(arena, "priority=4 actions=output:%u",
+                        table_set_port(&tables, "a"));
+    ck_assert_ptr_nonnull(table_set_add(&tables, text, &flow));
+    table_set_destroy(&tables);
     ofputil_port_map_destroy(&ports);
     arena_destroy(arena);
 }
@@ -398,5 +434,6 @@ verify_suite(void)
     tcase_add_test(tables, test_bad_flows);
     tcase_add_test(tables, test_nul);
     tcase_add_test(tables, test_numbers);
+    tcase_add_test(tables, test_changes);
     return suite;
 }

@@ -27,6 +27,16 @@ tests_verify_mutants_SOURCES = \
 tests_verify_mutants_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tests
 tests_verify_mutants_LDADD = $(BULKHEAD_LIBS)
 
+# The same of one tenant that changes, proved by itself.
+check_PROGRAMS += tests/verify/changes
+tests_verify_changes_SOURCES = \
+	tests/differential/random.h \
+	tests/verify/changes.c \
+	tests/verify/mutate.c \
+	tests/verify/mutate.h
+tests_verify_changes_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tests
+tests_verify_changes_LDADD = $(BULKHEAD_LIBS)
+
 check_PROGRAMS += tests/verify/meanings
 tests_verify_meanings_SOURCES = \
 	tests/differential/draft-connection.c \
@@ -52,7 +62,8 @@ tests_verify_oracle_LDADD = $(BULKHEAD_LIBS) $(BUDDY_LIBS)
 
 # bulkhead and bulkheadd with a compiler that can be made to leave flows out.
 check_PROGRAMS += tests/verify/faulty tests/verify/faultyd
-forgetful = $(AM_LDFLAGS) -Wl,--wrap=backend_compile -Wl,--wrap=verify
+forgetful = $(AM_LDFLAGS) -Wl,--wrap=backend_compile -Wl,--wrap=verify \
+	-Wl,--wrap=proved_prove
 tests_verify_faulty_SOURCES = $(bulkhead_SOURCES) tests/verify/faulty.c
 tests_verify_faulty_CPPFLAGS = $(bulkhead_CPPFLAGS)
 tests_verify_faulty_CFLAGS = $(bulkhead_CFLAGS)
@@ -63,6 +74,7 @@ tests_verify_faultyd_CPPFLAGS = $(bulkheadd_CPPFLAGS)
 tests_verify_faultyd_LDFLAGS = $(forgetful)
 tests_verify_faultyd_LDADD = $(bulkheadd_LDADD)
 
-TESTS += tests/verify/meanings tests/verify/mutants tests/verify/oracle
+TESTS += tests/verify/changes tests/verify/meanings tests/verify/mutants \
+	tests/verify/oracle
 
 EXTRA_DIST += tests/verify/two-layouts.json

@@ -18,6 +18,7 @@
 #include "backend/backend.h"
 #include "base/source.h"
 #include "plan/plan.h"
+#include "resident/prove.h"
 #include "verify/verify.h"
 
 bool __real_backend_compile(const struct backend *, struct ir_prog *,
@@ -60,14 +61,33 @@ void __real_verify(const struct verify_task *, struct arena *,
 void __wrap_verify(const struct verify_task *, struct arena *,
                    struct verify_result *);
 
+bool __real_proved_prove(const struct proved *, const struct intent *,
+                         int time_ms, size_t *n_proved, size_t *n_tenants);
+bool __wrap_proved_prove(const struct proved *, const struct intent *,
+                         int time_ms, size_t *n_proved, size_t *n_tenants);
+
+static void
+stall(void)
+{
+    const char *file = getenv("STALL");
+
+    while (file && !access(file, F_OK)) {
+        usleep(10000);
+    }
+}
+
 void
 __wrap_verify(const struct verify_task *task, struct arena *arena,
               struct verify_result *result)
 {
-    const char *stall = getenv("STALL");
-
-    while (stall && !access(stall, F_OK)) {
-        usleep(10000);
-    }
+    stall();
     __real_verify(task, arena, result);
+}
+
+bool
+__wrap_proved_prove(const struct proved *proved, const struct intent *intent,
+                    int time_ms, size_t *n_proved, size_t *n_tenants)
+{
+    stall();
+    return __real_proved_prove(proved, intent, time_ms, n_proved, n_tenants);
 }

@@ -1,0 +1,386 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "resident/prove.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/diag.h"
+#include "openvswitch/shash.h"
+#include "plan/prove.h"
+#include "resident/resident.h"
+#include "sema/policy.h"
+#include "smap.h"
+#include "timeval.h"
+#include "util.h"
+#include "verify/base.h"
+
+/* Who is joined with whom in an intent, by union and find (see divide.c). */
+struct joins {
+    const struct intent *intent;
+    struct shash numbers;       /* Of tenants, as they stand there, from 1. */
+    size_t *with;               /* By number: the number of another, or its
+                                 * own. */
+    bool all;                   /* Something is said of all together. */
+};
+
+struct proved {
+    struct arena *arena;
+    struct table_set tables;
+    struct ofputil_port_map ports;
+    struct verify_base *base;
+    char *node;
+    struct smap roots;          /* Of a tenant: one, the same for all that are
+                                 * joined with it. */
+};
+
+static size_t
+root(const struct joins *j, size_t number)
+{
+    while (j->with[number] != number) {
+        number = j->with[number] = j->with[j->with[number]];
+    }
+    return number;
+}
+
+static const char *
+root_name(const struct joins *j, size_t number)
+{
+    return j->intent->tenants.v[root(j, number) - 1].name.s;
+}
+
+/* Joins with 'number' the tenant of that name, if it is there; returns it, or
+ * 'number'. */
+static size_t
+join_name(struct joins *j, size_t number, const char *name)
+{
+    size_t other = (size_t) shash_find_data(&j->numbers, name);
+
+    j->all |= !strcmp(name, POLICY_EVERY_TENANT);
+    if (other && number) {
+        j->with[root(j, number)] = root(j, other);
+    }
+    return other ? other : number;
+}
+
+/* Joins all whom the selectors name; one that names no tenant means that whose
+ * rule it is, 'own', or else all.  Returns one of them. */
+static size_t
+join_selectors(struct joins *j, size_t number, bool own,
+               const selector_vec *selectors)
+{
+    for (size_t i = 0; i < selectors->n; i++) {
+        const struct intent_selector *s = &selectors->v[i];
+
+        j->all |= s->external.s || (!s->tenant.s && !own);
+        number = s->tenant.s ? join_name(j, number, s->tenant.s) : number;
+        number = join_selectors(j, number, true, &s->except);
+    }
+    return number;
+}
+
+static void
+joins_init(struct joins *j, const struct intent *intent)
+{
+    size_t n = intent->tenants.n;
+
+    *j = (struct joins) { .intent = intent };
+    j->all = intent->externals.n || intent->guardrails.n;
+    shash_init(&j->numbers);
+    j->with = xcalloc(n + 1, sizeof *j->with);
+    for (size_t i = 1; i <= n; i++) {
+        shash_add(&j->numbers, intent->tenants.v[i - 1].name.s, (void *) i);
+        j->with[i] = i;
+    }
+    for (size_t i = 1; i <= n; i++) {
+        const struct intent_tenant *t = &intent->tenants.v[i - 1];
+
+        for (size_t k = 0; k < t->peers.n; k++) {
+            join_name(j, i, t->peers.v[k].s);
+        }
+        for (size_t k = 0; k < t->rules.n; k++) {
+            join_selectors(j, i, true, &t->rules.v[k].from);
+            join_selectors(j, i, true, &t->rules.v[k].to);
+        }
+    }
+    for (size_t i = 0; i < intent->peerings.n; i++) {
+        const struct intent_rule *peering = &intent->peerings.v[i];
+        size_t number = join_selectors(j, 0, false, &peering->from);
+
+        join_selectors(j, number, false, &peering->to);
+    }
+}
+
+static void
+joins_destroy(struct joins *j)
+{
+    shash_destroy(&j->numbers);
+    free(j->with);
+}
+
+/* Do tenants share an uplink by trees of meters? */
+static bool
+has_trees(const struct policy *policy)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < policy->intent->nodes.n; i++) {
+        n += policy->intent->nodes.v[i].uplinks.n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (policy->trees[0][i] || policy->trees[1][i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Takes over who is joined with whom. */
+static void
+set_roots(struct proved *p, const struct joins *j)
+{
+    smap_clear(&p->roots);
+    for (size_t i = 1; i <= j->intent->tenants.n; i++) {
+        smap_add(&p->roots, j->intent->tenants.v[i - 1].name.s,
+                 root_name(j, i));
+    }
+}
+
+struct proved *
+proved_create(const struct policy *policy, const struct plan *plan)
+{
+    struct proved *p = xzalloc(sizeof *p);
+    struct verify_task task = { .policy = policy, .node = plan->node };
+    struct joins joins;
+
+    p->arena = arena_create();
+    p->node = xstrdup(plan->node);
+    smap_init(&p->roots);
+    ofputil_port_map_init(&p->ports);
+    joins_init(&joins, policy->intent);
+    if (!joins.all && !has_trees(policy)
+        && !plan_to_task(plan, &task, &p->tables, &p->ports, p->arena)) {
+        p->base = verify_base_create(&task);
+        set_roots(p, &joins);
+    }
+    joins_destroy(&joins);
+    if (!p->base) {
+        proved_destroy(p);
+        return NULL;
+    }
+    return p;
+}
+
+void
+proved_destroy(struct proved *p)
+{
+    if (p) {
+        verify_base_destroy(p->base);
+        table_set_destroy(&p->tables);
+        ofputil_port_map_destroy(&p->ports);
+        arena_destroy(p->arena);
+        smap_destroy(&p->roots);
+        free(p->node);
+        free(p);
+    }
+}
+
+static void
+change_ports(struct proved *p, const struct intent_tenant *tenant)
+{
+    for (size_t i = 0; i < tenant->endpoints.n; i++) {
+        const struct intent_endpoint *e = &tenant->endpoints.v[i];
+
+        if (e->interface.s && e->node.s && !strcmp(e->node.s, p->node)) {
+            verify_base_port(p->base, tenant->name.s, e->interface.s);
+        }
+    }
+}
+
+/* Of whom something else may be meant. */
+static void
+change_meaning(struct proved *p, const struct joins *j, const char *tenant)
+{
+    size_t number = (size_t) shash_find_data(&j->numbers, tenant);
+    const char *before = smap_get_def(&p->roots, tenant, "");
+    const char *after = number ? root_name(j, number) : "";
+
+    for (size_t i = 1; i <= j->intent->tenants.n; i++) {
+        const char *name = j->intent->tenants.v[i - 1].name.s;
+
+        if (!strcmp(root_name(j, i), after)
+            || !strcmp(smap_get_def(&p->roots, name, ""), before)) {
+            verify_base_tenant(p->base, name);
+        }
+    }
+    if (!number || j->intent->tenants.n != smap_count(&p->roots)) {
+        verify_base_lose(p->base, "tenants have come or gone");
+    } else {
+        change_ports(p, &j->intent->tenants.v[number - 1]);
+    }
+    if (j->all) {
+        verify_base_lose(p->base, "something is said of all tenants");
+    }
+}
+
+/* The text of a flow, for as long as 'arena' is there. */
+static const char *
+flow_text(const struct plan_flow *flow, struct arena *arena)
+{
+    struct plan plan = { .arena = arena };
+
+    return plan_flow_string(&plan, flow);
+}
+
+static void
+change_flows(struct proved *p, const plan_flows *flows, bool there,
+             struct arena *arena)
+{
+    for (size_t i = 0; i < flows->n; i++) {
+        const char *text = flow_text(flows->v[i], arena);
+
+        if (there) {
+            verify_base_add(p->base, text);
+        } else {
+            verify_base_remove(p->base, text);
+        }
+    }
+}
+
+void
+proved_change(struct proved *p, const struct intent *intent,
+              const struct resident_diff *diff)
+{
+    struct arena *arena = arena_create();
+    struct joins joins;
+
+    joins_init(&joins, intent);
+    if (diff->tenant) {
+        change_meaning(p, &joins, diff->tenant);
+    }
+    set_roots(p, &joins);
+    joins_destroy(&joins);
+    change_flows(p, &diff->deleted, false, arena);
+    change_flows(p, &diff->changed, false, arena);
+    change_flows(p, &diff->added, true, arena);
+    change_flows(p, &diff->changed, true, arena);
+    for (size_t i = 0; i < diff->meters_deleted.n; i++) {
+        verify_base_meter(p->base, diff->meters_deleted.v[i]->id, false);
+    }
+    for (size_t i = 0; i < diff->meters_added.n; i++) {
+        verify_base_meter(p->base, diff->meters_added.v[i]->id, true);
+    }
+    arena_destroy(arena);
+}
+
+const char *
+proved_lost(const struct proved *p)
+{
+    return verify_base_lost(p->base);
+}
+
+void
+proved_begin(struct proved *p)
+{
+    verify_base_begin(p->base);
+}
+
+void
+proved_end(struct proved *p, bool proved)
+{
+    verify_base_end(p->base, proved);
+}
+
+/* Does the peering name one of the tenants? */
+static bool
+names_one(const struct joins *j, const selector_vec *selectors,
+          const bool there[])
+{
+    for (size_t i = 0; i < selectors->n; i++) {
+        const char *name = selectors->v[i].tenant.s;
+
+        if (name && there[(size_t) shash_find_data(&j->numbers, name)]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The intent of those that are asked about, and all that are joined with
+ * them. */
+static const struct intent *
+slice(const struct proved *p, const struct joins *j, struct arena *arena)
+{
+    const struct intent *whole = j->intent;
+    size_t n = whole->tenants.n;
+    bool *roots = arena_zalloc(arena, n + 1);
+    bool *there = arena_zalloc(arena, n + 1);
+    struct intent *slice = arena_zalloc(arena, sizeof *slice);
+
+    slice->encapsulation = whole->encapsulation;
+    slice->nodes = whole->nodes;
+    slice->classes = whole->classes;
+    slice->services = whole->services;
+    for (size_t i = 1; i <= n; i++) {
+        roots[root(j, i)] |= verify_base_asks(
+            p->base, whole->tenants.v[i - 1].name.s);
+    }
+    for (size_t i = 1; i <= n; i++) {
+        there[i] = roots[root(j, i)];
+        if (there[i]) {
+            *vec_push(arena, &slice->tenants) = whole->tenants.v[i - 1];
+        }
+    }
+    for (size_t i = 0; i < whole->peerings.n; i++) {
+        const struct intent_rule *peering = &whole->peerings.v[i];
+
+        if (names_one(j, &peering->from, there)
+            || names_one(j, &peering->to, there)) {
+            *vec_push(arena, &slice->peerings) = *peering;
+        }
+    }
+    return slice;
+}
+
+static bool
+prove(const struct proved *p, const struct intent *intent, int time_ms,
+      struct arena *arena, size_t *n_proved)
+{
+    struct verify_task task = {
+        .node = p->node, .deadline = time_ms ? time_msec() + time_ms : 0,
+    };
+    struct verify_result result;
+    struct diags diags;
+    struct joins joins;
+    bool ok = false;
+
+    diags_init(&diags, arena);
+    joins_init(&joins, intent);
+    if (!joins.all) {
+        task.policy = policy_resolve(slice(p, &joins, arena), arena, &diags);
+        ok = (task.policy && !has_trees(task.policy)
+              && verify_change(p->base, &task, arena, &result));
+    }
+    joins_destroy(&joins);
+    *n_proved = ok ? result.n_tenants : 0;
+    return ok;
+}
+
+bool
+proved_prove(const struct proved *p, const struct intent *intent, int time_ms,
+             size_t *n_proved, size_t *n_tenants)
+{
+    struct arena *arena = arena_create();
+    bool ok = (!proved_lost(p)
+               && prove(p, intent, time_ms, arena, n_proved));
+
+    *n_tenants = verify_base_n_tenants(p->base);
+    arena_destroy(arena);
+    return ok;
+}

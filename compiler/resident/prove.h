@@ -1,0 +1,57 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef RESIDENT_PROVE_H
+#define RESIDENT_PROVE_H 1
+
+/* The proof of a change (resident.h): of what is proved its tables are kept
+ * (verify/base.h), and of each change only that is proved which it touches.
+ *
+ * Something else may be meant of the tenant that has changed, and of all that
+ * "peers", rules or peerings join with it, directly or by others, before or
+ * after.  That is found here from the intent alone: what resident.h thinks
+ * concerns a tenant does not count, or one error could hide another.  What a
+ * policy without all other tenants means for these is what the whole means, as
+ * long as the intent says nothing of all tenants together: no externals, no
+ * guardrails, no peering of "*", nothing that makes trees of meters.  Else,
+ * and whatever verify_change() does not answer, all is to be proved
+ * (plan/prove.h). */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+
+struct intent;
+struct plan;
+struct policy;
+struct proved;
+struct resident_diff;
+
+/* What is proved, of a policy and its plan for a node, all that is kept being
+ * copied.  NULL if changes of it cannot be proved so. */
+struct proved *proved_create(const struct policy *, const struct plan *);
+void proved_destroy(struct proved *);           /* Accepts NULL. */
+
+/* A change: 'intent' is the whole after it. */
+void proved_change(struct proved *, const struct intent *,
+                   const struct resident_diff *);
+
+/* Why changes cannot be proved by it any more; or NULL. */
+const char *proved_lost(const struct proved *);
+
+/* A proof of all changes that are not proved yet begins, and ends. */
+void proved_begin(struct proved *);
+void proved_end(struct proved *, bool proved);
+
+/* Makes it, in between, of 'intent', the whole as it was when it began.
+ * Returns false if all is to be proved: what has changed, or 'time_ms' (0: any
+ * time), did not suffice, or something is wrong.  Else stores of how many
+ * tenants it was, and of how many. */
+bool proved_prove(const struct proved *, const struct intent *, int time_ms,
+                  size_t *n_proved, size_t *n_tenants);
+
+#endif /* resident/prove.h */

@@ -1,0 +1,415 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "verify/base.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow.h"
+#include "sema/policy.h"
+#include "util.h"
+#include "verify/compare.h"
+#include "verify/scope.h"
+
+/* Memory of flows that have gone is given back with the base. */
+enum { MAX_GONE = 1000 };
+
+/* What is touched. */
+struct touched {
+    unsigned long *who;         /* Slices. */
+    struct table_flow **came;
+    size_t n_came, allocated_came;
+};
+
+struct verify_base {
+    struct table_set *tables;
+    struct slices *slices;
+    struct exec_fields *fields;
+    char **names;               /* Of tenants, sorted: those of slices. */
+    size_t n;                   /* Tenants; there is one slice more. */
+    struct {
+        uint32_t *v;
+        size_t n, allocated;
+    } meters;
+    uint32_t *owners;           /* By port: the slice whose it is, or 'n'. */
+    size_t *n_ports;            /* By slice: how many it has so. */
+    size_t n_gone;
+    struct touched asked;       /* In the proof that has begun, or is to be
+                                 * asked in the next. */
+    struct touched later;       /* Since it began. */
+    char *lost;
+};
+
+static void
+touched_init(struct touched *t, size_t n)
+{
+    *t = (struct touched) { .who = bitmap_allocate(n + 1) };
+}
+
+static void
+touched_destroy(struct touched *t)
+{
+    free(t->who);
+    free(t->came);
+}
+
+static void
+touched_clear(struct touched *t, size_t n)
+{
+    bitmap_set_multiple(t->who, 0, n + 1, false);
+    t->n_came = 0;
+}
+
+static void
+note_came(struct touched *t, struct table_flow *flow)
+{
+    if (t->n_came >= t->allocated_came) {
+        t->came = x2nrealloc(t->came, &t->allocated_came, sizeof *t->came);
+    }
+    t->came[t->n_came++] = flow;
+}
+
+static void
+note_gone(struct touched *t, const struct table_flow *flow)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->n_came; i++) {
+        if (t->came[i] != flow) {
+            t->came[n++] = t->came[i];
+        }
+    }
+    t->n_came = n;
+}
+
+/* Notes whose a port is.  Returns false if it was another's. */
+static bool
+note_port(struct verify_base *b, ofp_port_t port, size_t slice)
+{
+    uint32_t *owner = &b->owners[ofp_to_u16(port)];
+
+    if (*owner == b->n) {
+        *owner = slice;
+        b->n_ports[slice]++;
+    }
+    return port != OFPP_NONE && *owner == slice;
+}
+
+/* The port of an endpoint that is here; OFPP_NONE if it is not. */
+static ofp_port_t
+port_of(const struct verify_task *task, const struct policy_endpoint *e)
+{
+    return (e->bound && !strcmp(e->node->name.s, task->node)
+            ? table_set_port(task->tables, e->intent->interface.s)
+            : OFPP_NONE);
+}
+
+static void
+note_ports(struct verify_base *b, const struct verify_task *task)
+{
+    b->owners = xcalloc(UINT16_MAX + 1, sizeof *b->owners);
+    b->n_ports = xcalloc(b->n + 1, sizeof *b->n_ports);
+    for (size_t i = 0; i <= UINT16_MAX; i++) {
+        b->owners[i] = b->n;
+    }
+    for (size_t i = 0; i < b->n; i++) {
+        const struct policy_tenant *tenant = task->policy->tenants.v[i];
+
+        for (size_t k = 0; k < tenant->endpoints.n; k++) {
+            ofp_port_t port = port_of(task, tenant->endpoints.v[k]);
+
+            if (port != OFPP_NONE) {
+                note_port(b, port, i);
+            }
+        }
+    }
+}
+
+struct verify_base *
+verify_base_create(const struct verify_task *task)
+{
+    struct slices *slices = slices_create(task);
+    const struct policy *policy = task->policy;
+    struct verify_base *b;
+
+    if (!slices) {
+        return NULL;
+    }
+    b = xzalloc(sizeof *b);
+    b->tables = task->tables;
+    b->slices = slices;
+    b->fields = exec_fields_create(task->tables);
+    b->n = policy->tenants.n;
+    b->names = xcalloc(b->n + 1, sizeof *b->names);
+    for (size_t i = 0; i < b->n; i++) {
+        b->names[i] = xstrdup(policy->tenants.v[i]->name);
+    }
+    b->meters.n = task->n_meters;
+    b->meters.allocated = task->n_meters + 1;
+    b->meters.v = xcalloc(b->meters.allocated, sizeof *b->meters.v);
+    nullable_memcpy(b->meters.v, task->meters,
+                    task->n_meters * sizeof *b->meters.v);
+    note_ports(b, task);
+    touched_init(&b->asked, b->n);
+    touched_init(&b->later, b->n);
+    return b;
+}
+
+void
+verify_base_destroy(struct verify_base *b)
+{
+    if (b) {
+        slices_destroy(b->slices);
+        exec_fields_destroy(b->fields);
+        for (size_t i = 0; i < b->n; i++) {
+            free(b->names[i]);
+        }
+        free(b->names);
+        free(b->meters.v);
+        free(b->owners);
+        free(b->n_ports);
+        touched_destroy(&b->asked);
+        touched_destroy(&b->later);
+        free(b->lost);
+        free(b);
+    }
+}
+
+void
+verify_base_lose(struct verify_base *b, const char *why)
+{
+    b->lost = b->lost ? b->lost : xstrdup(why);
+}
+
+const char *
+verify_base_lost(const struct verify_base *b)
+{
+    return b->lost;
+}
+
+/* The slice of the tenant; 'b->n', which is nobody's, if it has none. */
+static size_t
+find_slice(const struct verify_base *b, const char *name)
+{
+    size_t low = 0, high = b->n;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (strcmp(b->names[middle], name) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < b->n && !strcmp(b->names[low], name) ? low : b->n;
+}
+
+static void
+touch_flow(struct verify_base *b, const struct table_flow *flow)
+{
+    bitmap_or(b->later.who, slices_of(b->slices, flow), b->n + 1);
+}
+
+void
+verify_base_add(struct verify_base *b, const char *text)
+{
+    struct table_flow *flow;
+    const char *wrong = b->lost ? b->lost
+                        : table_set_add(b->tables, text, &flow);
+
+    if (wrong || !slices_add(b->slices, flow)) {
+        verify_base_lose(b, wrong ? wrong : "slices are not known");
+        return;
+    }
+    if (!exec_fields_hold(b->fields, flow)) {
+        exec_fields_destroy(b->fields);
+        b->fields = exec_fields_create(b->tables);
+    }
+    touch_flow(b, flow);
+    note_came(&b->later, flow);
+}
+
+void
+verify_base_remove(struct verify_base *b, const char *text)
+{
+    struct table_flow *flow;
+    const char *wrong = b->lost ? b->lost
+                        : table_set_remove(b->tables, text, &flow);
+
+    if (wrong || b->n_gone++ > b->tables->flows.n + MAX_GONE) {
+        verify_base_lose(b, wrong ? wrong : "too many flows have gone");
+        return;
+    }
+    touch_flow(b, flow);
+    slices_remove(b->slices, flow, b->tables->flows.n);
+    note_gone(&b->asked, flow);
+    note_gone(&b->later, flow);
+}
+
+void
+verify_base_meter(struct verify_base *b, uint32_t id, bool there)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < b->meters.n; i++) {
+        if (b->meters.v[i] != id) {
+            b->meters.v[n++] = b->meters.v[i];
+        }
+    }
+    b->meters.n = n;
+    if (there) {
+        if (n >= b->meters.allocated) {
+            b->meters.v = x2nrealloc(b->meters.v, &b->meters.allocated,
+                                     sizeof *b->meters.v);
+        }
+        b->meters.v[b->meters.n++] = id;
+    }
+    for (uint32_t i = 0; i <= COMPARE_MAX_ALIKE; i++) {
+        slices_add_calling(b->slices, id + i, b->later.who);
+    }
+}
+
+void
+verify_base_tenant(struct verify_base *b, const char *tenant)
+{
+    size_t slice = find_slice(b, tenant);
+
+    if (slice == b->n) {
+        verify_base_lose(b, "there is another tenant");
+    }
+    bitmap_set1(b->later.who, slice);
+}
+
+void
+verify_base_port(struct verify_base *b, const char *tenant,
+                 const char *interface)
+{
+    ofp_port_t port = table_set_port(b->tables, interface);
+    size_t slice = find_slice(b, tenant);
+
+    if (slice == b->n || !note_port(b, port, slice)
+        || !slices_add_port(b->slices, slice, port)) {
+        verify_base_lose(b, "an interface is another's");
+    }
+}
+
+void
+verify_base_begin(struct verify_base *b)
+{
+    bitmap_or(b->asked.who, b->later.who, b->n + 1);
+    for (size_t i = 0; i < b->later.n_came; i++) {
+        note_came(&b->asked, b->later.came[i]);
+    }
+    touched_clear(&b->later, b->n);
+}
+
+void
+verify_base_end(struct verify_base *b, bool proved)
+{
+    if (proved) {
+        touched_clear(&b->asked, b->n);
+    }
+}
+
+bool
+verify_base_asks(const struct verify_base *b, const char *tenant)
+{
+    return bitmap_is_set(b->asked.who, find_slice(b, tenant));
+}
+
+size_t
+verify_base_n_tenants(const struct verify_base *b)
+{
+    return b->n;
+}
+
+/* Has the tenant, whose slice that is, just the ports that are known as its
+ * own?  What comes by one that it has no more is nobody's. */
+static bool
+has_its_ports(const struct verify_base *b, const struct verify_task *task,
+              const struct policy_tenant *tenant, size_t slice)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < tenant->endpoints.n; i++) {
+        ofp_port_t port = port_of(task, tenant->endpoints.v[i]);
+
+        if (port != OFPP_NONE) {
+            if (b->owners[ofp_to_u16(port)] != slice) {
+                return false;
+            }
+            n++;
+        }
+    }
+    return n == b->n_ports[slice];
+}
+
+/* Marks, in the order of the task's policy, who is asked about.  Returns false
+ * if somebody is that it does not have, or of whose ports too little is
+ * known. */
+static bool
+find_asked(const struct verify_base *b, const struct verify_task *task,
+           bool tenants[])
+{
+    const struct policy *policy = task->policy;
+    size_t slice, n = 0;
+
+    for (size_t i = 0; i < policy->tenants.n; i++) {
+        const struct policy_tenant *tenant = policy->tenants.v[i];
+
+        slice = find_slice(b, tenant->name);
+        if (slice == b->n || !has_its_ports(b, task, tenant, slice)) {
+            return false;
+        }
+        tenants[i] = bitmap_is_set(b->asked.who, slice);
+        n += tenants[i];
+    }
+    return n == bitmap_count1(b->asked.who, b->n + 1);
+}
+
+/* Those that are not asked about, nobody's too. */
+static unsigned long *
+find_others(const struct verify_base *b)
+{
+    unsigned long *others = bitmap_clone(b->asked.who, b->n + 1);
+
+    bitmap_not(others, b->n + 1);
+    return others;
+}
+
+bool
+verify_change(const struct verify_base *b, const struct verify_task *task_,
+              struct arena *arena, struct verify_result *result)
+{
+    size_t n_tenants = task_->policy->tenants.n;
+    bool *tenants = arena_zalloc(arena, n_tenants + 1);
+    struct verify_task task = *task_;
+    struct limits limits = {
+        .slices = b->slices, .change = true,
+        .flows = b->asked.came, .n_flows = b->asked.n_came,
+    };
+    unsigned long *others;
+    bool proved;
+
+    task.tables = b->tables;
+    task.fields = b->fields;
+    task.meters = b->meters.v;
+    task.n_meters = b->meters.n;
+    task.tenants = tenants;
+    if (b->lost || task.policy->externals.n
+        || !find_asked(b, &task, tenants)) {
+        return false;
+    }
+    limits.others = others = find_others(b);
+    proved = (verify_limited(&task, &limits, arena, result)
+              && verify_is_proved(result));
+    free(others);
+    return proved;
+}

@@ -1,0 +1,69 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef VERIFY_BASE_H
+#define VERIFY_BASE_H 1
+
+/* Tables that are proved, kept, so that after a change only that is proved
+ * anew which it can touch.
+ *
+ * A change touches a tenant if a flow that came or went is in its slice
+ * (slice.h), if a flow that is calls a meter that came or went, or a meter of
+ * which the number could be taken for that, and if who keeps the base says
+ * that other things are meant of it.  All other packets meet the flows and
+ * meters that they met before, and the same is meant of them.  Slices only
+ * grow while a base is kept: what they say too much costs time.
+ *
+ * What is asked cannot be answered so where a flow can touch what is nobody's,
+ * as what comes by tunnels; where others can use the zone, a mark or a meter
+ * of those that are touched; and where something differs: then all is to be
+ * proved as verify() does, which also says what differs. */
+
+#include "verify/verify.h"
+
+struct verify_base;
+
+/* Of a task about all tenants that is proved.  Its tables and their arena must
+ * outlive the base, and only the base changes them.  NULL if slices are not
+ * known. */
+struct verify_base *verify_base_create(const struct verify_task *);
+void verify_base_destroy(struct verify_base *);         /* Accepts NULL. */
+
+/* A flow that came, or went, as table_set_add() and table_set_remove() take
+ * it; a meter that came or went. */
+void verify_base_add(struct verify_base *, const char *flow);
+void verify_base_remove(struct verify_base *, const char *flow);
+void verify_base_meter(struct verify_base *, uint32_t id, bool there);
+
+/* Of the tenant something else may be meant; it has, or will have, that
+ * interface.  An interface is to be told before its flows come. */
+void verify_base_tenant(struct verify_base *, const char *tenant);
+void verify_base_port(struct verify_base *, const char *tenant,
+                      const char *interface);
+
+/* What changes touch is not known any more, for 'why'. */
+void verify_base_lose(struct verify_base *, const char *why);
+
+/* Why it is not known, until there is another base; or NULL. */
+const char *verify_base_lost(const struct verify_base *);
+
+/* A proof of all that was touched until now, and of what an earlier one did
+ * not prove, begins; and ends. */
+void verify_base_begin(struct verify_base *);
+void verify_base_end(struct verify_base *, bool proved);
+
+/* Is the tenant asked about in the proof that has begun? */
+bool verify_base_asks(const struct verify_base *, const char *tenant);
+size_t verify_base_n_tenants(const struct verify_base *);
+
+/* Proves what is asked about.  The task's policy has, of all tenants, at least
+ * those that are asked about and those that these have to do with, and
+ * nothing that is said of all; the base has tables, meters and who is asked
+ * about.  Returns false if all is to be proved; else it is proved. */
+bool verify_change(const struct verify_base *, const struct verify_task *,
+                   struct arena *, struct verify_result *);
+
+#endif /* verify/base.h */

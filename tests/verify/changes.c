@@ -1,0 +1,365 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+/* Random changes of one tenant, with and without a bug planted in the tables
+ * of any: what the proof of the change says is proved, a proof of all must
+ * prove too.
+ *
+ * usage: tests/verify/changes [SEED [CHANGES]] */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/openflow/openflow.h"
+#include "base/diag.h"
+#include "differential/random.h"
+#include "intent/files.h"
+#include "intent/intent.h"
+#include "mutate.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/shash.h"
+#include "openvswitch/vlog.h"
+#include "plan/prove.h"
+#include "resident/prove.h"
+#include "resident/resident.h"
+#include "sema/policy.h"
+#include "util.h"
+
+enum { N_TENANTS = 5, N_ENDPOINTS = 4, CHANGES_A_WORLD = 20 };
+
+struct world {
+    struct rng rng;
+    struct arena *arena;
+    const struct intent *intent;
+    struct resident *resident;
+    struct proved *proved;
+    struct plan held;           /* What 'proved' has. */
+};
+
+struct count {
+    size_t changes, bugs, anew, proved, wrong, found, missed;
+};
+
+static void
+put_rule(struct ds *ds, struct rng *rng, int number)
+{
+    static const char *const roles[] = {
+        "{'labels':{'role':'a'}}", "{'labels':{'role':'b'}}", "{}",
+        "{'endpoint':'e1'}",
+    };
+
+    int service = rng_below(rng, 4);
+
+    /* One class a service: rules do not contradict each other. */
+    ds_put_format(ds, "%s{'name':'r%d','from':%s,'to':%s,'service':'s%d',%s}",
+                  number ? "," : "", number, roles[rng_below(rng, 4)],
+                  roles[rng_below(rng, 4)], service,
+                  rng_chance(rng, 20) ? "'action':'deny'"
+                  : service % 2 ? "'class':'gold'" : "'class':'silver'");
+}
+
+/* A tenant, as a member of an intent. */
+static void
+put_tenant(struct ds *ds, struct rng *rng, int t)
+{
+    int n = rng_chance(rng, 90) ? N_ENDPOINTS : N_ENDPOINTS - 1;
+
+    ds_put_format(ds, "'t%d':{'networks':{'n':{'vni':%d,'subnets':"
+                  "['10.0.%d.0/24'],'gateway':'10.0.%d.1'}},%s"
+                  "'bandwidth':{'limit':'%dGbps','burst':'64KiB'},"
+                  "'endpoints':{", t, 100 + t, t, t,
+                  !t ? "'peers':['t1']," : t == 1 ? "'peers':['t0']," : "",
+                  1 + rng_below(rng, 2));
+    for (int e = 0; e < n; e++) {
+        ds_put_format(ds, "%s'e%d':{'network':'n','node':'node',"
+                      "'interface':'t%de%d','mac':'02:00:00:00:%02x:%02x',"
+                      "'labels':{'role':'%c'},'addresses':['10.0.%d.%d']}",
+                      e ? "," : "", e, t, e, t, e, "ab"[e % 2], t, 10 + e);
+    }
+    ds_put_cstr(ds, "},'rules':[");
+    for (int i = 1 + rng_below(rng, 4), k = 0; k < i; k++) {
+        put_rule(ds, rng, k);
+    }
+    ds_put_cstr(ds, "]}");
+}
+
+static const struct source *
+take_text(struct ds *ds, struct arena *arena)
+{
+    for (char *p = ds->string; *p; p++) {
+        *p = *p == '\'' ? '"' : *p;
+    }
+    return source_create(arena, "intent", arena_strdup(arena, ds_cstr(ds)),
+                         ds->length);
+}
+
+static void
+fail(struct diags *diags)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    diags_format(diags, &ds);
+    printf("not ok - an intent is refused: %s\n", ds_cstr(&ds));
+    exit(EXIT_FAILURE);
+}
+
+static const struct intent *
+make_intent(struct world *w, struct diags *diags)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const struct intent *intent;
+
+    ds_put_cstr(&ds, "{'version':1,'fabric':{'nodes':{'node':{'uplinks':{'up':"
+                "{'interface':'p0','rate':'100Gbps','burst':'256KiB'}}}}},"
+                "'classes':{'gold':{'dscp':46,'queue':5},"
+                "'silver':{'dscp':26,'queue':3}},'services':{");
+    for (int i = 0; i < 4; i++) {
+        ds_put_format(&ds, "%s's%d':{'protocol':'%s','ports':[%d]}",
+                      i ? "," : "", i, i % 2 ? "udp" : "tcp", 1000 + i);
+    }
+    ds_put_cstr(&ds, "},'peerings':{'p':{'from':{'tenant':'t0'},"
+                "'to':{'tenant':'t1','labels':{'role':'b'}},'service':'s1',"
+                "'class':'gold'}},'tenants':{");
+    for (int t = 0; t < N_TENANTS; t++) {
+        ds_put_cstr(&ds, t ? "," : "");
+        put_tenant(&ds, &w->rng, t);
+    }
+    ds_put_cstr(&ds, "}}");
+    intent = intent_parse(take_text(&ds, w->arena), w->arena, diags);
+    ds_destroy(&ds);
+    return intent;
+}
+
+/* A copy of what the resident compilation has. */
+static struct plan
+copy_plan(const struct world *w)
+{
+    struct plan plan, copy;
+
+    resident_plan(w->resident, &plan, w->arena);
+    copy = plan;
+    copy.flows.v = arena_zalloc(w->arena, (plan.flows.n + 1)
+                                * sizeof *plan.flows.v);
+    for (size_t i = 0; i < plan.flows.n; i++) {
+        copy.flows.v[i] = plan.flows.v[i];
+        copy.flows.v[i].match = arena_strdup(w->arena, plan.flows.v[i].match);
+        copy.flows.v[i].actions = arena_strdup(w->arena,
+                                               plan.flows.v[i].actions);
+    }
+    return copy;
+}
+
+/* The flows of 'plan' that 'other' does not have. */
+static void
+find_more(const struct plan *plan, const struct plan *other,
+          struct arena *arena, plan_flows *more)
+{
+    struct shash texts = SHASH_INITIALIZER(&texts);
+
+    for (size_t i = 0; i < other->flows.n; i++) {
+        shash_add(&texts, plan_flow_string(other, &other->flows.v[i]), NULL);
+    }
+    for (size_t i = 0; i < plan->flows.n; i++) {
+        if (!shash_find(&texts, plan_flow_string(plan, &plan->flows.v[i]))) {
+            *vec_push(arena, more) = &plan->flows.v[i];
+        }
+    }
+    shash_destroy(&texts);
+}
+
+/* The proof of the change from 'w->held' to 'plan', of 'tenant' if that is not
+ * NULL. */
+static bool
+prove_change(struct world *w, const struct plan *plan,
+             const struct resident_diff *meters)
+{
+    struct resident_diff diff = { .tenant = NULL };
+    const struct intent *intent = resident_intent(w->resident, w->arena);
+    size_t n_proved, n_tenants;
+    bool proved;
+
+    if (meters) {
+        diff = *meters;
+        memset(&diff.added, 0, sizeof diff.added);
+        memset(&diff.changed, 0, sizeof diff.changed);
+        memset(&diff.deleted, 0, sizeof diff.deleted);
+    }
+    find_more(plan, &w->held, w->arena, &diff.added);
+    find_more(&w->held, plan, w->arena, &diff.deleted);
+    proved_change(w->proved, intent, &diff);
+    w->held = *plan;
+    proved_begin(w->proved);
+    proved = proved_prove(w->proved, intent, 0, &n_proved, &n_tenants);
+    proved_end(w->proved, proved);
+    return proved;
+}
+
+/* Is the plan proved as a whole? */
+static bool
+prove_all(struct world *w, const struct policy *policy,
+          const struct plan *plan)
+{
+    struct plan_proof proof;
+    bool proved = plan_prove(&proof, policy, plan, NULL, 0, w->arena);
+
+    plan_proof_destroy(&proof);
+    return proved;
+}
+
+/* Puts what is proved as a whole in the place of what is kept. */
+static void
+begin_anew(struct world *w, const struct policy *policy,
+           const struct plan *plan)
+{
+    proved_destroy(w->proved);
+    w->proved = proved_create(policy, plan);
+    w->held = *plan;
+    if (!w->proved) {
+        printf("not ok - nothing is kept of what is proved\n");
+        exit(EXIT_FAILURE);
+    }
+}
+
+static const struct policy *
+get_policy(struct world *w)
+{
+    struct diags diags;
+    const struct policy *policy;
+
+    diags_init(&diags, w->arena);
+    policy = policy_resolve(resident_intent(w->resident, w->arena), w->arena,
+                            &diags);
+    if (!policy) {
+        fail(&diags);
+    }
+    return policy;
+}
+
+static void
+world_init(struct world *w, uint64_t seed)
+{
+    struct diags diags;
+    struct plan plan;
+
+    *w = (struct world) { .rng = { seed }, .arena = arena_create() };
+    diags_init(&diags, w->arena);
+    w->intent = make_intent(w, &diags);
+    w->resident = (w->intent ? resident_create(w->intent, "node",
+                                               &openflow_backend, &diags)
+                   : NULL);
+    if (!w->resident) {
+        fail(&diags);
+    }
+    plan = copy_plan(w);
+    begin_anew(w, get_policy(w), &plan);
+}
+
+static void
+world_destroy(struct world *w)
+{
+    proved_destroy(w->proved);
+    resident_destroy(w->resident);
+    arena_destroy(w->arena);
+}
+
+/* Makes a tenant another.  Returns false if that is refused. */
+static bool
+put_another(struct world *w, struct resident_diff *diff)
+{
+    struct arena *arena = arena_create();
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const struct intent *part;
+    struct intent_file file;
+    struct diags diags;
+
+    diags_init(&diags, w->arena);
+    ds_put_cstr(&ds, "{'version':1,'tenants':{");
+    put_tenant(&ds, &w->rng, rng_below(&w->rng, N_TENANTS));
+    ds_put_cstr(&ds, "}}");
+    file = (struct intent_file) { .source = take_text(&ds, arena) };
+    ds_destroy(&ds);
+    part = intent_parse_tenants(&file, w->intent, arena, &diags);
+    if (!part || !resident_put(w->resident, &part->tenants.v[0], arena,
+                               &diags, diff)) {
+        arena_destroy(arena);
+        return false;
+    }
+    return true;
+}
+
+static void
+try_change(struct world *w, struct count *count)
+{
+    struct resident_diff diff;
+    const struct policy *policy;
+    struct plan right, plan;
+    bool proved, all;
+    size_t kind;
+
+    if (!put_another(w, &diff)) {
+        return;
+    }
+    policy = get_policy(w);
+    right = copy_plan(w);
+    plan = copy_plan(w);
+    kind = rng_below(&w->rng, 2 * n_mutations);
+    if (kind < n_mutations && mutate(&plan, kind, &w->rng) >= 0) {
+        count->bugs++;
+    } else {
+        kind = n_mutations;
+    }
+    proved = prove_change(w, &plan, &diff);
+    all = prove_all(w, policy, &plan);
+    count->changes++;
+    count->proved += proved;
+    count->wrong += !all;
+    if (proved && !all) {
+        count->missed++;
+        printf("not ok - %s of a change of %s is not found\n",
+               kind < n_mutations ? mutation_name(kind) : "nothing",
+               diff.tenant);
+    } else if (!all) {
+        count->found++;
+    }
+    if (proved_lost(w->proved) || !prove_change(w, &right, NULL)) {
+        count->anew++;
+        begin_anew(w, policy, &right);
+    }
+}
+
+int
+main(int argc, char *argv[])
+{
+    uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
+    size_t n = argc > 2 ? strtoul(argv[2], NULL, 10) : 100;
+    struct count count = { 0 };
+    bool ok;
+
+    ovs_set_program_name(argv[0], PACKAGE_VERSION);
+    vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    printf("# seed %"PRIu64"\n", seed);
+    while (count.changes < n) {
+        struct world w;
+
+        world_init(&w, seed++);
+        for (int i = 0; i < CHANGES_A_WORLD; i++) {
+            try_change(&w, &count);
+        }
+        world_destroy(&w);
+    }
+    ok = !count.missed && count.proved >= n / 4 && count.wrong >= n / 8;
+    printf("%sok - of %"PRIuSIZE" changes, %"PRIuSIZE" with a bug, "
+           "%"PRIuSIZE" proved by themselves; %"PRIuSIZE" wrong, of which "
+           "%"PRIuSIZE" found and %"PRIuSIZE" missed; begun anew "
+           "%"PRIuSIZE" times\n", ok ? "" : "not ", count.changes, count.bugs,
+           count.proved, count.wrong, count.found, count.missed, count.anew);
+    return ok ? 0 : 1;
+}
