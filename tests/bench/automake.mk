@@ -4,6 +4,7 @@ bench_programs = \
 	tests/bench/borrowing-cost \
 	tests/bench/burst-sender \
 	tests/bench/bursts \
+	tests/bench/changes \
 	tests/bench/compile \
 	tests/bench/frontend \
 	tests/bench/meters
@@ -54,6 +55,11 @@ tests_bench_compile_SOURCES = \
 	tests/bench/generate.c \
 	tests/bench/generate.h
 tests_bench_compile_LDADD = $(BULKHEAD_LIBS)
+tests_bench_changes_SOURCES = \
+	tests/bench/changes.c \
+	tests/bench/generate.c \
+	tests/bench/generate.h
+tests_bench_changes_LDADD = $(BULKHEAD_LIBS)
 tests_bench_frontend_SOURCES = \
 	tests/bench/frontend.c \
 	tests/bench/generate.c \
@@ -104,8 +110,9 @@ bench-push: all
 	@BULKHEAD='$(abs_top_builddir)/bulkhead' OVS_PREFIX='$(OVS_PREFIX)' \
 	    srcdir='$(abs_srcdir)' $(srcdir)/tests/bench/push --resident
 .PHONY: bench-push
-bench-verify: all
+bench-verify: all tests/bench/changes
 	@BULKHEAD='$(abs_top_builddir)/bulkhead' $(srcdir)/tests/bench/verify
+	@tests/bench/changes $(srcdir)/tests/bench/make-intent.py
 .PHONY: bench-verify
 
 bench-ovn: all

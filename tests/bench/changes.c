@@ -1,0 +1,223 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+/* What the proof of a change of one tenant costs, beside what is proved.
+ *
+ * usage: tests/bench/changes MAKE-INTENT [TENANTS...]
+ *
+ * MAKE-INTENT is make-intent.py.  A tenant's last rule, its bandwidth or its
+ * last endpoint goes and comes back, many times over.  "take" is CPU time for
+ * reading the flows that come and go, and for finding whom they touch; "proof"
+ * that of the proof, the policy of those among it.  "whole" counts changes
+ * that it leaves to a proof of all, which is not made here. */
+
+#include <config.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/openflow/openflow.h"
+#include "base/diag.h"
+#include "generate.h"
+#include "intent/files.h"
+#include "intent/intent.h"
+#include "openvswitch/dynamic-string.h"
+#include "resident/prove.h"
+#include "resident/resident.h"
+#include "sema/policy.h"
+#include "util.h"
+
+enum { N_CHANGED = 10, N_TIMES = 15, N = 2 * N_CHANGED * N_TIMES };
+
+static char **arguments;        /* MAKE-INTENT. */
+
+struct bench {
+    int n_tenants;
+    struct arena *arena;
+    const struct intent *intent;
+    struct resident *resident;
+    struct proved *proved;
+};
+
+struct cost {
+    double take_ms[N], proof_ms[N];
+    size_t n, n_proved, n_whole;
+};
+
+static void
+fail(const char *what)
+{
+    fprintf(stderr, "changes: %s\n", what);
+    exit(EXIT_FAILURE);
+}
+
+/* Keeps what is there as if it were proved. */
+static void
+begin_anew(struct bench *b)
+{
+    struct arena *arena = arena_create();
+    const struct policy *policy;
+    struct diags diags;
+    struct plan plan;
+
+    diags_init(&diags, arena);
+    resident_plan(b->resident, &plan, arena);
+    policy = policy_resolve(resident_intent(b->resident, arena), arena,
+                            &diags);
+    proved_destroy(b->proved);
+    b->proved = policy ? proved_create(policy, &plan) : NULL;
+    if (!b->proved) {
+        fail("nothing is kept of what is proved");
+    }
+    arena_destroy(arena);
+}
+
+static void
+bench_init(struct bench *b, int n_tenants)
+{
+    char *text = generate(arguments, n_tenants, "");
+    struct diags diags;
+
+    *b = (struct bench) { .n_tenants = n_tenants, .arena = arena_create() };
+    diags_init(&diags, b->arena);
+    b->intent = intent_parse(source_create(b->arena, "intent", text,
+                                           strlen(text)), b->arena, &diags);
+    b->resident = (b->intent ? resident_create(b->intent, "node",
+                                               &openflow_backend, &diags)
+                   : NULL);
+    if (!b->resident) {
+        fail("the intent is refused");
+    }
+    free(text);
+    begin_anew(b);
+}
+
+static void
+bench_destroy(struct bench *b)
+{
+    proved_destroy(b->proved);
+    resident_destroy(b->resident);
+    arena_destroy(b->arena);
+}
+
+/* Puts the tenant of that text. */
+static void
+put(struct bench *b, const char *text, struct resident_diff *diff)
+{
+    struct arena *arena = arena_create();
+    struct intent_file file = {
+        .source = source_create(arena, "tenant", text, strlen(text)),
+    };
+    const struct intent *part;
+    struct diags diags;
+
+    diags_init(&diags, b->arena);
+    part = intent_parse_tenants(&file, b->intent, arena, &diags);
+    if (!part || !resident_put(b->resident, &part->tenants.v[0], arena,
+                               &diags, diff)) {
+        fail("a change is refused");
+    }
+}
+
+static void
+change(struct bench *b, const char *text, struct cost *cost)
+{
+    struct arena *arena = arena_create();
+    struct resident_diff diff;
+    const struct intent *intent;
+    size_t n_proved, n_tenants;
+    bool proved;
+
+    put(b, text, &diff);
+    intent = resident_intent(b->resident, arena);
+
+    double start = now_ms();
+    proved_change(b->proved, intent, &diff);
+    cost->take_ms[cost->n] = now_ms() - start;
+    proved_begin(b->proved);
+    start = now_ms();
+    proved = proved_prove(b->proved, intent, 0, &n_proved, &n_tenants);
+    cost->proof_ms[cost->n++] = now_ms() - start;
+    proved_end(b->proved, proved);
+    cost->n_proved += proved ? n_proved : 0;
+    cost->n_whole += !proved;
+    if (!proved) {
+        begin_anew(b);
+    }
+    arena_destroy(arena);
+}
+
+static int
+compare_doubles(const void *a_, const void *b_)
+{
+    const double *a = a_, *b = b_;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
+static void
+print_changes(struct bench *b, const char *kind)
+{
+    struct cost cost = { .n = 0 };
+
+    for (int i = 0; i < N_CHANGED; i++) {
+        int tenant = b->n_tenants * (2 * i + 1) / (2 * N_CHANGED);
+        char *more = xasprintf("--part %d --change %d --edit %s", tenant,
+                               tenant, kind);
+        char *back = xasprintf("--part %d", tenant);
+        char *texts[] = { generate(arguments, b->n_tenants, more),
+                          generate(arguments, b->n_tenants, back) };
+
+        for (int k = 0; k < 2 * N_TIMES; k++) {
+            change(b, texts[k % 2], &cost);
+        }
+        free(texts[0]);
+        free(texts[1]);
+        free(more);
+        free(back);
+    }
+    qsort(cost.take_ms, cost.n, sizeof *cost.take_ms, compare_doubles);
+    qsort(cost.proof_ms, cost.n, sizeof *cost.proof_ms, compare_doubles);
+    printf("%7d %10s %8.2f %8.2f %8.2f %8.2f %8.2f %6zu\n", b->n_tenants,
+           kind, cost.take_ms[cost.n / 2], cost.take_ms[cost.n * 99 / 100],
+           cost.proof_ms[cost.n / 2], cost.proof_ms[cost.n * 99 / 100],
+           (double) cost.n_proved / cost.n, cost.n_whole);
+    fflush(stdout);
+}
+
+static void
+print_all(int n_tenants)
+{
+    static const char *const kinds[] = { "rule", "bandwidth", "endpoint" };
+    struct bench b;
+
+    bench_init(&b, n_tenants);
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        print_changes(&b, kinds[i]);
+    }
+    bench_destroy(&b);
+}
+
+int
+main(int argc, char *argv[])
+{
+    static char *make_intent[2];
+    int sizes[] = { 20, 50, 200 }, n = ARRAY_SIZE(sizes);
+
+    if (argc < 2) {
+        fail("usage: changes MAKE-INTENT [TENANTS...]");
+    }
+    make_intent[0] = argv[1];
+    arguments = make_intent;
+    for (int i = 0; i < MIN(argc - 2, n); i++) {
+        sizes[i] = atoi(argv[i + 2]);
+    }
+    printf("%7s %10s %8s %8s %8s %8s %8s %6s\n", "TENANTS", "CHANGE",
+           "TAKE p50", "p99 ms", "PROOF50", "p99 ms", "PROVED", "WHOLE");
+    return each_in_a_process(sizes, argc > 2 ? MIN(argc - 2, n) : n,
+                             print_all);
+}
