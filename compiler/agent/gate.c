@@ -142,6 +142,8 @@ follow_change(struct agent *a, enum compiled_news news,
         proved_change(g->proved, compiled_intent(a->compiled, arena), diff);
     }
     if (news != COMPILED_CHANGED || proved_lost(g->proved)) {
+        VLOG_DBG("all is to be proved: %s", news == COMPILED_CHANGED
+                 ? proved_lost(g->proved) : "it is compiled anew");
         proved_destroy(g->proved);
         g->proved = NULL;
     }
@@ -226,6 +228,8 @@ keep_proved(struct agent *a)
     policy = policy_resolve(compiled_intent(a->compiled, arena), arena,
                             &diags);
     g->proved = policy ? proved_create(policy, &plan) : NULL;
+    VLOG_DBG("changes can%s be proved by themselves",
+             g->proved ? "" : "not");
     arena_destroy(arena);
 }
 

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "backend/openflow/openflow.h"
+#include "backend/openflow/pipeline.h"
 #include "base/diag.h"
 #include "differential/random.h"
 #include "intent/files.h"
@@ -44,7 +45,7 @@ struct world {
 };
 
 struct count {
-    size_t changes, bugs, anew, proved, wrong, found, missed;
+    size_t changes, bugs, anew, proved, wrong, found, leaks, missed;
 };
 
 static void
@@ -294,14 +295,65 @@ put_another(struct world *w, struct resident_diff *diff)
     return true;
 }
 
+/* Lets what any tenant sends, by a flow that is in all slices, take the way of
+ * what one sends to an endpoint of its own. */
+static bool
+leak(struct plan *plan, struct rng *rng)
+{
+    size_t start = rng_below(rng, plan->flows.n);
+
+    for (size_t i = 0; i < plan->flows.n; i++) {
+        struct plan_flow flow = plan->flows.v[(start + i) % plan->flows.n];
+        const char *address = strstr(flow.match, "nw_dst=");
+
+        if (flow.table == TABLE_ROUTE && address) {
+            flow.match = arena_printf(plan->arena, "ip,%s", address);
+            flow.priority += 100;
+            plan->flows.v[plan->flows.n++] = flow;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Forgets to take away a flow that is not to be there any more. */
+static bool
+keep(struct plan *plan, const struct plan *old, struct rng *rng)
+{
+    plan_flows gone = VEC_INIT;
+
+    find_more(old, plan, plan->arena, &gone);
+    if (!gone.n) {
+        return false;
+    }
+    plan->flows.v[plan->flows.n++] = *gone.v[rng_below(rng, gone.n)];
+    return true;
+}
+
+/* Plants a bug, or none: then returns NULL, else what. */
+static const char *
+plant(struct world *w, struct plan *plan)
+{
+    size_t kind = rng_below(&w->rng, n_mutations);
+
+    switch (rng_below(&w->rng, 8)) {
+    case 0: return leak(plan, &w->rng) ? "a leak" : NULL;
+    case 1: return keep(plan, &w->held, &w->rng) ? "an old flow" : NULL;
+    case 2: case 3: case 4:
+        return (mutate(plan, kind, &w->rng) >= 0 ? mutation_name(kind)
+                : NULL);
+    default: return NULL;
+    }
+}
+
 static void
 try_change(struct world *w, struct count *count)
 {
     struct resident_diff diff;
     const struct policy *policy;
     struct plan right, plan;
+    const char *bug;
     bool proved, all;
-    size_t kind;
 
     if (!put_another(w, &diff)) {
         return;
@@ -309,12 +361,8 @@ try_change(struct world *w, struct count *count)
     policy = get_policy(w);
     right = copy_plan(w);
     plan = copy_plan(w);
-    kind = rng_below(&w->rng, 2 * n_mutations);
-    if (kind < n_mutations && mutate(&plan, kind, &w->rng) >= 0) {
-        count->bugs++;
-    } else {
-        kind = n_mutations;
-    }
+    bug = plant(w, &plan);
+    count->bugs += bug != NULL;
     proved = prove_change(w, &plan, &diff);
     all = prove_all(w, policy, &plan);
     count->changes++;
@@ -323,10 +371,10 @@ try_change(struct world *w, struct count *count)
     if (proved && !all) {
         count->missed++;
         printf("not ok - %s of a change of %s is not found\n",
-               kind < n_mutations ? mutation_name(kind) : "nothing",
-               diff.tenant);
+               bug ? bug : "nothing", diff.tenant);
     } else if (!all) {
         count->found++;
+        count->leaks += bug && !strcmp(bug, "a leak");
     }
     if (proved_lost(w->proved) || !prove_change(w, &right, NULL)) {
         count->anew++;
@@ -355,11 +403,13 @@ main(int argc, char *argv[])
         }
         world_destroy(&w);
     }
-    ok = !count.missed && count.proved >= n / 4 && count.wrong >= n / 8;
+    ok = (!count.missed && count.proved >= n / 4 && count.wrong >= n / 8
+          && count.leaks);
     printf("%sok - of %"PRIuSIZE" changes, %"PRIuSIZE" with a bug, "
            "%"PRIuSIZE" proved by themselves; %"PRIuSIZE" wrong, of which "
-           "%"PRIuSIZE" found and %"PRIuSIZE" missed; begun anew "
-           "%"PRIuSIZE" times\n", ok ? "" : "not ", count.changes, count.bugs,
-           count.proved, count.wrong, count.found, count.missed, count.anew);
+           "%"PRIuSIZE" found, %"PRIuSIZE" of them leaks, and %"PRIuSIZE
+           " missed; begun anew %"PRIuSIZE" times\n", ok ? "" : "not ",
+           count.changes, count.bugs, count.proved, count.wrong, count.found,
+           count.leaks, count.missed, count.anew);
     return ok ? 0 : 1;
 }
