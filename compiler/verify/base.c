@@ -38,7 +38,6 @@ struct verify_base {
         size_t n, allocated;
     } meters;
     uint32_t *owners;           /* By port: the slice whose it is, or 'n'. */
-    size_t *n_ports;            /* By slice: how many it has so. */
     size_t n_gone;
     struct touched asked;       /* In the proof that has begun, or is to be
                                  * asked in the next. */
@@ -94,10 +93,7 @@ note_port(struct verify_base *b, ofp_port_t port, size_t slice)
 {
     uint32_t *owner = &b->owners[ofp_to_u16(port)];
 
-    if (*owner == b->n) {
-        *owner = slice;
-        b->n_ports[slice]++;
-    }
+    *owner = *owner == b->n ? slice : *owner;
     return port != OFPP_NONE && *owner == slice;
 }
 
@@ -114,7 +110,6 @@ static void
 note_ports(struct verify_base *b, const struct verify_task *task)
 {
     b->owners = xcalloc(UINT16_MAX + 1, sizeof *b->owners);
-    b->n_ports = xcalloc(b->n + 1, sizeof *b->n_ports);
     for (size_t i = 0; i <= UINT16_MAX; i++) {
         b->owners[i] = b->n;
     }
@@ -173,7 +168,6 @@ verify_base_destroy(struct verify_base *b)
         free(b->names);
         free(b->meters.v);
         free(b->owners);
-        free(b->n_ports);
         touched_destroy(&b->asked);
         touched_destroy(&b->later);
         free(b->lost);
@@ -330,25 +324,41 @@ verify_base_n_tenants(const struct verify_base *b)
     return b->n;
 }
 
-/* Has the tenant, whose slice that is, just the ports that are known as its
- * own?  What comes by one that it has no more is nobody's. */
+/* Are the tenant's ports known as those of its slice?  Marks them. */
 static bool
-has_its_ports(const struct verify_base *b, const struct verify_task *task,
-              const struct policy_tenant *tenant, size_t slice)
+mark_ports(const struct verify_base *b, const struct verify_task *task,
+           const struct policy_tenant *tenant, size_t slice,
+           unsigned long bound[])
 {
-    size_t n = 0;
+    bool known = true;
 
     for (size_t i = 0; i < tenant->endpoints.n; i++) {
-        ofp_port_t port = port_of(task, tenant->endpoints.v[i]);
+        uint16_t port = ofp_to_u16(port_of(task, tenant->endpoints.v[i]));
 
-        if (port != OFPP_NONE) {
-            if (b->owners[ofp_to_u16(port)] != slice) {
-                return false;
-            }
-            n++;
+        if (port != ofp_to_u16(OFPP_NONE)) {
+            known &= b->owners[port] == slice;
+            bitmap_set1(bound, port);
         }
     }
-    return n == b->n_ports[slice];
+    return known;
+}
+
+/* The ports that those who are asked about had, and have no more: what comes
+ * by them is of their slices still, and nobody's. */
+static ofp_port_t *
+find_nobodys(const struct verify_base *b, const unsigned long bound[],
+             struct arena *arena, size_t *n)
+{
+    VEC(ofp_port_t) ports = VEC_INIT;
+
+    for (size_t i = 0; i <= UINT16_MAX; i++) {
+        if (b->owners[i] != b->n && !bitmap_is_set(bound, i)
+            && bitmap_is_set(b->asked.who, b->owners[i])) {
+            *vec_push(arena, &ports) = u16_to_ofp(i);
+        }
+    }
+    *n = ports.n;
+    return ports.v;
 }
 
 /* Marks, in the order of the task's policy, who is asked about.  Returns false
@@ -356,7 +366,7 @@ has_its_ports(const struct verify_base *b, const struct verify_task *task,
  * known. */
 static bool
 find_asked(const struct verify_base *b, const struct verify_task *task,
-           bool tenants[])
+           bool tenants[], unsigned long bound[])
 {
     const struct policy *policy = task->policy;
     size_t slice, n = 0;
@@ -365,7 +375,7 @@ find_asked(const struct verify_base *b, const struct verify_task *task,
         const struct policy_tenant *tenant = policy->tenants.v[i];
 
         slice = find_slice(b, tenant->name);
-        if (slice == b->n || !has_its_ports(b, task, tenant, slice)) {
+        if (slice == b->n || !mark_ports(b, task, tenant, slice, bound)) {
             return false;
         }
         tenants[i] = bitmap_is_set(b->asked.who, slice);
@@ -391,6 +401,7 @@ verify_change(const struct verify_base *b, const struct verify_task *task_,
     size_t n_tenants = task_->policy->tenants.n;
     bool *tenants = arena_zalloc(arena, n_tenants + 1);
     struct verify_task task = *task_;
+    unsigned long *bound = arena_zalloc(arena, bitmap_n_bytes(UINT16_MAX + 1));
     struct limits limits = {
         .slices = b->slices, .change = true,
         .flows = b->asked.came, .n_flows = b->asked.n_came,
@@ -404,10 +415,11 @@ verify_change(const struct verify_base *b, const struct verify_task *task_,
     task.n_meters = b->meters.n;
     task.tenants = tenants;
     if (b->lost || task.policy->externals.n
-        || !find_asked(b, &task, tenants)) {
+        || !find_asked(b, &task, tenants, bound)) {
         return false;
     }
     limits.others = others = find_others(b);
+    limits.nobodys = find_nobodys(b, bound, arena, &limits.n_nobodys);
     proved = (verify_limited(&task, &limits, arena, result)
               && verify_is_proved(result));
     free(others);

@@ -14,6 +14,7 @@
 #include "flow.h"
 #include "sema/interface.h"
 #include "util.h"
+#include "verify/scope.h"
 
 struct listing {
     const struct verify_task *task;
@@ -143,7 +144,7 @@ add_others(struct listing *l)
 }
 
 const char *
-entries_list(const struct verify_task *task, bool endpoints_only,
+entries_list(const struct verify_task *task, const struct limits *limits,
              struct arena *arena, struct verify_result *result,
              entry_vec *entries)
 {
@@ -156,7 +157,10 @@ entries_list(const struct verify_task *task, bool endpoints_only,
     ofp_port_t other;
 
     add_endpoints(&l);
-    if (endpoints_only) {
+    if (limits && limits->change) {
+        for (size_t i = 0; i < limits->n_nobodys; i++) {
+            add_nobodys(&l, limits->nobodys[i], "a port that was bound");
+        }
         return (bitmap_is_set(l.listed, ofp_to_u16(OFPP_NONE))
                 ? "there are more ports than numbers for them" : NULL);
     }

@@ -33,9 +33,12 @@ struct entry {
 };
 VEC_TYPEDEF(entry_vec, struct entry);
 
-/* Adds all to '*entries', or those of endpoints only, and counts them in
- * '*result'.  Returns NULL, or why they are not known. */
-const char *entries_list(const struct verify_task *, bool endpoints_only,
+struct limits;
+
+/* Adds all to '*entries', or those that a change is limited to, and counts
+ * them in '*result'.  'limits' may be NULL.  Returns NULL, or why they are not
+ * known. */
+const char *entries_list(const struct verify_task *, const struct limits *,
                          struct arena *,
                          struct verify_result *, entry_vec *entries);
 

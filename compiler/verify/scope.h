@@ -40,8 +40,10 @@ struct limits {
     const unsigned long *others;        /* Those that are not asked about. */
     bool change;                /* Only the tenants of the task are asked
                                  * about, and of tables... */
-    struct table_flow *const *flows;    /* ...these flows. */
+    struct table_flow *const *flows;    /* ...these flows; */
     size_t n_flows;
+    const ofp_port_t *nobodys;  /* and these ports, which are nobody's. */
+    size_t n_nobodys;
 };
 
 /* Once it is made: can packets of others meet a flow that uses what was found

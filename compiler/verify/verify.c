@@ -387,8 +387,7 @@ attempt(const struct verify_task *task, const struct limits *limits,
     hmap_init(&p.comparison.usages);
     memo_init(&p.comparison.numbers);
     p.comparison.node = find_node(task);
-    result->unproved = entries_list(task, limits && limits->change, arena,
-                                    result, &p.entries);
+    result->unproved = entries_list(task, limits, arena, result, &p.entries);
     if (limits) {
         limit_entries(&p);
     }
