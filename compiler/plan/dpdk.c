@@ -173,6 +173,7 @@ put_arguments(const struct plan *plan, struct ds *ds)
     ds_put_cstr(ds, "    *) usage ;;\n"
                 "    esac\n"
                 "done\n"
+                "running \"$node\"\n"
                 "bridge \"$integration\" \"$node\"\n");
 }
 
@@ -326,6 +327,7 @@ plan_format_dpdk(const struct plan *plan, struct ds *ds)
     plan_put_script_head(plan, "dpdk.sh", "DPDK", ds);
     ds_put_cstr(ds, usage);
     ds_put_cstr(ds, functions);
+    plan_put_running(ds);
     put_arguments(plan, ds);
     put_asks("cpu", &dpdk->lcores, dpdk->place, false, ds);
     put_asks("cpu", &dpdk->pmd_cpus, dpdk->place, false, ds);

@@ -119,6 +119,8 @@ plan_format_qos(const struct plan *plan, struct ds *ds)
     plan_put_quoted(ds, plan->node);
     ds_put_cstr(ds, "\nmark="MARK"=$node\n");
     ds_put_cstr(ds, functions);
+    plan_put_running(ds);
+    ds_put_cstr(ds, "running \"node $node\"\n");
     ds_put_cstr(ds, sweep);
     for (size_t i = 0; i < htb->ports.n; i++) {
         put_call("port", &htb->ports.v[i], ds);

@@ -47,6 +47,17 @@ plan_put_script_head(const struct plan *plan, const char *script,
                   "}\n", about, plan->node, script, script);
 }
 
+void
+plan_put_running(struct ds *ds)
+{
+    ds_put_cstr(ds, "# running PLACE: ovs-vswitchd is there, and answers.\n"
+                "running() {\n"
+                "    ovs-appctl --timeout=10 version >/dev/null ||\n"
+                "        fail \"$1\" 'ovs-vswitchd does not run, or does not "
+                "answer'\n"
+                "}\n");
+}
+
 static struct json *
 rate_to_json(const struct plan_rate *rate)
 {

@@ -63,6 +63,10 @@ void plan_format_dcb(const struct plan *, struct ds *);
 void plan_put_script_head(const struct plan *, const char *script,
                           const char *about, struct ds *);
 
+/* Appends "running PLACE", a function that ends a script at once if no
+ * ovs-vswitchd answers: ovs-vsctl would wait for one. */
+void plan_put_running(struct ds *);
+
 /* The ports, for manifest.json. */
 struct json *plan_nic_to_json(const struct plan_nic *);
 

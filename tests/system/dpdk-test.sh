@@ -59,6 +59,14 @@ refused() {
         grep -c 'asked for at line [0-9]*, /' "$switch_dir/said"
 }
 
+# In seconds, not minutes.
+test_no_switch() {
+    local began=$SECONDS
+    check 'no switch runs: 3' refused \
+        'ovs-vswitchd does not run, or does not answer' all br0
+    check 'and at once' test $((SECONDS - began)) -lt 5
+}
+
 test_before() {
     compile_to no-cpu 's/1000/1023/'
     check 'a CPU that is not there: 3' refused \
@@ -108,6 +116,7 @@ test_no_dpdk() {
     wait "${switch_pids[-1]}" || :
     unset 'switch_pids[-1]'
     rm -f "$switch_dir/ovs-vswitchd.pid"
+    test_no_switch
     ovs-vsctl --no-wait remove Open_vSwitch . other_config dpdk-init \
         dpdk-socket-mem
     start_daemon
