@@ -180,6 +180,10 @@ libbulkhead_a_SOURCES = \
 	compiler/offload/common.h \
 	compiler/offload/flow-tables.c \
 	compiler/offload/flow-tables.h \
+	compiler/offload/held.c \
+	compiler/offload/held.h \
+	compiler/offload/loss.c \
+	compiler/offload/loss.h \
 	compiler/offload/megaflow.c \
 	compiler/offload/need.c \
 	compiler/offload/need.h \
@@ -542,6 +546,8 @@ bulkhead_SOURCES = \
 	compiler/cli/drops.c \
 	compiler/cli/explain.c \
 	compiler/cli/fmt.c \
+	compiler/cli/held.c \
+	compiler/cli/held.h \
 	compiler/cli/help.c \
 	compiler/cli/import.c \
 	compiler/cli/main.c \

@@ -72,7 +72,7 @@ cmd_apply(const struct cli_options *options)
         status = cli_verify_order(options, policy, &order, arena);
     }
     if (status == EXIT_DONE) {
-        status = (options->dry_run ? cli_plan(options, &order, arena)
+        status = (options->dry_run ? cli_plan(options, policy, &order, arena)
                   : apply(options, &order, arena));
     }
     arena_destroy(arena);

@@ -97,7 +97,7 @@ enum {
                                  */
     OPTION_INTERFACE = 1 << 21, /* And --mac, --addresses, which are not
                                  * required. */
-    OPTION_PROFILE = 1 << 22,   /* Required. */
+    OPTION_PROFILE = 1 << 22,   /* Not required with OPTION_SWITCH. */
     OPTION_FLOWS = 1 << 23,     /* Not required. */
     OPTION_TELEMETRY = 1 << 24, /* --datapath; not required. */
     OPTION_PORT = 1 << 25,      /* Not required. */
@@ -204,9 +204,10 @@ void cli_put_kept(struct json *, uint64_t generation,
 struct json *cli_diff_json(const char *node, const char *bridge,
                            const struct push_diff *);
 
-/* Prints what apply would do with the order. */
-int cli_plan(const struct cli_options *, struct plan_record *,
-             struct arena *);
+/* Prints what apply would do with the order, which is of the policy; that may
+ * be NULL, if nothing is asked of offload. */
+int cli_plan(const struct cli_options *, const struct policy *,
+             struct plan_record *, struct arena *);
 
 /* The end of such a command: writes the order to --output for apply, and says
  * by the exit status whether that 'differs' from what is held. */

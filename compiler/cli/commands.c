@@ -253,11 +253,13 @@ const struct cli_command cli_commands[] = {
       "      ovn-nbctl.sh and ovn-nb.json" },
     { "plan", OPTION_NODE | NODE_REQUIRED | OPTION_BRIDGE | BRIDGE_REQUIRED
       | OPTION_SWITCH | OPTION_FORMAT | OPTION_OUTPUT | OPTION_EXIT_CODE
-      | OPTION_PARTIAL | OPTION_TARGET, cmd_plan,
+      | OPTION_PARTIAL | OPTION_TARGET | OPTION_PROFILE, cmd_plan,
       "INTENT... --node=NODE --bridge=BRIDGE [--partial] [-o FILE]\n"
-      "           [--exit-code], or INTENT... --target=ovn [-o FILE] ...",
+      "           [--exit-code] [--profile=PROFILE], or\n"
+      "           INTENT... --target=ovn [-o FILE] ...",
       "say what apply would change on the bridge: tenants, endpoints, rules\n"
-      "      and bandwidth; -o saves it for apply" },
+      "      and bandwidth; with a profile, what offload it would lose; -o\n"
+      "      saves it for apply" },
     { "apply", OPTION_NODE | OPTION_BRIDGE | OPTION_SWITCH | OPTION_FORMAT
       | OPTION_DRY_RUN | OPTION_PARTIAL | OPTION_CONFIRM | OPTION_TARGET,
       cmd_apply,
@@ -285,12 +287,13 @@ const struct cli_command cli_commands[] = {
       cmd_detach, "TENANT/ENDPOINT --bridge=BRIDGE",
       "let no interface say so any more", "an endpoint" },
     { "status", OPTION_NODE | OPTION_BRIDGE | BRIDGE_REQUIRED | OPTION_SWITCH
-      | OPTION_VERBOSE | OPTION_FORMAT | OPTION_TARGET | INTENT_OPTIONAL,
-      cmd_status,
-      "[INTENT... --node=NODE] --bridge=BRIDGE [-v], or\n"
-      "           [INTENT...] --target=ovn [-v]",
+      | OPTION_VERBOSE | OPTION_FORMAT | OPTION_TARGET | OPTION_PROFILE
+      | INTENT_OPTIONAL, cmd_status,
+      "[INTENT... --node=NODE] --bridge=BRIDGE [-v]\n"
+      "           [--profile=PROFILE], or [INTENT...] --target=ovn [-v]",
       "say whether the bridge holds the intent, or without one, what was\n"
-      "      applied last; with -v, what differs" },
+      "      applied last; with -v, what differs; with a profile, what of\n"
+      "      each tenant is offloaded, and what of it was predicted" },
     { "clear", OPTION_BRIDGE | BRIDGE_REQUIRED | OPTION_SWITCH | OPTION_TARGET
       | INTENT_NONE, cmd_clear,
       "--bridge=BRIDGE, or --target=ovn ...",

@@ -357,6 +357,7 @@ check_target(const struct cli_command *command,
         usage_error("'%s' is for switches and OVN; 'compile' knows %s",
                     command->name, target->name);
     } else if (options->profile && target
+               && !(command->options & OPTION_SWITCH)
                && !profile_find(options->profile->name, target->name)) {
         usage_error("--profile=%s says nothing of --target=%s",
                     options->profile->name, target->name);
@@ -390,7 +391,8 @@ check_options(const struct cli_command *command, unsigned int given,
     if (command->options & OPTION_FROM && !options->from) {
         usage_error("'%s' needs --from=TENANT/ENDPOINT", command->name);
     }
-    if (command->options & OPTION_PROFILE && !options->profile) {
+    if (command->options & OPTION_PROFILE && !options->profile
+        && !(command->options & OPTION_SWITCH)) {
         usage_error("'%s' needs --profile=PROFILE", command->name);
     }
     if (options->flows && options->bridge) {

@@ -21,8 +21,8 @@
 #include "sema/packet.h"
 #include "util.h"
 
-static struct json *
-refusals_json(const struct profile *profile, cap_set refused)
+struct json *
+offload_refusals_json(const struct profile *profile, cap_set refused)
 {
     struct json *array = json_array_create_empty();
 
@@ -97,8 +97,8 @@ path_json(const struct offload_report *report,
     put_trace(object, path);
     json_object_put(object, "passes", passes_json(path));
     json_object_put(object, "refused",
-                    refusals_json(report->profile,
-                                  offload_path_refused(path)));
+                    offload_refusals_json(report->profile,
+                                          offload_path_refused(path)));
     return object;
 }
 

@@ -11,6 +11,8 @@
 
 #include "offload/offload.h"
 
+struct json;
+
 /* What refuses a capability: the layer and what it says. */
 struct offload_refusal {
     const struct layer *layer;
@@ -21,6 +23,9 @@ struct offload_refusal offload_refusal(const struct profile *, enum cap);
 /* What the first pass of the path that is not in hardware needs, and is
  * refused; 0 if all are. */
 cap_set offload_path_refused(const struct offload_path *);
+
+/* An array of what is refused: by whom, by which source, and the remedy. */
+struct json *offload_refusals_json(const struct profile *, cap_set refused);
 
 void offload_print_json(const struct offload_report *, const char *node);
 

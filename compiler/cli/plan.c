@@ -14,7 +14,9 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "cli/held.h"
 #include "cli/show.h"
+#include "ir/ir.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "plan/plan.h"
@@ -104,9 +106,10 @@ changes_json(const struct push_diff *diff)
     return array;
 }
 
+/* 'losses' is NULL if nothing is known of offload. */
 static void
 print_plan(const struct cli_options *options, const struct plan_record *order,
-           const struct push_diff *diff)
+           const struct push_diff *diff, const offload_loss_vec *losses)
 {
     if (options->format == FORMAT_JSON) {
         struct json *object = cli_diff_json(order->plan->node,
@@ -114,11 +117,18 @@ print_plan(const struct cli_options *options, const struct plan_record *order,
 
         json_object_put(object, "changes", changes_json(diff));
         show_put(object, "held", diff->held);
+        if (losses) {
+            json_object_put(object, "offload",
+                            loss_json(held_profile(options), losses));
+        }
         show_json(object);
         return;
     }
     for (size_t i = 0; i < diff->changes.n; i++) {
         print_change(&diff->changes.v[i]);
+    }
+    if (losses) {
+        loss_print(held_profile(options), losses);
     }
     cli_print_diff(order->plan->node, order->bridge, diff, CLI_WOULD);
 }
@@ -155,13 +165,36 @@ cli_end_plan(const struct cli_options *options, struct plan_record *order,
     return options->exit_code && differs ? EXIT_DIFFERENT : EXIT_DONE;
 }
 
+/* Of --profile: what is lost of what was applied last.  Stores false if that
+ * says nothing. */
+static const char *
+read_losses(const struct cli_options *options, const struct policy *policy,
+            const struct plan_record *order, const struct push_diff *diff,
+            struct arena *arena, offload_loss_vec *losses, bool *known)
+{
+    const struct plan *old = diff->kept ? diff->kept->plan : NULL;
+
+    *known = (options->profile && policy && old
+              && !strcmp(old->target, order->plan->target));
+    if (options->profile && !*known) {
+        fprintf(stderr, "bulkhead: warning: bridge %s: what a change would "
+                "lose of offload is not known: the node keeps nothing of this "
+                "target that was applied there\n", order->bridge);
+    }
+    return (*known ? loss_read(options, ir_build(policy, order->plan->node,
+                                                 arena),
+                               old, order->plan, arena, losses) : NULL);
+}
+
 int
-cli_plan(const struct cli_options *options, struct plan_record *order,
-         struct arena *arena)
+cli_plan(const struct cli_options *options, const struct policy *policy,
+         struct plan_record *order, struct arena *arena)
 {
     struct push_target target = cli_target(options, arena);
+    offload_loss_vec losses = VEC_INIT;
     struct push_diff diff;
     const char *reason;
+    bool known = false;
 
     if (order->plan->northbound) {
         return cli_nb_plan(options, order, arena);
@@ -170,11 +203,13 @@ cli_plan(const struct cli_options *options, struct plan_record *order,
     reason = push_plan(&target, order, &diff);
     cli_print_left_out(order->plan);
     cli_print_warnings(order->bridge, &diff);
+    reason = reason ? reason : read_losses(options, policy, order, &diff,
+                                           arena, &losses, &known);
     if (reason) {
         cli_print_error(reason);
         return EXIT_UNREACHABLE;
     }
-    print_plan(options, order, &diff);
+    print_plan(options, order, &diff, known ? &losses : NULL);
     order->generation = diff.generation;
     order->held = diff.held;
     return cli_end_plan(options, order, push_diff_is_of_flows(&diff), arena);
@@ -184,11 +219,18 @@ int
 cmd_plan(const struct cli_options *options)
 {
     struct arena *arena = arena_create();
+    const struct policy *policy = NULL;
     struct plan_record order;
-    int status = cli_load_intent(options, arena, &order, NULL);
+    int status = EXIT_USAGE;
 
+    if (options->profile && !held_profile(options)) {
+        fputs("bulkhead: 'plan' knows no such --profile of this --target\n",
+              stderr);
+    } else {
+        status = cli_load_intent(options, arena, &order, &policy);
+    }
     if (status == EXIT_DONE) {
-        status = cli_plan(options, &order, arena);
+        status = cli_plan(options, policy, &order, arena);
     }
     arena_destroy(arena);
     return status;

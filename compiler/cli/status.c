@@ -12,7 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/held.h"
 #include "cli/show.h"
+#include "ir/ir.h"
 #include "openvswitch/json.h"
 #include "plan/manifest.h"
 #include "plan/plan.h"
@@ -293,9 +295,10 @@ cli_diff_json(const char *node, const char *bridge,
     return object;
 }
 
+/* 'held' may be NULL. */
 static void
 print_json(const char *node, const char *bridge, const struct push_diff *diff,
-           struct json *agent)
+           const struct held_report *held, struct json *agent)
 {
     struct json *object = cli_diff_json(node, bridge, diff);
 
@@ -307,65 +310,121 @@ print_json(const char *node, const char *bridge, const struct push_diff *diff,
     show_put_number(object, "left_out", diff->lines_left_out);
     json_object_put(object, "tenants", tenants_json(diff));
     json_object_put(object, "agent", agent);
+    if (held) {
+        json_object_put(object, "offload", held_json(held));
+    }
     show_json(object);
 }
 
-/* Compares with 'order', or if that is NULL, with what the node keeps. */
+/* What 'order' and its policy are compared with; NULL: what the node
+ * keeps. */
+struct subject {
+    const struct plan_record *order;
+    const struct policy *policy;
+};
+
+static void
+print_table(const struct cli_options *options, const struct subject *subject,
+            const char *node, const struct push_diff *diff,
+            const struct held_report *held, struct arena *arena)
+{
+    cli_print_diff(node, options->bridge, diff, CLI_WOULD);
+    cli_print_kept(diff->kept, &diff->generations,
+                   subject->order ? subject->order->intent : NULL);
+    cli_agent_print(options->bridge, arena);
+    if (options->verbose) {
+        print_lines(diff);
+    }
+    if (held) {
+        held_print(held, options->verbose);
+    }
+}
+
+/* Of --profile.  Stores NULL if that was not given. */
+static const char *
+read_held(const struct cli_options *options, const struct subject *subject,
+          struct arena *arena, struct held_report **held)
+{
+    *held = NULL;
+    if (!options->profile) {
+        return NULL;
+    }
+    *held = arena_zalloc(arena, sizeof **held);
+    return held_read(options, ir_build(subject->policy, options->node, arena),
+                     subject->order->plan, arena, *held);
+}
+
 static int
-status(const struct cli_options *options, const struct plan_record *order,
+status(const struct cli_options *options, const struct subject *subject,
        struct arena *arena)
 {
     struct push_target target = cli_target(options, arena);
+    const struct plan_record *order = subject->order;
     const char *bridge = options->bridge, *node;
+    struct held_report *held = NULL;
     struct push_diff diff;
     const char *reason;
 
     cli_agent_save(bridge, arena);
     reason = push_status(&target, order ? order->plan : NULL, arena, &diff);
     cli_print_warnings(bridge, &diff);
+    reason = reason ? reason : read_held(options, subject, arena, &held);
     if (reason) {
         cli_print_error(reason);
         return EXIT_UNREACHABLE;
     }
     node = order ? order->plan->node : diff.kept->plan->node;
     if (options->format == FORMAT_JSON) {
-        print_json(node, bridge, &diff, cli_agent_json(bridge, arena));
+        print_json(node, bridge, &diff, held, cli_agent_json(bridge, arena));
     } else {
-        cli_print_diff(node, bridge, &diff, CLI_WOULD);
-        cli_print_kept(diff.kept, &diff.generations,
-                       order ? order->intent : NULL);
-        cli_agent_print(bridge, arena);
-        if (options->verbose) {
-            print_lines(&diff);
-        }
+        print_table(options, subject, node, &diff, held, arena);
     }
     return (push_diff_is_empty(&diff) && cli_agent_is_well(bridge, arena)
+            && (!held || !held->all.n_lost)
             ? EXIT_DONE : EXIT_DIFFERENT);
+}
+
+static const char *
+check_usage(const struct cli_options *options)
+{
+    if (!options->n_intent != !options->node) {
+        return ("'status' takes an intent and --node=NODE together, or none "
+                "of both");
+    } else if (options->profile && !options->n_intent) {
+        return "'status' takes --profile with an intent only";
+    } else if (options->profile && !held_profile(options)) {
+        return "'status' knows no such --profile of this --target";
+    }
+    return NULL;
 }
 
 int
 cmd_status(const struct cli_options *options)
 {
+    struct subject subject = { .order = NULL };
+    const char *usage;
     struct arena *arena;
     struct plan_record order;
     int code = EXIT_DONE;
 
     if (cli_is_fabric(options)) {
         return cli_nb_status(options);
-    } else if (!options->n_intent != !options->node) {
-        fputs("bulkhead: 'status' takes an intent and --node=NODE together, "
-              "or none of both\n", stderr);
+    }
+    usage = check_usage(options);
+    if (usage) {
+        fprintf(stderr, "bulkhead: %s\n", usage);
         return EXIT_USAGE;
     }
     arena = arena_create();
     if (options->n_intent) {
-        code = cli_load_intent(options, arena, &order, NULL);
+        code = cli_load_intent(options, arena, &order, &subject.policy);
+        subject.order = &order;
     }
     if (options->n_intent && code == EXIT_DONE) {
         cli_print_left_out(order.plan);
     }
     if (code == EXIT_DONE) {
-        code = status(options, options->n_intent ? &order : NULL, arena);
+        code = status(options, &subject, arena);
     }
     arena_destroy(arena);
     return code;

@@ -15,6 +15,7 @@
 #include "odp-netlink.h"
 #include "offload/walk.h"
 #include "packets.h"
+#include "plan/dpdk.h"
 #include "plan/plan.h"
 #include "util.h"
 
@@ -128,13 +129,45 @@ need_conntrack(const struct flow *key, struct flow *mask)
     return needs;
 }
 
+/* What DPDK makes of a port; NULL: it is the system's.  Without DPDK the
+ * intent says nothing of ports: all are taken to be of a NIC, and so is the
+ * one for tunnels. */
+static bool
+find_port(const struct plan *plan, uint32_t port,
+          const struct plan_dpdk_port **found)
+{
+    const struct plan_dpdk *dpdk = plan->dpdk;
+
+    *found = NULL;
+    if (!dpdk || !port || port > plan->ports.n) {
+        return false;
+    }
+    for (size_t i = 0; i < dpdk->ports.n; i++) {
+        if (!strcmp(dpdk->ports.v[i].interface, plan->ports.v[port - 1])) {
+            *found = &dpdk->ports.v[i];
+        }
+    }
+    return true;
+}
+
 static cap_set
-match_needs(const struct megaflow *megaflow)
+need_port(const struct plan *plan, uint32_t port)
+{
+    const struct plan_dpdk_port *found;
+
+    return (!find_port(plan, port, &found) ? 0
+            : !found ? NEED(MATCH_SYSTEM)
+            : found->socket ? NEED(MATCH_VHOST) : 0);
+}
+
+static cap_set
+match_needs(const struct megaflow *megaflow, const struct plan *plan)
 {
     const struct flow *key = &megaflow->key;
     struct flow mask = megaflow->wc.masks;
     cap_set needs = NEED(MATCH_ETH);
 
+    needs |= need_port(plan, ofp_to_u16(key->in_port.ofp_port));
     /* The filter's device, chain and protocol. */
     memset(&mask.in_port, 0, sizeof mask.in_port);
     mask.recirc_id = 0;
@@ -237,6 +270,15 @@ ct_needs(const struct nlattr *a, const struct flow *key)
     return needs;
 }
 
+static cap_set
+output_needs(uint32_t port, const struct megaflow *megaflow,
+             const struct plan *plan)
+{
+    return ((port == ofp_to_u16(megaflow->key.in_port.ofp_port)
+             ? NEED(OUTPUT_BACK) : NEED(OUTPUT))
+            | (need_port(plan, port) ? NEED(OUTPUT_PORT) : 0));
+}
+
 /* Counts of what one filter may not have several of. */
 struct counts {
     size_t outputs, meters;
@@ -249,9 +291,8 @@ action_needs(const struct nlattr *a, const struct megaflow *megaflow,
     switch (nl_attr_type(a)) {
     case OVS_ACTION_ATTR_OUTPUT:
         counts->outputs++;
-        return (odp_to_u32(nl_attr_get_odp_port(a))
-                == ofp_to_u16(megaflow->key.in_port.ofp_port)
-                ? NEED(OUTPUT_BACK) : NEED(OUTPUT));
+        return output_needs(odp_to_u32(nl_attr_get_odp_port(a)), megaflow,
+                            plan);
     case OVS_ACTION_ATTR_SET:
     case OVS_ACTION_ATTR_SET_MASKED:
         return set_needs(a, plan);
@@ -274,7 +315,7 @@ action_needs(const struct nlattr *a, const struct megaflow *megaflow,
 cap_set
 megaflow_needs(const struct megaflow *megaflow, const struct plan *plan)
 {
-    cap_set needs = match_needs(megaflow);
+    cap_set needs = match_needs(megaflow, plan);
     struct counts counts = { 0, 0 };
     const struct nlattr *a;
     size_t left;

@@ -21,7 +21,8 @@ struct plan;
 typedef uint64_t cap_set;
 BUILD_ASSERT_DECL(N_CAPS <= 64);
 
-/* What 'megaflow' needs, whose meters are those of 'plan'.  Fields and actions
+/* What 'megaflow' needs, whose meters and ports are those of 'plan'; a port's
+ * number is its place there, from 1.  Fields and actions
  * are taken as netdev_tc_flow_put() of Open vSwitch takes them, and what is
  * left over is CAP_MATCH_OTHER or CAP_ACTION_OTHER. */
 cap_set megaflow_needs(const struct megaflow *, const struct plan *);

@@ -39,8 +39,8 @@ struct explainer {
     cap_set carried;            /* By all layers of the profile. */
 };
 
-static cap_set
-profile_caps(const struct profile *profile)
+cap_set
+offload_carried(const struct profile *profile)
 {
     struct cap_fact fact;
     cap_set caps = 0;
@@ -59,10 +59,19 @@ profile_caps(const struct profile *profile)
 /* Does netdev_offload_dpdk_add_flow() fall back to marking?  It does where all
  * of the match is carried, and not all of the actions. */
 static bool
-is_marked(const struct explainer *e, const struct offload_pass *pass)
+is_marked(cap_set carried, const struct offload_pass *pass)
 {
-    return (e->carried & (UINT64_C(1) << CAP_MARK) && pass->refused
+    return (carried & (UINT64_C(1) << CAP_MARK) && pass->refused
             && !(pass->refused & MATCH_CAPS) && !pass->megaflow->chain);
+}
+
+void
+offload_judge_pass(cap_set carried, const struct plan *plan,
+                   struct offload_pass *pass)
+{
+    pass->needs = megaflow_needs(pass->megaflow, plan);
+    pass->refused = pass->needs & ~carried;
+    pass->marked = is_marked(carried, pass);
 }
 
 /* Fills in the passes and the verdict of a path that has been walked. */
@@ -76,9 +85,7 @@ judge(const struct explainer *e, struct offload_path *path)
         struct offload_pass *pass = &path->passes[i];
 
         pass->megaflow = &path->walk.megaflows.v[i];
-        pass->needs = megaflow_needs(pass->megaflow, e->plan);
-        pass->refused = pass->needs & ~e->carried;
-        pass->marked = is_marked(e, pass);
+        offload_judge_pass(e->carried, e->plan, pass);
         n_refused += pass->refused != 0;
     }
     /* What misses in hardware goes on in software, so a pass is of use only if
@@ -281,7 +288,7 @@ offload_explain(const struct ir_prog *prog, const struct plan *plan,
 {
     struct explainer e = {
         .prog = prog, .plan = plan, .profile = profile, .arena = arena,
-        .carried = profile_caps(profile),
+        .carried = offload_carried(profile),
     };
     const char *reason;
 

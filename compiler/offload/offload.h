@@ -41,6 +41,14 @@ struct offload_pass {
                                  * it is of come marked to software. */
 };
 
+/* What all layers of the profile carry. */
+cap_set offload_carried(const struct profile *);
+
+/* Fills in what the megaflow of 'pass' needs, whose meters are those of the
+ * plan, and what of that is refused: it is not among what is carried. */
+void offload_judge_pass(cap_set carried, const struct plan *,
+                        struct offload_pass *);
+
 /* What a packet is to its connection. */
 enum offload_role {
     ROLE_ANY,                   /* It is not tracked. */

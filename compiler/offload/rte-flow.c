@@ -189,7 +189,8 @@ rte_flow_put(const struct offload_report *report, struct ds *ds)
                   "come, for dpdk-testpmd.\n"
                   "# A prediction: Open vSwitch makes these rules itself; "
                   "create nothing beside it.\n"
-                  "# All ports are of the NIC, and have these numbers:\n",
+                  "# Those ports that are of the NIC have these numbers:"
+                  "\n",
                   report->profile->title, report->plan->node);
     for (size_t i = 0; i < report->plan->ports.n; i++) {
         ds_put_format(ds, "# port %"PRIuSIZE": %s\n", i,

@@ -9,6 +9,7 @@
 #include "offload/rule-packets.h"
 
 #include <netinet/icmp6.h>
+#include <string.h>
 
 #include "ir/ir.h"
 #include "offload/walk.h"
@@ -69,6 +70,20 @@ find_address(struct end end, bool ip4)
     return NULL;
 }
 
+/* What makes its port: see struct ir_dpdk_port. */
+enum port_kind { PORT_SYSTEM, PORT_DEVICE, PORT_SOCKET };
+
+static enum port_kind
+port_kind(const struct ir_prog *prog, const struct ir_endpoint *e)
+{
+    for (size_t i = 0; !e->node && i < prog->dpdk_ports.n; i++) {
+        if (!strcmp(prog->dpdk_ports.v[i]->name, e->name)) {
+            return prog->dpdk_ports.v[i]->socket ? PORT_SOCKET : PORT_DEVICE;
+        }
+    }
+    return PORT_SYSTEM;
+}
+
 static bool
 is_same_kind(const struct maker *m, struct end a, struct end b)
 {
@@ -81,7 +96,8 @@ is_same_kind(const struct maker *m, struct end a, struct end b)
             && !find_address(a, true) == !find_address(b, true)
             && !find_address(a, false) == !find_address(b, false)
             && has_own_meter(m, x, false) == has_own_meter(m, y, false)
-            && has_own_meter(m, x, true) == has_own_meter(m, y, true));
+            && has_own_meter(m, x, true) == has_own_meter(m, y, true)
+            && port_kind(m->prog, x) == port_kind(m->prog, y));
 }
 
 static void

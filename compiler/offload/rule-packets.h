@@ -11,9 +11,9 @@
  * way than the rest.
  *
  * The ends of a rule that differ in nothing but their addresses are one kind:
- * of one network, bound here or behind a tunnel, with or without a meter of
- * their own, and with the DSCP that its class lets in, or without.  A packet
- * stands for all pairs of its kinds. */
+ * of one network, bound here or behind a tunnel, by a port of one kind, with
+ * or without a meter of their own, and with the DSCP that its class lets in,
+ * or without.  A packet stands for all pairs of its kinds. */
 
 #include <stdbool.h>
 #include <stddef.h>

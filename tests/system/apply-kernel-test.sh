@@ -70,6 +70,67 @@ test_target() {
         says "nothing is proved of flows of the target $1" 0 on "$1" apply
 }
 
+# A packet of RoCEv2 from one worker to another, and one of a liar, come into
+# a datapath that has no hardware.
+send_packets() {
+    local packet='in_port(1),eth(src=02:00:00:01:00:00,dst=02:00:00:01:00:01)'
+    packet+=',eth_type(0x0800)'
+    local rest='dst=10.1.0.11,proto=17,tos=0,ttl=64,frag=no)'
+    rest+=',udp(src=49152,dst=4791)'
+
+    ovs-appctl netdev-dummy/receive pf0vf0 \
+        "$packet,ipv4(src=10.1.0.10,$rest"
+    ovs-appctl netdev-dummy/receive pf0vf0 \
+        "$packet,ipv4(src=10.1.0.99,$rest"
+    ovs-appctl revalidator/wait
+}
+
+# The row of the tenant: hardware, software, lost, gained.
+row_is() {
+    local row
+    row=$(exits 4 on "$2" status --profile="$1" | tr -s ' ' |
+           grep "^llm-training ") &&
+        [ "$row" = "llm-training $3" ]
+}
+
+# What a limit of packets would lose: a meter drops nothing by itself.
+with_limits() {
+    python3 - "$intent" "$switch_dir/limits.json" <<'END'
+import json
+import sys
+with open(sys.argv[1]) as f:
+    intent = json.load(f)
+intent["tenants"]["llm-training"]["limits"] = {
+    "packets": {"rate": "1kpps", "burst": "64pkt"}}
+with open(sys.argv[2], "w") as f:
+    json.dump(intent, f)
+END
+    says '! offload anti-spoofing: ' 0 bulk plan "$switch_dir/limits.json" \
+        --node=$node --target=asap2 --profile=connectx-7 &&
+        grep 'police, and nothing behind it' "$switch_dir/said"
+}
+
+loses_nothing() {
+    on asap2 plan --profile=connectx-7 >"$switch_dir/said" &&
+        exits 1 grep offload "$switch_dir/said"
+}
+
+test_offload() {
+    check 'plan says what offload a change loses' with_limits
+    check '... and not what stays' loses_nothing
+    check 'status needs to know of whom' says 'with an intent only' 2 \
+        bulk status --profile=connectx-7
+    check 'and a profile of the target' says 'no such --profile' 2 \
+        on userspace status --profile=kernel-tc
+    check 'packets come' send_packets
+    check 'what is in software is told from what was to be in hardware' \
+        row_is connectx-7 asap2 '2/0 0/2 2 0'
+    check 'with -v, each' says 'predicted hardware, is in software' 4 \
+        on asap2 status --profile=connectx-7 -v
+    check 'where nothing is, it says so' \
+        grep 'nothing is offloaded: see that' "$switch_dir/said"
+}
+
 test_bridges() {
     check 'our own target needs our meters' unchanged br0 \
         says 'cannot keep bursts below a millisecond' 3 on userspace apply
@@ -115,6 +176,7 @@ main() {
     make_dummy_bridge br0 "$intent" "$node"
     test_target kernel '+ tenant llm-training'
     test_target asap2 '~ shared pipeline: flows 8 changed'
+    test_offload
     test_back
     test_bridges
     [ "$failures" = 0 ]

@@ -27,15 +27,13 @@ static struct unit u;
 static struct offload_report report;
 static struct ds rules;
 
+/* 'u' is there, and ends with end(). */
 static void
-predict(const char *example, const char *node)
+predict_text(const char *text, size_t len, const char *node)
 {
-    const struct source *source;
     const char *reason;
 
-    unit_init(&u);
-    source = unit_example(u.arena, example);
-    unit_compile_raw(&u, source->text, source->len, node);
+    unit_compile_raw(&u, text, len, node);
     u.prog = ir_build(u.policy, node, u.arena);
     ck_assert_msg(backend_compile(&openflow_backend, u.prog, u.arena,
                                   &u.diags, &u.plan), "%s", unit_diags(&u));
@@ -44,6 +42,16 @@ predict(const char *example, const char *node)
     ck_assert_msg(!reason, "%s", reason);
     ds_init(&rules);
     rte_flow_put(&report, &rules);
+}
+
+static void
+predict(const char *example, const char *node)
+{
+    const struct source *source;
+
+    unit_init(&u);
+    source = unit_example(u.arena, example);
+    predict_text(source->text, source->len, node);
 }
 
 static void
@@ -215,6 +223,80 @@ START_TEST(what_is_not_said_is_a_comment)
 }
 END_TEST
 
+#define AT(NAME, N, REST)                                               \
+    "'" NAME "': {'network': 'net', 'node': 'n1', 'interface': '" NAME     \
+    "', 'mac': '02:00:00:00:00:0" N "', 'addresses': ['10.0.0." N "']"   \
+    REST "}"
+
+/* Does it come by the port of "t/PORT"? */
+static bool
+comes_by(const struct offload_path *path, const char *from)
+{
+    uint16_t port
+        = ofp_to_u16(path->passes[0].megaflow->key.in_port.ofp_port);
+
+    return !strcmp(u.plan.ports.v[port - 1], from + strlen("t/"));
+}
+
+/* All that is said of packets from 'from' to 'to'; nothing is an error. */
+static cap_set
+refused_of(const char *from, const char *to)
+{
+    cap_set refused = 0;
+    bool found = false;
+
+    for (size_t i = 0; i < report.rules.n; i++) {
+        const offload_path_vec *paths = &report.rules.v[i].paths;
+
+        for (size_t j = 0; j < paths->n; j++) {
+            const struct offload_path *path = &paths->v[j];
+
+            if (path->packet->to && !strcmp(path->packet->from, from)
+                && !strcmp(path->packet->to, to) && comes_by(path, from)) {
+                refused |= path->passes[0].refused;
+                found = true;
+            }
+        }
+    }
+    ck_assert_msg(found, "no packet from %s to %s", from, to);
+    return refused;
+}
+
+/* Of a node with DPDK, the intent says what ports are. */
+START_TEST(only_ports_of_a_nic)
+{
+    static const char intent[] =
+        "{'version': 1, 'fabric': {'nodes': {'n1': {'dpdk': {'pmd_cpus': "
+        "[2]}, 'uplinks': {'up': {'interface': 'p0', 'rate': '10Gbps', "
+        "'burst': '64KiB', 'device': '0000:08:00.0'}}}}}, 'tenants': {'t': {"
+        "'networks': {'net': {'vni': 7, 'subnets': ['10.0.0.0/24']}}, "
+        "'endpoints': {" AT("tap", "2", "") ", "
+        AT("vm", "3", ", 'port': 'vhost-user'") ", "
+        AT("a", "4", ", 'port': 'representor', 'vf': 0") ", "
+        AT("b", "5", ", 'port': 'representor', 'vf': 1") "}, "
+        "'rules': [{'name': 'all', 'from': {}, 'to': {}, 'service': "
+        "'https', 'stateful': false}]}}}";
+    const cap_set out = UINT64_C(1) << CAP_OUTPUT_PORT;
+    const cap_set vhost = UINT64_C(1) << CAP_MATCH_VHOST;
+    const cap_set system = UINT64_C(1) << CAP_MATCH_SYSTEM;
+    char *text;
+
+    unit_init(&u);
+    text = arena_strdup(u.arena, intent);
+    for (char *s = text; *s; s++) {
+        *s = *s == '\'' ? '"' : *s;
+    }
+    predict_text(text, strlen(text), "n1");
+    ck_assert(!(refused_of("t/a", "t/b") & (out | vhost | system)));
+    ck_assert((refused_of("t/a", "t/vm") & (out | vhost | system)) == out);
+    ck_assert((refused_of("t/a", "t/tap") & (out | vhost | system)) == out);
+    ck_assert((refused_of("t/vm", "t/a") & (out | vhost | system)) == vhost);
+    ck_assert((refused_of("t/tap", "t/a") & (out | vhost | system))
+              == system);
+    end();
+}
+END_TEST
+
 Suite *
 rte_suite(void)
 {
@@ -223,6 +305,7 @@ rte_suite(void)
 
     tcase_add_test(tcase, drops_and_marks);
     tcase_add_test(tcase, nothing_is_forwarded_by_userspace_tables);
+    tcase_add_test(tcase, only_ports_of_a_nic);
     tcase_add_test(tcase, forwards_with_mac_and_ttl);
     tcase_add_test(tcase, what_is_not_said_is_a_comment);
     suite_add_tcase(suite, tcase);

@@ -78,8 +78,8 @@ class Score:
         self.counts = {}
         self.wrong = []
 
-    def count(self, kind):
-        self.counts[kind] = self.counts.get(kind, 0) + 1
+    def count(self, kind, n=1):
+        self.counts[kind] = self.counts.get(kind, 0) + n
 
     def check(self, good, what):
         if not good:

@@ -22,6 +22,7 @@ main() {
     local title=$1 packets=$2 plan=$3 other=$4
 
     find_ovs
+    find_bulkhead
     trap_cleanup switch_stop
     switch_prepare
     modprobe -a openvswitch cls_flower act_police

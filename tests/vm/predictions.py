@@ -253,7 +253,10 @@ def main():
         for paths in connections(rule):
             questions.ask_connection(rule["name"], paths)
     with open(out, "w", encoding="utf-8") as stream:
-        json.dump({"ports": report["ports"], "packets": questions.packets,
+        json.dump({"intent": os.path.abspath(path), "node": node,
+                   "tenants": {port: owner.tenant for port, owner
+                               in questions.owners.items()},
+                   "ports": report["ports"], "packets": questions.packets,
                    "flood": questions.flood(),
                    "every": "--every" in options,
                    "rules": {rule["name"]: rule["verdict"]

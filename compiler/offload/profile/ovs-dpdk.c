@@ -18,6 +18,8 @@
     "Open vSwitch 3.1: lib/netdev-offload-dpdk.c, parse_flow_match()"
 #define LEFT MATCH ", which refuses a mask that it has not consumed"
 #define TUNNEL MATCH ", which has tunnels with ALLOW_EXPERIMENTAL_API only"
+#define API                                                             \
+    "Open vSwitch 3.1: lib/netdev-dpdk.c, netdev_dpdk_flow_api_supported()"
 #define OUT                                                             \
     "Open vSwitch 3.1: lib/netdev-offload-dpdk.c, add_output_action()"
 #define SET                                                             \
@@ -57,10 +59,14 @@ static const struct cap_fact facts[] = {
     { CAP_MATCH_CT_TUPLE, SUPPORT_NO, LEFT },
     { CAP_MATCH_MARK, SUPPORT_NO, LEFT },
     { CAP_MATCH_PRIORITY, SUPPORT_NO, LEFT },
+    { CAP_MATCH_VHOST, SUPPORT_NO, API },
+    { CAP_MATCH_SYSTEM, SUPPORT_UNKNOWN, NULL },
     { CAP_MATCH_OTHER, SUPPORT_NO, LEFT },
     { CAP_OUTPUT, SUPPORT_YES, OUT },
     { CAP_OUTPUTS, SUPPORT_YES, OUT },
     { CAP_OUTPUT_BACK, SUPPORT_YES, OUT },
+    { CAP_OUTPUT_PORT, SUPPORT_NO, OUT
+      ", which asks netdev_flow_api_equals()" },
     { CAP_DROP, SUPPORT_YES, ACTIONS },
     { CAP_CHAIN, SUPPORT_NO, ACTIONS },
     { CAP_CT, SUPPORT_NO, ACTIONS },
