@@ -30,6 +30,7 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/openflow/conjunction.c \
 	compiler/backend/openflow/conjunction.h \
 	compiler/backend/openflow/dpdk.c \
+	compiler/backend/openflow/vfs.c \
 	compiler/backend/openflow/emit-connections.c \
 	compiler/backend/openflow/emit-conntrack.c \
 	compiler/backend/openflow/emit-dhcp.c \
@@ -154,6 +155,7 @@ libbulkhead_a_SOURCES = \
 	compiler/ir/cap.c \
 	compiler/ir/concern.c \
 	compiler/ir/dpdk.c \
+	compiler/ir/legacy.c \
 	compiler/ir/external.c \
 	compiler/ir/fabric.c \
 	compiler/ir/ir.h \
@@ -221,6 +223,7 @@ libbulkhead_a_SOURCES = \
 	compiler/plan/differences.c \
 	compiler/plan/differences.h \
 	compiler/plan/dpdk.c \
+	compiler/plan/vf.c \
 	compiler/plan/dpdk.h \
 	compiler/plan/earlier.c \
 	compiler/plan/earlier.h \
@@ -327,6 +330,7 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/check-copies.c \
 	compiler/sema/check-delay.c \
 	compiler/sema/check-dpdk.c \
+	compiler/sema/check-legacy.c \
 	compiler/sema/check-doubts.c \
 	compiler/sema/check-dscp-in.c \
 	compiler/sema/check-externals.c \

@@ -23,6 +23,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "plan/plan.h"
 #include "plan/record.h"
+#include "sema/check.h"
 #include "sema/policy.h"
 #include "util.h"
 
@@ -207,7 +208,8 @@ cmd_check(const struct cli_options *options)
         const struct policy_tenant *tenant = policy->tenants.v[i];
 
         for (size_t j = 0; j < tenant->endpoints.n; j++) {
-            if (!tenant->endpoints.v[j]->bound) {
+            if (!tenant->endpoints.v[j]->bound
+                && !legacy_uplink(tenant->endpoints.v[j])) {
                 *vec_push(arena, &unbound) = tenant->endpoints.v[j]->name;
             }
         }

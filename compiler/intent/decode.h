@@ -109,6 +109,8 @@ enum {
     MIN_MTU = 1280,             /* RFC 8200 section 5. */
     MAX_MTU = 65535,
 };
+struct number decode_count(struct decoder *, const struct value *,
+                           const char *key, int min, int max);
 struct mtu decode_mtu(struct decoder *, const struct value *v, int min);
 
 /* Nodes and their uplinks, and which of them a network takes. */

@@ -27,7 +27,7 @@ enum {
     MAX_VDEV = 40,              /* DPDK: below RTE_DEV_NAME_MAX_LEN. */
 };
 
-static struct number
+struct number
 decode_count(struct decoder *d, const struct value *v, const char *key,
              int min, int max)
 {
@@ -224,10 +224,11 @@ decode_port(struct decoder *d, const struct value *v,
 
     if (port.s && strcmp(port.s, INTENT_SYSTEM)
         && strcmp(port.s, INTENT_REPRESENTOR)
-        && strcmp(port.s, INTENT_VHOST)) {
+        && strcmp(port.s, INTENT_VHOST)
+        && strcmp(port.s, INTENT_LEGACY)) {
         decode_error(d, port.at, "there is no such kind of port",
-                     "write \""INTENT_SYSTEM"\", \""INTENT_REPRESENTOR"\" or "
-                     "\""INTENT_VHOST"\"");
+                     "write \""INTENT_SYSTEM"\", \""INTENT_REPRESENTOR"\", "
+                     "\""INTENT_VHOST"\" or \""INTENT_LEGACY"\"");
     }
     endpoint->port = port;
     endpoint->vf = decode_count(d, v, "vf", 0, MAX_VF);

@@ -17,6 +17,7 @@
 
 enum {
     MAX_VNI = (1 << 24) - 1,    /* RFC 8926 section 3.4. */
+    MAX_VLAN = 4094,            /* IEEE 802.1Q, table 9-2. */
     MAX_DSCP = 63,
     MAX_QUEUE = 7,
 };
@@ -87,7 +88,8 @@ decode_network(struct decoder *d, const struct value *v,
     static const struct member members[] = {
         { "vni", true }, { "subnets", true }, { "gateway", false },
         { "mtu", false }, { "dhcp", false }, { "multicast", false },
-        { "plane", false }, { "uplink", false }, { NULL, false },
+        { "plane", false }, { "uplink", false }, { "vlan", false },
+        { NULL, false },
     };
 
     network->name = decode_key(v);
@@ -99,6 +101,7 @@ decode_network(struct decoder *d, const struct value *v,
         decode_addresses(d, value_member(v, "gateway"), false,
                          &network->gateways);
         network->mtu = decode_mtu(d, v, MIN_MTU);
+        network->vlan = decode_count(d, v, "vlan", 1, MAX_VLAN);
         decode_way(d, v, network);
         decode_dhcp(d, value_member(v, "dhcp"), network);
         decode_addresses(d, value_member(v, "multicast"), true,

@@ -185,6 +185,7 @@ struct intent_network {
     const struct value *vni_at;
     address_vec subnets, gateways;
     struct mtu mtu;
+    struct number vlan;         /* Of its legacy VFs. */
     struct text plane, uplink;  /* Not both; absent: a node's only one. */
     struct text dhcp_server;    /* The name of an endpoint. */
     const struct value *native_dhcp;    /* The fabric itself answers; NULL: it
@@ -209,15 +210,17 @@ struct intent_part {
 };
 
 /* What makes the interface of an endpoint: somebody else; DPDK, for a VF; or
- * DPDK, for a virtual machine's vhost-user. */
+ * DPDK, for a virtual machine's vhost-user; or it is a VF of a NIC in legacy
+ * mode, without an interface on the bridge. */
 #define INTENT_SYSTEM "system"
 #define INTENT_REPRESENTOR "representor"
 #define INTENT_VHOST "vhost-user"
+#define INTENT_LEGACY "legacy-vf"
 
 struct intent_endpoint {
     struct text name, network, node, interface, mac_text;
     struct text port;           /* INTENT_SYSTEM or another; absent: that. */
-    struct number vf;           /* Of a representor. */
+    struct number vf;           /* Of a representor, or in legacy mode. */
     struct eth_addr mac;
     text_vec label_names, label_values;
     address_vec addresses;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "ir/meter.h"
+#include "sema/check.h"
 #include "util.h"
 
 struct builder {
@@ -230,7 +231,9 @@ add_endpoints(struct builder *b, const struct policy_tenant *policy)
         bool here = e->node == b->node;
         bool concerned = !b->node || b->concerned[e->index];
 
-        if (!e->bound) {
+        if (legacy_uplink(e)) {
+            continue;           /* See ir_add_vfs(). */
+        } else if (!e->bound) {
             *vec_push(b->arena, &b->prog->unbound) = e->name;
         } else if (!here && concerned && !is_reached(b, e)) {
             *vec_push(b->arena, &b->prog->elsewhere) = e->name;
@@ -370,6 +373,7 @@ add_records(struct builder *b)
     if (b->node) {
         ir_add_uplinks(b->prog, b->node, b->arena);
         ir_add_dpdk(b->prog, policy, b->node, b->arena);
+        ir_add_vfs(b->prog, policy, b->node, b->arena);
         ir_add_externals(b->prog, policy, b->node, b->arena,
                          &b->tenant_numbers, &b->endpoint_numbers);
     } else {

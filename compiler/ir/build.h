@@ -40,6 +40,10 @@ void ir_add_fabric_meters(struct ir_prog *, const struct policy *,
 void ir_add_uplinks(struct ir_prog *, const struct intent_node *node,
                     struct arena *);
 
+/* Adds the VFs of 'node' that are in legacy mode. */
+void ir_add_vfs(struct ir_prog *, const struct policy *,
+                const struct intent_node *node, struct arena *);
+
 /* Adds what DPDK is to do on 'node', if it has that. */
 void ir_add_dpdk(struct ir_prog *, const struct policy *,
                  const struct intent_node *node, struct arena *);

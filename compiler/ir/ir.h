@@ -97,6 +97,18 @@ struct ir_dpdk_port {
     ir_numbers pmd_cpus;        /* That poll it and nothing else. */
 };
 
+/* A VF of an uplink's NIC in legacy mode, which is on no bridge: the NIC's own
+ * switch joins it to what is in its VLAN. */
+struct ir_vf {
+    const char *name;           /* "TENANT/ENDPOINT". */
+    struct ir_place place;
+    const char *uplink;
+    const char *interface;      /* The uplink's: its PF. */
+    uint16_t vf, vlan;
+    struct eth_addr mac;
+    uint64_t max_mbps, min_mbps;        /* Of what it sends; 0: none. */
+};
+
 /* An uplink of this node that networks take. */
 struct ir_uplink {
     const char *name;
@@ -332,6 +344,7 @@ struct ir_prog {
     VEC(struct ir_cap *) caps;              /* By class. */
     VEC(struct ir_rule *) rules;            /* Sorted by name. */
     VEC(struct ir_dpdk_port *) dpdk_ports;  /* Uplinks', then endpoints'. */
+    VEC(struct ir_vf *) vfs;    /* Of this node, by tenant and name. */
     ir_names unbound;           /* Endpoints whose binding is incomplete. */
     ir_names elsewhere;         /* Endpoints that would be in it if a tunnel
                                  * reached them. */

@@ -318,6 +318,7 @@ check_whole(struct ir_validator *v, enum ir_op op, const void *record)
     case IR_OP_class: check_class(v, record); return;
     case IR_OP_dpdk: ir_validate_dpdk(v, record); return;
     case IR_OP_dpdk_port: ir_validate_dpdk_port(v, record); return;
+    case IR_OP_vf: ir_validate_vf(v, record); return;
     case IR_OP_uplink:
     case N_IR_OPS:
         return;

@@ -49,6 +49,9 @@ void ir_validate_rule(struct ir_validator *, const struct ir_rule *);
 void ir_validate_dpdk(struct ir_validator *, const struct ir_dpdk *);
 void ir_validate_dpdk_port(struct ir_validator *, const struct ir_dpdk_port *);
 
+/* The same of a VF in legacy mode. */
+void ir_validate_vf(struct ir_validator *, const struct ir_vf *);
+
 /* Who pays for others has meters for it. */
 void ir_validate_charges(struct ir_validator *);
 

@@ -10,6 +10,31 @@
 #include "plan/nic.h"
 #include "plan/plan.h"
 
+static const char functions[] =
+    "# keep INTERFACE PLACE: what it is set to.\n"
+    "keep() {\n"
+    "    { dcbx=$(dcb dcbx show dev \"$1\") &&\n"
+    "        ets=$(dcb ets show dev \"$1\" willing tc-tsa tc-bw prio-tc) &&\n"
+    "        pfc=$(dcb pfc show dev \"$1\" prio-pfc) &&\n"
+    "        app=$(dcb -N app show dev \"$1\" dscp-prio); } ||\n"
+    "        fail \"$2\" \"$1 does not say what it is set to\"\n"
+    "}\n"
+    "# dscp_was INTERFACE: as 'was', of all DSCPs.\n"
+    "dscp_was() {\n"
+    "    [ -z \"$app\" ] || was app add dev \"$1\" $app\n"
+    "    was app flush dev \"$1\" dscp-prio\n"
+    "}\n";
+
+/* "was OBJECT VERB dev INTERFACE $VARIABLE", which keep() has set. */
+static void
+put_was(const struct plan_nic_port *port, const char *what,
+        const char *variable, struct ds *ds)
+{
+    ds_put_format(ds, "was %s dev ", what);
+    plan_put_quoted(ds, port->interface);
+    ds_put_format(ds, " $%s\n", variable);
+}
+
 /* "try PLACE dcb OBJECT VERB dev INTERFACE". */
 static void
 put_dcb(const struct plan_nic_port *port, const char *what, struct ds *ds)
@@ -51,6 +76,7 @@ put_ets(const struct plan_nic_port *port, struct ds *ds)
         }
     }
     ds_put_char(ds, '\n');
+    put_was(port, "ets set", "ets", ds);
 }
 
 static void
@@ -64,6 +90,7 @@ put_pfc(const struct plan_nic_port *port, struct ds *ds)
         }
     }
     ds_put_char(ds, '\n');
+    put_was(port, "pfc set", "pfc", ds);
 }
 
 /* Every DSCP, so that none keeps what it was before. */
@@ -71,6 +98,9 @@ static void
 put_app(const struct plan_nic *nic, const struct plan_nic_port *port,
         struct ds *ds)
 {
+    ds_put_cstr(ds, "dscp_was ");
+    plan_put_quoted(ds, port->interface);
+    ds_put_char(ds, '\n');
     put_dcb(port, "app replace", ds);
     ds_put_cstr(ds, " dscp-prio");
     for (int dscp = 0; dscp < NIC_DSCPS; dscp++) {
@@ -84,12 +114,20 @@ plan_format_dcb(const struct plan *plan, struct ds *ds)
 {
     const struct plan_nic *nic = plan->nic;
 
-    plan_put_script_head(plan, "dcb.sh", "Priorities of the uplinks", ds);
+    plan_put_script_head(plan, "dcb.sh", "Priorities of the uplinks", "dcb",
+                         ds);
+    ds_put_cstr(ds, functions);
     for (size_t i = 0; i < nic->ports.n; i++) {
         const struct plan_nic_port *port = &nic->ports.v[i];
 
+        ds_put_cstr(ds, "keep ");
+        plan_put_quoted(ds, port->interface);
+        ds_put_char(ds, ' ');
+        plan_put_quoted(ds, port->place);
+        ds_put_char(ds, '\n');
         put_dcb(port, "dcbx set", ds);
         ds_put_cstr(ds, " host ieee\n");
+        put_was(port, "dcbx set", "dcbx", ds);
         put_ets(port, ds);
         put_pfc(port, ds);
         put_app(nic, port, ds);

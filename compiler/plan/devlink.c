@@ -35,13 +35,32 @@ static const char functions[] =
     "    *) fail \"$2\" \"$device is not in switchdev mode\" ;;\n"
     "    esac\n"
     "}\n"
+    "# rate_was NAME PLACE: as 'was', of a rate that is there.\n"
+    "rate_was() {\n"
+    "    name=$1 share=0 most=0 above=noparent\n"
+    "    is=$("RATE" show \"$1\") || fail \"$2\" \"$1 has no rate\"\n"
+    "    for word in $is; do\n"
+    "        case $key in\n"
+    "        tx_share) share=$word ;;\n"
+    "        tx_max) most=$word ;;\n"
+    "        parent) above=\"parent $word\" ;;\n"
+    "        esac\n"
+    "        key=$word\n"
+    "    done\n"
+    "    was port function rate set \"$name\" tx_share $share tx_max $most "
+    "$above\n"
+    "}\n"
     "# group NAME PLACE RATE...\n"
     "group() {\n"
     "    group=$1\n"
     "    place=$2\n"
     "    shift 2\n"
-    "    "RATE" show \"$device/$group\" >/dev/null 2>&1 ||\n"
+    "    if "RATE" show \"$device/$group\" >/dev/null 2>&1; then\n"
+    "        rate_was \"$device/$group\" \"$place\"\n"
+    "    else\n"
     "        try \"$place\" "RATE" add \"$device/$group\"\n"
+    "        was port function rate del \"$device/$group\"\n"
+    "    fi\n"
     "    try \"$place\" "RATE" set \"$device/$group\" \"$@\"\n"
     "    kept=\"$kept $device/$group\"\n"
     "}\n"
@@ -52,6 +71,7 @@ static const char functions[] =
     "        fail \"$2\" \"$1 is of ${port%/*}, and its uplink of $device\"\n"
     "    place=$2\n"
     "    shift 2\n"
+    "    rate_was \"$port\" \"$place\"\n"
     "    try \"$place\" "RATE" set \"$port\" \"$@\" parent \"$group\"\n"
     "    kept=\"$kept $port\"\n"
     "}\n"
@@ -65,6 +85,7 @@ static const char functions[] =
     "    while read -r what is; do\n"
     "        case $is in *\" parent "GROUP_MARK"\"*)\n"
     "            if stale \"${what%:}\"; then\n"
+    "                rate_was \"${what%:}\" \"$1\"\n"
     "                try \"$1\" "RATE" set \"${what%:}\" tx_share 0 "
     "tx_max 0 noparent\n"
     "            fi\n"
@@ -75,14 +96,17 @@ static const char functions[] =
     "    while read -r what is; do\n"
     "        case $what in */"GROUP_MARK"*)\n"
     "            if stale \"${what%:}\"; then\n"
+    "                rate_was \"${what%:}\" \"$1\"\n"
     "                try \"$1\" "RATE" del \"${what%:}\"\n"
+    "                was port function rate add \"${what%:}\"\n"
     "            fi\n"
     "        esac\n"
     "    done <<end\n"
     "$rates\n"
     "end\n"
     "}\n"
-    "kept=\n";
+    "kept=\n"
+    "key=\n";
 
 static void
 put_rate(const struct plan_nic_port *port, const struct plan_rate *rate,
@@ -110,11 +134,15 @@ plan_format_devlink(const struct plan *plan, struct ds *ds)
 {
     const struct plan_nic *nic = plan->nic;
 
-    plan_put_script_head(plan, "devlink.sh", "Rates of the VFs", ds);
+    plan_put_script_head(plan, "devlink.sh", "Rates of the VFs",
+                         "devlink", ds);
     ds_put_cstr(ds, functions);
     for (size_t i = 0; i < nic->ports.n; i++) {
         const struct plan_nic_port *port = &nic->ports.v[i];
 
+        if (port->legacy) {
+            continue;
+        }
         ds_put_cstr(ds, "uplink ");
         plan_put_quoted(ds, port->interface);
         ds_put_char(ds, ' ');

@@ -114,7 +114,8 @@ plan_format_qos(const struct plan *plan, struct ds *ds)
 {
     const struct plan_htb *htb = plan->htb;
 
-    plan_put_script_head(plan, "qos.sh", "Queues of the ports", ds);
+    plan_put_script_head(plan, "qos.sh", "Queues of the ports", NULL,
+                         ds);
     ds_put_cstr(ds, "node=");
     plan_put_quoted(ds, plan->node);
     ds_put_cstr(ds, "\nmark="MARK"=$node\n");

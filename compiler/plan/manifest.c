@@ -255,6 +255,9 @@ plan_format_manifest(const struct plan *plan, struct ds *ds)
     if (plan->externals.n) {
         json_object_put(manifest, "externals", externals_to_json(plan));
     }
+    if (plan->vfs) {
+        json_object_put(manifest, "vfs", plan_vfs_to_json(plan->vfs));
+    }
     if (plan->nic) {
         json_object_put(manifest, "nic", plan_nic_to_json(plan->nic));
     }

@@ -26,25 +26,59 @@ plan_put_quoted(struct ds *ds, const char *s)
     ds_put_char(ds, '\'');
 }
 
+/* Arguments are split at blanks, of which none has any, and nothing of them is
+ * taken for a command. */
+static void
+put_undo(const char *script, const char *tool, struct ds *ds)
+{
+    ds_put_format(ds, "set -f\n"
+                  "undo=\n"
+                  "# was ARGUMENT...: what undoes a step.\n"
+                  "was() {\n"
+                  "    undo=\"$*\n"
+                  "$undo\"\n"
+                  "}\n"
+                  "take_back() {\n"
+                  "    n=0\n"
+                  "    while read -r line; do\n"
+                  "        [ -n \"$line\" ] || continue\n"
+                  "        if %s $line; then\n"
+                  "            n=$((n + 1))\n"
+                  "        else\n"
+                  "            echo \"%s: not undone: %s $line\" >&2\n"
+                  "        fi\n"
+                  "    done <<end\n"
+                  "$undo\n"
+                  "end\n"
+                  "    echo \"%s: undone: $n settings of this run\" >&2\n"
+                  "}\n", tool, script, tool, script);
+}
+
 void
 plan_put_script_head(const struct plan *plan, const char *script,
-                     const char *about, struct ds *ds)
+                     const char *about, const char *tool, struct ds *ds)
 {
     ds_put_format(ds, "#!/bin/sh\n"
                   "# %s of node %s: sh %s\n"
                   "# Exit status 3: it was refused, by whom and at whose "
-                  "wish is said; what came\n"
-                  "# before stays, and the script can be run again.\n"
-                  "set -eu\n"
-                  "fail() {\n"
+                  "wish is said; what %s\n"
+                  "# %s, and the script can be run again.\n"
+                  "set -eu\n", about, plan->node, script,
+                  tool ? "it" : "came", tool ? "did is undone"
+                  : "before stays");
+    if (tool) {
+        put_undo(script, tool, ds);
+    }
+    ds_put_format(ds, "fail() {\n"
                   "    echo \"%s: $2; asked for at $1\" >&2\n"
+                  "%s"
                   "    exit 3\n"
                   "}\n"
                   "try() {\n"
                   "    asked=$1\n"
                   "    shift\n"
                   "    \"$@\" || fail \"$asked\" \"refused: $*\"\n"
-                  "}\n", about, plan->node, script, script);
+                  "}\n", script, tool ? "    take_back\n" : "");
 }
 
 void

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "openvswitch/types.h"
 
 struct arena;
 struct ds;
@@ -47,6 +48,8 @@ struct plan_nic_port {
     const char *name, *interface;
     const char *place;
     struct plan_priority priorities[NIC_PRIORITIES];
+    bool legacy;                /* Its VFs have no representors: vf.sh sets
+                                 * their rates. */
     VEC(struct plan_rate) rates;
 };
 
@@ -59,9 +62,29 @@ struct plan_nic {
 void plan_format_devlink(const struct plan *, struct ds *);
 void plan_format_dcb(const struct plan *, struct ds *);
 
-/* Appends what both begin with: 'about' says what the script is for. */
+/* A VF of a NIC in legacy mode: what ip-link(8) sets of it. */
+struct plan_vf {
+    const char *name;           /* "TENANT/ENDPOINT". */
+    const char *uplink, *interface;     /* Of that. */
+    const char *place;          /* What asks for it, as plan_meter has it. */
+    uint16_t vf, vlan;
+    struct eth_addr mac;
+    uint64_t max_mbps, min_mbps;        /* 0: none. */
+};
+
+struct plan_vfs {
+    VEC(struct plan_vf) all;
+};
+
+/* Appends vf.sh; and all of it for manifest.json. */
+void plan_format_vfs(const struct plan *, struct ds *);
+struct json *plan_vfs_to_json(const struct plan_vfs *);
+
+/* Appends what all scripts begin with: 'about' says what the script is for.
+ * With a 'tool', what the script does is undone if it fails: with each step,
+ * "was ARGUMENT..." notes what the tool is to be given for that. */
 void plan_put_script_head(const struct plan *, const char *script,
-                          const char *about, struct ds *);
+                          const char *about, const char *tool, struct ds *);
 
 /* Appends "running PLACE", a function that ends a script at once if no
  * ovs-vswitchd answers: ovs-vsctl would wait for one. */

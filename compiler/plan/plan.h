@@ -188,6 +188,8 @@ struct plan {
     bool telemetry;             /* Of tenants' queues: see
                                  * PLAN_TELEMETRY. */
     struct plan_nic *nic;       /* See plan/nic.h; NULL: none is set. */
+    struct plan_vfs *vfs;       /* See plan/nic.h; NULL: none is in legacy
+                                 * mode. */
     struct plan_htb *htb;       /* See plan/htb.h; NULL: no queues are. */
     struct plan_dpdk *dpdk;     /* See plan/dpdk.h; NULL: there is none. */
     VEC(struct plan_number) tenants, endpoints;

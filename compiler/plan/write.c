@@ -138,6 +138,12 @@ has_nic(const struct plan *plan)
 }
 
 static bool
+has_vfs(const struct plan *plan)
+{
+    return plan->vfs != NULL;
+}
+
+static bool
 has_htb(const struct plan *plan)
 {
     return plan->htb != NULL;
@@ -162,6 +168,7 @@ static const struct {
     { "ovs-vsctl.sh", format_script, SHAPE_FLOWS, NULL },
     { "devlink.sh", plan_format_devlink, SHAPE_FLOWS, has_nic },
     { "dcb.sh", plan_format_dcb, SHAPE_FLOWS, has_nic },
+    { "vf.sh", plan_format_vfs, SHAPE_FLOWS, has_vfs },
     { "qos.sh", plan_format_qos, SHAPE_FLOWS, has_htb },
     { "dpdk.sh", plan_format_dpdk, SHAPE_FLOWS, has_dpdk },
     { MANIFEST, plan_format_manifest, SHAPE_FLOWS, NULL },

@@ -168,6 +168,7 @@ check_doubts(const struct policy *policy, struct diags *diags)
     doubt_dscp_in(policy, diags);
     check_delays(policy, diags);
     doubt_dpdk(policy, diags);
+    doubt_legacy(policy, diags);
     doubt_tunnels(policy, diags);
     doubt_unused(policy, diags);
     doubt_families(policy, diags);

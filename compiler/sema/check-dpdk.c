@@ -223,16 +223,18 @@ check_port(const struct policy_endpoint *e, struct diags *diags)
     bool representor = port->s && !strcmp(port->s, INTENT_REPRESENTOR);
     struct diag *d;
 
-    if (intent->vf.at && !representor) {
+    if (intent->vf.at && !representor && !e->legacy) {
         d = value_error(diags, intent->vf.at, "a \"vf\" goes with "
-                        "\"port\": \""INTENT_REPRESENTOR"\"");
+                        "\"port\": \""INTENT_REPRESENTOR"\" or "
+                        "\""INTENT_LEGACY"\"");
         diag_remedy(diags, d, "say that too, or take this away");
-    } else if (representor && !intent->vf.at) {
-        d = value_error(diags, port->at, "it does not say which VF's "
-                        "representor this is");
+    } else if ((representor || e->legacy) && !intent->vf.at) {
+        d = value_error(diags, port->at, "it does not say which VF%s this is",
+                        e->legacy ? "" : "'s representor");
         diag_remedy(diags, d, "add \"vf\", its number, from 0");
     }
-    if (!port->s || !strcmp(port->s, INTENT_SYSTEM) || !e->node) {
+    if (!port->s || !strcmp(port->s, INTENT_SYSTEM) || e->legacy
+        || !e->node) {
         return;
     }
     check_polled(e->node, port->at, diags);

@@ -67,6 +67,7 @@ policy_check(const struct policy *policy, struct arena *arena,
     check_uplinks(policy, diags);
     check_hosts(policy, diags);
     check_dpdk(policy, diags);
+    check_legacy(policy, diags);
     if (diags->n_errors == n_errors) {
         check_peerings(policy, arena, diags);
         check_externals(policy, arena, diags);

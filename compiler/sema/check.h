@@ -44,6 +44,24 @@ bool tenant_takes(const struct policy_tenant *, const struct intent_node *node,
 /* CPUs, devices and ports of DPDK. */
 void check_dpdk(const struct policy *, struct diags *);
 
+/* VFs of NICs in legacy mode: what the NIC cannot keep of the intent. */
+void check_legacy(const struct policy *, struct diags *);
+void doubt_legacy(const struct policy *, struct diags *);
+
+/* The uplink that the legacy VF is of, or NULL: it is none, or nobody knows
+ * yet; and how many VFs of its tenant's that uplink has there. */
+const struct intent_uplink *legacy_uplink(const struct policy_endpoint *);
+size_t legacy_sharers(const struct policy_endpoint *);
+
+/* What a legacy VF may send, of what it has by itself and of its part of what
+ * its tenant has; 0: no limit, no guarantee. */
+struct legacy_rates {
+    uint64_t min_mbps;
+    uint64_t bps, max_mbps;     /* The limit, and what the NIC makes of it. */
+};
+struct legacy_rates legacy_rates(const struct policy_endpoint *);
+
+
 /* Warns of queues of a device that gain nothing. */
 void doubt_dpdk(const struct policy *, struct diags *);
 

@@ -236,8 +236,9 @@ add_endpoint(struct resolver *r, struct policy_tenant *tenant,
     e->tenant = tenant;
     e->intent = intent;
     e->name = arena_printf(r->arena, "%s/%s", tenant->name, intent->name.s);
+    e->legacy = intent->port.s && !strcmp(intent->port.s, INTENT_LEGACY);
     e->bound = (intent->node.s && intent->interface.s && intent->mac_text.s
-                && intent->addresses.n);
+                && intent->addresses.n && !e->legacy);
     e->network = shash_find_data(networks, intent->network.s);
     if (!e->network) {
         report_no_network(r, tenant, intent->network);

@@ -77,7 +77,9 @@ struct policy_endpoint {
     const struct intent_node *node;     /* NULL: not known. */
     const char *name;           /* "TENANT/ENDPOINT". */
     size_t index;               /* In the order of tenants and names. */
-    bool bound;                 /* Node, interface, MAC, address: all known? */
+    bool bound;                 /* Node, interface, MAC, address: all known,
+                                 * and is it on a bridge? */
+    bool legacy;                /* It is a VF in legacy mode, on none. */
 };
 
 /* So many endpoints of a network that copies packets to its endpoints may be

@@ -5,7 +5,8 @@
 # The scripts that "compile --target=asap2" writes for the node's settings:
 # what devlink.sh makes of a NIC (nic.py stands in for it), run once, again and
 # after a change; what it does when something is missing or refused; what dcb.sh
-# says; and ovs-vsctl.sh in a real database.
+# says; what vf.sh makes of VFs in legacy mode; and ovs-vsctl.sh in a real
+# database.
 # Environment: BULKHEAD, OVS_PREFIX, srcdir; found by themselves if unset.
 set -euo pipefail
 
@@ -18,7 +19,14 @@ pf1=pci/0000:03:00.1
 # reset_nic [MODE]: a NIC of two ports and six VFs, with a rate of somebody's.
 reset_nic() {
     cat >"$NIC_STATE" <<END
-{ "mode": "${1:-switchdev}",
+{ "mode": "${1:-switchdev}", "dcb": {},
+  "vfs": { "p0": [
+     { "mac": "00:00:00:00:00:00", "spoofchk": "off", "state": "auto",
+       "trust": "on" },
+     { "mac": "02:00:00:00:00:02", "spoofchk": "on", "state": "disable",
+       "trust": "off", "vlan": "7", "qos": "3", "max_tx_rate": "9" },
+     { "mac": "02:00:00:00:00:33", "spoofchk": "on" },
+     { "mac": "02:00:00:00:00:44", "spoofchk": "off" } ] },
   "ports": { "p0": "$pf0/65535", "p1": "$pf1/131071",
              "rep0": "$pf0/1", "rep1": "$pf0/2", "rep2": "$pf0/3",
              "rep3": "$pf0/4", "rep4": "$pf0/5", "rep5": "$pf1/65537" },
@@ -34,7 +42,7 @@ install_nic() {
 
     export NIC_STATE=$switch_dir/nic
     mkdir "$switch_dir/bin"
-    for name in devlink dcb; do
+    for name in devlink dcb ip; do
         printf '#!/bin/sh\nexec python3 "%s" %s "$@"\n' "$here/nic.py" "$name" \
             >"$switch_dir/bin/$name"
         chmod +x "$switch_dir/bin/$name"
@@ -76,20 +84,25 @@ set_once() {
             "$pf0/5: type leaf parent bulkhead:up0:free"
 }
 
-# "free" leaves, and "rest" loses its VF to nobody.
-set_less() {
-    python3 - "$here/nic.json" "$switch_dir/less.json" <<'END' &&
+# compile_less DIR PYTHON: without some of the tenants, or of what is theirs.
+compile_less() {
+    python3 - "$here/nic.json" "$switch_dir/less.json" "$2" <<'END' &&
 import json
 import sys
 with open(sys.argv[1]) as f:
     intent = json.load(f)
-del intent["tenants"]["free"]
-del intent["tenants"]["123"]["endpoints"]["rest"]
+exec(sys.argv[3], {"tenants": intent["tenants"]})
 with open(sys.argv[2], "w") as f:
     json.dump(intent, f)
 END
         "$BULKHEAD" compile "$switch_dir/less.json" --node=n1 --target=asap2 \
-            -o "$switch_dir/less" 2>&1 &&
+            -o "$switch_dir/$1" 2>&1
+}
+
+# "free" leaves, and "rest" loses its VF to nobody.
+set_less() {
+    compile_less less \
+        'del tenants["free"], tenants["123"]["endpoints"]["rest"]' &&
         sh "$switch_dir/less/devlink.sh" &&
         rates_are "${fixed[@]}" "${shared[@]}" "$pf0/3: type leaf" \
             "$pf0/5: type leaf"
@@ -128,15 +141,61 @@ test_refusals() {
     reset_nic
     NIC_REFUSES='set .*tx_max 30000mbit' check 'devlink refuses: 3' \
         refused '; asked for at line 75, /tenants/123/endpoints/part/bandwidth/send/guarantee'
-    NIC_REFUSES='^pfc .*p1' check 'dcb refuses: 3' \
+    check 'what it did is undone' grep 'devlink.sh: undone: [1-9]' \
+        "$switch_dir/said"
+    check 'there is nothing left of it' rates_are "$pf0/1: type leaf" \
+        "$pf0/2: type leaf" "$pf0/3: type leaf" "$pf0/4: type leaf" \
+        "$pf0/5: type leaf" "$pf1/65537: type leaf"
+    test_undo
+    reset_nic
+    NIC_REFUSES='^pfc set .*p1.* 3:on' check 'dcb refuses: 3' \
         refused 'dcb pfc set dev p1 prio-pfc all:off 3:on; asked for at line 14, /fabric/nodes/n1/uplinks/up1/interface' dcb.sh
+    check 'what dcb did is undone, of all ports' dcb_is_as_before
+    NIC_REFUSES='^ets show .*p1' check 'dcb does not tell: 3' \
+        refused 'p1 does not say what it is set to; asked for at line 14' dcb.sh
+    NIC_REFUSES='^(pfc set .*p1.* 3:on|ets set .*p0.* 1:60)' \
+        check 'what cannot be undone is said' says \
+        'dcb.sh: not undone: dcb ets set dev p0 willing on tc-tsa' 3 \
+        sh "$switch_dir/all/dcb.sh"
+}
+
+# The second plan takes rates and groups of the first away; if that fails, or
+# anything before, they come back.
+test_undo() {
+    reset_nic
+    sh "$switch_dir/all/devlink.sh"
+    devlink port function rate show >"$switch_dir/before"
+    NIC_REFUSES='del .*free$' check 'a group cannot be taken away: 3' \
+        says "refused: devlink port function rate del $pf0/bulkhead:up0:free; asked for at what an earlier run has set" \
+        3 sh "$switch_dir/less/devlink.sh"
+    check 'what was before is back' \
+        diff -u "$switch_dir/before" <(devlink port function rate show)
+    check 'without two tenants' compile_less least \
+        'del tenants["free"], tenants["fixed"]'
+    NIC_REFUSES='del .*up1:fixed$' check 'after others were taken away: 3' \
+        exits 3 sh "$switch_dir/least/devlink.sh"
+    check 'they are back, too' \
+        diff -u "$switch_dir/before" <(devlink port function rate show)
+}
+
+dcb_is_as_before() {
+    local port
+    for port in p0 p1; do
+        diff -u - <(dcb dcbx show dev $port; dcb ets show dev $port
+            dcb pfc show dev $port; dcb -N app show dev $port) <<'END' || return
+host ieee cee
+willing on tc-tsa 0:strict 1:ets tc-bw 0:40 1:60 prio-tc 0:0 1:1
+prio-pfc 0:off 1:on
+dscp-prio 0:0 8:1
+END
+    done
 }
 
 # All that was said to dcb about p0.
 said_to_dcb() {
     : >"$NIC_STATE.log"
     sh "$switch_dir/all/dcb.sh" &&
-        diff -u - <(grep '^dcb .* dev p0 ' "$NIC_STATE.log" |
+        diff -u - <(grep -E '^dcb [a-z]+ (set|replace) dev p0 ' "$NIC_STATE.log" |
                     sed 's/ [0-9]*:0\b//g') <<'END'
 dcb dcbx set dev p0 host ieee
 dcb ets set dev p0 willing off prio-tc all:0 1:1 3:3 6:6 tc-tsa all:strict 0:ets 1:ets 3:ets 6:ets tc-bw all:0 0:1 1:49 3:49 6:1
@@ -148,6 +207,59 @@ END
 every_dscp() {
     [ "$(grep 'app replace dev p1' "$NIC_STATE.log" | grep -o ' [0-9]*:[0-7]' |
          wc -l)" = 64 ]
+}
+
+# vfs_are LINE...: all VFs of p0, but for their broadcast address.
+vfs_are() {
+    ip link show dev p0 | sed -n 's/^ *vf //; T; s/  *link.ether//
+        s/ brd [f:]*//p' | diff -u <(printf '%s\n' "$@") -
+}
+
+before=('0 00:00:00:00:00:00, spoof checking off, link-state auto, trust on'
+        '1 02:00:00:00:00:02, vlan 7, qos 3, max_tx_rate 9Mbps, spoof checking on, link-state disable, trust off'
+        '2 02:00:00:00:00:33, spoof checking on'
+        '3 02:00:00:00:00:44, spoof checking off')
+set=('0 02:00:00:00:00:01, vlan 101, max_tx_rate 2000Mbps, min_tx_rate 500Mbps, spoof checking on, link-state auto, trust off'
+     '1 02:00:00:00:00:02, vlan 101, max_tx_rate 500Mbps, spoof checking on, link-state auto, trust off'
+     '2 02:00:00:00:00:03, vlan 102, spoof checking on'
+     "${before[3]}")
+
+vf_refused() {
+    says "vf.sh: $1" 3 sh "$switch_dir/legacy/vf.sh" &&
+        grep -c 'asked for at line [0-9]*, /' "$switch_dir/said"
+}
+
+test_vfs() {
+    local vf='ip link set dev p0 vf'
+    "$BULKHEAD" compile "$here/legacy.json" --node=n1 --target=asap2 \
+        -o "$switch_dir/legacy" >"$switch_dir/compiled" 2>&1
+    check 'a tenant on legacy VFs is told what is not kept' grep \
+        'of what a legacy VF sends the NIC looks at the source MAC' \
+        "$switch_dir/compiled"
+    reset_nic legacy
+    check 'VFs get what the intent says' sh "$switch_dir/legacy/vf.sh"
+    check 'and no others' vfs_are "${set[@]}"
+    : >"$NIC_STATE.log"
+    check 'run again' sh "$switch_dir/legacy/vf.sh"
+    check 'nothing is set' exits 1 grep '^ip .* set ' "$NIC_STATE.log"
+    check 'a port with legacy VFs only has no groups' exits 1 \
+        grep "^uplink 'p0'" "$switch_dir/legacy/devlink.sh"
+    reset_nic legacy
+    NIC_REFUSES='vf 1 max_tx_rate 500' check 'a rate is refused: 3' \
+        vf_refused "refused: $vf 1 max_tx_rate 500 min_tx_rate 0; asked for at line 77, /tenants/red/endpoints/b/port"
+    check 'all is undone' vfs_are "${before[@]}"
+    reset_nic legacy
+    sed -i '/00:33/s/"spoofchk": "on"/"x": ""/' "$NIC_STATE"
+    check 'no check of the sender: 3' vf_refused "refused: $vf 2 spoofchk on"
+    reset_nic legacy
+    sed -i 's/ "p0": \[/ "p1": [], "p9": [/' "$NIC_STATE"
+    check 'no such interface: 3' vf_refused 'there is no interface p0'
+    sed -i 's/ "p9": \[/ "p0": [], "p8": [/' "$NIC_STATE"
+    check 'no such VF: 3' vf_refused \
+        'p0 has no VF 2: see /sys/class/net/p0/device/sriov_numvfs'
+    reset_nic
+    check 'in switchdev mode: 3' vf_refused \
+        'p0 is in switchdev mode: its VFs have representors'
 }
 
 has_offload() {
@@ -166,6 +278,7 @@ main() {
     check 'classes are priorities of both ports' said_to_dcb
     check 'every DSCP has one' every_dscp
     check 'Open vSwitch is to offload' has_offload
+    test_vfs
     [ "$failures" = 0 ]
 }
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # Copyright (c) 2026 The Bulkhead authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Stands in for devlink(8) and dcb(8) where there is no NIC: nic.py devlink
-ARGUMENT..., nic.py dcb ARGUMENT....
+"""Stands in for devlink(8), dcb(8) and ip-link(8) where there is no NIC:
+nic.py devlink ARGUMENT..., nic.py dcb ARGUMENT..., nic.py ip ARGUMENT....
 
 It takes what the manual pages of iproute2 6.1 write, keeps the rates as the
 kernel does, in $NIC_STATE, and appends each call to $NIC_STATE.log.  What
@@ -15,7 +15,9 @@ import sys
 
 STATE = os.environ["NIC_STATE"]
 OBJECT = r"(\S+/\S+/\S+)"
-RATE = r"(?: tx_share (\d+)mbit| tx_share (0))?(?: tx_max (\d+)mbit| tx_max (0))?"
+MBIT = "[mM]bit"
+RATE = (rf"(?: tx_share (\d+){MBIT}| tx_share (0))?"
+        rf"(?: tx_max (\d+){MBIT}| tx_max (0))?")
 PARENT = r"(?: parent (\S+)| (noparent))?"
 
 
@@ -106,20 +108,76 @@ def devlink(state, text):
     sys.exit(f"devlink: unknown: {text}")
 
 
-def dcb(text):
+DCB = {"dcbx": "host ieee cee", "ets": "willing on\ntc-tsa 0:strict 1:ets\n"
+       "tc-bw 0:40 1:60\nprio-tc 0:0 1:1", "pfc": "prio-pfc 0:off 1:on",
+       "app": "dscp-prio 0:0 8:1"}
+
+
+def dcb(state, text):
+    """Keeps of each port what was set last, as it is shown, from $DCB."""
     number = r"(?:all|\d)"
     lists = {
-        "dcbx set": r" host ieee",
-        "ets set": rf" willing off prio-tc( {number}:\d)+"
+        "dcbx set": r"(( host| ieee| cee)+)",
+        "ets set": rf"( willing (on|off)( prio-tc( {number}:\d)+)?"
                    rf" tc-tsa( {number}:(strict|ets))+"
-                   rf" tc-bw( {number}:\d+)+",
-        "pfc set": rf" prio-pfc( {number}:(on|off))+",
-        "app replace": r" dscp-prio( \d+:\d)+",
+                   rf" tc-bw( {number}:\d+)+( prio-tc( {number}:\d)+)?)",
+        "pfc set": rf"( prio-pfc( {number}:(on|off))+)",
+        "app replace": r"( dscp-prio( \d+:\d)+)",
+        "app add": r"( dscp-prio( \d+:\d)+)",
+        "app flush": r"( dscp-prio)",
     }
+    text = text.removeprefix("-N ")
+    shown = re.fullmatch(r"(\w+) show dev (\S+)( [-a-z]+)*", text)
+    if shown:
+        print(state["dcb"].get(shown[2], DCB)[shown[1]])
+        return
     for verb, rest in lists.items():
-        if re.fullmatch(rf"{verb} dev \S+{rest}", text):
+        match = re.fullmatch(rf"{verb} dev (\S+){rest}", text)
+        if match:
+            kept = state["dcb"].setdefault(match[1], dict(DCB))
+            kept[verb.split()[0]] = ("" if verb == "app flush"
+                                     else match[2].strip())
+            save(state)
             return
     sys.exit(f"dcb: unknown: {text}")
+
+
+def vf_text(number, vf):
+    """As iproute2 6.1 prints it; what a driver lacks is not there."""
+    text = f"    vf {number}     link/ether {vf['mac']} brd ff:ff:ff:ff:ff:ff"
+    text += f", vlan {vf['vlan']}" if vf.get("vlan") else ""
+    text += f", qos {vf['qos']}" if vf.get("qos") else ""
+    for key in "max_tx_rate", "min_tx_rate":
+        text += f", {key} {vf[key]}Mbps" if vf.get(key) else ""
+    for key, word in (("spoofchk", "spoof checking"), ("state", "link-state"),
+                      ("trust", "trust")):
+        text += f", {word} {vf[key]}" if key in vf else ""
+    return text
+
+
+def ip(state, text):
+    match = re.fullmatch(r"link show dev (\S+)", text)
+    if match:
+        if match[1] not in state["vfs"]:
+            refuse("Cannot find device")
+        print(f"2: {match[1]}: <BROADCAST,UP> mtu 1500\n    link/ether "
+              "02:00:00:00:ff:01 brd ff:ff:ff:ff:ff:ff")
+        for number, vf in enumerate(state["vfs"][match[1]]):
+            print(vf_text(number, vf))
+        return
+    match = re.fullmatch(
+        r"link set dev (\S+) vf (\d+)( mac [0-9a-f:]{17}| vlan \d+ qos \d| "
+        r"(spoofchk|trust) (on|off)| state (auto|enable|disable)| "
+        r"max_tx_rate \d+ min_tx_rate \d+)", text)
+    if not match:
+        sys.exit(f"ip: unknown: {text}")
+    words = match[3].split()
+    vf = state["vfs"][match[1]][int(match[2])]
+    for key, value in zip(words[::2], words[1::2]):
+        if key in ("trust", "state", "spoofchk") and key not in vf:
+            refuse("Operation not supported")
+        vf[key] = "" if value == "0" else value
+    save(state)
 
 
 def main():
@@ -130,7 +188,9 @@ def main():
     if refuses and re.search(refuses, text):
         refuse("Operation not supported")
     if sys.argv[1] == "dcb":
-        dcb(text)
+        dcb(load(), text)
+    elif sys.argv[1] == "ip":
+        ip(load(), text)
     else:
         devlink(load(), text)
 

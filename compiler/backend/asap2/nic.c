@@ -102,6 +102,9 @@ add_port(const struct ir_prog *prog, const struct ir_uplink *uplink,
     port->name = uplink->name;
     port->interface = uplink->interface;
     port->place = ir_place_text(plan->arena, &uplink->place);
+    for (size_t i = 0; i < prog->vfs.n; i++) {
+        port->legacy |= !strcmp(prog->vfs.v[i]->uplink, uplink->name);
+    }
     asap2_set_priorities(prog, uplink, plan->nic, port);
     for (size_t i = 0; i < prog->meters.n; i++) {
         const struct ir_meter *meter = prog->meters.v[i];

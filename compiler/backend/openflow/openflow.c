@@ -249,6 +249,7 @@ openflow_emit(const struct ir_prog *prog, const struct backend_caps *caps,
     plan->n_rule_flows = e.n_policy_flows;
     plan->n_conjunctions = e.n_conjunctions;
     check_tables(&e);
+    openflow_set_vfs(prog, plan);
 }
 
 /* Open vSwitch 3.1: OFPTT_MAX; max_entries and max_meter of its features'

@@ -28,6 +28,9 @@ void openflow_emit(const struct ir_prog *, const struct backend_caps *,
 /* Says in 'plan' what DPDK is to do, which only this target has. */
 void openflow_set_dpdk(const struct ir_prog *, struct plan *);
 
+/* Says in 'plan' what VFs in legacy mode are set to; openflow_emit() does. */
+void openflow_set_vfs(const struct ir_prog *, struct plan *);
+
 /* For those whose caps have "n_queues": is the meter one of a tenant that has
  * a queue for what it sends by an uplink, and which is that?  Classes have
  * those below the first. */

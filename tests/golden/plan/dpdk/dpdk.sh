@@ -78,6 +78,11 @@ started() {
         other_config:dpdk-lcore-mask other_config:dpdk-socket-mem ||
         fail "$node" 'the database does not answer'
 }
+# running PLACE: ovs-vswitchd is there, and answers.
+running() {
+    ovs-appctl --timeout=10 version >/dev/null ||
+        fail "$1" 'ovs-vswitchd does not run, or does not answer'
+}
 node='line 8, /fabric/nodes/host-1/dpdk'
 set -f
 [ $# -gt 0 ] || usage
@@ -91,6 +96,7 @@ for pair in $uplinks; do
     *) usage ;;
     esac
 done
+running "$node"
 bridge "$integration" "$node"
 cpu 0 'line 8, /fabric/nodes/host-1/dpdk'
 cpu 66 'line 8, /fabric/nodes/host-1/dpdk'

@@ -1,0 +1,36 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "backend/openflow/openflow.h"
+
+#include "ir/ir.h"
+#include "plan/nic.h"
+#include "plan/plan.h"
+
+void
+openflow_set_vfs(const struct ir_prog *prog, struct plan *plan)
+{
+    if (prog->vfs.n) {
+        plan->vfs = arena_zalloc(plan->arena, sizeof *plan->vfs);
+    }
+    for (size_t i = 0; i < prog->vfs.n; i++) {
+        const struct ir_vf *vf = prog->vfs.v[i];
+
+        *vec_push(plan->arena, &plan->vfs->all) = (struct plan_vf) {
+            .name = vf->name,
+            .uplink = vf->uplink,
+            .interface = vf->interface,
+            .place = ir_place_text(plan->arena, &vf->place),
+            .vf = vf->vf,
+            .vlan = vf->vlan,
+            .mac = vf->mac,
+            .max_mbps = vf->max_mbps,
+            .min_mbps = vf->min_mbps,
+        };
+    }
+}

@@ -1,0 +1,61 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "ir/build.h"
+
+#include <string.h>
+
+#include "ir/meter.h"
+#include "ir/validate.h"
+#include "sema/check.h"
+
+static void
+add_vf(struct ir_prog *prog, const struct policy_endpoint *e,
+       const struct intent_uplink *uplink, struct arena *arena)
+{
+    struct legacy_rates rates = legacy_rates(e);
+    struct ir_vf *vf = arena_zalloc(arena, sizeof *vf);
+
+    vf->name = e->name;
+    vf->place = ir_place_of(arena, e->intent->port.at, false);
+    vf->uplink = uplink->name.s;
+    vf->interface = uplink->interface.s;
+    vf->vf = e->intent->vf.n;
+    vf->mac = e->intent->mac;
+    vf->vlan = e->network->intent->vlan.n;
+    vf->max_mbps = rates.max_mbps;
+    vf->min_mbps = rates.min_mbps;
+    *vec_push(arena, &prog->vfs) = vf;
+}
+
+void
+ir_add_vfs(struct ir_prog *prog, const struct policy *policy,
+           const struct intent_node *node, struct arena *arena)
+{
+    for (size_t i = 0; i < policy->tenants.n; i++) {
+        const struct policy_tenant *tenant = policy->tenants.v[i];
+
+        for (size_t j = 0; j < tenant->endpoints.n; j++) {
+            const struct policy_endpoint *e = tenant->endpoints.v[j];
+            const struct intent_uplink *uplink = legacy_uplink(e);
+
+            if (uplink && e->node == node) {
+                add_vf(prog, e, uplink, arena);
+            }
+        }
+    }
+}
+
+void
+ir_validate_vf(struct ir_validator *v, const struct ir_vf *vf)
+{
+    ir_once(v, "VF %u of %s", vf->vf, vf->interface);
+    if (vf->max_mbps && vf->min_mbps > vf->max_mbps) {
+        ir_invalid(v, "its least rate is more than its most");
+    }
+}
