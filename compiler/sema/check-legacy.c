@@ -277,13 +277,16 @@ doubt_tenant(const struct policy_tenant *tenant, struct diags *diags)
         }
     }
     if (first) {
+        const char *more = (n == 1 ? "" : n == 2 ? "; here and once more"
+                            : arena_printf(diags->arena, "; here and "
+                                           "%"PRIuSIZE" more times", n - 1));
+
         value_warning(diags, port_of(first)->at, "of what a legacy VF sends "
                       "the NIC looks at the source MAC and nothing else: "
                       "addresses of IP, ARP and neighbor discovery, DHCP, "
                       "DSCP and classes, limits of packets, and what it "
                       "receives are not enforced, and only what is in its "
-                      "VLAN reaches it; here and %"PRIuSIZE" more times",
-                      n - 1);
+                      "VLAN reaches it%s", more);
     }
     if (most > 1 && tenant->intent->send.limit.at) {
         value_warning(diags, tenant->intent->send.limit.at, "a NIC in legacy "
