@@ -10,9 +10,9 @@ from the endpoints.  Those that are allowed must come out where they should,
 byte for byte, and no other anywhere.  Of each packet of the prediction, the
 megaflows that the switch then lists in tc, and in its own datapath, must be as
 many as were predicted; and so in sum the verdict on each rule.  Then all come
-at once, and "bulkhead status --profile" must say of each tenant what the switch
-lists.  The second PLAN, of another target, is loaded in place of the first, and
-asked about too.
+at once, and "bulkhead status --profile" must say of each tenant what the
+switch lists.  The second PLAN, of another target, is loaded in place of the
+first, and asked about too.
 """
 
 import collections
