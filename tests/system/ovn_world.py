@@ -21,8 +21,9 @@ UPLINK = {"interface": "p0", "rate": "10Gbps", "burst": "64KiB"}
 class Maker:
     """One random intent."""
 
-    def __init__(self, random):
+    def __init__(self, random, plain):
         self.random = random
+        self.plain = plain
         self.vni = 0
         self.tenants = {}
 
@@ -38,7 +39,7 @@ class Maker:
         ranges = [(four, long, range(2, 250))]
         subnets = [[f"{four}.0/24", f"{long}::/64"]]
         gateways = [f"{four}.1", f"{long}::1"]
-        kind = self.random.randrange(10)
+        kind = self.random.randrange(4 if self.plain else 0, 10)
         if kind < 2:
             ranges.append((f"10.0.{other}", f"fd00:{other}", range(2, 250)))
             subnets.append([f"10.0.{other}.0/24", f"fd00:{other}::/64"])
@@ -159,10 +160,11 @@ class Maker:
             "guardrails": guardrails}
 
 
-def make_intent(random, bulkhead, path):
-    """Writes an intent that 'check' accepts to 'path', and returns it."""
+def make_intent(random, bulkhead, path, plain=False):
+    """Writes an intent that 'check' accepts to 'path', and returns it; if
+    'plain', each subnet of a network with gateways has one."""
     while True:
-        intent = Maker(random).intent()
+        intent = Maker(random, plain).intent()
         with open(path, "w", encoding="utf-8") as stream:
             json.dump(intent, stream, indent=1)
         if not subprocess.run([bulkhead, "check", path], timeout=60,
