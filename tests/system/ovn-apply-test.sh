@@ -651,8 +651,8 @@ takes_meanwhile() {
 # be another.
 test_late_joins() {
     edited "$switch_dir/mtu.json" 't["c"]["networks"]["x"]["mtu"] = 1400'
-    through late ovn-nbctl --timeout=10 --db="$OVN_NB_DB" lsp-add c/x stranger \
-        -- lsp-set-type stranger localnet
+    through late ovn-nbctl --timeout=10 --db="$OVN_NB_DB" \
+        lsp-add c/x stranger -- lsp-set-type stranger localnet
     check 'who joins a network meanwhile keeps it from changing' \
         says "network c/x has others' Logical_Switch_Port 'stranger'" 3 \
         bulk apply "$switch_dir/mtu.json" --db="$proxy"
