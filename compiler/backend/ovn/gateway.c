@@ -192,26 +192,26 @@ add_gateway(struct emitter *e, struct router *r,
                  "ports", out);
 }
 
-/* The address's route, if by the ports alone it would go elsewhere. */
+/* The address's route, if by the ports alone it would go elsewhere; if its
+ * network has no gateways, to nowhere. */
 static void
 add_own_route(struct emitter *e, const struct router *r,
               const struct ir_network *network, const struct in6_addr *ip)
 {
-    const struct way *own = NULL;
-    int rival = -1;
+    const struct way *own = NULL, *rival = NULL;
 
     for (size_t i = 0; i < r->ways.n; i++) {
         const struct way *way = &r->ways.v[i];
+        const struct way **best = way->network == network ? &own : &rival;
 
-        if (!ovn_subnet_holds(&way->prefix, ip)) {
-            continue;
-        } else if (way->network != network) {
-            rival = MAX(rival, way->prefix.plen);
-        } else if (!own || way->prefix.plen > own->prefix.plen) {
-            own = way;
+        if (ovn_subnet_holds(&way->prefix, ip)
+            && (!*best || way->prefix.plen > (*best)->prefix.plen)) {
+            *best = way;
         }
     }
-    if (own && rival >= own->prefix.plen) {
+    if (rival && !own) {
+        ovn_add_route(e, r->row, rival->port, ip, "discard");
+    } else if (rival && rival->prefix.plen >= own->prefix.plen) {
         ovn_add_route(e, r->row, own->port, ip, ovn_address_string(e, ip));
     }
 }
