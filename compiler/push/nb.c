@@ -340,8 +340,8 @@ choose(struct run *run, uint64_t to, struct plan_record *record)
         return state_choose(&run->state, last, NULL, record);
     }
     return arena_printf(run->arena, "%s: %s, so it is not clear which one to "
-                        "go back to; 'bulkhead status' lists those kept, and "
-                        "--to names one", run->diff->place,
+                        "go back to; 'bulkhead status --target=ovn' lists "
+                        "those kept, and --to names one", run->diff->place,
                         describe_generation(run));
 }
 
