@@ -100,7 +100,7 @@ test_others() {
 guards() {
     local words=$1
     shift
-    ovn-nbctl --timeout=30 "$@" >"$switch_dir/answer"
+    ovn-nbctl --timeout=30 --wait=sb "$@" >"$switch_dir/answer"
     check "ovn-nbctl.sh refuses: $words" refuses_words "$words"
 }
 
