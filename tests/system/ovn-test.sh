@@ -100,7 +100,7 @@ test_others() {
 guards() {
     local words=$1
     shift
-    ovn-nbctl --timeout=30 --wait=sb "$@" >"$switch_dir/answer"
+    ovn-nbctl --timeout=30 "$@" >"$switch_dir/answer"
     check "ovn-nbctl.sh refuses: $words" refuses_words "$words"
 }
 
@@ -170,7 +170,7 @@ test_guard() {
         lrp-set-gateway-chassis a/x/router n1
     ovn-nbctl lrp-del-gateway-chassis a/x/router n1
     guards 'Logical_Router_Static_Route 10.3.0.10/32 has in its bfd' \
-        --id=@b create bfd logical_port=x dst_ip=192.0.2.1 \
+        --id=@b create bfd logical_port=x dst_ip=192.0.2.1 status=admin_down \
         -- set logical_router_static_route \
            "$(ours logical_router_static_route ip_prefix=10.3.0.10/32)" bfd=@b
     ovn-nbctl --all destroy bfd
