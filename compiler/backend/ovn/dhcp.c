@@ -58,17 +58,6 @@ find_subnet(const struct ir_network *network, const struct in6_addr *ip)
     OVS_NOT_REACHED();
 }
 
-static const struct in6_addr *
-find_gateway(const struct ir_network *network, const struct ir_prefix *subnet)
-{
-    for (size_t i = 0; i < network->gateways.n; i++) {
-        if (ovn_subnet_holds(subnet, &network->gateways.v[i])) {
-            return &network->gateways.v[i];
-        }
-    }
-    return NULL;
-}
-
 static const char *
 gateway_mac(const struct native *n)
 {
@@ -94,7 +83,7 @@ add_options4(const struct native *n, struct plan_row *row,
              const struct ir_prefix *subnet)
 {
     const char *gateway = ovn_address_string(
-        n->e, find_gateway(n->network, subnet));
+        n->e, ovn_find_gateway(n->network, subnet));
     int room = n->e->prog->peers.n > 1 ? OVN_OPTION : 0;
 
     add_option(n, row, "lease_time", FORMAT(n->e, "%d", LEASE_TIME));
@@ -182,8 +171,8 @@ renewals(const struct native *n)
         if (n->options[i] && IN6_IS_ADDR_V4MAPPED(&subnet->ip)) {
             nb_add_renewal(&ds, FORMAT(n->e, "%s/%d", ovn_address_string(
                                n->e, &subnet->ip), subnet->plen - 96),
-                           ovn_address_string(n->e, find_gateway(n->network,
-                                                                 subnet)));
+                           ovn_address_string(
+                               n->e, ovn_find_gateway(n->network, subnet)));
         }
     }
     s = arena_strdup(n->e->plan->arena, ds_cstr(&ds));
@@ -246,7 +235,7 @@ ovn_check_dhcp(const struct ir_prog *prog, struct diags *diags)
         const struct in6_addr *ip = find_lease(endpoint, true);
 
         if (network->native_dhcp && ip
-            && !find_gateway(network, &network->subnets.v[
+            && !ovn_find_gateway(network, &network->subnets.v[
                                  find_subnet(network, ip)])) {
             refuse(diags, &network->place, "dhcp", "give the network a "
                    "\"gateway\" in that subnet, or name an endpoint that "

@@ -177,6 +177,10 @@ void ovn_add_route(struct emitter *, struct plan_row *router,
 /* gateway.c: the routers, with a port for each network that has gateways. */
 void ovn_add_routers(struct emitter *);
 
+/* The first gateway in the subnet, or NULL. */
+const struct in6_addr *ovn_find_gateway(const struct ir_network *,
+                                        const struct ir_prefix *subnet);
+
 /* control.c */
 
 /* Has ovn-controller log what the ACL drops. */

@@ -54,15 +54,16 @@ own_subnet(const struct ir_network *network, const struct in6_addr *ip)
     return (struct ir_prefix) { *ip, 128 };
 }
 
-static bool
-has_gateway(const struct ir_network *network, const struct ir_prefix *subnet)
+const struct in6_addr *
+ovn_find_gateway(const struct ir_network *network,
+                 const struct ir_prefix *subnet)
 {
     for (size_t i = 0; i < network->gateways.n; i++) {
         if (ovn_subnet_holds(subnet, &network->gateways.v[i])) {
-            return true;
+            return &network->gateways.v[i];
         }
     }
-    return false;
+    return NULL;
 }
 
 static bool
@@ -141,7 +142,7 @@ find_prefix(struct emitter *e, const struct router *r,
     for (size_t i = 0; first && i < network->subnets.n; i++) {
         const struct ir_prefix *subnet = &network->subnets.v[i];
 
-        if (same_family(&subnet->ip, ip) && !has_gateway(network, subnet)
+        if (same_family(&subnet->ip, ip) && !ovn_find_gateway(network, subnet)
             && has_endpoint(r, network, subnet)) {
             while (!ovn_subnet_holds(&p, &subnet->ip)
                    || p.plen > subnet->plen) {
