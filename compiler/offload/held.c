@@ -181,7 +181,7 @@ meter_like(const struct plan *plan, const char *tenant, bool packets)
  * its ports meets, in the first pass; all others are alike. */
 static void
 take_numbers(const struct holder *h, struct ofpbuf *actions,
-            const struct flow *key, const char *tenant)
+             const struct flow *key, const char *tenant)
 {
     uint32_t packets = (key->recirc_id || flow_tnl_dst_is_set(&key->tunnel)
                         ? 0 : meter_like(h->plan, tenant, true));
