@@ -13,6 +13,7 @@ import json
 import os
 import random
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -363,10 +364,10 @@ class Test:
         for name, seconds in self.outages.items():
             print(f"# {name} killed: nothing passed for {seconds:.2f} s at "
                   "most")
-        # Whoever waits for a timer does so each time; a busy machine does not
-        # make all of them late.
-        if self.windows and min(self.windows) > REPAIR:
-            self.fail("intruder", f"repaired after {min(self.windows):.2f} s")
+        # A busy machine makes some of them late, not most.
+        if self.windows and statistics.median(self.windows) > REPAIR:
+            self.fail("intruder", "repaired after " + ", ".join(
+                f"{took:.2f}" for took in self.windows) + " s")
         print("# intruders' flows: there for "
               f"{max(self.windows, default=0):.2f} s at most; "
               f"with strangers', {self.traffic.intruded} packets passed")
