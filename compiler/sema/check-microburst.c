@@ -52,51 +52,47 @@ check_depths(struct diags *diags, const struct intent_microburst *m)
     }
 }
 
-/* How deep the queue gets: sets '*at' to what says so. */
-static uint64_t
-deepest(const struct policy *policy, const struct intent_tenant *tenant,
-        const struct value **at)
+/* The burst of a tenant, or the largest one of the uplinks, which is the
+ * tenant's where it has none. */
+static const struct quantity *
+find_burst(const struct policy *policy, const struct intent_tenant *tenant)
 {
-    const struct intent_microburst *m = &tenant->microburst;
     const struct quantity *burst = &tenant->send.burst;
-    uint64_t most = 0;
 
-    if (m->exceed == EXCEED_DROP) {
-        /* Without one, the uplink's burst is the tenant's. */
-        for (size_t i = 0; i < policy->intent->nodes.n && !burst->at; i++) {
-            const struct intent_node *node = &policy->intent->nodes.v[i];
+    for (size_t i = 0; i < policy->intent->nodes.n && !tenant->send.burst.at;
+         i++) {
+        const struct intent_node *node = &policy->intent->nodes.v[i];
 
-            for (size_t j = 0; j < node->uplinks.n; j++) {
-                const struct quantity *other = &node->uplinks.v[j].burst;
+        for (size_t j = 0; j < node->uplinks.n; j++) {
+            const struct quantity *other = &node->uplinks.v[j].burst;
 
-                if (other->at && other->n > most) {
-                    most = other->n;
-                    *at = other->at;
-                }
+            if (other->at && other->n > burst->n) {
+                burst = other;
             }
         }
-        if (burst->at) {
-            most = burst->n;
-            *at = burst->at;
-        }
     }
-    if (m->limit.at && (!most || m->limit.n < most)) {
-        most = m->limit.n;
-        *at = m->limit.at;
-    }
-    return most;
+    return burst;
 }
 
+/* Warns of a 'depth' that the queue never exceeds.  It gets as deep as the
+ * limit, which is the largest of 'burst', "mark" and "depth" if none is given:
+ * so the depth has to be below one of the others. */
 static void
-doubt_depth(struct diags *diags, const struct quantity *depth,
-            const char *nothing, uint64_t most, const struct value *at)
+doubt_depth(struct diags *diags, const struct intent_microburst *m,
+            const struct quantity *depth, const struct quantity *other,
+            const struct quantity *burst, const char *nothing)
 {
-    if (depth->at && most && depth->n >= most && depth->n <= MAX_BURST) {
+    const struct quantity *most = (m->limit.at ? &m->limit
+                                   : other->n > burst->n ? other : burst);
+
+    if (depth->at && depth->n >= most->n
+        && depth->n <= MAX_BURST) {
         struct diag *d = value_warning(diags, depth->at, "%s: what would "
                                        "make the queue that deep drops",
                                        nothing);
-        diag_remedy(diags, d, "choose less than %"PRIu64" bytes", most);
-        diag_see(diags, d, at->span, "what is above this");
+        diag_remedy(diags, d, "choose less than %"PRIu64" bytes%s", most->n,
+                    m->limit.at ? "" : ", or give a deeper \"limit\"");
+        diag_see(diags, d, most->at->span, "what is above this");
     }
 }
 
@@ -105,12 +101,14 @@ check_microburst(const struct policy *policy,
                  const struct intent_tenant *tenant, struct diags *diags)
 {
     const struct intent_microburst *m = &tenant->microburst;
-    const struct value *at = NULL;
-    uint64_t most = deepest(policy, tenant, &at);
+    const struct quantity *burst = find_burst(policy, tenant);
 
     check_depths(diags, m);
-    if (!m->limit.at || MAX(m->mark.n, m->depth.n) <= m->limit.n) {
-        doubt_depth(diags, &m->mark, "nothing is ever marked", most, at);
-        doubt_depth(diags, &m->depth, "no burst is ever seen", most, at);
+    if (m->limit.at ? MAX(m->mark.n, m->depth.n) <= m->limit.n
+        : m->exceed == EXCEED_DROP && burst->at) {
+        doubt_depth(diags, m, &m->mark, &m->depth, burst,
+                    "nothing is ever marked");
+        doubt_depth(diags, m, &m->depth, &m->mark, burst,
+                    "no burst is ever seen");
     }
 }
