@@ -214,6 +214,9 @@ int cli_plan(const struct cli_options *, const struct policy *,
 int cli_end_plan(const struct cli_options *, struct plan_record *,
                  bool differs, struct arena *);
 
+/* Prints what the meters of the plan's target do not keep. */
+void cli_print_differences(const struct plan *);
+
 /* The same commands for OVN's northbound database, which the target is for. */
 bool cli_is_fabric(const struct cli_options *);
 int cli_nb_plan(const struct cli_options *, struct plan_record *,

@@ -15,7 +15,6 @@
 
 #include "backend/backend.h"
 #include "cli/show.h"
-#include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "plan/differences.h"
 #include "plan/manifest.h"
@@ -194,16 +193,6 @@ show_diff_json(const struct nb_diff *diff, const struct plan *plan)
     show_json(object);
 }
 
-static void
-print_differences(const struct plan *plan)
-{
-    struct ds ds = DS_EMPTY_INITIALIZER;
-
-    plan_format_differences(plan, &ds);
-    fputs(ds_cstr(&ds), stdout);
-    ds_destroy(&ds);
-}
-
 int
 cli_nb_plan(const struct cli_options *options, struct plan_record *order,
             struct arena *arena)
@@ -223,7 +212,7 @@ cli_nb_plan(const struct cli_options *options, struct plan_record *order,
         for (size_t i = 0; i < diff.changes.n; i++) {
             print_change(&diff.changes.v[i]);
         }
-        print_differences(order->plan);
+        cli_print_differences(order->plan);
         print_counts(&diff, CLI_WOULD);
     }
     order->bridge = diff.name;

@@ -19,6 +19,7 @@
 #include "ir/ir.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "plan/differences.h"
 #include "plan/plan.h"
 #include "plan/record.h"
 #include "push/push.h"
@@ -106,6 +107,16 @@ changes_json(const struct push_diff *diff)
     return array;
 }
 
+void
+cli_print_differences(const struct plan *plan)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    plan_format_differences(plan, &ds);
+    fputs(ds_cstr(&ds), stdout);
+    ds_destroy(&ds);
+}
+
 /* 'losses' is NULL if nothing is known of offload. */
 static void
 print_plan(const struct cli_options *options, const struct plan_record *order,
@@ -116,6 +127,8 @@ print_plan(const struct cli_options *options, const struct plan_record *order,
                                             order->bridge, diff);
 
         json_object_put(object, "changes", changes_json(diff));
+        json_object_put(object, "differences",
+                        plan_differences_to_json(order->plan));
         show_put(object, "held", diff->held);
         if (losses) {
             json_object_put(object, "offload",
@@ -127,6 +140,7 @@ print_plan(const struct cli_options *options, const struct plan_record *order,
     for (size_t i = 0; i < diff->changes.n; i++) {
         print_change(&diff->changes.v[i]);
     }
+    cli_print_differences(order->plan);
     if (losses) {
         loss_print(held_profile(options), losses);
     }

@@ -53,6 +53,8 @@ load() {
 test_target() {
     check "$1: plan says what is to come" unchanged br0 \
         says "$2" 4 on "$1" plan --exit-code
+    check '... and what its meters do not keep' \
+        says '#   - ' 4 on "$1" plan --exit-code
     check "$1: apply, and what is left to do" \
         says "bulkhead compile --target=$1 -o DIR" 0 on "$1" apply
     check '... gives the bridge what compile says' as_compiled "$1"
