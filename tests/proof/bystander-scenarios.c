@@ -27,6 +27,17 @@
 #define BOUND_US(R, L) \
     ((L) * 8.0 * (200 - 98) / (200 - (R) / 1e6) / 100e3 + 0.24)
 
+#define BURSTS_THAT_BORROW \
+    { .traffic = TRAFFIC_BURSTS, .n_senders = 8, .ovs31 = 0, \
+      .kbps = BURSTS_KBPS, .borrows = true, \
+      .band = { .burst_bytes = 16384, .peak_rate = BURSTS_KBPS, \
+                .mark = 24576, .limit = 32768, .weight = 1 } }
+#define DCTCP_THAT_BORROWS \
+    { .traffic = TRAFFIC_GREEDY, .n_senders = 8, .ovs31 = 1, \
+      .kbps = 57000000, .borrows = true, \
+      .band = { .burst_bytes = 262144, .peak_rate = 97600000, \
+                .mark = 40960, .limit = 262144, .weight = 1 } }
+
 const struct bystander_scenario bystander_scenarios[] = {
     {
         .name = "DCTCP",
@@ -76,10 +87,7 @@ const struct bystander_scenario bystander_scenarios[] = {
         .name = "the same, and some that borrow",
         .conf = {
             .tenants = {
-                { .traffic = TRAFFIC_BURSTS, .n_senders = 8, .ovs31 = 0,
-                  .kbps = BURSTS_KBPS, .borrows = true,
-                  .band = { .burst_bytes = 16384, .peak_rate = BURSTS_KBPS,
-                            .mark = 24576, .limit = 32768, .weight = 1 } },
+                BURSTS_THAT_BORROW,
                 { .traffic = TRAFFIC_DEAF, .n_senders = 8, .ovs31 = 1,
                   .kbps = 57000000, .borrows = true,
                   .band = { .burst_bytes = 16384, .weight = 1 } },
@@ -91,21 +99,20 @@ const struct bystander_scenario bystander_scenarios[] = {
     }, {
         .name = "the same, and DCTCP that borrows",
         .conf = {
-            .tenants = {
-                { .traffic = TRAFFIC_BURSTS, .n_senders = 8, .ovs31 = 0,
-                  .kbps = BURSTS_KBPS, .borrows = true,
-                  .band = { .burst_bytes = 16384, .peak_rate = BURSTS_KBPS,
-                            .mark = 24576, .limit = 32768, .weight = 1 } },
-                { .traffic = TRAFFIC_GREEDY, .n_senders = 8, .ovs31 = 1,
-                  .kbps = 57000000, .borrows = true,
-                  .band = { .burst_bytes = 262144, .peak_rate = 97600000,
-                            .mark = 40960, .limit = 262144, .weight = 1 } },
-            },
+            .tenants = { BURSTS_THAT_BORROW, DCTCP_THAT_BORROWS },
             .n_tenants = 2, .ovs31_kbps = { BURSTS_KBPS, BULK_KBPS },
             .uplink_kbps = 99600000, .uplink_burst = 262144,
         },
         /* Its windows cannot follow what comes and goes within 80 us. */
         .max_ratio = 0.3, .min_used = 0.99, .min_got = { 0, 0.99 },
+    }, {
+        .name = "the same, behind a shallow uplink",
+        .conf = {
+            .tenants = { BURSTS_THAT_BORROW, DCTCP_THAT_BORROWS },
+            .n_tenants = 2, .ovs31_kbps = { BURSTS_KBPS, BULK_KBPS },
+            .uplink_kbps = 99600000, .uplink_burst = 65536,
+        },
+        .max_ratio = 0.1, .min_used = 0.84,
     },
 };
 const unsigned int n_bystander_scenarios = ARRAY_SIZE(bystander_scenarios);
