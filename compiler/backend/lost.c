@@ -118,25 +118,43 @@ put_lost(struct lost *l, const char *format, ...)
     free(s);
 }
 
-/* What is above the burst, up to the limit, is dropped. */
+static void
+put_drops(struct lost *l, uint64_t bytes, const char *how)
+{
+    if (bytes) {
+        put_lost(l, "up to %"PRIu64" bytes above the burst drop that would "
+                 "have passed%s", bytes, how);
+    }
+}
+
+/* What is above the burst, up to the limit, is dropped; but what a larger
+ * burst lets pass is left as it is. */
 static void
 put_exceed(struct lost *l)
 {
     uint64_t held = burst_kbit(l->meter) * KBIT_BYTES;
     uint64_t more = l->meter->limit_bytes - MIN(held, l->meter->limit_bytes);
+    uint64_t asked = lost_asked_burst(l->meter);
+    bool larger = (lost_drop_burst(l->meter) > asked
+                   && asked < l->meter->limit_bytes);
 
-    if (l->meter->exceed == EXCEED_DROP || !more) {
-        return;
-    } else if (l->meter->exceed == EXCEED_ECN) {
-        put_lost(l, "up to %"PRIu64" bytes above the burst drop that would "
-                 "have passed, marked, if ECN-capable", more);
+    if (l->meter->exceed == EXCEED_ECN) {
+        if (larger) {
+            put_lost(l, "what is above the burst of %"PRIu64" bytes, and "
+                     "passes, is not marked", asked);
+        }
+        put_drops(l, more, ", marked, if ECN-capable");
     } else if (l->meter->exceed == EXCEED_PASS) {
-        put_lost(l, "up to %"PRIu64" bytes above the burst drop that would "
-                 "have passed", more);
-    } else {
-        put_lost(l, "up to %"PRIu64" bytes above the burst drop that would "
-                 "have passed with DSCP %d", more,
-                 l->meter->exceed - EXCEED_DSCP);
+        put_drops(l, more, "");
+    } else if (l->meter->exceed != EXCEED_DROP) {
+        const char *with = arena_printf(l->arena, " with DSCP %d",
+                                        l->meter->exceed - EXCEED_DSCP);
+
+        if (larger) {
+            put_lost(l, "what is above the burst of %"PRIu64" bytes, and "
+                     "passes, does not leave%s", asked, with);
+        }
+        put_drops(l, more, with);
     }
 }
 

@@ -103,9 +103,18 @@ static const struct {
       "type=microburst rate=1000000 burst_bytes=65536 peak_rate=1000000 "
       "limit=131072 exceed=dscp:9",
       "type=drop rate=1000000 burst_size=1000",
+      "what is above the burst of 65536 bytes, and passes, does not leave "
+      "with DSCP 9; "
       "up to 6072 bytes above the burst drop that would have passed with "
       "DSCP 9; 59464 bytes more pass at once, since Open vSwitch's meters "
       "count whole milliseconds; " },
+    { BURSTS("'burst': '64KiB'", "'limit': '96KiB', 'exceed': 'ecn'"),
+      "type=microburst rate=1000000 burst_bytes=65536 peak_rate=1000000 "
+      "limit=98304 exceed=ecn",
+      "type=drop rate=1000000 burst_size=1000",
+      "what is above the burst of 65536 bytes, and passes, is not marked; "
+      "59464 bytes more pass at once, since Open vSwitch's meters count "
+      "whole milliseconds; " },
     { BURSTS("'burst': '125001B'", "'mark': '20KiB'"),
       "type=microburst rate=1000000 burst_bytes=125001 peak_rate=1000000 "
       "mark=20480 exceed=drop",
