@@ -5,11 +5,14 @@
  */
 
 /* Threads whose packets meet a meter that changes all the time: how many bands
- * it has, and their rates and bursts.
+ * it has, which of them have a phantom queue, and their rates, bursts and
+ * depths.
  *
  * Its first band keeps its contract, and all bands drop, so no more may pass
  * than this contract allows, and what the threads' batches in progress take
- * from the old bands when their number changes.  It is built a second time for
+ * from the old bands when another meter takes the place of the old one, as it
+ * does when the number of bands or of phantom queues changes.  The old one is
+ * freed while the threads go on.  It is built a second time for
  * ThreadSanitizer. */
 
 #include <config.h>
@@ -43,16 +46,20 @@ struct runner {
     struct proof_random random;
     uint64_t offered, admitted; /* Packets. */
     uint64_t bytes;             /* Of those admitted. */
+    uint64_t polled;            /* When, in ns; 0 before the first time. */
 };
 
 static void
 run_batch(struct runner *r)
 {
-    struct dp_meter_clock clock = { .now_ns = time_nsec() };
+    struct dp_meter_clock clock = {
+        .now_ns = time_nsec(), .fresh = true, .since_ns = r->polled,
+    };
     unsigned int n = 1 + proof_below(&r->random, NETDEV_MAX_BURST);
     struct dp_packet_batch batch;
     struct dp_packet *packet;
 
+    r->polled = clock.now_ns;
     dp_packet_batch_init(&batch);
     for (unsigned int i = 0; i < n; i++) {
         unsigned int size = 64 + proof_below(&r->random, MAX_SIZE - 64 + 1);
@@ -83,9 +90,10 @@ runner_main(void *runner)
     return NULL;
 }
 
-/* Gives the meter 'n_bands' bands. */
+/* Gives the meter 'n_bands' bands, with phantom queues in those of the bitmap
+ * 'phantoms'. */
 static void
-configure(uint16_t n_bands, struct proof_random *random)
+configure(uint16_t n_bands, uint32_t phantoms, struct proof_random *random)
 {
     struct ofputil_meter_band bands[DP_METER_MAX_BANDS];
     const struct ofputil_meter_config config = {
@@ -97,38 +105,52 @@ configure(uint16_t n_bands, struct proof_random *random)
 
     memset(bands, 0, sizeof bands);
     for (uint16_t i = 0; i < n_bands; i++) {
+        struct ofputil_microburst *mb = &bands[i].microburst;
+
         bands[i].type = OFPMBT13_DROP;
         bands[i].rate = KBPS * (i ? 1 + proof_below(random, 9) : 1);
         bands[i].burst_size = KBITS * (i ? 1 + proof_below(random, 9) : 1);
+        if (phantoms >> i & 1) {
+            bands[i].type = OFPMBT13_EXPERIMENTER;
+            mb->peak_rate = bands[i].rate * 2;
+            mb->mark = 1000 + proof_below(random, 10000);
+            mb->depth = 1000 + proof_below(random, 10000);
+            mb->limit = 20000 + proof_below(random, 80000);
+        }
     }
     if (dp_meters_set(&meters, METER, &config)) {
         proof_fail("a meter was refused");
     }
 }
 
-/* Changes the meter 'n_changes' times.  Returns how often the number of its
- * bands has changed. */
+/* Changes the meter 'n_changes' times.  Returns how often another one takes
+ * its place. */
 static unsigned int
 change(unsigned int n_changes, struct proof_random *random)
 {
+    uint32_t phantoms = 0;
     uint16_t n_bands = 1;
     unsigned int n = 0;
 
     while (n_changes--) {
+        uint32_t old_phantoms = phantoms;
         uint16_t old = n_bands;
 
         if (proof_below(random, 2)) {
-            n_bands = 1 + proof_below(random, DP_METER_MAX_BANDS);
+            n_bands = (proof_below(random, 2)
+                       ? 1 : 1 + proof_below(random, DP_METER_MAX_BANDS));
+            phantoms = proof_below(random, 1u << n_bands);
         }
-        configure(n_bands, random);
-        n += n_bands != old;
+        configure(n_bands, phantoms, random);
+        n += n_bands != old || phantoms != old_phantoms;
         usleep(proof_below(random, 2000));
+        ovsrcu_quiesce();
     }
     return n;
 }
 
-/* Judges what 'n_threads' runners got in 'ns' nanoseconds, while the number of
- * bands changed 'n' times. */
+/* Judges what 'n_threads' runners got in 'ns' nanoseconds, while another meter
+ * took the place of the old one 'n' times. */
 static void
 judge(const struct runner *runners, unsigned int n_threads, uint64_t ns,
       unsigned int n)
@@ -156,9 +178,10 @@ judge(const struct runner *runners, unsigned int n_threads, uint64_t ns,
         proof_fail("%"PRIu64" of %"PRIu64" packets counted",
                    stats.packet_in_count, offered);
     }
-    proof_ok("%u threads, %u changes of the number of bands: %"PRIu64" of "
-             "%"PRIu64" packets admitted, %.3f of the contract", n_threads, n,
-             admitted, offered, (double) bytes / contract);
+    proof_ok("%u threads, %u changes of the number of bands or phantom "
+             "queues: %"PRIu64" of %"PRIu64" packets admitted, %.3f of the "
+             "contract", n_threads, n, admitted, offered,
+             (double) bytes / contract);
 }
 
 static void
@@ -171,9 +194,10 @@ do_trial(unsigned int n_threads, unsigned int n_changes, uint64_t seed)
 
     memset(runners, 0, sizeof runners);
     proof_random_init(&random, seed);
-    dp_meters_init(&meters, DP_METER_DROP);
+    dp_meters_init(&meters, DP_METER_DROP | DP_METER_MICROBURST
+                            | DP_METER_PHANTOM);
     start = time_nsec();
-    configure(1, &random);
+    configure(1, 0, &random);
     atomic_store(&stop, false);
     for (unsigned int i = 0; i < n_threads; i++) {
         proof_random_init(&runners[i].random, seed + 1 + i);
