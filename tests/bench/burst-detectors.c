@@ -122,51 +122,71 @@ phantom_detector_finish(struct phantom_detector *d, struct findings *f)
 /* Windows. */
 
 struct window_detector {
-    uint64_t window_ns, start;
-    uint32_t *bytes;            /* Of each window. */
-    size_t n, allocated;
+    uint64_t window_ns, start, n_passed; /* Pieces that are over. */
+    double piece_ns;
+    unsigned int n_pieces;
+    uint64_t sum;
+    double line;                /* Bytes that the line sends in a window. */
+    struct findings findings[WINDOW_SHARES];
+    uint32_t bytes[];           /* Of each piece of the window. */
 };
 
 struct window_detector *
-window_detector_create(uint64_t window_ns, uint64_t start)
+window_detector_create(uint64_t window_ns, unsigned int n_pieces,
+                       uint64_t start)
 {
-    struct window_detector *d = xzalloc(sizeof *d);
+    struct window_detector *d = xzalloc(sizeof *d
+                                        + n_pieces * sizeof d->bytes[0]);
 
+    ovs_assert(n_pieces * sizeof d->bytes[0] <= detector_memory);
     d->window_ns = window_ns;
     d->start = start;
+    d->piece_ns = (double) window_ns / n_pieces;
+    d->n_pieces = n_pieces;
+    d->line = LINE_KBPS * window_ns / 8e6;
     return d;
+}
+
+double
+window_share(unsigned int i)
+{
+    return 0.1 + 0.05 * i;
+}
+
+/* Judges the window that ends with the present piece, and goes on to the next
+ * one. */
+static void
+end_piece(struct window_detector *d)
+{
+    uint64_t end = d->start + ++d->n_passed * d->piece_ns;
+    uint32_t *oldest = &d->bytes[d->n_passed % d->n_pieces];
+
+    for (unsigned int i = 0; i < WINDOW_SHARES; i++) {
+        if (d->sum <= window_share(i) * d->line) {
+            break;
+        }
+        findings_add(&d->findings[i], end - d->window_ns, end);
+    }
+    d->sum -= *oldest;
+    *oldest = 0;
 }
 
 void
 window_detector_feed(struct window_detector *d, const struct packet *packet)
 {
-    size_t i = (packet->when - d->start) / d->window_ns;
-
-    while (d->n <= i) {
-        if (d->n >= d->allocated) {
-            d->bytes = x2nrealloc(d->bytes, &d->allocated, sizeof *d->bytes);
-        }
-        d->bytes[d->n++] = 0;
+    while (packet->when - d->start >= (d->n_passed + 1) * d->piece_ns) {
+        end_piece(d);
     }
-    d->bytes[i] += packet->size;
+    d->bytes[d->n_passed % d->n_pieces] += packet->size;
+    d->sum += packet->size;
 }
 
 void
-window_detector_at(const struct window_detector *d, uint64_t kbps,
-                   struct findings *f)
+window_detector_finish(struct window_detector *d,
+                       struct findings f[WINDOW_SHARES])
 {
-    for (size_t i = 0; i < d->n; i++) {
-        if (d->bytes[i] * 8e6 > (double) kbps * d->window_ns) {
-            findings_add(f, d->start + i * d->window_ns,
-                         d->start + (i + 1) * d->window_ns);
-        }
-    }
-}
-
-void
-window_detector_destroy(struct window_detector *d)
-{
-    free(d->bytes);
+    end_piece(d);
+    memcpy(f, d->findings, sizeof d->findings);
     free(d);
 }
 
@@ -184,7 +204,7 @@ struct sketch_detector {
     struct proof_random *random;
     struct queue queue;
     double others_now;
-    struct findings findings;
+    struct findings findings[SKETCH_DEPTHS];
     uint32_t sketch[SNAPSHOTS][ROWS][COLUMNS];
 };
 
@@ -249,11 +269,17 @@ estimate(struct sketch_detector *d, uint64_t delay, uint64_t tenant)
     return sum;
 }
 
+uint64_t
+sketch_depth(unsigned int i)
+{
+    return 4000 * (i + 1);
+}
+
 void
 sketch_detector_feed(struct sketch_detector *d, const struct packet *packet)
 {
     const double others_step = BURST_FRAME * 8e6 / LINE_KBPS / 0.2;
-    uint64_t delay;
+    uint64_t delay, bytes;
 
     while (d->others_now < packet->when) {
         count_packet(d, d->others_now, 1 + proof_below(d->random, TENANTS - 1),
@@ -264,14 +290,17 @@ sketch_detector_feed(struct sketch_detector *d, const struct packet *packet)
     queue_advance(&d->queue, packet->when);
     queue_put(&d->queue, packet->size);
     delay = d->queue.backlog / d->queue.rate;
-    if (estimate(d, delay, 0) > BURST_DEPTH) {
-        findings_add(&d->findings, packet->when - delay, packet->when);
+    bytes = estimate(d, delay, 0);
+    for (unsigned int i = 0; i < SKETCH_DEPTHS && bytes > sketch_depth(i);
+         i++) {
+        findings_add(&d->findings[i], packet->when - delay, packet->when);
     }
 }
 
 void
-sketch_detector_finish(struct sketch_detector *d, struct findings *f)
+sketch_detector_finish(struct sketch_detector *d,
+                       struct findings f[SKETCH_DEPTHS])
 {
-    *f = d->findings;
+    memcpy(f, d->findings, sizeof d->findings);
     free(d);
 }
