@@ -13,6 +13,7 @@
 #include "openvswitch/ofp-meter.h"
 #include "ovs-thread.h"
 #include "packets.h"
+#include "phantom.h"
 #include "timeval.h"
 #include "unit.h"
 
@@ -299,6 +300,82 @@ START_TEST(test_open_burst)
 }
 END_TEST
 
+/* Polls are noted only while a meter has a phantom queue, whichever way it
+ * loses it. */
+START_TEST(test_need_polls)
+{
+    struct dp_meters ms;
+
+    dp_meters_init(&ms, DP_METER_MICROBURST | DP_METER_PHANTOM);
+    for (int i = 0; i < 2; i++) {
+        set_meter(&ms, METER, 0, 0);
+        ck_assert(!dp_meters_need_polls(&ms));
+        set_meter(&ms, METER, 1000000, 0);
+        ck_assert(dp_meters_need_polls(&ms));
+    }
+    set_meter(&ms, METER + 1, 1000000, 0);
+    set_meter(&ms, METER, 0, 0);
+    ck_assert(dp_meters_need_polls(&ms));
+    ck_assert_int_eq(dp_meters_del(&ms, METER, NULL, 0), 0);
+    ck_assert(dp_meters_need_polls(&ms));
+    ck_assert_int_eq(dp_meters_del(&ms, METER + 1, NULL, 0), 0);
+    ck_assert(!dp_meters_need_polls(&ms));
+    dp_meters_destroy(&ms);
+}
+END_TEST
+
+/* The three ways to ask a phantom queue. */
+enum { ADMIT, ADMIT_BOTH, OFFER, N_WAYS };
+
+/* Asks '*p' about two packets of 10,000 bytes that came since 'since_ns', and
+ * returns true if none of them is marked. */
+static bool
+ask(struct phantom *p, int way, uint64_t since_ns, uint64_t now_ns)
+{
+    static const uint32_t sizes[] = { 10000, 10000 };
+    struct phantom_batch batch = { .since_ns = since_ns, .now_ns = now_ns };
+    struct gcra_both both = {
+        .now_ns = now_ns, .second_ns = now_ns,
+        .sizes = sizes, .n = 2, .bytes = 20000,
+    };
+    struct gcra_conf conf;
+    struct gcra share;
+
+    switch (way) {
+    case ADMIT:
+        return phantom_admit(p, since_ns, now_ns, 2, 20000);
+    case ADMIT_BOTH:
+        ck_assert_int_eq(gcra_conf_init(&conf, GCRA_KBPS, 1, 160000), 0);
+        gcra_init(&share, &conf, now_ns);
+        return phantom_admit_both(p, &share, since_ns, &both) == GCRA_BOTH;
+    default:
+        phantom_offer(p, &batch, sizes, 2);
+        return !batch.marked;
+    }
+}
+
+/* However long ago the last poll was, the queue drains for 100 ms of it. */
+START_TEST(test_longest_gap)
+{
+    uint64_t last_ns = time_nsec(), now_ns = last_ns + 10 * GCRA_MAX_SPREAD_NS;
+    struct phantom_stats stats;
+    struct phantom_conf conf;
+    struct phantom p;
+
+    /* In 100 ms, 15,000 bytes drain... */
+    ck_assert_int_eq(phantom_conf_init(&conf, 1, 1200, 5000, 0, 0, 0), 0);
+    phantom_init(&p, &conf, last_ns);
+    ck_assert(ask(&p, _i, last_ns, now_ns));
+    phantom_read(&p, now_ns, &stats);
+    ck_assert_uint_eq(stats.gap_ns, now_ns - last_ns);
+
+    /* ...or a few less. */
+    ck_assert_int_eq(phantom_conf_init(&conf, 1, 1199, 5000, 0, 0, 0), 0);
+    phantom_init(&p, &conf, last_ns);
+    ck_assert(!ask(&p, _i, last_ns, now_ns));
+}
+END_TEST
+
 Suite *
 dp_meter_phantom_suite(void)
 {
@@ -310,5 +387,7 @@ dp_meter_phantom_suite(void)
     tcase_add_test(tc, test_exceeding);
     tcase_add_loop_test(tc, test_fresh, 0, 2);
     tcase_add_test(tc, test_open_burst);
+    tcase_add_test(tc, test_need_polls);
+    tcase_add_loop_test(tc, test_longest_gap, 0, N_WAYS);
     return suite;
 }

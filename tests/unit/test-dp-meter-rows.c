@@ -154,6 +154,43 @@ START_TEST(mpls)
 }
 END_TEST
 
+/* Headers that are cut short, or say that they are, are left alone. */
+static const struct {
+    uint16_t type;              /* EtherType. */
+    uint8_t first;              /* Byte of the header: version, and IHL. */
+    size_t size;
+    bool marked;
+} headers[] = {
+    { ETH_TYPE_IP, IP_IHL_VER(5, 4), IP_HEADER_LEN, true },
+    { ETH_TYPE_IP, IP_IHL_VER(5, 4), IP_HEADER_LEN - 1, false },
+    { ETH_TYPE_IP, IP_IHL_VER(4, 4), IP_HEADER_LEN, false },
+    { ETH_TYPE_IP, IP_IHL_VER(5, 5), IP_HEADER_LEN, false },
+    { ETH_TYPE_IPV6, 6 << 4, IPV6_HEADER_LEN, true },
+    { ETH_TYPE_IPV6, 6 << 4, IPV6_HEADER_LEN - 1, false },
+    { ETH_TYPE_IPV6, 5 << 4, IPV6_HEADER_LEN, false },
+};
+
+START_TEST(cut_short)
+{
+    size_t size = ETH_HEADER_LEN + headers[_i].size;
+    struct dp_packet *packet = dp_packet_new(SIZE);
+    struct eth_header *eth = dp_packet_put_zeros(packet, SIZE);
+    struct eth_header before[2];
+    uint8_t *l3 = (uint8_t *) (eth + 1);
+
+    eth->eth_type = htons(headers[_i].type);
+    l3[0] = headers[_i].first;
+    l3[1] = headers[_i].type == ETH_TYPE_IP ? ECT(0) : ECT(0) << 4;
+    dp_packet_set_size(packet, size);
+    dp_packet_set_l3(packet, l3);
+    memcpy(before, eth, sizeof before);
+    ck_assert(ip_remark_knows_ce(packet) == headers[_i].marked);
+    ck_assert(ip_remark_ce(packet) == headers[_i].marked);
+    ck_assert(!memcmp(before, eth, sizeof before) == !headers[_i].marked);
+    dp_packet_delete(packet);
+}
+END_TEST
+
 Suite *
 dp_meter_rows_suite(void)
 {
@@ -162,5 +199,6 @@ dp_meter_rows_suite(void)
 
     tcase_add_loop_test(tcase, decisions, 0, ARRAY_SIZE(rows));
     tcase_add_test(tcase, mpls);
+    tcase_add_loop_test(tcase, cut_short, 0, ARRAY_SIZE(headers));
     return suite;
 }
