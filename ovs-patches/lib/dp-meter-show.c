@@ -64,7 +64,7 @@ event_to_json(const struct ofputil_microburst_event *e, uint64_t now_ns)
 }
 
 static struct json *
-band_to_json(uint32_t id, uint32_t band,
+band_to_json(uint32_t id, uint32_t band, uint32_t tag,
              const struct ofputil_microburst_bursts *bursts)
 {
     struct json *json = json_object_create();
@@ -72,6 +72,7 @@ band_to_json(uint32_t id, uint32_t band,
 
     json_object_put(json, "meter", number(id));
     json_object_put(json, "band", number(band));
+    json_object_put(json, "tag", number(tag));
     json_object_put(json, "count", number(bursts->n_bursts));
     json_object_put(json, "byte_count", number(bursts->n_bytes));
     json_object_put(json, "depth", number(bursts->depth));
@@ -87,10 +88,10 @@ band_to_json(uint32_t id, uint32_t band,
     return json;
 }
 
-/* Appends what meter 'id' has seen to '*s' and to 'array'. */
+/* Appends what meter 'id', of that tag, has seen to '*s' and to 'array'. */
 static void
-show_meter(const struct dp_meters *ms, uint32_t id, struct ds *s,
-           struct json *array)
+show_meter(const struct dp_meters *ms, uint32_t id, uint32_t tag,
+           struct ds *s, struct json *array)
 {
     struct ofputil_meter_band_stats bands[DP_METER_MAX_BANDS];
     struct ofputil_meter_stats stats = { .bands = bands };
@@ -103,9 +104,10 @@ show_meter(const struct dp_meters *ms, uint32_t id, struct ds *s,
             = &bands[i].microburst.bursts;
 
         if (bursts->now_ns) {
-            ds_put_format(s, "meter %"PRIu32" band %"PRIu32":\n", id, i);
+            ds_put_format(s, "meter %"PRIu32" band %"PRIu32": tag:%"PRIu32
+                          "\n", id, i, tag);
             ofputil_format_bursts(s, bursts);
-            json_array_add(array, band_to_json(id, i, bursts));
+            json_array_add(array, band_to_json(id, i, tag, bursts));
         }
     }
 }
@@ -120,7 +122,10 @@ dp_meters_show_bursts(const struct dp_meters *ms, bool as_json, struct ds *s)
     for (uint32_t id = 0; (m = dp_meter_next(ms, id)); id++) {
         id = m->id;
         if (m->phantoms) {
-            show_meter(ms, id, &text, array);
+            uint32_t tag;
+
+            atomic_read_relaxed(&m->tag, &tag);
+            show_meter(ms, id, tag, &text, array);
         }
     }
     if (as_json) {

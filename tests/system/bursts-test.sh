@@ -94,7 +94,7 @@ test_bursts() {
 meter,llm-training,51,76500' bulkhead drops -f csv --no-headings
     ovs-appctl time/warp-ns 1000000 >/dev/null
     check 'burst-show lists both' counts 2 \
-        eval "ovs-appctl dpif-netdev/burst-show | grep -c tag:1147258246"
+        eval "ovs-appctl dpif-netdev/burst-show | grep -c burst:.*tag:1147258246"
 }
 
 main() {
