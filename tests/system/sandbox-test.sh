@@ -26,6 +26,12 @@ report() {
 # has REGEX: a row of the latest table.
 has() { grep -Eq "$1" "$scratch/out"; }
 
+# How many bursts have that tenant as their culprit, and nobody else.
+culprits() {
+    grep -Ec '^20[^ ]+Z +pf0vf[01] +24\.0us +73\.2KiB +73\.2KiB '\
+'+llm-training 100% +-.?$' "$scratch/out"
+}
+
 test_table() {
     local status=0
     "$here/sandbox" </dev/null >"$scratch/out" 2>&1 || status=$?
@@ -53,6 +59,9 @@ test_table() {
 'max_depth:150000 byte_count:150000 max_gap_ns:0 tag:1147258246$' \
         "$scratch/out")" = 6 ] || status=1
     report 'ovs-ofctl and ovs-appctl list the bursts' "$status"
+    status=0
+    [ "$(culprits)" = 6 ] || status=1
+    report 'bulkhead bursts names the tenant whose they were' "$status"
     status=0
     [ -z "$(find "$scratch/tmp" -mindepth 1 -print -quit)" ] || status=1
     report 'it leaves nothing behind' "$status"
@@ -96,7 +105,8 @@ test_corners() {
 test_terminal() {
     local status=0
     # shellcheck disable=SC2016 # For the sandbox's shell.
-    (cd / && printf 'echo "in $PWD"\nbulkhead --version\nburst\nexit\n' |
+    (cd / && printf '%s\n' 'echo "in $PWD"' 'bulkhead --version' burst \
+        'bulkhead bursts --since=1h' exit |
         TERM=dumb script -qec "$here/sandbox" /dev/null) >"$scratch/out" 2>&1 ||
         status=$?
     has "^in $srcdir.?\$" && has '^bulkhead [0-9]' || status=1
@@ -105,6 +115,9 @@ test_terminal() {
     [ "$(grep -Ec '^100 at once +300 +300 +105 +3.?$' "$scratch/out")" = 2 ] ||
         status=1
     report 'the command "burst" sends them again' "$status"
+    status=0
+    [ "$(culprits)" = 18 ] || status=1      # 6 before it, and 12 with it.
+    report 'and bulkhead bursts names the tenant again' "$status"
 }
 
 # A switch takes the packets that "trace" prints.
