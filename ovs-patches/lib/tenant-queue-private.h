@@ -65,10 +65,10 @@ struct tenant_burst_queue {
     atomic_uint64_t recent;     /* Watermark since it was reset, in bytes. */
 
     /* The open burst, whose start is in '*shm'. */
-    atomic_uint64_t peak;       /* In tokens. */
+    atomic_uint64_t peak;       /* In bytes: see raise_of_burst(). */
     atomic_uint64_t peak_ns;    /* When it was that deep. */
     atomic_uint64_t peak_end;   /* The end of the log then. */
-    atomic_uint64_t burst_gap_ns;
+    atomic_uint64_t burst_gap_ns; /* The same. */
 
     /* Kept from before they were overwritten in the log. */
     struct ovs_mutex mutex;
@@ -118,6 +118,7 @@ struct tenant_record {
     uint32_t tag, queue;
     uint32_t index;
     bool in_use;                /* By a writer. */
+    struct tq_counts seen;      /* What tenant-queue-show.c read last. */
 };
 
 struct tenant_port {
@@ -136,7 +137,7 @@ struct tenant_queues {
                                  * for their queues. */
     struct tenant_file file;
     struct shash ports;         /* Contains 'struct tenant_port's. */
-    uint64_t n_generations;
+    atomic_uint64_t n_generations; /* Ports that were added, ever. */
     uint32_t *free_queues;      /* Indexes of free records, a stack. */
     uint32_t n_free_queues;
     atomic_uint64_t n_freed;    /* Records that were freed, ever. */

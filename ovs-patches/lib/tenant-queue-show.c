@@ -49,15 +49,20 @@ struct view {
 
 enum { TRIES = 1000 };          /* To find a record that nobody writes. */
 
-static bool
-read_queue(const struct tq_queue *queue, struct tq_queue_data *data)
+/* Reads what '*queue' counts to '*counts'; leaves that as it is if somebody
+ * writes it all the time, as a thread that is kept from running does. */
+static void
+read_counts(const struct tq_queue *queue, struct tq_counts *counts)
 {
     for (int i = 0; i < TRIES; i++) {
-        if (tq_copy(&queue->sequence, &queue->data, data, sizeof *data)) {
-            return true;
+        struct tq_counts now;
+
+        if (tq_copy(&queue->sequence, &queue->data.counts, &now,
+                    sizeof now)) {
+            *counts = now;
+            break;
         }
     }
-    return false;
 }
 
 static int
@@ -100,20 +105,18 @@ merge_totals(struct total *totals, size_t n)
 }
 
 static void
-read_totals(const struct tenant_port *port, struct view *view)
+read_totals(struct tenant_port *port, struct view *view)
 {
-    const struct tenant_record *r;
-    struct tq_queue_data data;
+    struct tenant_record *r;
 
     view->totals = xmalloc(hmap_count(&port->records) * sizeof *view->totals);
     HMAP_FOR_EACH (r, node, &port->records) {
-        if (read_queue(&port->tqs->file.queues[r->index], &data)) {
-            view->totals[view->n_totals++] = (struct total) {
-                .tag = data.tag,
-                .queue = data.queue,
-                .counts = data.counts,
-            };
-        }
+        read_counts(&port->tqs->file.queues[r->index], &r->seen);
+        view->totals[view->n_totals++] = (struct total) {
+            .tag = r->tag,
+            .queue = r->queue,
+            .counts = r->seen,
+        };
     }
     qsort(view->totals, view->n_totals, sizeof *view->totals, compare_totals);
     view->n_totals = merge_totals(view->totals, view->n_totals);
@@ -204,8 +207,11 @@ format_counter(struct ds *s, const char *name, const struct tq_counter *c)
 static void
 format_port(struct ds *s, const struct view *v)
 {
-    ds_put_format(s, "port %s (%"PRIu64"):", (const char *) v->id.name,
-                  v->id.number);
+    const char *name = (const char *) v->id.name;
+
+    ds_put_cstr(s, "port ");
+    ds_put_printable(s, name, strlen(name));
+    ds_put_format(s, " (%"PRIu64"):", v->id.number);
     if (v->id.rate) {
         ds_put_format(s, " rate:%"PRIu64" threshold:%"PRIu64"\n", v->id.rate,
                       v->id.threshold);
@@ -414,7 +420,7 @@ tenant_queues_dump_port(struct tenant_queues *tqs, const char *name,
                         netdev_dump_queue_stats_cb *cb, void *aux)
 {
     struct view view = { .n_totals = 0 };
-    const struct tenant_port *port;
+    struct tenant_port *port;
 
     ovs_mutex_lock(&tqs->mutex);
     port = shash_find_data(&tqs->ports, name);

@@ -51,11 +51,41 @@ enum { RECENT = 256 };           /* A power of 2. */
 
 struct tenant_writer {
     struct tenant_queues *tqs;
-    struct tenant_port *port;   /* NULL if there is none. */
+    char *name;                 /* Of the port. */
+    struct tenant_port *port;   /* NULL if there was none... */
+    uint64_t n_generations;     /* ...when so many had been added. */
     uint32_t core;
     struct hmap entries;        /* Contains 'struct entry's. */
     struct recent recent[RECENT]; /* Some of them, by get_recent(). */
 };
+
+static void
+find_port(struct tenant_writer *w)
+{
+    ovs_mutex_lock(&w->tqs->mutex);
+    atomic_read_relaxed(&w->tqs->n_generations, &w->n_generations);
+    w->port = shash_find_data(&w->tqs->ports, w->name);
+    if (w->port) {
+        w->port->n_refs++;
+    }
+    ovs_mutex_unlock(&w->tqs->mutex);
+}
+
+/* Returns true if 'w' has a port, by now: one that found no room when it was
+ * added may have been added later. */
+static bool
+has_port(struct tenant_writer *w)
+{
+    if (OVS_UNLIKELY(!w->port)) {
+        uint64_t n_generations;
+
+        atomic_read_relaxed(&w->tqs->n_generations, &n_generations);
+        if (n_generations != w->n_generations) {
+            find_port(w);
+        }
+    }
+    return w->port != NULL;
+}
 
 struct tenant_writer *
 tenant_writer_create(struct tenant_queues *tqs, const char *name,
@@ -65,14 +95,10 @@ tenant_writer_create(struct tenant_queues *tqs, const char *name,
 
     tenant_queues_ref(tqs);
     w->tqs = tqs;
+    w->name = xstrdup(name);
     w->core = core;
     hmap_init(&w->entries);
-    ovs_mutex_lock(&tqs->mutex);
-    w->port = shash_find_data(&tqs->ports, name);
-    if (w->port) {
-        w->port->n_refs++;
-    }
-    ovs_mutex_unlock(&tqs->mutex);
+    find_port(w);
     return w;
 }
 
@@ -97,6 +123,7 @@ tenant_writer_destroy(struct tenant_writer *w)
     }
     hmap_destroy(&w->entries);
     tenant_queues_unref(w->tqs);
+    free(w->name);
     free(w);
 }
 
@@ -302,7 +329,7 @@ tenant_writer_flush(struct tenant_writer *w,
     uint32_t n_runs = 0, bytes = 0;
     uint64_t key;
 
-    if (!w->port || !n_packets) {
+    if (!n_packets || !has_port(w)) {
         return;
     }
     key = key_of(batch->packets[0]);

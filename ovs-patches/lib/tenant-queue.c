@@ -72,7 +72,7 @@ tenant_port_take_record(struct tenant_port *port, uint32_t tag,
         leave_out(tqs, port->name, "another tenant's queue");
         return NULL;
     }
-    r = xmalloc(sizeof *r);
+    r = xzalloc(sizeof *r);
     r->tag = tag;
     r->queue = queue;
     r->index = tqs->free_queues[--tqs->n_free_queues];
@@ -135,6 +135,7 @@ add_port(struct tenant_queues *tqs, const char *name)
 {
     uint32_t index = find_free_port(tqs);
     struct tenant_port *port;
+    uint64_t n_before;
 
     if (index >= TQ_PORTS) {
         leave_out(tqs, name, "what tenants send to it");
@@ -144,7 +145,8 @@ add_port(struct tenant_queues *tqs, const char *name)
     port->tqs = tqs;
     port->name = xstrdup(name);
     port->index = index;
-    port->generation = ++tqs->n_generations;
+    atomic_add_relaxed(&tqs->n_generations, UINT64_C(1), &n_before);
+    port->generation = n_before + 1;
     port->n_refs = 1;
     hmap_init(&port->records);
     tenant_burst_queue_init(&port->queue, &tqs->file.ports[index],

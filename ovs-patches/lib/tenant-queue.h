@@ -112,7 +112,8 @@ int tenant_queues_dump_port(struct tenant_queues *, const char *name,
                             netdev_dump_queue_stats_cb *cb, void *aux);
 
 /* Returns a new writer for the thread on core 'core' and port 'name'.  If
- * there is no such port, it counts nothing.  Never returns NULL. */
+ * there is no such port, it counts nothing until there is one.  Never returns
+ * NULL. */
 struct tenant_writer *tenant_writer_create(struct tenant_queues *,
                                            const char *name, uint32_t core);
 void tenant_writer_destroy(struct tenant_writer *);
