@@ -72,6 +72,37 @@ add(uint64_t *word, uint64_t n)
     __atomic_fetch_add(word, n, __ATOMIC_RELAXED);
 }
 
+/* Numbers of the open burst: the low half of its start before the greatest
+ * value, so that what is left from another burst needs no reset, which might
+ * come late. */
+
+/* Raises '*number' of the burst that opened at 'open_ns' to 'value'.  Returns
+ * false if it was that already, or if that burst is not open anymore. */
+static bool
+raise_of_burst(const struct tenant_burst_queue *q, atomic_uint64_t *number,
+               uint64_t open_ns, uint64_t value)
+{
+    uint64_t word = open_ns << 32 | MIN(value, UINT32_MAX);
+    uint64_t before = get(number);
+
+    while (before >> 32 == word >> 32 ? before < word
+                                      : tq_get(&q->shm->open_ns) == open_ns) {
+        if (atomic_compare_exchange_weak_relaxed(number, &before, word)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns '*number' of the burst that opened at 'open_ns'. */
+static uint64_t
+get_of_burst(const atomic_uint64_t *number, uint64_t open_ns)
+{
+    uint64_t word = get(number);
+
+    return word >> 32 == (uint32_t) open_ns ? (uint32_t) word : 0;
+}
+
 /* Configuration. */
 
 void
@@ -127,12 +158,13 @@ find_shares(struct tenant_burst_queue *q, uint64_t end, uint64_t depth,
     }
 }
 
-/* Keeps the shares of the peak, which the log is about to lose. */
+/* Keeps the shares of the peak of the burst that opened at 'open_ns', which
+ * the log is about to lose. */
 static void
-keep_shares(struct tenant_burst_queue *q)
+keep_shares(struct tenant_burst_queue *q, uint64_t open_ns)
 {
     uint64_t end = get(&q->peak_end);
-    uint64_t depth = get(&q->peak) / GCRA_BYTE;
+    uint64_t depth = get_of_burst(&q->peak, open_ns);
 
     if (!ovs_mutex_trylock(&q->mutex)) {
         if (q->kept.end != end || q->kept.depth != depth) {
@@ -171,8 +203,8 @@ close_burst(struct tenant_burst_queue *q, uint64_t start_ns,
     struct tq_event event = {
         .start_ns = start_ns,
         .rise_ns = peak_ns - MIN(peak_ns, start_ns),
-        .peak_depth = get(&q->peak) / GCRA_BYTE,
-        .gap_ns = get(&q->burst_gap_ns),
+        .peak_depth = get_of_burst(&q->peak, start_ns),
+        .gap_ns = get_of_burst(&q->burst_gap_ns, start_ns),
     };
     struct tq_event shares = { .n_tenants = 0 };
 
@@ -242,34 +274,43 @@ note_period(struct tq_port *shm, uint64_t now_ns, uint64_t bytes)
     raise_word_to(word, value);
 }
 
+/* Returns when the burst that is open at 'now_ns' began, 0 if there is none.
+ * Opens one if 'depth', in tokens, is above the threshold. */
+static uint64_t
+get_open(struct tenant_burst_queue *q, uint64_t depth, uint64_t now_ns)
+{
+    uint64_t open_ns = tq_get(&q->shm->open_ns);
+
+    if (!open_ns && depth > get(&q->threshold)
+        && replace(&q->shm->open_ns, &open_ns, now_ns)) {
+        open_ns = now_ns;
+    }
+    return open_ns;
+}
+
 /* Takes note of how deep the queue was, and when.  'end' is where the log
  * ended then. */
 static void
 note_depth(struct tenant_burst_queue *q, uint64_t depth, uint64_t now_ns,
            uint64_t gap_ns, uint64_t end)
 {
+    uint64_t open_ns = get_open(q, depth, now_ns);
+    uint64_t bytes = depth / GCRA_BYTE;
     struct tq_port *shm = q->shm;
 
-    if (depth > get(&q->threshold) && !tq_get(&shm->open_ns)) {
-        uint64_t open_ns = 0;
-
-        atomic_store_relaxed(&q->peak, UINT64_C(0));
-        atomic_store_relaxed(&q->burst_gap_ns, UINT64_C(0));
-        replace(&shm->open_ns, &open_ns, now_ns);
-    }
-    if (tq_get(&shm->open_ns)) {
-        if (raise_to(&q->peak, depth)) {
+    if (open_ns) {
+        if (raise_of_burst(q, &q->peak, open_ns, bytes)) {
             atomic_store_relaxed(&q->peak_ns, now_ns);
             atomic_store_relaxed(&q->peak_end, end);
         } else if (end - get(&q->peak_end) > TENANT_LOG / 2) {
-            keep_shares(q);
+            keep_shares(q, open_ns);
         }
-        raise_to(&q->burst_gap_ns, gap_ns);
+        raise_of_burst(q, &q->burst_gap_ns, open_ns, gap_ns);
     }
-    raise_to(&q->recent, depth / GCRA_BYTE);
-    raise_word_to(&shm->watermark, depth / GCRA_BYTE);
+    raise_to(&q->recent, bytes);
+    raise_word_to(&shm->watermark, bytes);
     raise_word_to(&shm->gap_ns, gap_ns);
-    note_period(shm, now_ns, depth / GCRA_BYTE);
+    note_period(shm, now_ns, bytes);
 }
 
 void

@@ -183,6 +183,7 @@ tests_proof_meters_SOURCES = \
 tests_proof_meters_CPPFLAGS = $(gcra_CPPFLAGS)
 tests_proof_meters_LDADD = $(OVS_LIBS)
 
+pauses_CFLAGS = -include $(srcdir)/tests/proof/pauses.h
 tests_proof_tenants_SOURCES = \
 	ovs-patches/lib/gcra-private.h \
 	ovs-patches/lib/gcra.c \
@@ -192,19 +193,24 @@ tests_proof_tenants_SOURCES = \
 	ovs-patches/lib/tenant-queue-log.c \
 	ovs-patches/lib/tenant-queue-private.h \
 	ovs-patches/lib/tenant-queue-shm.h \
+	ovs-patches/lib/tenant-queue-show.c \
 	ovs-patches/lib/tenant-queue-writer.c \
 	ovs-patches/lib/tenant-queue.c \
 	ovs-patches/lib/tenant-queue.h \
 	tests/proof/line.c \
 	tests/proof/line.h \
+	tests/proof/pauses.h \
 	tests/proof/proof.c \
 	tests/proof/proof.h \
 	tests/proof/reader.c \
 	tests/proof/reader.h \
 	tests/proof/tenant-edges.c \
 	tests/proof/tenant-edges.h \
+	tests/proof/tenant-threads.c \
+	tests/proof/tenant-threads.h \
 	tests/proof/tenants.c
 tests_proof_tenants_CPPFLAGS = $(gcra_CPPFLAGS)
+tests_proof_tenants_CFLAGS = $(AM_CFLAGS) $(pauses_CFLAGS)
 tests_proof_tenants_LDADD = $(OVS_LIBS)
 
 # The same for ThreadSanitizer, which goes with no other sanitizer.  With GCC
@@ -230,7 +236,7 @@ tests_proof_meters_tsan_LDFLAGS = \
 tests_proof_meters_tsan_LDADD = $(OVS_LIBS)
 tests_proof_tenants_tsan_SOURCES = $(tests_proof_tenants_SOURCES)
 tests_proof_tenants_tsan_CPPFLAGS = $(gcra_CPPFLAGS)
-tests_proof_tenants_tsan_CFLAGS = $(tsan_CFLAGS)
+tests_proof_tenants_tsan_CFLAGS = $(tsan_CFLAGS) $(pauses_CFLAGS)
 tests_proof_tenants_tsan_LDFLAGS = -fsanitize=thread
 tests_proof_tenants_tsan_LDADD = $(OVS_LIBS)
 tests_proof_borrowing_threads_tsan_SOURCES = \
@@ -252,8 +258,8 @@ EXTRA_DIST += tests/proof/tsan-test
 # For bugs/run: $(PROGRAM) as $(OUTPUT), with $(MUTANT).c in place of the file
 # $(MUTATED).c of the patches.
 proof-mutant:
-	$(COMPILE) -w -I$(srcdir)/ovs-patches/lib -c -o '$(MUTANT).o' \
-	    '$(MUTANT).c'
+	$(COMPILE) $($(PROGRAM)_CFLAGS) -w -I$(srcdir)/ovs-patches/lib -c \
+	    -o '$(MUTANT).o' '$(MUTANT).c'
 	$(CCLD) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -o '$(OUTPUT)' \
 	    $(filter-out ovs-patches/lib/%-$(MUTATED).$(OBJEXT), \
 	        $($(PROGRAM)_OBJECTS)) \

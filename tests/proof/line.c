@@ -26,7 +26,6 @@ close_burst(struct line *l, uint64_t after_ns)
 {
     l->open.length = l->last + after_ns - l->open.start;
     l->open.bytes = l->work / BYTE;
-    l->open.peak = l->peak / BYTE;
     l->bursts[l->n_bursts++ % LINE_BURSTS] = l->open;
     l->is_open = 0;
 }
@@ -45,6 +44,12 @@ line_advance(struct line *l, uint64_t now)
         l->backlog -= drained;
     }
     l->last = now;
+}
+
+uint64_t
+line_depth(const struct line *l)
+{
+    return l->backlog / BYTE;
 }
 
 void
@@ -79,19 +84,30 @@ look_whose(struct line *l)
 }
 
 void
-line_settle(struct line *l)
+line_settle(struct line *l, uint64_t now, uint64_t gap)
 {
-    if (l->backlog / BYTE > l->watermark) {
-        l->watermark = l->backlog / BYTE;
+    if (gap > l->gap) {
+        l->gap = gap;
+    }
+    if (l->is_open && gap > l->open.gap) {
+        l->open.gap = gap;
+    }
+    line_advance(l, now);
+    if (l->backlog) {
+        l->empty = now + (l->backlog + l->rate - 1) / l->rate;
+    }
+    if (line_depth(l) > l->watermark) {
+        l->watermark = line_depth(l);
     }
     if (!l->is_open && l->backlog > (__int128) l->threshold * BYTE) {
         l->is_open = 1;
         l->open.start = l->last;
         l->work = l->backlog;
-        l->peak = 0;
+        l->open.peak = 0;
+        l->open.gap = gap;
     }
-    if (l->is_open && l->backlog > l->peak) {
-        l->peak = l->backlog;
+    if (l->is_open && line_depth(l) > l->open.peak) {
+        l->open.peak = line_depth(l);
         l->open.rise = l->last - l->open.start;
         l->open.n_after = 0;
         look_whose(l);

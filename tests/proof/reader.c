@@ -15,6 +15,8 @@
 
 #include "proof.h"
 
+#define MAX_WAIT_NS UINT64_C(10000000000)
+
 void
 reader_open(struct reader *r, const char *path)
 {
@@ -64,11 +66,31 @@ reader_find_port(const struct reader *r, const char *name,
     return NULL;
 }
 
-struct tq_counter
+static void
+add(struct tq_counter *sum, const struct tq_counter *c)
+{
+    sum->packets += c->packets;
+    sum->bytes += c->bytes;
+}
+
+/* Waits until nobody writes '*q', but not for ever. */
+static void
+read_queue(const struct tq_queue *q, struct tq_queue_data *data)
+{
+    uint64_t start = proof_clock_ns();
+
+    while (!tq_copy(&q->sequence, &q->data, data, sizeof *data)) {
+        if (proof_clock_ns() - start > MAX_WAIT_NS) {
+            proof_fail("a record is being written all the time");
+        }
+    }
+}
+
+struct tq_counts
 reader_sum(const struct reader *r, uint64_t generation, uint64_t tag,
            uint64_t queue)
 {
-    struct tq_counter sum = { 0, 0 };
+    struct tq_counts sum = { { 0, 0 }, { 0, 0 }, { 0, 0 }, { 0, 0 } };
 
     for (uint64_t i = 0; i < tq_get(&r->header->n_queues_used); i++) {
         const struct tq_queue *q
@@ -76,13 +98,13 @@ reader_sum(const struct reader *r, uint64_t generation, uint64_t tag,
                               + i * r->header->queue_size);
         struct tq_queue_data data;
 
-        while (!tq_copy(&q->sequence, &q->data, &data, sizeof data)) {
-            continue;
-        }
+        read_queue(q, &data);
         if (data.generation == generation && data.tag == tag
             && data.queue == queue) {
-            sum.packets += data.counts.sent.packets;
-            sum.bytes += data.counts.sent.bytes;
+            add(&sum.sent, &data.counts.sent);
+            add(&sum.dropped, &data.counts.dropped);
+            add(&sum.marked, &data.counts.marked);
+            add(&sum.borrowed, &data.counts.borrowed);
         }
     }
     return sum;

@@ -26,7 +26,7 @@ const struct tq_port *reader_find_port(const struct reader *,
                                        struct tq_port_id *id);
 
 /* Adds up the records of one key. */
-struct tq_counter reader_sum(const struct reader *, uint64_t generation,
-                             uint64_t tag, uint64_t queue);
+struct tq_counts reader_sum(const struct reader *, uint64_t generation,
+                            uint64_t tag, uint64_t queue);
 
 #endif /* reader.h */

@@ -8,7 +8,8 @@
 #define TENANT_EDGES_H 1
 
 /* What happens to tenants' queues once in a while: buffers that were somebody
- * else's, a file without room, a thread that was kept from running. */
+ * else's, a file without room, a thread that was kept from running, another
+ * rate. */
 
 void tenant_edges(void);
 
