@@ -133,6 +133,7 @@ test_scripts = \
 	tests/system/nic-test.sh \
 	tests/system/dpdk-test.sh \
 	tests/system/qos-test.sh \
+	tests/system/port-drops-test.sh \
 	tests/system/offload-test.sh \
 	tests/system/series-test.sh \
 	tests/system/sandbox-test.sh \
