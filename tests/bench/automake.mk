@@ -135,5 +135,6 @@ EXTRA_DIST += \
 	tests/bench/push_resident.py \
 	tests/bench/report.py \
 	tests/bench/sampling.py \
+	tests/bench/shm_reader.py \
 	tests/bench/verify \
 	tests/bench/workload.py

@@ -14,6 +14,7 @@ import time
 
 from dpdk_switch import Switch
 from openflow13 import NotSupported
+from shm_reader import ShmReader
 from workload import METER_EACH, NO_METER, ONE_METER
 
 # name: in the table; switch: which one; band: None without a meter
@@ -55,6 +56,12 @@ TELEMETRY = {band: [Variant("off", PATCHED, band, None),
                     Variant("off again", PATCHED_AGAIN, band, None),
                     Variant("on", TELLING, band, 0.95)]
              for band in (None, "microburst")}
+
+# With it on, beside itself while somebody reads a copy of it at 1 kHz, or it.
+COPY_READ = Variant("copy read", TELLING, "microburst", None)
+READ = Variant("read", TELLING, "microburst", 0.99)
+READING = [Variant("on", TELLING, "microburst", None),
+           Variant("on again", TELLING, "microburst", None), COPY_READ, READ]
 
 EXACT = [Variant("stock drop", STOCK, "drop", None),
          Variant("patched drop", PATCHED, "drop", (0.99, 1.01)),
@@ -280,16 +287,29 @@ class Bench:
 
     def slice(self, variant, case):
         with self.running(variant) as switch:
-            time.sleep(WARMUP)
-            metered = self.metered(switch)
-            result = self.measure(switch, SLICE)
-            metered = self.metered(switch) - metered
+            metered, result = self.observe(switch, variant)
             if case.limit:
                 self.correct(switch, variant, case, result)
         if bool(metered) != (case.table != NO_METER):
             raise DoubtfulSample(f"{variant.name}: {metered} packets came to "
                                  "meter 1")
         return result
+
+    def observe(self, switch, variant):
+        """(packets that came to meter 1, what was measured)"""
+        with contextlib.ExitStack() as stack:
+            reader = None
+            if variant in (COPY_READ, READ):
+                reader = stack.enter_context(
+                    ShmReader(switch.rundir, variant is COPY_READ))
+            time.sleep(WARMUP)
+            metered = self.metered(switch)
+            result = self.measure(switch, SLICE)
+            metered = self.metered(switch) - metered
+        if reader and not reader.is_fast():
+            raise DoubtfulSample(f"{reader.reads} reads in "
+                                 f"{reader.ns / 1e6:.0f} ms")
+        return metered, result
 
     def metered(self, switch):
         if switch.name not in self.written:

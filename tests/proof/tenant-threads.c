@@ -43,7 +43,7 @@ struct watcher {
 
 static atomic_bool stop;
 static struct ovs_barrier barrier;      /* All of them start at once. */
-static __thread struct proof_random *pauses; /* NULL if this thread has none. */
+static __thread struct proof_random *pauses; /* NULL if it never pauses. */
 
 static void
 pause_now_and_then(const uint64_t *word OVS_UNUSED)
