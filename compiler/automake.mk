@@ -11,6 +11,8 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/asap2/classes.c \
 	compiler/backend/asap2/nic.c \
 	compiler/backend/asap2/nic.h \
+	compiler/backend/asap2/rates.c \
+	compiler/backend/asap2/rates.h \
 	compiler/backend/backend.c \
 	compiler/backend/backend.h \
 	compiler/backend/kernel/htb.c \

@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct arena;
 struct diags;
@@ -28,6 +29,8 @@ struct backend_caps {
     size_t n_ports;
     size_t n_zones;             /* Of connection tracking. */
     size_t n_meters;
+    uint64_t meter_kbps;        /* What may have more has no meter; 0: any
+                                 * rate has one. */
     size_t n_members;           /* Meters below one. */
     size_t n_queues;            /* Of tenants, for what goes by tunnel. */
     size_t n_conjunctions;      /* Ids. */

@@ -25,6 +25,7 @@ enum { KBIT_BYTES = 1000 / 8 };
 
 /* A meter, and where it is noted what is lost of it. */
 struct lost {
+    const struct lost_meters *target;
     const struct ir_meter *meter;
     struct arena *arena;
     plan_names *words;
@@ -44,11 +45,18 @@ lost_own_kbps(uint64_t kbps, const struct ir_meter *meter)
     return MAX(kbps, meter->apart_kbps + 1) - meter->apart_kbps;
 }
 
-static uint64_t
-drop_kbps(const struct ir_meter *meter)
+uint64_t
+lost_drop_kbps(const struct ir_meter *meter)
 {
     return lost_own_kbps(meter->no_borrow ? meter->guarantee_kbps
                          : meter->rate_kbps, meter);
+}
+
+bool
+lost_is_too_fast(const struct lost_meters *target,
+                 const struct ir_meter *meter)
+{
+    return target->max_kbps && lost_drop_kbps(meter) > target->max_kbps;
 }
 
 uint64_t
@@ -66,7 +74,8 @@ lost_least_packets(uint32_t rate)
 uint64_t
 lost_drop_burst(const struct ir_meter *meter)
 {
-    return MAX(lost_asked_burst(meter), lost_least_burst(drop_kbps(meter)));
+    return MAX(lost_asked_burst(meter),
+               lost_least_burst(lost_drop_kbps(meter)));
 }
 
 /* OpenFlow's unit, rounded up. */
@@ -76,19 +85,36 @@ burst_kbit(const struct ir_meter *meter)
     return DIV_ROUND_UP(lost_drop_burst(meter), KBIT_BYTES);
 }
 
+/* What the target has for it. */
+static const char *
+held_string(const struct lost *l)
+{
+    return (!lost_is_too_fast(l->target, l->meter)
+            ? arena_printf(l->arena, "type=drop rate=%"PRIu64
+                           " burst_size=%"PRIu64, lost_drop_kbps(l->meter),
+                           burst_kbit(l->meter))
+            : l->meter->receive ? "no meter"
+            : "no meter, but the NIC's rate (devlink.sh)");
+}
+
 /* The band that the target userspace makes.  Who borrows is owed its
  * guarantee, with its burst; nothing is a byte and a kbps, as there. */
 static const char *
 asked_string(const struct ir_meter *meter, struct arena *arena)
 {
     uint64_t owed = (meter->parent ? meter->guarantee_kbps - meter->apart_kbps
-                     : drop_kbps(meter));
+                     : lost_drop_kbps(meter));
     struct ds ds = DS_EMPTY_INITIALIZER;
     const char *s;
 
+    if (!meter->microburst) {
+        return arena_printf(arena, "type=drop rate=%"PRIu64" burst_size=%"
+                            PRIu64, lost_drop_kbps(meter),
+                            DIV_ROUND_UP(meter->burst_bytes, KBIT_BYTES));
+    }
     ds_put_format(&ds, "type=microburst rate=%"PRIu64" burst_bytes=%"PRIu64
                   " peak_rate=%"PRIu64, MAX(owed, 1),
-                  owed ? meter->burst_bytes : 1, drop_kbps(meter));
+                  owed ? meter->burst_bytes : 1, lost_drop_kbps(meter));
     if (meter->mark_bytes) {
         ds_put_format(&ds, " mark=%"PRIu32, meter->mark_bytes);
     }
@@ -158,11 +184,42 @@ put_exceed(struct lost *l)
     }
 }
 
+/* What passes at once above what is asked for. */
+static void
+put_burst(struct lost *l)
+{
+    uint64_t asked = lost_asked_burst(l->meter);
+    uint64_t more = burst_kbit(l->meter) * l->target->kbit_bytes - asked;
+
+    if (more) {
+        put_lost(l, "%"PRIu64" bytes more pass at once, since %s%s", more,
+                 lost_drop_burst(l->meter) > asked
+                 ? "Open vSwitch's meters count whole milliseconds"
+                 : "a burst is whole kbits",
+                 l->target->kbit_bytes > KBIT_BYTES
+                 ? ", and a kbit is 1024 bits to tc" : "");
+    }
+}
+
+static void
+put_no_meter(struct lost *l)
+{
+    uint64_t mbps = l->target->max_kbps / 1000;
+
+    if (l->meter->receive) {
+        put_lost(l, "nothing limits what is received: Open vSwitch gives tc "
+                 "no more than %"PRIu64" Mbps", mbps);
+    } else {
+        put_lost(l, "only the NIC limits what is sent, and no source says "
+                 "how much it lets pass at once: Open vSwitch gives tc no "
+                 "more than %"PRIu64" Mbps", mbps);
+    }
+}
+
 static void
 put_all(struct lost *l)
 {
     const struct ir_meter *meter = l->meter;
-    uint64_t more = burst_kbit(meter) * KBIT_BYTES - lost_asked_burst(meter);
 
     if (meter->mark_bytes) {
         put_lost(l, "ECN-capable packets are not marked above %"PRIu32
@@ -172,58 +229,65 @@ put_all(struct lost *l)
         put_lost(l, "bursts above %"PRIu32" bytes are not recorded",
                  meter->depth_bytes);
     }
-    put_exceed(l);
-    if (more) {
-        put_lost(l, "%"PRIu64" bytes more pass at once, since %s", more,
-                 lost_drop_burst(meter) > lost_asked_burst(meter)
-                 ? "Open vSwitch's meters count whole milliseconds"
-                 : "a burst is whole kbits");
+    if (lost_is_too_fast(l->target, meter)) {
+        put_no_meter(l);
+    } else {
+        put_exceed(l);
+        put_burst(l);
     }
 }
 
 /* The program of the fabric has the same for each node. */
 static bool
-is_noted(const struct ir_meter *meter, const struct plan *plan)
+is_noted(const struct plan_difference *new, const struct plan *plan)
 {
     for (size_t i = 0; i < plan->differences.n; i++) {
         const struct plan_difference *d = &plan->differences.v[i];
 
-        if (!strcmp(d->tenant, meter->tenant->name)
-            && !strcmp(d->uplink, meter->uplink)
-            && !strcmp(d->asked, asked_string(meter, plan->arena))) {
+        if (!strcmp(d->tenant, new->tenant) && !strcmp(d->uplink, new->uplink)
+            && !strcmp(d->asked, new->asked) && !strcmp(d->held, new->held)
+            && nullable_string_is_equal(d->place, new->place)) {
             return true;
         }
     }
     return false;
 }
 
-void
-lost_note(const struct ir_prog *prog, struct plan *plan)
+static void
+note_meter(struct lost *l, struct plan *plan)
 {
-    struct arena *arena = plan->arena;
+    const struct ir_meter *meter = l->meter;
+    const struct ir_place *place = &meter->place;
+    struct plan_difference d = {
+        .tenant = meter->tenant->name,
+        .uplink = meter->uplink,
+        .place = (place->pointer
+                  ? arena_printf(l->arena, "line %"PRIu32", %s", place->line,
+                                 place->pointer) : NULL),
+        .asked = asked_string(meter, l->arena),
+        .held = held_string(l),
+    };
 
+    if (!is_noted(&d, plan)) {
+        l->words = &d.lost;
+        put_all(l);
+        *vec_push(l->arena, &plan->differences) = d;
+    }
+}
+
+void
+lost_note(const struct ir_prog *prog, struct plan *plan,
+          const struct lost_meters *target)
+{
     for (size_t i = 0; i < prog->meters.n; i++) {
         const struct ir_meter *meter = prog->meters.v[i];
-        const struct ir_place *place = &meter->place;
-        struct lost lost = { .meter = meter, .arena = arena };
 
-        if (meter->microburst && !is_noted(meter, plan)) {
-            struct plan_difference *d = vec_push(arena, &plan->differences);
+        if (lost_is_kept(meter)
+            && (meter->microburst
+                || (!meter->unlimited && lost_is_too_fast(target, meter)))) {
+            struct lost lost = { target, meter, plan->arena, NULL };
 
-            *d = (struct plan_difference) {
-                .tenant = meter->tenant->name,
-                .uplink = meter->uplink,
-                .place = (place->pointer
-                          ? arena_printf(arena, "line %"PRIu32", %s",
-                                         place->line, place->pointer) : NULL),
-                .asked = asked_string(meter, arena),
-                .held = arena_printf(arena, "type=drop rate=%"PRIu64
-                                     " burst_size=%"PRIu64,
-                                     drop_kbps(meter),
-                                     burst_kbit(meter)),
-            };
-            lost.words = &d->lost;
-            put_all(&lost);
+            note_meter(&lost, plan);
         }
     }
 }
@@ -254,13 +318,14 @@ note_burst(struct small_bursts *bursts, bool small,
 }
 
 static void
-note_meters(struct small_bursts *bursts, const struct ir_prog *prog)
+note_meters(struct small_bursts *bursts, const struct ir_prog *prog,
+            const struct lost_meters *target)
 {
     struct hmapx said = HMAPX_INITIALIZER(&said);
 
     for (size_t i = 0; i < prog->meters.n; i++) {
         const struct ir_meter *meter = prog->meters.v[i];
-        bool small = (lost_is_kept(meter)
+        bool small = (lost_is_kept(meter) && !lost_is_too_fast(target, meter)
                       && lost_asked_burst(meter) < lost_drop_burst(meter));
 
         note_burst(bursts, small && is_first_at(&said, &meter->place),
@@ -288,11 +353,11 @@ note_packets(struct small_bursts *bursts, const struct ir_prog *prog)
 
 void
 lost_warn_bursts(const struct ir_prog *prog, struct diags *diags,
-                 const char *whose)
+                 const struct lost_meters *target)
 {
     struct small_bursts bursts = { .n = 0 };
 
-    note_meters(&bursts, prog);
+    note_meters(&bursts, prog, target);
     note_packets(&bursts, prog);
     for (size_t i = 0; i < prog->caps.n; i++) {
         const struct ir_class *class = prog->caps.v[i]->class;
@@ -309,7 +374,8 @@ lost_warn_bursts(const struct ir_prog *prog, struct diags *diags,
 
         warn_of(diags, bursts.first, bursts.member, "%s meters count whole "
                 "milliseconds: bursts that are less than the rate gives in "
-                "one become that, here%s", whose, more ? more : "");
+                "one become that, here%s", target->whose,
+                more ? more : "");
         free(more);
     }
 }

@@ -40,6 +40,10 @@ plan_differences_to_json(const struct plan *plan)
 void
 plan_format_differences(const struct plan *plan, struct ds *ds)
 {
+    for (size_t i = 0; i < plan->in_hardware.n; i++) {
+        ds_put_format(ds, "%s#   - %s\n", i ? "" : "# Meters in hardware:\n",
+                      plan->in_hardware.v[i]);
+    }
     for (size_t i = 0; i < plan->differences.n; i++) {
         const struct plan_difference *d = &plan->differences.v[i];
 

@@ -7,7 +7,7 @@
 #ifndef PLAN_DIFFERENCES_H
 #define PLAN_DIFFERENCES_H 1
 
-/* 'differences' of a plan, as files have them. */
+/* 'differences' and 'in_hardware' of a plan, as files have them. */
 
 struct ds;
 struct json;

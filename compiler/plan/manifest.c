@@ -281,6 +281,10 @@ plan_format_manifest(const struct plan *plan, struct ds *ds)
         json_object_put(manifest, "differences",
                         plan_differences_to_json(plan));
     }
+    if (plan->in_hardware.n) {
+        json_object_put(manifest, "meters_in_hardware",
+                        plan_names_to_json(&plan->in_hardware));
+    }
     if (plan->upcalls.n) {
         json_object_put(manifest, "upcalls", upcalls_to_json(plan));
     }

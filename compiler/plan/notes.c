@@ -108,6 +108,7 @@ plan_copy_notes(struct plan *to, const struct plan *from)
     copy_numbers(to, from);
     copy_places(to, from);
     copy_differences(to, from);
+    copy_names(to, &to->in_hardware, &from->in_hardware);
     copy_names(to, &to->ports, &from->ports);
     copy_names(to, &to->by_tunnel, &from->by_tunnel);
     copy_names(to, &to->elsewhere, &from->elsewhere);

@@ -199,6 +199,7 @@ struct plan {
     VEC(struct plan_limit) limits;
     VEC(struct plan_upcalls) upcalls;
     VEC(struct plan_difference) differences;
+    plan_names in_hardware;     /* How meters differ there, in words. */
     plan_names by_tunnel;       /* Endpoints on other nodes, ... */
     plan_names elsewhere;       /* ... and those that no tunnel reaches. */
     plan_names cut_off;         /* "EXTERNAL:TENANT/ENDPOINT": here, where

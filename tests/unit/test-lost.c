@@ -27,6 +27,15 @@
     "'interface': 'i', 'mac': '02:00:00:00:00:01', "                    \
     "'addresses': ['10.0.0.1']}}}}}"
 
+#define LIMITS(SEND, RECEIVE)                                           \
+    "{" FABRIC ", 'tenants': {'t': {'bandwidth': {"                     \
+    "'send': {'limit': '" SEND "', 'burst': '2kB'}, "                   \
+    "'receive': {'limit': '" RECEIVE "', 'burst': '2kB'}}, "            \
+    "'networks': {'net': {'vni': 1, 'subnets': ['10.0.0.0/24']}}, "     \
+    "'endpoints': {'x': {'network': 'net', 'node': 'n1', "              \
+    "'interface': 'i', 'mac': '02:00:00:00:00:01', "                    \
+    "'addresses': ['10.0.0.1']}}}}}"
+
 static struct unit u;
 
 static void
@@ -84,13 +93,18 @@ is_held(const char *held)
     return false;
 }
 
+/* 'lost' of the target asap2, where a kbit is 1024 bits, and of others. */
 static const struct {
-    const char *intent, *asked, *held, *lost;
+    const char *intent, *asked, *held, *lost, *others;
 } cases[] = {
     { BURSTS("'burst': '125kB'", "'mark': '20KiB', 'depth': '30KiB'"),
       "type=microburst rate=1000000 burst_bytes=125000 peak_rate=1000000 "
       "mark=20480 depth=30720 exceed=drop",
       "type=drop rate=1000000 burst_size=1000",
+      "ECN-capable packets are not marked above 20480 bytes; "
+      "bursts above 30720 bytes are not recorded; "
+      "3000 bytes more pass at once, since a burst is whole kbits, "
+      "and a kbit is 1024 bits to tc; ",
       "ECN-capable packets are not marked above 20480 bytes; "
       "bursts above 30720 bytes are not recorded; " },
     { BURSTS("'burst': '125kB'", "'limit': '1MB', 'exceed': 'ecn'"),
@@ -98,11 +112,19 @@ static const struct {
       "limit=1000000 exceed=ecn",
       "type=drop rate=1000000 burst_size=1000",
       "up to 875000 bytes above the burst drop that would have passed, "
+      "marked, if ECN-capable; 3000 bytes more pass at once, since a burst is "
+      "whole kbits, and a kbit is 1024 bits to tc; ",
+      "up to 875000 bytes above the burst drop that would have passed, "
       "marked, if ECN-capable; " },
     { BURSTS("'burst': '64KiB'", "'limit': '128KiB', 'exceed': 'dscp:9'"),
       "type=microburst rate=1000000 burst_bytes=65536 peak_rate=1000000 "
       "limit=131072 exceed=dscp:9",
       "type=drop rate=1000000 burst_size=1000",
+      "what is above the burst of 65536 bytes, and passes, does not leave "
+      "with DSCP 9; "
+      "up to 6072 bytes above the burst drop that would have passed with "
+      "DSCP 9; 62464 bytes more pass at once, since Open vSwitch's meters "
+      "count whole milliseconds, and a kbit is 1024 bits to tc; ",
       "what is above the burst of 65536 bytes, and passes, does not leave "
       "with DSCP 9; "
       "up to 6072 bytes above the burst drop that would have passed with "
@@ -113,6 +135,9 @@ static const struct {
       "limit=98304 exceed=ecn",
       "type=drop rate=1000000 burst_size=1000",
       "what is above the burst of 65536 bytes, and passes, is not marked; "
+      "62464 bytes more pass at once, since Open vSwitch's meters count whole "
+      "milliseconds, and a kbit is 1024 bits to tc; ",
+      "what is above the burst of 65536 bytes, and passes, is not marked; "
       "59464 bytes more pass at once, since Open vSwitch's meters count "
       "whole milliseconds; " },
     { BURSTS("'burst': '125001B'", "'mark': '20KiB'"),
@@ -120,16 +145,23 @@ static const struct {
       "mark=20480 exceed=drop",
       "type=drop rate=1000000 burst_size=1001",
       "ECN-capable packets are not marked above 20480 bytes; "
+      "3127 bytes more pass at once, since a burst is whole kbits, "
+      "and a kbit is 1024 bits to tc; ",
+      "ECN-capable packets are not marked above 20480 bytes; "
       "124 bytes more pass at once, since a burst is whole kbits; " },
     { BURSTS("'burst': '250kB'", "'limit': '250kB', 'exceed': 'pass'"),
       "type=microburst rate=1000000 burst_bytes=250000 peak_rate=1000000 "
       "limit=250000 exceed=pass",
-      "type=drop rate=1000000 burst_size=2000", "" },
+      "type=drop rate=1000000 burst_size=2000",
+      "6000 bytes more pass at once, since a burst is whole kbits, "
+      "and a kbit is 1024 bits to tc; ", "" },
     /* What is above the limit would not have passed. */
     { BURSTS("'burst': '250kB'", "'limit': '125kB', 'exceed': 'drop'"),
       "type=microburst rate=1000000 burst_bytes=250000 peak_rate=1000000 "
       "limit=125000 exceed=drop",
-      "type=drop rate=1000000 burst_size=1000", "" },
+      "type=drop rate=1000000 burst_size=1000",
+      "3000 bytes more pass at once, since a burst is whole kbits, "
+      "and a kbit is 1024 bits to tc; ", "" },
 };
 
 static void
@@ -138,7 +170,8 @@ check_case(const struct backend *target, size_t i)
     const struct plan_difference *d;
 
     compile(target, cases[i].intent);
-    ck_assert_str_eq(lost_words(), cases[i].lost);
+    ck_assert_str_eq(lost_words(), target == &asap2_backend ? cases[i].lost
+                     : cases[i].others);
     d = &u.plan.differences.v[0];
     ck_assert_str_eq(d->tenant, "t");
     ck_assert_str_eq(d->uplink, "up");
@@ -175,6 +208,45 @@ START_TEST(shared)
         ck_assert_uint_eq(u.plan.differences.n, 1);
         ck_assert_str_eq(u.plan.differences.v[0].asked, rows[i][1]);
         ck_assert(is_held(u.plan.differences.v[0].held));
+        unit_destroy(&u);
+    }
+}
+END_TEST
+
+static const struct plan_meter *
+find_meter(bool receive)
+{
+    for (size_t i = 0; i < u.plan.meters.n; i++) {
+        if (u.plan.meters.v[i].receive == receive) {
+            return &u.plan.meters.v[i];
+        }
+    }
+    return NULL;
+}
+
+/* A rate that tc would cut off has no meter, and that is said, unless nobody
+ * asked for it.  What is received is not charged to what is sent then. */
+START_TEST(too_fast)
+{
+    static const struct {
+        const char *intent, *words;
+        bool sends;
+    } rows[] = {
+        { LIMITS("34359Mbps", "34360Mbps"), "nothing limits what is received: "
+          "Open vSwitch gives tc no more than 34359 Mbps; ", true },
+        { LIMITS("40Gbps", "1Gbps"), "only the NIC limits what is sent, and "
+          "no source says how much it lets pass at once: Open vSwitch gives "
+          "tc no more than 34359 Mbps; ", false },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        compile(&asap2_backend, rows[i].intent);
+        ck_assert_str_eq(lost_words(), rows[i].words);
+        ck_assert(!find_meter(false) == !rows[i].sends);
+        ck_assert(!find_meter(true) == rows[i].sends);
+        unit_complains(&u, rows[i].sends ? "of what is received, nothing "
+                       "keeps it" : "of what is sent, only the NIC's rate "
+                       "keeps it (devlink.sh)");
         unit_destroy(&u);
     }
 }
@@ -219,6 +291,7 @@ lost_suite(void)
 
     tcase_add_loop_test(tcase, nearest_drop_band, 0, ARRAY_SIZE(cases));
     tcase_add_test(tcase, shared);
+    tcase_add_test(tcase, too_fast);
     tcase_add_test(tcase, files);
     tcase_add_test(tcase, nothing_lost);
     return suite;

@@ -34,13 +34,24 @@
     "'tenants': {" HERE("a", "30") ", " HERE("b", "7") ", "             \
     HERE("c", "3") "}}"
 
+#define KEPT(LIMIT)                                                     \
+    "{" FABRIC ", 'classes': {'a': {'dscp': 26, 'queue': 3, "           \
+    "'dscp_in': {'dscp': 48, 'queue': 6, 'limit': '" LIMIT "', "        \
+    "'burst': '16KiB'}}}, 'tenants': {'t': {'networks': {'net': "       \
+    "{'vni': 1, 'subnets': ['10.0.0.0/24']}}, 'endpoints': {"           \
+    "'x': {'network': 'net', 'node': 'n1', 'interface': 'i0', "         \
+    "'mac': '02:00:00:00:00:01', 'addresses': ['10.0.0.1']}, "          \
+    "'y': {'network': 'net', 'node': 'n1', 'interface': 'i1', "         \
+    "'mac': '02:00:00:00:00:02', 'addresses': ['10.0.0.2']}}, "         \
+    "'rules': [{'name': 'r', 'from': {}, 'to': {}, 'class': 'a'}]}}}"
+
 static struct unit u;
 
 static void
-resolve(void)
+resolve(const char *intent)
 {
     unit_init(&u);
-    unit_resolve(&u, HALL);
+    unit_resolve(&u, intent);
     ck_assert_msg(u.policy != NULL, "%s", unit_diags(&u));
     u.prog = ir_build(u.policy, "n1", u.arena);
 }
@@ -59,7 +70,7 @@ START_TEST(priorities)
     static const uint8_t percents[NIC_PRIORITIES] = { 2, 0, 25, 73 };
     const struct plan_nic_port *port;
 
-    resolve();
+    resolve(HALL);
     ck_assert_msg(compile(), "%s", unit_diags(&u));
     ck_assert_uint_eq(u.plan.nic->ports.n, 1);
     port = &u.plan.nic->ports.v[0];
@@ -80,19 +91,7 @@ START_TEST(kept_dscp)
 {
     static const uint8_t percents[NIC_PRIORITIES] = { 50, 0, 0, 49, 0, 0, 1 };
 
-    unit_init(&u);
-    unit_resolve(&u, "{" FABRIC ", 'classes': {'a': {'dscp': 26, 'queue': 3, "
-                 "'dscp_in': {'dscp': 48, 'queue': 6, 'limit': '1Mbps', "
-                 "'burst': '16KiB'}}}, 'tenants': {'t': {'networks': {'net': "
-                 "{'vni': 1, 'subnets': ['10.0.0.0/24']}}, 'endpoints': {"
-                 "'x': {'network': 'net', 'node': 'n1', 'interface': 'i0', "
-                 "'mac': '02:00:00:00:00:01', 'addresses': ['10.0.0.1']}, "
-                 "'y': {'network': 'net', 'node': 'n1', 'interface': 'i1', "
-                 "'mac': '02:00:00:00:00:02', 'addresses': ['10.0.0.2']}}, "
-                 "'rules': [{'name': 'r', 'from': {}, 'to': {}, "
-                 "'class': 'a'}]}}}");
-    ck_assert_msg(u.policy != NULL, "%s", unit_diags(&u));
-    u.prog = ir_build(u.policy, "n1", u.arena);
+    resolve(KEPT("1Mbps"));
     ck_assert_msg(compile(), "%s", unit_diags(&u));
     for (int i = 0; i < NIC_PRIORITIES; i++) {
         ck_assert_uint_eq(u.plan.nic->ports.v[0].priorities[i].percent,
@@ -102,10 +101,20 @@ START_TEST(kept_dscp)
 }
 END_TEST
 
+/* Nothing but its meter keeps it. */
+START_TEST(kept_too_fast)
+{
+    resolve(KEPT("40Gbps"));
+    ck_assert(!compile());
+    unit_complains(&u, "Open vSwitch gives tc no more than 34359 Mbps");
+    unit_destroy(&u);
+}
+END_TEST
+
 /* Nothing is left out in silence for want of an interface. */
 START_TEST(no_uplink)
 {
-    resolve();
+    resolve(HALL);
     u.prog->uplinks.n = 0;
     ck_assert(!compile());
     unit_complains(&u, "the program has no uplink 'up'");
@@ -143,6 +152,7 @@ nic_suite(void)
 
     tcase_add_test(tcase, priorities);
     tcase_add_test(tcase, kept_dscp);
+    tcase_add_test(tcase, kept_too_fast);
     tcase_add_test(tcase, no_uplink);
     tcase_add_test(tcase, only_a_nic_is_set);
     tcase_add_test(tcase, quotes);

@@ -12,7 +12,8 @@ megaflows that the switch then lists in tc, and in its own datapath, must be as
 many as were predicted; and so in sum the verdict on each rule.  Then all come
 at once, and "bulkhead status --profile" must say of each tenant what the
 switch lists.  The second PLAN, of another target, is loaded in place of the
-first, and asked about too.
+first, and asked about too.  Of the first, tc's police actions must have the
+rates and bursts of the meters.
 """
 
 import collections
@@ -178,6 +179,45 @@ def compare_status(switch, devices, asked, target, score):
                 f"status: {offload['differences']}")
 
 
+def meters_of(plan):
+    """What each is to become, as tc(8) says it: a kbit of a burst is 1024
+    bits (tc_policer_init() of Open vSwitch)."""
+    with open(f"{plan}/meters.txt", encoding="ascii") as meters:
+        for unit, rate, burst in re.findall(
+                r",(kbps|pktps),.*rate=(\d+),burst_size=(\d+)",
+                meters.read()):
+            if unit == "kbps":
+                yield int(rate) * 1000, int(burst) * 128
+            else:
+                yield "packets", int(rate)
+
+
+SUFFIXES = {"": 1, "K": 1000, "M": 1000000, "G": 1000000000}
+SIZES = {"": 1, "K": 1024, "M": 1048576}
+
+
+def police_actions():
+    """Of tc's words, "rate 10Gbit burst 1250Kb", or "rate 0bit burst 0b" with
+    "pkts_rate 2000000"."""
+    text = run("tc", "actions", "list", "action", "police")
+    for number, suffix, size, unit in re.findall(
+            r" rate ([1-9]\d*)([KMG]?)bit burst (\d+)([KM]?)b", text):
+        yield int(number) * SUFFIXES[suffix], int(size) * SIZES[unit]
+    for rate in re.findall(r"pkts_rate (\d+)", text):
+        yield "packets", int(rate)
+
+
+def compare_police(plan, score):
+    """tc keeps bursts as ticks of 64 ns of the rate."""
+    wanted, found = sorted(meters_of(plan), key=str), sorted(
+        police_actions(), key=str)
+    score.count("police actions", len(found))
+    score.check([w[0] for w in wanted] == [f[0] for f in found]
+                and all(abs(w[1] - f[1]) <= w[1] / 1000 + 1024
+                        for w, f in zip(wanted, found)),
+                f"police actions: {found}, not {wanted}")
+
+
 def sum_up(verdicts):
     return verdicts.pop() if len(verdicts) == 1 else "partial"
 
@@ -188,6 +228,7 @@ def main():
     devices = Devices(asked["ports"])
     switch = Switch(asked["ports"], plan)
     score = Score()
+    compare_police(plan, score)
     rules = {}
     for packet in asked["packets"]:
         if packet["lie"]:

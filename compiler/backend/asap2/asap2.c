@@ -9,10 +9,10 @@
 #include "backend/asap2/asap2.h"
 
 #include "backend/asap2/nic.h"
+#include "backend/asap2/rates.h"
 #include "backend/kernel/meters.h"
 #include "backend/kernel/neighbors.h"
 #include "backend/kernel/ports.h"
-#include "backend/lost.h"
 #include "backend/openflow/openflow.h"
 #include "backend/refuse.h"
 #include "base/diag.h"
@@ -71,7 +71,7 @@ asap2_check(const struct ir_prog *prog, const struct backend_caps *caps,
                 "counted by tenant, whatever \"telemetry\" says");
     }
     kernel_warn_meters(prog, diags, share_loss);
-    kernel_warn_bursts(prog, diags);
+    fits &= asap2_check_rates(prog, diags);
     kernel_warn_neighbors(prog, diags);
     return fits;
 }
@@ -100,6 +100,7 @@ static const struct backend_caps asap2_caps = {
     .n_ports = 0xfeff,
     .n_zones = UINT16_MAX + 1 - IDENT_RESERVED,
     .n_meters = 262144 / 2,
+    .meter_kbps = TC_MAX_KBPS,
     .n_members = SIZE_MAX,
     .n_conjunctions = UINT32_MAX - IDENT_RESERVED,
     .action_bytes = 64000,
@@ -111,7 +112,7 @@ const struct backend asap2_backend = {
     .name = "asap2",
     .caps = &asap2_caps,
     .check = asap2_check,
-    .note = lost_note,
+    .note = asap2_note_rates,
     .lower = asap2_lower,
     .emit = asap2_emit,
 };

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "backend/kernel/meters.h"
 #include "backend/openflow/openflow.h"
 #include "base/diag.h"
 #include "ir/ir.h"
@@ -30,10 +31,6 @@
  * To an endpoint, what its limit lets through goes by the queues of classes,
  * which share it alike: so what meters let pass in a millisecond does not come
  * in one burst. */
-
-/* Open vSwitch 3.1 has rates of linux-htb in 32 bits of bytes a second
- * (lib/netdev-linux.c, struct htb_class). */
-enum { MAX_KBPS = UINT32_MAX / 1000 * 8 };
 
 enum { N_CLASS_QUEUES = OPENFLOW_FIRST_QUEUE };
 
@@ -68,7 +65,7 @@ port_kbps(const struct ir_prog *prog, const struct ir_uplink *uplink)
 static bool
 has_queues(const struct ir_prog *prog, const struct ir_uplink *uplink)
 {
-    return prog->encapsulation && port_kbps(prog, uplink) <= MAX_KBPS;
+    return prog->encapsulation && port_kbps(prog, uplink) <= TC_MAX_KBPS;
 }
 
 void
@@ -81,7 +78,7 @@ kernel_warn_uplinks(const struct ir_prog *prog, struct diags *diags)
             diag_warning(diags, uplink->place.span, uplink->place.pointer,
                          "linux-htb of Open vSwitch counts to %d Mbps: this "
                          "uplink has no queues, and nothing keeps guarantees "
-                         "by it", MAX_KBPS / 1000);
+                         "by it", TC_MAX_KBPS / 1000);
         }
     }
     for (size_t i = 0; !prog->encapsulation && i < prog->meters.n; i++) {
@@ -219,7 +216,7 @@ kernel_set_htb(const struct ir_prog *prog, struct plan *plan)
             = (e->node ? NULL : own ? own
                : ir_find_meter(prog, ir_account_of(e->network), true));
 
-        if (meter && !meter->unlimited && limit_kbps(meter) <= MAX_KBPS) {
+        if (meter && !meter->unlimited && limit_kbps(meter) <= TC_MAX_KBPS) {
             add_endpoint(prog, e, meter, plan);
         }
     }

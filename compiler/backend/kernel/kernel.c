@@ -20,6 +20,10 @@
 #include "sema/ident.h"
 #include "util.h"
 
+static const struct lost_meters meters = {
+    .whose = "the kernel's", .kbit_bytes = 125,
+};
+
 /* What is not kept of a meter's share; NULL: all is. */
 static const char *
 share_loss(const struct ir_meter *meter)
@@ -104,9 +108,15 @@ kernel_check(const struct ir_prog *prog, const struct backend_caps *caps,
                 "not counted by tenant, whatever \"telemetry\" says");
     }
     kernel_warn_meters(prog, diags, share_loss);
-    kernel_warn_bursts(prog, diags);
+    kernel_warn_bursts(prog, diags, &meters);
     kernel_warn_neighbors(prog, diags);
     return fits;
+}
+
+static void
+kernel_note(const struct ir_prog *prog, struct plan *plan)
+{
+    lost_note(prog, plan, &meters);
 }
 
 static void
@@ -147,7 +157,7 @@ const struct backend kernel_backend = {
     .name = "kernel",
     .caps = &kernel_caps,
     .check = kernel_check,
-    .note = lost_note,
+    .note = kernel_note,
     .lower = kernel_lower,
     .emit = kernel_emit,
 };

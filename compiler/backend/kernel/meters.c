@@ -57,10 +57,11 @@ warn_microbursts(const struct ir_prog *prog, struct diags *diags)
 }
 
 void
-kernel_warn_bursts(const struct ir_prog *prog, struct diags *diags)
+kernel_warn_bursts(const struct ir_prog *prog, struct diags *diags,
+                   const struct lost_meters *target)
 {
     warn_microbursts(prog, diags);
-    lost_warn_bursts(prog, diags, "the kernel's");
+    lost_warn_bursts(prog, diags, target);
 }
 
 bool

@@ -13,11 +13,18 @@
  * least what the rate gives in a millisecond (backend/lost.h). */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct diags;
 struct ir_meter;
 struct ir_place;
 struct ir_prog;
+struct lost_meters;
+
+/* Open vSwitch 3.1 gives tc rates, of queues of linux-htb and of what a meter
+ * is there, in 32 bits of bytes a second (lib/netdev-linux.c,
+ * tc_fill_rate()). */
+enum { TC_MAX_KBPS = UINT32_MAX / 1000 * 8 };
 
 /* Adds a warning for each place that asks for what is not kept: 'loss_of' says
  * what that is of a meter, or NULL. */
@@ -25,7 +32,8 @@ void kernel_warn_meters(const struct ir_prog *, struct diags *,
                         const char *(*loss_of)(const struct ir_meter *));
 
 /* Adds a warning for all that such meters do not keep of bursts. */
-void kernel_warn_bursts(const struct ir_prog *, struct diags *);
+void kernel_warn_bursts(const struct ir_prog *, struct diags *,
+                        const struct lost_meters *);
 
 /* Adds an error if a network takes an uplink that the program has not, as only
  * one that was parsed may.  Returns true if there is none. */

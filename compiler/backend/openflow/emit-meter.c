@@ -42,6 +42,14 @@ takes_several(const struct ir_prog *prog, const struct ir_tenant *tenant)
     return false;
 }
 
+/* At which it drops, by itself. */
+static uint64_t
+drop_kbps(const struct ir_meter *meter)
+{
+    return ((meter->no_borrow ? meter->guarantee_kbps : meter->rate_kbps)
+            - meter->apart_kbps);
+}
+
 static uint32_t
 meter_id(const struct ir_meter *meter)
 {
@@ -50,9 +58,20 @@ meter_id(const struct ir_meter *meter)
             : PLAN_METER_ID(false, meter->tenant->zone));
 }
 
-static void
-put_ids(struct meter_path *path, const struct ir_meter *meter)
+/* Has the target a meter for it? */
+static bool
+is_there(const struct emitter *e, const struct ir_meter *meter)
 {
+    return !e->caps->meter_kbps || drop_kbps(meter) <= e->caps->meter_kbps;
+}
+
+static void
+put_ids(const struct emitter *e, struct meter_path *path,
+        const struct ir_meter *meter)
+{
+    if (!is_there(e, meter)) {
+        return;
+    }
     if (meter->limit_number) {
         path->ids[path->n++] = PLAN_METER_NUMBER(meter->limit_number);
     }
@@ -60,10 +79,11 @@ put_ids(struct meter_path *path, const struct ir_meter *meter)
 }
 
 struct meter_path
-meter_path(const struct ir_prog *prog, struct ir_account account,
+meter_path(const struct emitter *e, struct ir_account account,
            const struct ir_endpoint *ep, const struct ir_class *class,
            bool receive)
 {
+    const struct ir_prog *prog = e->prog;
     const struct ir_meter *own
         = (class ? ir_class_meter(prog, account, class, receive)
            : ep ? ir_own_meter(prog, ep, receive) : NULL);
@@ -71,10 +91,10 @@ meter_path(const struct ir_prog *prog, struct ir_account account,
     struct meter_path path = { .n = 0 };
 
     if (own) {
-        put_ids(&path, own);
+        put_ids(e, &path, own);
     }
     if (all && !(own && ir_meter_is_alone(own))) {
-        put_ids(&path, all);
+        put_ids(e, &path, all);
     }
     return path;
 }
@@ -186,8 +206,7 @@ add_meter(struct emitter *e, const struct ir_meter *ir)
     meter->uplink = (ir->tenant && !ir->endpoint
                      && takes_several(e->prog, ir->tenant)
                      ? ir->uplink : NULL);
-    meter->rate = ((ir->no_borrow ? ir->guarantee_kbps : ir->rate_kbps)
-                   - ir->apart_kbps);
+    meter->rate = drop_kbps(ir);
     if (ir->microburst || ir->parent || !ir->tenant || ir->split) {
         set_microburst(meter, ir);
         meter->place = (ir->tenant && ir->place.pointer
@@ -210,6 +229,9 @@ add_meters(struct emitter *e)
         const struct ir_meter *parent = ir->parent;
         struct plan_meter *meter;
 
+        if (!is_there(e, ir)) {
+            continue;
+        }
         if (ir->limit_number) {
             meter = add_meter(e, ir);
             meter->id = PLAN_METER_NUMBER(ir->limit_number);

@@ -54,9 +54,11 @@ emit_path(struct emitter *e, enum of_priority priority, const char *match,
           const struct meter_path *path)
 {
     bool more = path->n > 1;
+    const char *first = (path->n ? FORMAT(e, "meter:%"PRIu32",", path->ids[0])
+                         : "");
 
     emit_flow(e, TABLE_METER, priority, REASON_PIPELINE, match,
-              FORMAT(e, "meter:%"PRIu32",goto_table:%d", path->ids[0],
+              FORMAT(e, "%sgoto_table:%d", first,
                      more ? TABLE_SHARE : TABLE_OUTPUT));
     if (more) {
         emit_flow(e, TABLE_SHARE, priority, REASON_PIPELINE, match,
@@ -76,15 +78,14 @@ match_class(struct emitter *e, const char *match, const struct ir_class *class)
 void
 emit_charged(struct emitter *e, const struct charged *c)
 {
-    struct meter_path path = meter_path(e->prog, c->account, NULL, NULL,
-                                        false);
+    struct meter_path path = meter_path(e, c->account, NULL, NULL, false);
 
     emit_path(e, c->priority, c->match, &path);
     for (size_t i = 0; i < e->prog->meters.n; i++) {
         const struct ir_class *class = e->prog->meters.v[i]->class;
 
         if (class && ir_meter_is_of(e->prog->meters.v[i], c->account, false)) {
-            path = meter_path(e->prog, c->account, NULL, class, false);
+            path = meter_path(e, c->account, NULL, class, false);
             emit_path(e, c->class_priority, match_class(e, c->match, class),
                       &path);
         }
@@ -153,7 +154,7 @@ emit_calls(struct emitter *e)
 
         if (ep && !meter->receive) {
             struct meter_path path = meter_path(
-                e->prog, ir_account_of(ep->network), ep, NULL, false);
+                e, ir_account_of(ep->network), ep, NULL, false);
 
             emit_path(e, PRIORITY_OWN,
                       FORMAT(e, REG_SOURCE"=%#"PRIx32, ep->number), &path);
@@ -197,8 +198,8 @@ emit_class_deliveries(struct emitter *e, const struct ir_endpoint *ep,
         const struct ir_class *class = e->prog->meters.v[i]->class;
 
         if (class && ir_meter_is_of(e->prog->meters.v[i], c->account, true)) {
-            struct meter_path path = meter_path(e->prog, c->account, NULL,
-                                                class, true);
+            struct meter_path path = meter_path(e, c->account, NULL, class,
+                                                true);
 
             emit_delivery(e, ep, c->class_priority,
                           match_class(e, c->match, class), &path);
@@ -210,7 +211,7 @@ void
 emit_charged_delivery(struct emitter *e, const struct ir_endpoint *ep,
                       const struct charged *c)
 {
-    struct meter_path path = meter_path(e->prog, c->account, NULL, NULL, true);
+    struct meter_path path = meter_path(e, c->account, NULL, NULL, true);
 
     emit_delivery(e, ep, c->priority, c->match, &path);
     emit_class_deliveries(e, ep, c);
@@ -223,8 +224,7 @@ emit_port_output(struct emitter *e, const struct ir_endpoint *ep)
         ir_account_of(ep->network), FORMAT(e, REG_DEST"=%#"PRIx32, ep->number),
         PRIORITY_ALLOW, PRIORITY_OWN,
     };
-    struct meter_path path = meter_path(e->prog, charged.account, ep, NULL,
-                                        true);
+    struct meter_path path = meter_path(e, charged.account, ep, NULL, true);
 
     emit_delivery(e, ep, charged.priority, charged.match, &path);
     emit_class_deliveries(e, ep, &charged);

@@ -136,7 +136,7 @@ struct meter_path {
     uint32_t ids[2];
     size_t n;
 };
-struct meter_path meter_path(const struct ir_prog *, struct ir_account,
+struct meter_path meter_path(const struct emitter *, struct ir_account,
                              const struct ir_endpoint *ep,
                              const struct ir_class *, bool receive);
 

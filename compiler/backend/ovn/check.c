@@ -307,6 +307,6 @@ ovn_check(const struct ir_prog *prog, const struct backend_caps *caps
     check_meters(prog, diags);
     check_classes(prog, diags);
     check_rules(prog, diags);
-    lost_warn_bursts(prog, diags, "OVN's");
+    lost_warn_bursts(prog, diags, &ovn_meters);
     return diags->n_errors == n_errors;
 }

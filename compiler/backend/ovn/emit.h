@@ -28,6 +28,8 @@
 #include "plan/row.h"
 #include "sema/northbound.h"
 
+extern const struct lost_meters ovn_meters;
+
 /* Formats into the arena of an emitter. */
 #define FORMAT(E, ...) arena_printf((E)->plan->arena, __VA_ARGS__)
 

@@ -41,6 +41,14 @@ ovn_emit(const struct ir_prog *prog, const struct backend_caps *caps
     shash_destroy(&e.address_sets);
 }
 
+const struct lost_meters ovn_meters = { .whose = "OVN's", .kbit_bytes = 125 };
+
+static void
+ovn_note(const struct ir_prog *prog, struct plan *plan)
+{
+    lost_note(prog, plan, &ovn_meters);
+}
+
 static const struct backend_caps northbound_caps = { .n_tables = 0 };
 
 const struct backend ovn_backend = {
@@ -48,7 +56,7 @@ const struct backend ovn_backend = {
     .fabric = true,
     .caps = &northbound_caps,
     .check = ovn_check,
-    .note = lost_note,
+    .note = ovn_note,
     .lower = pass_group,
     .emit = ovn_emit,
 };
