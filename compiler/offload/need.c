@@ -210,10 +210,28 @@ set_ip6_needs(struct ovs_key_ipv6 mask)
     return needs | (is_all_zeros(&mask, sizeof mask) ? 0 : NEED(SET_OTHER));
 }
 
+/* What setting such fields takes of a packet's protocol: its checksum has to
+ * be known. */
+static cap_set
+set_protocol_needs(const struct flow *key)
+{
+    switch (key->nw_proto) {
+    case IPPROTO_TCP:
+    case IPPROTO_UDP:
+    case IPPROTO_ICMP:
+        return 0;
+    case IPPROTO_ICMPV6:
+        return NEED(SET_ICMP6);
+    default:
+        return NEED(SET_PROTOCOL);
+    }
+}
+
 /* 'a' is OVS_ACTION_ATTR_SET or OVS_ACTION_ATTR_SET_MASKED, which has the mask
  * behind the value. */
 static cap_set
-set_needs(const struct nlattr *a, const struct plan *plan)
+set_needs(const struct nlattr *a, const struct flow *key,
+          const struct plan *plan)
 {
     const struct nlattr *field = nl_attr_get(a);
     bool masked = nl_attr_type(a) == OVS_ACTION_ATTR_SET_MASKED;
@@ -225,10 +243,10 @@ set_needs(const struct nlattr *a, const struct plan *plan)
         return NEED(SET_MAC);
     case OVS_KEY_ATTR_IPV4:
         return (masked ? set_ip4_needs(*(const struct ovs_key_ipv4 *) mask)
-                : NEED(SET_OTHER));
+                         | set_protocol_needs(key) : NEED(SET_OTHER));
     case OVS_KEY_ATTR_IPV6:
         return (masked ? set_ip6_needs(*(const struct ovs_key_ipv6 *) mask)
-                : NEED(SET_OTHER));
+                         | set_protocol_needs(key) : NEED(SET_OTHER));
     case OVS_KEY_ATTR_PRIORITY:
         return NEED(SET_PRIORITY);
     case OVS_KEY_ATTR_TUNNEL:
@@ -295,7 +313,7 @@ action_needs(const struct nlattr *a, const struct megaflow *megaflow,
                             plan);
     case OVS_ACTION_ATTR_SET:
     case OVS_ACTION_ATTR_SET_MASKED:
-        return set_needs(a, plan);
+        return set_needs(a, &megaflow->key, plan);
     case OVS_ACTION_ATTR_METER:
         counts->meters++;
         return meter_needs(nl_attr_get_u32(a), plan);

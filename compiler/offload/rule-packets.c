@@ -23,6 +23,9 @@
 enum { CLIENT_PORT = 49152, SOME_PORT = 1024 };
 enum { FIRST_TTL = 64 };
 
+/* Stands for all protocols that nobody names (RFC 3692 section 2.1). */
+enum { OTHER_PROTOCOL = 253 };
+
 /* One side of a packet. */
 struct end {
     const struct ir_endpoint *endpoint;
@@ -242,6 +245,7 @@ service_name(struct arena *arena, const struct ir_match *match)
     case IPPROTO_ICMPV6: return "icmp6";
     case IPPROTO_TCP: return arena_printf(arena, "tcp %u", match->first);
     case IPPROTO_UDP: return arena_printf(arena, "udp %u", match->first);
+    case OTHER_PROTOCOL: return "other protocols";
     default: return arena_printf(arena, "protocol %u", match->protocol);
     }
 }
@@ -319,6 +323,7 @@ add_services(const struct maker *m, struct end from, struct end to, bool ip4,
         { IPPROTO_TCP, SOME_PORT, SOME_PORT },
         { IPPROTO_UDP, SOME_PORT, SOME_PORT },
         { IPPROTO_ICMP, 0, 0 }, { IPPROTO_ICMPV6, 0, 0 },
+        { OTHER_PROTOCOL, 0, 0 },
     };
     const struct ir_service *service = m->rule->service;
 

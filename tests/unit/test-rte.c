@@ -87,7 +87,7 @@ START_TEST(drops_and_marks)
              "ipv6 src is fd00:3::10 dst spec fd00:: dst mask ffff:: "
              "proto is 0x11 has_frag_ext is 0 / "
              "udp src spec 32768 src mask 32768 dst spec 1024 "
-             "dst mask 64512 / end actions mark id 7 / rss / end");
+             "dst mask 64512 / end actions mark id 9 / rss / end");
     end();
 }
 END_TEST

@@ -69,6 +69,8 @@ def make_segment(fields, role, number, token):
     """(IP protocol, bytes) of what stands behind the IP header."""
     src, dst = addresses(fields)
     protocol = fields["protocol"]
+    if protocol in ("ip", "ipv6"):
+        return int(fields["nw_proto"]), token
     if protocol.startswith("icmp"):
         kind = int(fields.get("icmp_type") or fields["icmpv6_type"])
         return frames.echo(src, dst, number & 0xffff, 1, token,

@@ -80,6 +80,8 @@ static const struct cap_fact facts[] = {
       DPDK "Header rewrite (set_dscp): ConnectX-5" },
     { CAP_SET_DSCP6, SUPPORT_YES,
       DPDK "Header rewrite (set_dscp): ConnectX-5" },
+    { CAP_SET_ICMP6, SUPPORT_UNKNOWN, NULL },
+    { CAP_SET_PROTOCOL, SUPPORT_UNKNOWN, NULL },
     { CAP_SET_OTHER, SUPPORT_UNKNOWN, NULL },
     { CAP_METER, SUPPORT_NO, METER },
     { CAP_METER_PACKETS, SUPPORT_NO, METER },

@@ -18,6 +18,7 @@
 #define GACT "Linux 6.1: net/sched/act_gact.c, tcf_gact_act()"
 #define CT_ACT "Linux 6.1: net/sched/act_ct.c, tcf_ct_act()"
 #define PEDIT "Linux 6.1: net/sched/act_pedit.c, tcf_pedit_act()"
+#define CSUM "Linux 6.1: net/sched/act_csum.c, tcf_csum_ipv6()"
 #define POLICE "Linux 6.1: net/sched/act_police.c, tcf_police_act()"
 #define TUNNEL "Linux 6.1: net/sched/act_tunnel_key.c, tunnel_key_act()"
 #define SKBEDIT "Linux 6.1: net/sched/act_skbedit.c, tcf_skbedit_act()"
@@ -66,6 +67,8 @@ static const struct cap_fact facts[] = {
     { CAP_SET_TTL6, SUPPORT_YES, PEDIT },
     { CAP_SET_DSCP4, SUPPORT_YES, PEDIT },
     { CAP_SET_DSCP6, SUPPORT_YES, PEDIT },
+    { CAP_SET_ICMP6, SUPPORT_YES, CSUM },
+    { CAP_SET_PROTOCOL, SUPPORT_YES, PEDIT },
     { CAP_SET_OTHER, SUPPORT_UNKNOWN, NULL },
     { CAP_METER, SUPPORT_YES, POLICE },
     { CAP_METER_PACKETS, SUPPORT_YES, POLICE },

@@ -73,6 +73,8 @@ static const struct cap_fact facts[] = {
     { CAP_SET_TTL6, SUPPORT_YES, TABLE "Header rewrite: ConnectX-5" },
     { CAP_SET_DSCP4, SUPPORT_YES, TABLE "Header rewrite: ConnectX-5" },
     { CAP_SET_DSCP6, SUPPORT_YES, TABLE "Header rewrite: ConnectX-5" },
+    { CAP_SET_ICMP6, SUPPORT_YES, TABLE "Header rewrite: ConnectX-5" },
+    { CAP_SET_PROTOCOL, SUPPORT_YES, TABLE "Header rewrite: ConnectX-5" },
     { CAP_SET_OTHER, SUPPORT_UNKNOWN, NULL },
     { CAP_METER, SUPPORT_UNKNOWN, NULL },
     { CAP_METER_PACKETS, SUPPORT_UNKNOWN, NULL },

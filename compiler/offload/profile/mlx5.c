@@ -16,11 +16,22 @@
 #define MLX5 "Linux: drivers/net/ethernet/mellanox/mlx5/core/"
 #define FLOWER MLX5 "en_tc.c, __parse_cls_flower()"
 #define CT_MATCH MLX5 "en/tc_ct.c, mlx5_tc_ct_match_add()"
+/* Linux 6.3 and above take it: the commit f869bcb0d28e, "net/mlx5e: Allow
+ * offloading of ct 'new' match".  No source says what comes of it with what
+ * Open vSwitch asks, which is to commit, too. */
+#define CT_NEW                                                          \
+    "Linux up to 6.2: drivers/net/ethernet/mellanox/mlx5/core/"         \
+    "en/tc_ct.c, mlx5_tc_ct_match_add()"
 #define CT_ACT MLX5 "en/tc/act/ct.c, tc_act_parse_ct()"
 #define CT_TUPLE MLX5 "en/tc_ct.c, mlx5_tc_ct_rule_to_tuple()"
 #define FDB MLX5 "en/tc/act/act.c, tc_acts_fdb"
 #define MIRRED MLX5 "en/tc/act/mirred.c, parse_mirred()"
 #define PEDIT MLX5 "en_tc.c, fields of offload_pedit_fields()"
+#define REWRITE                                                         \
+    MLX5 "en_tc.c, modify_header_match_supported(): of more than the TTL"
+#define CSUM                                                            \
+    MLX5 "en/tc/act/csum.c, csum_offload_supported(), and of more than " \
+    "the TTL en_tc.c, modify_header_match_supported()"
 #define ROUNDS                                                          \
     "Linux 6.0: the commit \"net/mlx5e: TC, Support offloading police "  \
     "action\": one round of metering for each"
@@ -46,7 +57,7 @@ static const struct cap_fact facts[] = {
     { CAP_MATCH_TUNNEL4, SUPPORT_YES, FLOWER },
     { CAP_MATCH_TUNNEL6, SUPPORT_YES, FLOWER },
     { CAP_MATCH_CT_STATE, SUPPORT_YES, CT_MATCH },
-    { CAP_MATCH_CT_NEW, SUPPORT_NO, CT_MATCH },
+    { CAP_MATCH_CT_NEW, SUPPORT_NO, CT_NEW },
     { CAP_MATCH_CT_RELATED, SUPPORT_NO, CT_MATCH },
     { CAP_MATCH_CT_INVALID, SUPPORT_NO, CT_MATCH },
     { CAP_MATCH_CT_ZONE, SUPPORT_YES, CT_MATCH },
@@ -72,6 +83,8 @@ static const struct cap_fact facts[] = {
     { CAP_SET_TTL6, SUPPORT_YES, PEDIT },
     { CAP_SET_DSCP4, SUPPORT_YES, PEDIT },
     { CAP_SET_DSCP6, SUPPORT_YES, PEDIT },
+    { CAP_SET_ICMP6, SUPPORT_NO, CSUM },
+    { CAP_SET_PROTOCOL, SUPPORT_NO, REWRITE },
     { CAP_SET_OTHER, SUPPORT_UNKNOWN, NULL },
     { CAP_METER, SUPPORT_YES, POLICE },
     { CAP_METER_PACKETS, SUPPORT_YES, POLICE },

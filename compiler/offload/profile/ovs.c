@@ -26,6 +26,7 @@
 #define SET                                                             \
     "Open vSwitch 3.1: lib/netdev-offload-tc.c, set_flower_map and "    \
     "parse_put_flow_set_masked_action()"
+#define CSUM "Open vSwitch 3.1: lib/tc.c, csum_update_flag()"
 #define TUNNEL                                                          \
     "Open vSwitch 3.1: lib/netdev-offload-tc.c, parse_put_flow_set_action()"
 #define METERS                                                          \
@@ -75,6 +76,8 @@ static const struct cap_fact facts[] = {
     { CAP_SET_TTL6, SUPPORT_YES, SET },
     { CAP_SET_DSCP4, SUPPORT_YES, SET },
     { CAP_SET_DSCP6, SUPPORT_YES, SET },
+    { CAP_SET_ICMP6, SUPPORT_YES, CSUM },
+    { CAP_SET_PROTOCOL, SUPPORT_NO, CSUM },
     { CAP_SET_OTHER, SUPPORT_NO, SET },
     { CAP_METER, SUPPORT_YES, METERS },
     { CAP_METER_PACKETS, SUPPORT_YES, METERS },
