@@ -76,9 +76,17 @@ passes_json(const struct offload_path *path)
 static void
 put_trace(struct json *object, const struct offload_path *path)
 {
-    char *text = packet_format(&path->walk.megaflows.v[0].key);
+    const struct flow *packet = &path->walk.megaflows.v[0].key;
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    char *text = packet_format(packet);
 
-    show_put(object, "trace", text);
+    ds_put_cstr(&ds, text);
+    if (flow_tnl_dst_is_set(&packet->tunnel)) {
+        ds_put_char(&ds, ',');
+        packet_put_outer(&ds, &packet->tunnel);
+    }
+    show_put(object, "trace", ds_cstr(&ds));
+    ds_destroy(&ds);
     free(text);
 }
 

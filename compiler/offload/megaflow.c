@@ -8,9 +8,20 @@
 
 #include "offload/walk.h"
 
+#include <string.h>
+
 #include "odp-util.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/match.h"
+
+/* Of Geneve (RFC 8926 section 3.3) and VXLAN (RFC 7348 section 5). */
+enum { GENEVE_PORT = 6081, VXLAN_PORT = 4789 };
+
+uint16_t
+walker_tunnel_port(const struct plan *plan)
+{
+    return !strcmp(plan->tunnel.type, "geneve") ? GENEVE_PORT : VXLAN_PORT;
+}
 
 void
 megaflow_put_match(const struct megaflow *megaflow, struct ds *ds)

@@ -256,14 +256,36 @@ end_name(struct end end)
     return end.endpoint ? end.endpoint->name : end.part->name;
 }
 
-/* The DSCP that the class of what goes forth, or back, lets in, or 0. */
+/* The class of what goes forth, or back. */
+static const struct ir_class *
+direction_class(const struct ir_rule *rule, bool back)
+{
+    return back && rule->replies ? rule->reply_class : rule->class;
+}
+
+/* The DSCP that it lets in, or 0. */
 static uint8_t
 dscp_in(const struct ir_rule *rule, bool back)
 {
-    const struct ir_class *class = (back && rule->replies ? rule->reply_class
-                                    : rule->class);
+    const struct ir_class *class = direction_class(rule, back);
 
     return class ? class->dscp_in : 0;
+}
+
+/* What comes by tunnel has the DSCP of its class, inside and outside, for the
+ * sender's node has written it. */
+static void
+set_dscp(struct flow *flow, const struct ir_rule *rule, bool back,
+         struct end from, bool kept)
+{
+    const struct ir_class *class = direction_class(rule, back);
+    uint8_t dscp = kept ? dscp_in(rule, back) : 0;
+
+    if (is_remote(from)) {
+        dscp = dscp || !class ? dscp : class->dscp;
+        flow->tunnel.ip_tos = dscp << 2;
+    }
+    flow->nw_tos = dscp << 2;
 }
 
 /* 'kept': with the DSCP that its class lets in. */
@@ -292,13 +314,13 @@ add_packet(const struct maker *m, struct end from, struct end to, bool ip4,
     set_origin(m, &p->back, to, from);
     set_destination(&p->back, to, from);
     set_service(&p->back, match, !is_symmetric(m->prog, match));
+    set_dscp(&p->opens, m->rule, false, from, kept);
+    set_dscp(&p->back, m->rule, true, to, kept);
     if (kept) {
-        uint8_t forth = dscp_in(m->rule, false), back = dscp_in(m->rule, true);
+        uint8_t forth = dscp_in(m->rule, false);
 
         p->service = arena_printf(m->arena, "%s dscp %u", p->service,
-                                  forth ? forth : back);
-        p->opens.nw_tos = forth << 2;
-        p->back.nw_tos = back << 2;
+                                  forth ? forth : dscp_in(m->rule, true));
     }
 }
 

@@ -186,7 +186,8 @@ put_set_masked(struct filter *f, const struct nlattr *field)
     }
 }
 
-/* csum_update_flag(): one for all that was set before. */
+/* csum_update_flag(): one for all that was set before.  That of ICMP has
+ * nothing of an IPv4 header. */
 static void
 put_checksum(struct filter *f)
 {
@@ -194,9 +195,7 @@ put_checksum(struct filter *f)
     const char *header = key->dl_type == htons(ETH_TYPE_IP) ? "ip4h" : "";
     const char *transport = (key->nw_proto == IPPROTO_TCP ? "tcp"
                              : key->nw_proto == IPPROTO_UDP ? "udp"
-                             : key->nw_proto == IPPROTO_ICMP
-                               || key->nw_proto == IPPROTO_ICMPV6 ? "icmp"
-                             : "");
+                             : key->nw_proto == IPPROTO_ICMPV6 ? "icmp" : "");
 
     if (f->csum && (*header || *transport)) {
         ds_put_format(f->ds, " action csum %s%s%s pipe", header,
@@ -318,7 +317,8 @@ put_filter(const struct plan *plan, const struct megaflow *megaflow,
     ds_put_format(&line, "filter add dev %s ingress chain %"PRIu32,
                   port_device(plan, ofp_to_u16(key->in_port.ofp_port)),
                   megaflow->chain);
-    f.said = tc_put_match(megaflow, &line);
+    f.said = tc_put_match(megaflow, f.decapsulated ? 0
+                          : walker_tunnel_port(plan), &line);
     NL_ATTR_FOR_EACH (a, left, megaflow->actions, megaflow->actions_len) {
         put_action(&f, a, left <= NLA_ALIGN(a->nla_len));
     }

@@ -17,6 +17,7 @@
  * out. */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct ds;
 struct megaflow;
@@ -27,8 +28,8 @@ struct offload_report;
  * What no filter can say is a comment. */
 void tc_batch_put(const struct offload_report *, struct ds *);
 
-/* Appends "protocol ... prio ... flower ..." of a match.  Returns false if it
- * has more than that says. */
-bool tc_put_match(const struct megaflow *, struct ds *);
+/* Appends "protocol ... prio ... flower ..." of a match; what comes by tunnel
+ * comes to 'tunnel_port'.  Returns false if it has more than that says. */
+bool tc_put_match(const struct megaflow *, uint16_t tunnel_port, struct ds *);
 
 #endif /* offload/tc-batch.h */

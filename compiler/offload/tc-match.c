@@ -92,10 +92,11 @@ put_ip6(struct ds *ds, const char *name, const struct in6_addr *value,
     }
 }
 
-/* The device of a tunnel gives away what its kind says: its UDP port, and what
- * flags it has. */
+/* Open vSwitch always asks for the UDP port, although the device gives it
+ * away, as it does what flags there are. */
 static void
-put_tunnel(const struct flow *key, struct flow *mask, struct ds *ds)
+put_tunnel(const struct flow *key, struct flow *mask, uint16_t port,
+           struct ds *ds)
 {
     const struct flow_tnl *t = &key->tunnel;
 
@@ -108,6 +109,7 @@ put_tunnel(const struct flow *key, struct flow *mask, struct ds *ds)
     put_ip6(ds, "enc_src_ip", &t->ipv6_src, &mask->tunnel.ipv6_src);
     put_ip6(ds, "enc_dst_ip", &t->ipv6_dst, &mask->tunnel.ipv6_dst);
     put_byte(ds, "enc_tos", t->ip_tos, &mask->tunnel.ip_tos);
+    ds_put_format(ds, " enc_dst_port %u", port);
     mask->tunnel.tun_id = 0;
     mask->tunnel.flags = 0;
 }
@@ -229,7 +231,8 @@ put_arp(const struct flow *key, struct flow *mask, struct ds *ds)
 }
 
 bool
-tc_put_match(const struct megaflow *megaflow, struct ds *ds)
+tc_put_match(const struct megaflow *megaflow, uint16_t tunnel_port,
+             struct ds *ds)
 {
     const struct flow *key = &megaflow->key;
     struct flow mask = megaflow->wc.masks;
@@ -245,7 +248,7 @@ tc_put_match(const struct megaflow *megaflow, struct ds *ds)
     mask.recirc_id = 0;
     mask.packet_type = 0;
     mask.dl_type = 0;
-    put_tunnel(key, &mask, ds);
+    put_tunnel(key, &mask, tunnel_port, ds);
     put_mac(ds, "src_mac", key->dl_src, &mask.dl_src);
     put_mac(ds, "dst_mac", key->dl_dst, &mask.dl_dst);
     put_conntrack(key, &mask, ds);

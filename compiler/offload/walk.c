@@ -25,9 +25,8 @@
 #include "simap.h"
 #include "util.h"
 
-/* Of Geneve (RFC 8926 section 3.3) and VXLAN (RFC 7348 section 5), and what
- * Open vSwitch gives tunnels unless it is told otherwise. */
-enum { GENEVE_PORT = 6081, VXLAN_PORT = 4789, TUNNEL_TTL = 64 };
+/* What Open vSwitch gives tunnels unless it is told otherwise. */
+enum { TUNNEL_TTL = 64 };
 
 /* Open vSwitch stops there too (MAX_RESUBMITS). */
 enum { MAX_STEPS = 4096 };
@@ -185,7 +184,6 @@ output_to_tunnel(struct pass *pass, ofp_port_t port)
     const char *type = pass->walker->plan->tunnel.type;
     struct flow_tnl before = pass->flow.tunnel;
     struct flow_tnl *t = &pass->flow.tunnel;
-    bool geneve = !strcmp(type, "geneve");
     struct in6_addr local = pass->walker->prog->tunnel_address;
 
     if (IN6_IS_ADDR_V4MAPPED(&local)) {
@@ -193,7 +191,7 @@ output_to_tunnel(struct pass *pass, ofp_port_t port)
     } else {
         t->ipv6_src = local;
     }
-    t->tp_dst = htons(geneve ? GENEVE_PORT : VXLAN_PORT);
+    t->tp_dst = htons(walker_tunnel_port(pass->walker->plan));
     t->ip_ttl = TUNNEL_TTL;
     if (is_ip_any(&pass->flow)) {
         /* ECN always is inherited, DSCP by plan_tunnel_options(). */

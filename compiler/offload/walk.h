@@ -72,6 +72,9 @@ void walker_destroy(struct walker *);       /* Accepts NULL. */
 uint32_t walker_port(const struct walker *, const char *name);
 const char *walker_port_name(const struct walker *, uint32_t port);
 
+/* The UDP port of the plan's tunnels. */
+uint16_t walker_tunnel_port(const struct plan *);
+
 /* Fills 'walk', in the arena. */
 void walker_run(struct walker *, const struct flow *packet, enum walk_state,
                 struct arena *, struct walk *walk);

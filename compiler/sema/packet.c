@@ -221,6 +221,9 @@ packet_put_outer(struct ds *ds, const struct flow_tnl *outer)
         ipv6_format_addr(&outer->ipv6_dst, ds);
     }
     ds_put_format(ds, ",tun_id=%"PRIu64, ntohll(outer->tun_id));
+    if (outer->ip_tos) {
+        ds_put_format(ds, ",tun_tos=%u", outer->ip_tos);
+    }
 }
 
 /* Does network 'n' have 'ip' in a subnet of its own? */
