@@ -150,6 +150,21 @@ print_flows(const struct held_report *report)
     }
 }
 
+/* Nothing is offloaded: what to look at. */
+static void
+print_nothing(const struct held_report *report)
+{
+    if (report->all.n_in_tc) {
+        printf("nothing is offloaded, but tc has %"PRIuSIZE": see that the "
+               "interfaces are representors of a NIC in mode switchdev, with "
+               "hw-tc-offload (ethtool -k), and the kernel's log\n",
+               report->all.n_in_tc);
+    } else {
+        puts("nothing is offloaded: see that other_config:hw-offload of "
+             "Open_vSwitch is true, and the log of ovs-vswitchd");
+    }
+}
+
 void
 held_print(const struct held_report *report, bool verbose)
 {
@@ -164,8 +179,7 @@ held_print(const struct held_report *report, bool verbose)
     }
     if (report->all.n_lost && !report->all.actual[HELD_HARDWARE]
         && !report->all.actual[HELD_MARKED]) {
-        puts("nothing is offloaded: see that other_config:hw-offload of "
-             "Open_vSwitch is true, and the log of ovs-vswitchd");
+        print_nothing(report);
     }
     if (report->all.n_unread) {
         printf("not understood: %"PRIuSIZE"\n", report->all.n_unread);

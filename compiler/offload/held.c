@@ -299,6 +299,8 @@ static void
 count(struct held_row *row, const struct held_flow *flow)
 {
     row->actual[flow->actual]++;
+    row->n_in_tc += (flow->actual != HELD_HARDWARE
+                     && says(flow->text, ", dp:tc"));
     row->n_unread += flow->unread != NULL;
     if (!flow->unread) {
         row->predicted[flow->predicted]++;

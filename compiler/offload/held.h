@@ -41,6 +41,7 @@ struct held_row {
     size_t predicted[N_HELD], actual[N_HELD];
     size_t n_lost;              /* Not as far in hardware as predicted. */
     size_t n_gained;            /* Further. */
+    size_t n_in_tc;             /* In tc, but not in hardware. */
     size_t n_unread;
 };
 

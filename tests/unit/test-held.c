@@ -132,6 +132,20 @@ START_TEST(unknown_fields_that_are_not_matched)
 }
 END_TEST
 
+/* hw-offload is on, but no NIC takes it. */
+START_TEST(in_tc_alone)
+{
+    hold(&asap2_backend, &profile_connectx7,
+         UFID FROM("3") ROCE STATS TC SEND
+         UFID FROM("3") ROCE STATS SOFT SEND
+         UFID FROM("3") ROCE STATS HARD SEND);
+    ck_assert_uint_eq(row("v")->n_in_tc, 1);
+    ck_assert_uint_eq(report.all.n_in_tc, 1);
+    ck_assert_uint_eq(row("v")->n_lost, 2);
+    unit_destroy(&u);
+}
+END_TEST
+
 /* Without a NIC, tc is what there is. */
 START_TEST(in_tc_is_in_hardware_of_none)
 {
@@ -221,6 +235,7 @@ held_suite(void)
     tcase_add_test(tcase, what_is_where_it_was_to_be);
     tcase_add_test(tcase, what_is_lost_and_gained);
     tcase_add_test(tcase, unknown_fields_that_are_not_matched);
+    tcase_add_test(tcase, in_tc_alone);
     tcase_add_test(tcase, in_tc_is_in_hardware_of_none);
     tcase_add_test(tcase, meters_are_told_by_their_place);
     tcase_add_test(tcase, whose_they_are);
