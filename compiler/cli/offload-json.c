@@ -152,6 +152,57 @@ quotas_json(const struct profile *profile)
     return array;
 }
 
+/* All that passes in hardware need, of any rule. */
+static cap_set
+carried(const struct offload_report *report)
+{
+    cap_set needs = 0;
+
+    for (size_t i = 0; i < report->rules.n; i++) {
+        const struct offload_rule *r = &report->rules.v[i];
+
+        for (size_t j = 0; j < r->paths.n; j++) {
+            const struct offload_path *path = &r->paths.v[j];
+
+            for (size_t k = 0; k < path->walk.megaflows.n; k++) {
+                needs |= path->passes[k].refused ? 0 : path->passes[k].needs;
+            }
+        }
+    }
+    return needs;
+}
+
+/* Who carries that, and what says so. */
+static struct json *
+carried_json(const struct offload_report *report)
+{
+    struct json *array = json_array_create_empty();
+    cap_set needs = carried(report);
+
+    for (int cap = 0; cap < N_CAPS; cap++) {
+        struct json *object, *sources;
+
+        if (!(needs & (UINT64_C(1) << cap))) {
+            continue;
+        }
+        object = json_object_create();
+        sources = json_array_create_empty();
+        for (size_t i = 0; i < MAX_LAYERS && report->profile->layers[i];
+             i++) {
+            const struct layer *layer = report->profile->layers[i];
+            struct json *source = json_object_create();
+
+            show_put(source, "layer", layer->name);
+            show_put(source, "source", layer_fact(layer, cap).source);
+            json_array_add(sources, source);
+        }
+        show_put(object, "needs", profile_words(report->profile, cap));
+        json_object_put(object, "sources", sources);
+        json_array_add(array, object);
+    }
+    return array;
+}
+
 void
 offload_print_json(const struct offload_report *report, const char *node)
 {
@@ -172,5 +223,6 @@ offload_print_json(const struct offload_report *report, const char *node)
     show_put_number(object, "flows", report->n_flows);
     show_put_number(object, "meters", report->n_meters);
     json_object_put(object, "quotas", quotas_json(report->profile));
+    json_object_put(object, "carried", carried_json(report));
     show_json(object);
 }

@@ -249,8 +249,31 @@ print_quotas(const struct offload_report *report)
             printf("  room for %s: %"PRIu64" (%s)\n", quota_names[quota],
                    fact.n, fact.source);
         } else {
-            printf("  room for %s: unknown\n", quota_names[quota]);
+            printf("  room for %s: unknown, and taken to be enough\n",
+                   quota_names[quota]);
         }
+    }
+    for (size_t i = 0; i < report->rules.n; i++) {
+        if (report->rules.v[i].over_budget) {
+            puts("  what has no room is advice: nothing keeps that order, and "
+                 "where Open vSwitch\n  has as many megaflows as it may, it "
+                 "installs no more");
+            break;
+        }
+    }
+}
+
+/* Most senders have a limit, so that is much. */
+static void
+print_meters(const struct offload_report *report)
+{
+    struct offload_refusal r = offload_refusal(report->profile, CAP_METER);
+
+    if (r.layer && report->plan->meters.n && report->profile->hardware
+        && !report->profile->rte_flow) {
+        printf("%s %s meters: what a meter limits stays in software\n",
+               r.layer->name, r.fact.source ? "does not carry"
+               : "is not known to carry");
     }
 }
 
@@ -277,6 +300,7 @@ print_table(const struct offload_report *report, const char *node,
         puts("no hardware: that means, in tc-flower instead of Open vSwitch's "
              "own datapath");
     }
+    print_meters(report);
     for (size_t i = 0; i < report->rules.n; i++) {
         print_rule(report->profile, &report->rules.v[i], arena);
     }

@@ -230,29 +230,36 @@ explain_common(const struct explainer *e, enum common_packet which,
     }
 }
 
+/* The highest rate first. */
 static int
 compare_rates(const void *a_, const void *b_)
 {
     const struct offload_rule *const *a = a_, *const *b = b_;
 
     return ((*a)->rate_kbps != (*b)->rate_kbps
-            ? ((*a)->rate_kbps > (*b)->rate_kbps ? 1 : -1)
-            : strcmp((*a)->name, (*b)->name));
+            ? ((*a)->rate_kbps < (*b)->rate_kbps ? 1 : -1)
+            : strcmp((*b)->name, (*a)->name));
 }
 
 void
 offload_fit(struct offload_report *report, uint64_t n_flows)
 {
     struct offload_rule **order = xcalloc(report->rules.n + 1, sizeof *order);
+    size_t n = 0;
 
     for (size_t i = 0; i < report->rules.n; i++) {
-        order[i] = &report->rules.v[i];
+        struct offload_rule *r = &report->rules.v[i];
+
+        if (r->rule && r->n_flows) {
+            order[n++] = r;
+            report->n_flows -= r->n_flows;
+        }
     }
-    qsort(order, report->rules.n, sizeof *order, compare_rates);
-    for (size_t i = 0; i < report->rules.n && report->n_flows > n_flows;
-         i++) {
-        if (order[i]->rule && order[i]->n_flows) {
-            report->n_flows -= order[i]->n_flows;
+    qsort(order, n, sizeof *order, compare_rates);
+    for (size_t i = 0; i < n; i++) {
+        if (report->n_flows + order[i]->n_flows <= n_flows) {
+            report->n_flows += order[i]->n_flows;
+        } else {
             order[i]->over_budget = true;
             order[i]->verdict = OFFLOAD_SOFTWARE;
         }

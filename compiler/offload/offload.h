@@ -96,8 +96,9 @@ const char *offload_explain(const struct ir_prog *, const struct plan *,
                             const struct profile *, struct arena *,
                             struct offload_report *);
 
-/* Puts rules whose megaflows there is no room for into software, those of the
- * least rate first, until what is left fits 'n_flows'. */
+/* Puts rules whose megaflows there is no room for into software: what fits
+ * 'n_flows' is filled by those of the highest rate first, and one that is too
+ * large leaves its room to those below it. */
 void offload_fit(struct offload_report *, uint64_t n_flows);
 
 #endif /* offload/offload.h */

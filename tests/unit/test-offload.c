@@ -310,6 +310,26 @@ START_TEST(least_traffic_leaves_first)
 }
 END_TEST
 
+/* One that is too large for the room leaves it to those below. */
+START_TEST(what_is_small_still_fits)
+{
+    static const char text[] = HALL(
+        HOME("fast", "7", "5Gbps", "2", "3", ", 'default': 'allow'") ", "
+        HOME("slow", "8", "1Gbps", "4", "5", ", 'rules': ["
+               WITHIN("rdma", "rocev2") "]"));
+    const struct offload_rule *slow;
+
+    explain(&asap2_backend, text);
+    slow = find_rule("slow/rdma");
+    ck_assert_uint_gt(find_rule("fast/(default)")->n_flows, slow->n_flows);
+    offload_fit(&report, find_rule("anti-spoofing")->n_flows
+                + find_rule("fast/(default)")->n_flows - 1);
+    ck_assert(find_rule("fast/(default)")->over_budget);
+    ck_assert(!slow->over_budget);
+    unit_destroy(&u);
+}
+END_TEST
+
 START_TEST(a_rule_that_nothing_meets)
 {
     static const char text[] = HALL(HOME("t", "7", "1Gbps", "2", "3",
@@ -374,6 +394,7 @@ offload_suite(void)
     tcase_add_test(tcase, a_chain_is_needed_at_both_ends);
     tcase_add_test(tcase, targets_agree);
     tcase_add_test(tcase, least_traffic_leaves_first);
+    tcase_add_test(tcase, what_is_small_still_fits);
     tcase_add_test(tcase, a_rule_that_nothing_meets);
     tcase_add_test(tcase, what_has_no_way_is_in_software);
     suite_add_tcase(suite, tcase);

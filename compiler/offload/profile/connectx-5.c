@@ -27,8 +27,8 @@
     "NVIDIA MLNX_OFED 5.4-1.0.3.0, Changes and New Features, ConnectX-5 " \
     "and above: "
 #define METER                                                           \
-    "DPDK 26.11: doc/guides/nics/mlx5.rst, Metering: ASO meters, which " \
-    "the kernel's driver uses (en/tc/meter.c), take ConnectX-6 Dx"
+    DPDK "ASO Metering: ConnectX-6 Dx; Linux 6.0: en/tc/meter.c, "      \
+    "mlx5e_flow_meters_init(), asks for such meters"
 
 static const struct cap_fact facts[] = {
     { CAP_MATCH_ETH, SUPPORT_YES, ANY },
@@ -90,7 +90,7 @@ static const struct cap_fact facts[] = {
     { CAP_METER_BURSTS, SUPPORT_UNKNOWN, NULL },
     { CAP_ENCAP_VXLAN, SUPPORT_YES, DPDK "VXLAN: ConnectX-5" },
     { CAP_ENCAP_GENEVE, SUPPORT_YES,
-      "DPDK 26.11: doc/guides/nics/mlx5.rst, Raw Header, E-Switch: "
+      "DPDK 25.11: doc/guides/nics/mlx5.rst, Raw Header, E-Switch: "
       "ConnectX-5; Linux: en/tc_tun_geneve.c asks for no more than for "
       "VXLAN" },
     { CAP_DECAP, SUPPORT_YES, DPDK "VXLAN: ConnectX-5" },

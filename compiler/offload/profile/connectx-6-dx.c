@@ -17,8 +17,8 @@
     "NVIDIA MLNX_OFED 5.4-2.4.1.3, Changes and New Features, "          \
     "[ConnectX-6 Dx]: CTC Metering, per flow, using OVS or TC, PPS and BPS"
 #define HIERARCHY                                                       \
-    "DPDK 26.11: doc/guides/nics/mlx5.rst, Metering, Hierarchy (both "  \
-    "meters on one flow): minimum hardware ConnectX-6 Dx"
+    "DPDK 22.11: doc/guides/nics/mlx5.rst, Metering Hierarchy (several " \
+    "meters on one flow), E-Switch: ConnectX-6 Dx"
 
 static const struct cap_fact facts[] = {
     { CAP_METER, SUPPORT_YES, OFED54 },

@@ -16,8 +16,9 @@
 /* Not "[ConnectX-6 Dx and above]: representor metering" of MLNX_OFED 5.7: that
  * is of ports, not of flows. */
 #define ASO                                                             \
-    "DPDK 26.11: doc/guides/nics/mlx5.rst, Metering: ASO, minimum "     \
-    "hardware ConnectX-6 Dx; bytes and packets"
+    "Linux 6.0: en/tc/meter.c, mlx5e_aso_send_flow_meter_aso(), bytes " \
+    "and packets, of devices with ASO meters; DPDK 22.11: "             \
+    "doc/guides/nics/mlx5.rst, ASO Metering, E-Switch: ConnectX-6 Dx"
 
 static const struct cap_fact facts[] = {
     { CAP_METER, SUPPORT_YES, ASO },

@@ -96,9 +96,6 @@ static const struct cap_fact facts[] = {
 static const struct quota_fact quotas[] = {
     { QUOTA_FLOWS, 200000,
       "Open vSwitch 3.1: ovs-vswitchd.conf.db(5), \"flow-limit\"" },
-    { QUOTA_METERS, 0x10000000,
-      "Open vSwitch 3.1: Documentation/howto/tc-offload.rst, police indexes "
-      "0x10000000 to 0x1fffffff" },
 };
 
 const struct layer layer_ovs = {
