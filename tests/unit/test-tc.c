@@ -6,12 +6,15 @@
 
 #include <config.h>
 
+#include <arpa/inet.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "backend/asap2/asap2.h"
 #include "offload/offload.h"
 #include "offload/tc-batch.h"
 #include "openvswitch/dynamic-string.h"
+#include "packets.h"
 #include "unit.h"
 #include "util.h"
 
@@ -98,6 +101,54 @@ START_TEST(tunnels)
 }
 END_TEST
 
+/* What the outer header of a packet says. */
+struct outer {
+    uint64_t id;
+    ovs_be32 src, dst;
+    int tos;
+};
+
+/* Does a filter of the batch match what comes so? */
+static bool
+is_matched(const struct outer *o)
+{
+    const char *text = arena_printf(
+        u.arena, " enc_key_id %"PRIu64" enc_src_ip "IP_FMT" enc_dst_ip "IP_FMT
+        " enc_tos %d ", o->id, IP_ARGS(o->src), IP_ARGS(o->dst), o->tos);
+
+    return strstr(ds_cstr(&batch), text) != NULL;
+}
+
+/* What one node's filters write outside of a tunnel, with the DSCP of the
+ * class, those of the other look for. */
+START_TEST(nodes_agree)
+{
+    static const char *const nodes[] = { "rack-gpu-1", "rack-storage-1" };
+    struct outer outers[64];
+    size_t n = 0;
+
+    predict_example("rack", nodes[0]);
+    for (const char *s = ds_cstr(&batch); (s = strstr(s, "tunnel_key set"));
+         s++) {
+        struct outer *o = &outers[n];
+
+        ck_assert_uint_lt(n, ARRAY_SIZE(outers));
+        n += (ovs_scan(s, "tunnel_key set id %"SCNu64" src_ip "IP_SCAN_FMT
+                       " dst_ip "IP_SCAN_FMT" tos %i", &o->id,
+                       IP_SCAN_ARGS(&o->src), IP_SCAN_ARGS(&o->dst), &o->tos)
+              && o->dst == inet_addr("192.0.2.21"));
+    }
+    end();
+    ck_assert_uint_gt(n, 0);
+    predict_example("rack", nodes[1]);
+    for (size_t i = 0; i < n; i++) {
+        ck_assert_int_ne(outers[i].tos, 0);
+        ck_assert(is_matched(&outers[i]));
+    }
+    end();
+}
+END_TEST
+
 /* Meters as Open vSwitch would make them: a kbit of a burst is 1024 bits. */
 START_TEST(meters_and_chains)
 {
@@ -161,6 +212,7 @@ tc_suite(void)
     TCase *tcase = unit_case(suite, "tc");
 
     tcase_add_test(tcase, tunnels);
+    tcase_add_test(tcase, nodes_agree);
     tcase_add_test(tcase, meters_and_chains);
     tcase_add_test(tcase, checksums);
     return suite;
