@@ -100,6 +100,31 @@ raise_to(atomic_uint64_t *number, uint64_t value)
     return false;
 }
 
+bool
+burst_number_raise(atomic_uint64_t *number, uint64_t start_ns, uint64_t value,
+                   bool (*is_open)(const void *aux, uint64_t start_ns),
+                   const void *aux)
+{
+    uint64_t word = start_ns << 32 | MIN(value, UINT32_MAX);
+    uint64_t before = get(number);
+
+    while (before >> 32 == word >> 32 ? before < word
+                                      : is_open(aux, start_ns)) {
+        if (atomic_compare_exchange_weak_relaxed(number, &before, word)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+uint64_t
+burst_number_get(const atomic_uint64_t *number, uint64_t start_ns)
+{
+    uint64_t word = get(number);
+
+    return word >> 32 == (uint32_t) start_ns ? (uint32_t) word : 0;
+}
+
 /* Bursts. */
 
 static unsigned int
@@ -145,8 +170,8 @@ close_burst(struct phantom *p, uint64_t start_ns, const struct gcra_end *end)
 {
     struct phantom_event event = {
         .start_ns = start_ns,
-        .peak_depth = get(&p->peak) / GCRA_BYTE,
-        .gap_ns = get(&p->burst_gap_ns),
+        .peak_depth = burst_number_get(&p->peak, start_ns),
+        .gap_ns = burst_number_get(&p->burst_gap_ns, start_ns),
     };
     uint64_t peak_ns = get(&p->peak_ns);
     uint32_t tag;
@@ -167,23 +192,41 @@ close_burst(struct phantom *p, uint64_t start_ns, const struct gcra_end *end)
     keep_event(p, &event);
 }
 
+static bool
+is_open(const void *p_, uint64_t start_ns)
+{
+    const struct phantom *p = p_;
+
+    return get(&p->open_ns) == start_ns;
+}
+
+/* Returns when the burst that is open at 'now_ns' began, 0 if there is none.
+ * Opens one if 'depth', in tokens, is above the threshold. */
+static uint64_t
+get_open(struct phantom *p, uint64_t depth, uint64_t now_ns)
+{
+    uint64_t open_ns = get(&p->open_ns);
+
+    if (!open_ns && depth > get(&p->depth)
+        && atomic_compare_exchange_strong(&p->open_ns, &open_ns, now_ns)) {
+        open_ns = now_ns;
+    }
+    return open_ns;
+}
+
 /* Takes note of how deep the queue was, and when. */
 static void
 note_depth(struct phantom *p, uint64_t depth, uint64_t now_ns,
            uint64_t gap_ns)
 {
-    uint64_t open_ns = 0;
+    uint64_t open_ns = get_open(p, depth, now_ns);
 
-    if (depth > get(&p->depth) && !get(&p->open_ns)) {
-        atomic_store_relaxed(&p->peak, UINT64_C(0));
-        atomic_store_relaxed(&p->burst_gap_ns, UINT64_C(0));
-        atomic_compare_exchange_strong(&p->open_ns, &open_ns, now_ns);
-    }
-    if (get(&p->open_ns)) {
-        if (raise_to(&p->peak, depth)) {
+    if (open_ns) {
+        if (burst_number_raise(&p->peak, open_ns, depth / GCRA_BYTE, is_open,
+                               p)) {
             atomic_store_relaxed(&p->peak_ns, now_ns);
         }
-        raise_to(&p->burst_gap_ns, gap_ns);
+        burst_number_raise(&p->burst_gap_ns, open_ns, gap_ns, is_open, p);
     }
     raise_to(&p->watermark, depth);
     raise_to(&p->gap_ns, gap_ns);

@@ -157,9 +157,9 @@ struct phantom {
     atomic_uint64_t gap_ns;
 
     /* The open burst. */
-    atomic_uint64_t peak;       /* In tokens. */
+    atomic_uint64_t peak;       /* In bytes: see burst_number_raise(). */
     atomic_uint64_t peak_ns;    /* When it was that deep. */
-    atomic_uint64_t burst_gap_ns;
+    atomic_uint64_t burst_gap_ns; /* As 'peak'. */
 
     struct dp_counter capped;
     struct dp_counter bursts;   /* Of bursts, not packets. */
@@ -173,6 +173,22 @@ struct phantom {
         atomic_uint64_t words[7]; /* A 'struct phantom_event'. */
     } slots[PHANTOM_EVENTS];
 };
+
+/* Numbers of the burst that is open, which several threads raise: the low half
+ * of its start before the greatest value, so that what is left from another
+ * burst needs no reset, which might come late. */
+
+/* Raises '*number' of the burst that began at 'start_ns' to 'value', at most
+ * UINT32_MAX.  Returns false if it was that already, or if that burst is not
+ * open any more, which 'is_open(aux, start_ns)' tells. */
+bool burst_number_raise(atomic_uint64_t *number, uint64_t start_ns,
+                        uint64_t value,
+                        bool (*is_open)(const void *aux, uint64_t start_ns),
+                        const void *aux);
+
+/* Returns '*number' of the burst that began at 'start_ns', 0 if it has
+ * none. */
+uint64_t burst_number_get(const atomic_uint64_t *number, uint64_t start_ns);
 
 /* Makes '*p' an empty queue. */
 void phantom_init(struct phantom *p, const struct phantom_conf *,

@@ -72,35 +72,13 @@ add(uint64_t *word, uint64_t n)
     __atomic_fetch_add(word, n, __ATOMIC_RELAXED);
 }
 
-/* Numbers of the open burst: the low half of its start before the greatest
- * value, so that what is left from another burst needs no reset, which might
- * come late. */
-
-/* Raises '*number' of the burst that opened at 'open_ns' to 'value'.  Returns
- * false if it was that already, or if that burst is not open anymore. */
+/* Is the burst open that began at 'start_ns'? */
 static bool
-raise_of_burst(const struct tenant_burst_queue *q, atomic_uint64_t *number,
-               uint64_t open_ns, uint64_t value)
+is_open(const void *q_, uint64_t start_ns)
 {
-    uint64_t word = open_ns << 32 | MIN(value, UINT32_MAX);
-    uint64_t before = get(number);
+    const struct tenant_burst_queue *q = q_;
 
-    while (before >> 32 == word >> 32 ? before < word
-                                      : tq_get(&q->shm->open_ns) == open_ns) {
-        if (atomic_compare_exchange_weak_relaxed(number, &before, word)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Returns '*number' of the burst that opened at 'open_ns'. */
-static uint64_t
-get_of_burst(const atomic_uint64_t *number, uint64_t open_ns)
-{
-    uint64_t word = get(number);
-
-    return word >> 32 == (uint32_t) open_ns ? (uint32_t) word : 0;
+    return tq_get(&q->shm->open_ns) == start_ns;
 }
 
 /* Configuration. */
@@ -164,7 +142,7 @@ static void
 keep_shares(struct tenant_burst_queue *q, uint64_t open_ns)
 {
     uint64_t end = get(&q->peak_end);
-    uint64_t depth = get_of_burst(&q->peak, open_ns);
+    uint64_t depth = burst_number_get(&q->peak, open_ns);
 
     if (!ovs_mutex_trylock(&q->mutex)) {
         if (q->kept.end != end || q->kept.depth != depth) {
@@ -203,8 +181,8 @@ close_burst(struct tenant_burst_queue *q, uint64_t start_ns,
     struct tq_event event = {
         .start_ns = start_ns,
         .rise_ns = peak_ns - MIN(peak_ns, start_ns),
-        .peak_depth = get_of_burst(&q->peak, start_ns),
-        .gap_ns = get_of_burst(&q->burst_gap_ns, start_ns),
+        .peak_depth = burst_number_get(&q->peak, start_ns),
+        .gap_ns = burst_number_get(&q->burst_gap_ns, start_ns),
     };
     struct tq_event shares = { .n_tenants = 0 };
 
@@ -299,13 +277,13 @@ note_depth(struct tenant_burst_queue *q, uint64_t depth, uint64_t now_ns,
     struct tq_port *shm = q->shm;
 
     if (open_ns) {
-        if (raise_of_burst(q, &q->peak, open_ns, bytes)) {
+        if (burst_number_raise(&q->peak, open_ns, bytes, is_open, q)) {
             atomic_store_relaxed(&q->peak_ns, now_ns);
             atomic_store_relaxed(&q->peak_end, end);
         } else if (end - get(&q->peak_end) > TENANT_LOG / 2) {
             keep_shares(q, open_ns);
         }
-        raise_of_burst(q, &q->burst_gap_ns, open_ns, gap_ns);
+        burst_number_raise(&q->burst_gap_ns, open_ns, gap_ns, is_open, q);
     }
     raise_to(&q->recent, bytes);
     raise_word_to(&shm->watermark, bytes);

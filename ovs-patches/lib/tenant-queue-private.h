@@ -65,7 +65,7 @@ struct tenant_burst_queue {
     atomic_uint64_t recent;     /* Watermark since it was reset, in bytes. */
 
     /* The open burst, whose start is in '*shm'. */
-    atomic_uint64_t peak;       /* In bytes: see raise_of_burst(). */
+    atomic_uint64_t peak;       /* In bytes: see burst_number_raise(). */
     atomic_uint64_t peak_ns;    /* When it was that deep. */
     atomic_uint64_t peak_end;   /* The end of the log then. */
     atomic_uint64_t burst_gap_ns; /* The same. */

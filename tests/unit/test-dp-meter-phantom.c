@@ -376,6 +376,36 @@ START_TEST(test_longest_gap)
 }
 END_TEST
 
+static bool
+is_open(const void *open_ns, uint64_t start_ns)
+{
+    return *(const uint64_t *) open_ns == start_ns;
+}
+
+/* Two bursts, and a thread that comes late with what it knows of the first;
+ * only the low half of their starts is kept. */
+START_TEST(test_burst_number)
+{
+    const uint64_t first = UINT64_C(7) << 32 | 1000, second = first + 500;
+    atomic_uint64_t number = ATOMIC_VAR_INIT(0);
+    uint64_t open = first;
+
+    ck_assert_uint_eq(burst_number_get(&number, first), 0);
+    ck_assert(burst_number_raise(&number, first, 9000, is_open, &open));
+    ck_assert(!burst_number_raise(&number, first, 9000, is_open, &open));
+    ck_assert(!burst_number_raise(&number, first, 8999, is_open, &open));
+    ck_assert_uint_eq(burst_number_get(&number, first), 9000);
+
+    open = second;
+    ck_assert_uint_eq(burst_number_get(&number, second), 0);
+    ck_assert(burst_number_raise(&number, second, 20, is_open, &open));
+    ck_assert(!burst_number_raise(&number, first, 9500, is_open, &open));
+    ck_assert_uint_eq(burst_number_get(&number, second), 20);
+    ck_assert(burst_number_raise(&number, second, UINT64_MAX, is_open, &open));
+    ck_assert_uint_eq(burst_number_get(&number, second), UINT32_MAX);
+}
+END_TEST
+
 Suite *
 dp_meter_phantom_suite(void)
 {
@@ -388,6 +418,7 @@ dp_meter_phantom_suite(void)
     tcase_add_loop_test(tc, test_fresh, 0, 2);
     tcase_add_test(tc, test_open_burst);
     tcase_add_test(tc, test_need_polls);
+    tcase_add_test(tc, test_burst_number);
     tcase_add_loop_test(tc, test_longest_gap, 0, N_WAYS);
     return suite;
 }
