@@ -9,9 +9,12 @@
 #include "telemetry/follow.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "telemetry/queue-file.h"
 #include "util.h"
+
+enum { MAX_NAPS = 20 };         /* Of 1 ms. */
 
 struct follower {
     const char *rundir, *datapath;
@@ -57,6 +60,26 @@ open_file(struct follower *f, struct arena *arena)
     return reason ? reason : queue_file_open(path, arena, &f->file);
 }
 
+/* A thread of the switch that was kept from running while it wrote a record
+ * soon goes on.  Only of a file that was never read before, nothing is known
+ * of that record meanwhile. */
+static const char *
+read_first(struct follower *f, struct arena *arena, struct sample *s)
+{
+    static const struct timespec nap = { .tv_nsec = 1000000 };
+    const char *reason;
+    int naps = 0;
+
+    for (;;) {
+        reason = queue_file_read(f->file, arena, &f->cursors, s);
+        if (reason || !s->n_unknown || ++naps > MAX_NAPS) {
+            return reason;
+        }
+        f->cursors.n = 0;
+        nanosleep(&nap, NULL);
+    }
+}
+
 /* What was written last is read before the file is given up. */
 const char *
 follower_sample(struct follower *f, struct arena *arena, struct sample *s)
@@ -70,7 +93,8 @@ follower_sample(struct follower *f, struct arena *arena, struct sample *s)
             return reason;
         }
         current = queue_file_is_current(f->file);
-        reason = queue_file_read(f->file, arena, &f->cursors, s);
+        reason = (fresh ? read_first(f, arena, s)
+                  : queue_file_read(f->file, arena, &f->cursors, s));
         if (!reason && fresh && s->closed) {
             reason = "telemetry of tenants' queues was switched off";
         }

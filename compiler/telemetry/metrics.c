@@ -353,6 +353,9 @@ metrics_format(enum metrics_form form, const struct sample *sample,
     put_single(&p, "telemetry_left_out", "gauge",
                "Ports and counters that found no room in it.",
                sample ? sample->n_left_out : 0);
+    put_single(&p, "telemetry_unread", "gauge",
+               "Records of it that were being written, and are as they were "
+               "before.", sample ? sample->n_unread : 0);
     put_single(&p, "bursts_missed", "counter",
                "Bursts that were gone before this exporter could read whose "
                "they were.", tally->n_missed);

@@ -171,6 +171,8 @@ queue_file_open(const char *path, struct arena *arena, struct queue_file **fp)
         return arena_printf(arena, "%s %s", path, reason);
     }
     f->path = xstrdup(path);
+    f->ports = xcalloc(f->header.n_ports, sizeof *f->ports);
+    f->queues = xcalloc(f->header.n_queues, sizeof *f->queues);
     *fp = f;
     return NULL;
 }
@@ -184,6 +186,8 @@ queue_file_close(struct queue_file *f)
             munmap(CONST_CAST(uint8_t *, f->map), f->size);
         }
         free(f->path);
+        free(f->ports);
+        free(f->queues);
         free(f);
     }
 }

@@ -49,7 +49,9 @@ struct queue_cursors {
     size_t n;
 };
 
-/* Reads everything, and those bursts that the cursors have not passed. */
+/* Reads everything, and those bursts that the cursors have not passed.  What
+ * is being written each time that it is looked at is as it was read last; if
+ * it never was, it is left out. */
 const char *queue_file_read(struct queue_file *, struct arena *,
                             struct queue_cursors *, struct sample *);
 

@@ -15,6 +15,12 @@
 
 #define QUEUE_FILE_CUT "was truncated while it was read"
 
+/* A port and its record, as they were read last. */
+struct kept_port {
+    struct tq_port_id id;       /* Of generation 0: it was none. */
+    struct queue_port port;     /* Its name is in 'id' alone. */
+};
+
 struct queue_file {
     char *path;
     dev_t device;
@@ -23,6 +29,10 @@ struct queue_file {
     size_t size;
     struct tq_header header;    /* As it was when the file was opened, and
                                  * found to fit 'size'. */
+
+    /* As many as there are records. */
+    struct kept_port *ports;
+    struct tq_queue_data *queues;
 };
 
 #endif /* telemetry/queue-private.h */

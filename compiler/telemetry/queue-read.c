@@ -219,12 +219,35 @@ read_bursts(struct sample *s, struct arena *arena, const struct view *view,
 
 /* All of it. */
 
-/* Reads 'port', if it is one, and sets '*generation' to its.  Returns false,
- * and has read nothing, if it became another one meanwhile. */
+/* Counts a record that could not be read.  Is it 'kept'? */
+static bool
+is_kept(struct sample *s, bool kept)
+{
+    s->n_unread++;
+    s->n_unknown += !kept;
+    return kept;
+}
+
+/* A port as it was read last, without bursts. */
+static void
+put_kept_port(const struct kept_port *kept, struct arena *arena,
+              struct sample *s)
+{
+    if (is_kept(s, kept->id.generation
+                && !sample_port(s, kept->id.generation))) {
+        struct queue_port *port = vec_push(arena, &s->ports);
+
+        *port = kept->port;
+        port->name = clean_name(arena, kept->id.name);
+    }
+}
+
+/* Reads 'port', if it is one, and keeps it.  Returns false, and has read
+ * nothing, if it became another one meanwhile. */
 static bool
 read_port_once(const struct tq_port *port, struct arena *arena,
                struct queue_cursors *cursors, struct sample *s,
-               uint64_t *generation)
+               struct kept_port *kept)
 {
     uint64_t sequence = tq_get(&port->sequence);
     struct queue_cursor *cursor, cursor_before;
@@ -233,9 +256,10 @@ read_port_once(const struct tq_port *port, struct arena *arena,
     struct view view;
 
     if (!copy_record(&port->sequence, &port->id, &id, sizeof id)) {
-        s->n_unread++;
+        put_kept_port(kept, arena, s);
         return true;
     } else if (!id.generation || sample_port(s, id.generation)) {
+        kept->id.generation = 0;
         return true;
     }
     view = (struct view) { port, vec_push(arena, &s->ports) };
@@ -245,7 +269,7 @@ read_port_once(const struct tq_port *port, struct arena *arena,
     read_bursts(s, arena, &view, cursor);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     if (tq_get(&port->sequence) == sequence) {
-        *generation = id.generation;
+        *kept = (struct kept_port) { id, *view.port };
         return true;
     }
     *cursor = cursor_before;
@@ -256,11 +280,9 @@ read_port_once(const struct tq_port *port, struct arena *arena,
     return false;
 }
 
-/* Sets 'generations[i]' to that of the port whose record is number i. */
 static void
 read_ports(const struct queue_file *f, struct arena *arena,
-           struct queue_cursors *cursors, struct sample *s,
-           uint64_t generations[])
+           struct queue_cursors *cursors, struct sample *s)
 {
     const struct tq_header *h = &f->header;
     const struct tq_header *shm = (const void *) f->map;
@@ -271,18 +293,28 @@ read_ports(const struct queue_file *f, struct arena *arena,
                                                      + i * h->port_size);
         int tries = 0;
 
-        while (!read_port_once(port, arena, cursors, s, &generations[i])) {
+        while (!read_port_once(port, arena, cursors, s, &f->ports[i])) {
             if (++tries >= PORT_TRIES) {
-                s->n_unread++;
+                put_kept_port(&f->ports[i], arena, s);
                 break;
             }
         }
     }
+    for (uint64_t i = n; i < h->n_ports; i++) {
+        f->ports[i].id.generation = 0;
+    }
+}
+
+/* Does it count for a port that was read? */
+static bool
+has_port(const struct queue_file *f, const struct tq_queue_data *data)
+{
+    return (data->generation && data->port < f->header.n_ports
+            && data->generation == f->ports[data->port].id.generation);
 }
 
 static void
-read_queues(const struct queue_file *f, struct arena *arena, struct sample *s,
-            const uint64_t generations[])
+read_queues(const struct queue_file *f, struct arena *arena, struct sample *s)
 {
     const struct tq_header *h = &f->header;
     const struct tq_header *shm = (const void *) f->map;
@@ -292,15 +324,19 @@ read_queues(const struct queue_file *f, struct arena *arena, struct sample *s,
         const struct tq_queue *queue = (const void *) (
             f->map + h->queue_offset + i * h->queue_size);
         struct tq_queue_data data;
+        bool ok = copy_record(&queue->sequence, &queue->data, &data,
+                              sizeof data);
 
-        if (!copy_record(&queue->sequence, &queue->data, &data,
-                         sizeof data)) {
-            s->n_unread++;
-        } else if (data.generation && data.port < h->n_ports
-                   && data.generation == generations[data.port]) {
+        if (ok) {
+            f->queues[i] = data;
+        }
+        if ((ok || is_kept(s, f->queues[i].generation))
+            && has_port(f, &f->queues[i])) {
+            const struct tq_queue_data *kept = &f->queues[i];
+
             *vec_push(arena, &s->totals) = (struct queue_total) {
-                .generation = data.generation, .tag = data.tag,
-                .queue = data.queue, .counts = data.counts,
+                .generation = kept->generation, .tag = kept->tag,
+                .queue = kept->queue, .counts = kept->counts,
             };
         }
     }
@@ -311,8 +347,6 @@ queue_file_read(struct queue_file *f, struct arena *arena,
                 struct queue_cursors *cursors, struct sample *s)
 {
     const struct tq_header *shm = (const void *) f->map;
-    uint64_t *generations = arena_zalloc(
-        arena, (f->header.n_ports + 1) * sizeof *generations);
 
     *s = (struct sample) {
         .time_ns = clock_ns(CLOCK_REALTIME),
@@ -321,8 +355,8 @@ queue_file_read(struct queue_file *f, struct arena *arena,
         .closed = tq_get(&shm->closed) != 0,
         .n_left_out = tq_get(&shm->n_left_out),
     };
-    read_ports(f, arena, cursors, s, generations);
-    read_queues(f, arena, s, generations);
+    read_ports(f, arena, cursors, s);
+    read_queues(f, arena, s);
     if (fault_happened()) {
         return arena_printf(arena, "%s "QUEUE_FILE_CUT, f->path);
     }

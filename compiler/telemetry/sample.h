@@ -70,7 +70,8 @@ struct sample {
     bool closed;                /* Nobody writes there any more. */
     uint64_t n_left_out;        /* Ports and counters that found no room. */
     uint64_t n_unread;          /* Records that were being written, each time
-                                 * that they were looked at. */
+                                 * that they were looked at... */
+    uint64_t n_unknown;         /* ...of which none had been read before. */
     queue_port_vec ports;       /* By name. */
     queue_total_vec totals;     /* By generation, tag and queue. */
     burst_vec bursts;           /* By their start. */

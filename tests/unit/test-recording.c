@@ -39,7 +39,7 @@ setup(void)
     tenant_names_add(names, 18, "storage");
     sample = (struct sample) {
         .time_ns = UINT64_C(1789999999123456789), .clock_ns = 5000000000,
-        .pid = 42,
+        .pid = 42, .n_unread = 3,
     };
     for (int i = 0; i < 2; i++) {
         *vec_push(arena, &sample.ports) = (struct queue_port) {
@@ -247,6 +247,7 @@ START_TEST(test_metrics)
     ck_assert(strstr(ds_cstr(&ds), "\nbulkhead_port_speed_bytes{"
                      "port=\"p0\"} 1000000000\n"));
     ck_assert(strstr(ds_cstr(&ds), "\nbulkhead_bursts_missed_total 9\n"));
+    ck_assert(strstr(ds_cstr(&ds), "\nbulkhead_telemetry_unread 3\n"));
     ds_destroy(&ds);
     tally_destroy(&tally);
 }

@@ -123,7 +123,7 @@ static uint64_t last;
 static void
 look_at_queue(void)
 {
-    if (!sample.n_unread) {
+    if (sample.totals.n) {
         const struct tq_counter *sent = &sample.totals.v[0].counts.sent;
 
         ck_assert_uint_eq(sent->bytes, 100 * sent->packets);

@@ -9,6 +9,7 @@
 #include "telemetry/queue-file.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,7 +204,42 @@ START_TEST(test_unread)
     open_image();
     read_sample();
     ck_assert_uint_eq(sample.n_unread, 2);
+    ck_assert_uint_eq(sample.n_unknown, 2);
     ck_assert_uint_eq(sample.totals.v[0].counts.sent.packets, 2);
+}
+END_TEST
+
+/* Records that are being written are as they were. */
+START_TEST(test_kept)
+{
+    open_image();
+    read_sample();
+    image.ports[0].sequence = 1;
+    image.ports[0].n_bursts = 5;
+    image.queues[1].sequence = 1;
+    image.queues[1].data.counts.sent.packets = 0;
+    image.queues[0].data.counts.sent.packets++;
+    rewrite();
+    read_sample();
+    ck_assert_uint_eq(sample.n_unread, 2);
+    ck_assert_uint_eq(sample.n_unknown, 0);
+    ck_assert_uint_eq(sample.ports.n, 1);
+    ck_assert_str_eq(sample.ports.v[0].name, "p0");
+    ck_assert_uint_eq(sample.ports.v[0].n_bursts, 0);
+    ck_assert_uint_eq(sample.totals.v[0].counts.sent.packets, 5);
+
+    image.ports[0].sequence = 2;
+    image.ports[0].id.generation = 8;   /* Another port, before the record. */
+    rewrite();
+    read_sample();
+    ck_assert_uint_eq(sample.ports.n, 1);
+    ck_assert_uint_eq(sample.totals.n, 0);
+
+    image.header.n_ports_used = 0;
+    image.queues[0].data.generation = 8;
+    rewrite();
+    read_sample();
+    ck_assert_uint_eq(sample.ports.n + sample.totals.n, 0);
 }
 END_TEST
 
@@ -352,6 +388,34 @@ START_TEST(test_truncated)
 }
 END_TEST
 
+static void *
+end_record(void *aux OVS_UNUSED)
+{
+    usleep(2000);
+    image.queues[1].sequence++;
+    rewrite();
+    return NULL;
+}
+
+/* The first sample waits for a record that is being written. */
+START_TEST(test_first)
+{
+    struct follower *f = follower_create(folder, NULL);
+    pthread_t writer;
+
+    image.queues[1].sequence = 1;
+    put_event(0);
+    write_file(&image, sizeof image);
+    pthread_create(&writer, NULL, end_record, NULL);
+    ck_assert_ptr_null(follower_sample(f, arena, &sample));
+    pthread_join(writer, NULL);
+    ck_assert_uint_eq(sample.n_unread, 0);
+    ck_assert_uint_eq(sample.bursts.n, 1);
+    ck_assert_uint_eq(sample.totals.v[0].counts.sent.packets, 4);
+    follower_destroy(f);
+}
+END_TEST
+
 START_TEST(test_follow)
 {
     struct follower *f = follower_create(folder, NULL);
@@ -392,12 +456,14 @@ telemetry_suite(void)
     tcase_add_test(tc, test_switch);
     tcase_add_test(tc, test_sums);
     tcase_add_test(tc, test_unread);
+    tcase_add_test(tc, test_kept);
     tcase_add_test(tc, test_events);
     tcase_add_test(tc, test_lapped);
     tcase_add_test(tc, test_names);
     tcase_add_loop_test(tc, test_damage, 0, ARRAY_SIZE(damages));
     tcase_add_test(tc, test_cut);
     tcase_add_test(tc, test_truncated);
+    tcase_add_test(tc, test_first);
     tcase_add_test(tc, test_follow);
     return suite;
 }
