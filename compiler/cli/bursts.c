@@ -57,21 +57,13 @@ print_sample(const struct cli_options *options,
 }
 
 static void
-print_doubts(const struct follower *f, const struct sample *s)
+print_doubts(const struct sample *s, struct arena *arena)
 {
-    if (s->n_left_out) {
-        fprintf(stderr, "bulkhead: warning: %"PRIu64" ports and counters "
-                "found no room in the switch's telemetry\n", s->n_left_out);
-    }
-    if (s->n_unread) {
-        fprintf(stderr, "bulkhead: warning: %"PRIu64" records could not be "
-                "read: they were being written all the time, or are "
-                "damaged\n", s->n_unread);
-    }
-    if (!follower_has_writer(f)) {
-        fprintf(stderr, "bulkhead: warning: ovs-vswitchd, process %"PRIu64
-                ", is not there any more; this is what it has left\n",
-                s->pid);
+    watch_lines lines = VEC_INIT;
+
+    watch_doubts(s, arena, &lines);
+    for (size_t i = 0; i < lines.n; i++) {
+        fprintf(stderr, "bulkhead: warning: %s\n", lines.v[i]);
     }
 }
 
@@ -91,7 +83,7 @@ list(const struct cli_options *options, struct watch_names *w,
         print_sample(options, w->names, &s);
         bursts_end(options);
         watch_warn_unknown(options, w->names, &s);
-        print_doubts(f, &s);
+        print_doubts(&s, arena);
     }
     follower_destroy(f);
     return reason ? EXIT_UNREACHABLE : EXIT_DONE;
@@ -105,8 +97,19 @@ struct recording {
     struct recorder *recorder;
     uint64_t next_ns;           /* When counters are due. */
     uint64_t n_bursts, n_missed;
-    bool away;                  /* There is no telemetry now. */
+    bool away;                  /* Nothing new comes now. */
 };
+
+/* Says why nothing new comes, if that is not NULL. */
+static void
+note_away(struct recording *r, const char *reason)
+{
+    if (reason && !r->away) {
+        cli_print_error(reason);
+        fputs("bulkhead: waiting for it\n", stderr);
+    }
+    r->away = reason;
+}
 
 /* Takes a sample and records it.  Returns NULL, or why it could not be
  * written. */
@@ -116,15 +119,10 @@ record_sample(struct recording *r, struct arena *arena)
     struct sample s;
     const char *reason = follower_sample(r->follower, arena, &s);
 
+    note_away(r, reason ? reason : watch_orphaned(&s, arena));
     if (reason) {
-        if (!r->away) {
-            cli_print_error(reason);
-            fputs("bulkhead: waiting for it\n", stderr);
-        }
-        r->away = true;
         return NULL;
     }
-    r->away = false;
     watch_names_refresh(r->names, &s);
     reason = recorder_put_bursts(r->recorder, arena, &s, r->names->names);
     if (reason) {

@@ -16,6 +16,7 @@
 #include "telemetry/follow.h"
 #include "telemetry/serve.h"
 #include "telemetry/tally.h"
+#include "util.h"
 
 enum { POLL_MS = 100 };         /* For bursts, which the switch forgets. */
 
@@ -23,18 +24,35 @@ struct exporter {
     struct watch_names names;
     struct follower *follower;
     struct tally tally;
+    char *trouble;              /* Why there is no telemetry, or NULL. */
 };
+
+/* Says why there is no telemetry, or with NULL that there is, if that is
+ * news. */
+static void
+note_trouble(struct exporter *e, const char *reason)
+{
+    if (nullable_string_is_equal(reason, e->trouble)) {
+        return;
+    }
+    cli_print_error(reason ? reason : "telemetry can be read again");
+    free(e->trouble);
+    e->trouble = nullable_xstrdup(reason);
+}
 
 /* Looks for bursts.  Returns false if there is no telemetry now. */
 static bool
 take_sample(struct exporter *e, struct arena *arena, struct sample *s)
 {
-    if (follower_sample(e->follower, arena, s)) {
-        return false;
+    const char *reason = follower_sample(e->follower, arena, s);
+
+    if (!reason) {
+        watch_names_refresh(&e->names, s);
+        tally_add_sample(&e->tally, s);
+        reason = watch_orphaned(s, arena);
     }
-    watch_names_refresh(&e->names, s);
-    tally_add_sample(&e->tally, s);
-    return true;
+    note_trouble(e, reason);
+    return !reason;
 }
 
 static void
@@ -92,7 +110,7 @@ int
 cmd_metrics(const struct cli_options *options)
 {
     int status = watch_check(options, "metrics");
-    struct exporter e;
+    struct exporter e = { .trouble = NULL };
 
     if (status != EXIT_DONE) {
         return status;
@@ -108,6 +126,7 @@ cmd_metrics(const struct cli_options *options)
         }
         tally_destroy(&e.tally);
         follower_destroy(e.follower);
+        free(e.trouble);
     }
     watch_names_destroy(&e.names);
     return status;

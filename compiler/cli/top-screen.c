@@ -61,7 +61,7 @@ static void
 draw(struct screen *s)
 {
     struct arena *arena = arena_create();
-    top_lines summary = VEC_INIT, table = VEC_INIT;
+    watch_lines summary = VEC_INIT, table = VEC_INIT;
     int y = 0;
 
     top_summary(s->top, arena, &summary);

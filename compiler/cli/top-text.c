@@ -17,7 +17,7 @@
 #include "util.h"
 
 void
-top_summary(const struct top *top, struct arena *arena, top_lines *lines)
+top_summary(const struct top *top, struct arena *arena, watch_lines *lines)
 {
     const struct sample *now = &top->samples[1];
     char time[64];
@@ -31,10 +31,8 @@ top_summary(const struct top *top, struct arena *arena, top_lines *lines)
         arena, "last burst: %s", top->last_burst ? top->last_burst : "none");
     if (top->trouble) {
         *vec_push(arena, lines) = top->trouble;
-    } else if (now->n_left_out) {
-        *vec_push(arena, lines) = arena_printf(
-            arena, "%"PRIu64" ports and counters found no room in the "
-            "switch's telemetry", now->n_left_out);
+    } else {
+        watch_doubts(now, arena, lines);
     }
     *vec_push(arena, lines) = "";
 }
@@ -47,7 +45,7 @@ is_filtered_out(const struct top *top, const char *port, const char *tenant)
 }
 
 void
-top_tenants(const struct top *top, struct arena *arena, top_lines *lines)
+top_tenants(const struct top *top, struct arena *arena, watch_lines *lines)
 {
     view_rows rows = VEC_INIT;
 
@@ -77,7 +75,7 @@ top_tenants(const struct top *top, struct arena *arena, top_lines *lines)
 }
 
 void
-top_ports(const struct top *top, struct arena *arena, top_lines *lines)
+top_ports(const struct top *top, struct arena *arena, watch_lines *lines)
 {
     const struct sample *now = &top->samples[1];
 

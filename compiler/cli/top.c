@@ -127,7 +127,7 @@ top_step(struct top *top)
 }
 
 static void
-print_lines(const top_lines *lines)
+print_lines(const watch_lines *lines)
 {
     for (size_t i = 0; i < lines->n; i++) {
         puts(lines->v[i]);
@@ -138,12 +138,14 @@ static void
 print(const struct top *top)
 {
     struct arena *arena = arena_create();
-    top_lines lines = VEC_INIT;
+    watch_lines lines = VEC_INIT;
 
     top_summary(top, arena, &lines);
-    top_ports(top, arena, &lines);
-    *vec_push(arena, &lines) = "";
-    top_tenants(top, arena, &lines);
+    if (!top->trouble || top->ended) {
+        top_ports(top, arena, &lines);
+        *vec_push(arena, &lines) = "";
+        top_tenants(top, arena, &lines);
+    }
     print_lines(&lines);
     arena_destroy(arena);
 }
@@ -175,7 +177,7 @@ print_all(struct top *top, unsigned int interval_ms)
             break;
         }
         top_step(top);
-        if (top->trouble && !top->ended) {
+        if (top->trouble && !top->ended && (once || top->replay)) {
             cli_print_error(top->trouble);
             return top->replay ? EXIT_WRONG : EXIT_UNREACHABLE;
         }

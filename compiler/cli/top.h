@@ -38,8 +38,6 @@ struct top {
     char filter[TOP_FILTER];    /* Part of the name of a tenant or port. */
 };
 
-VEC_TYPEDEF(top_lines, const char *);
-
 /* Takes the next sample. */
 void top_step(struct top *);
 
@@ -48,9 +46,9 @@ void top_look(struct top *);
 
 /* The lines of the summary, and those of a table, the first of which is its
  * heading; in the arena. */
-void top_summary(const struct top *, struct arena *, top_lines *);
-void top_tenants(const struct top *, struct arena *, top_lines *);
-void top_ports(const struct top *, struct arena *, top_lines *);
+void top_summary(const struct top *, struct arena *, watch_lines *);
+void top_tenants(const struct top *, struct arena *, watch_lines *);
+void top_ports(const struct top *, struct arena *, watch_lines *);
 
 /* Shows it on the terminal until it is left or a signal comes.  Returns false
  * if the terminal cannot do that. */

@@ -214,6 +214,36 @@ watch_warn_unknown(const struct cli_options *options,
     }
 }
 
+/* Doubts. */
+
+const char *
+watch_orphaned(const struct sample *s, struct arena *arena)
+{
+    return (s->orphaned
+            ? arena_printf(arena, "ovs-vswitchd, process %"PRIu64", is not "
+                           "there any more; this is what it has left", s->pid)
+            : NULL);
+}
+
+void
+watch_doubts(const struct sample *s, struct arena *arena, watch_lines *lines)
+{
+    if (s->orphaned) {
+        *vec_push(arena, lines) = watch_orphaned(s, arena);
+    }
+    if (s->n_left_out) {
+        *vec_push(arena, lines) = arena_printf(
+            arena, "%"PRIu64" ports and counters found no room in the "
+            "switch's telemetry", s->n_left_out);
+    }
+    if (s->n_unread) {
+        *vec_push(arena, lines) = arena_printf(
+            arena, "%"PRIu64" records are being written all the time, or "
+            "damaged; they are as they were read last, or left out",
+            s->n_unread);
+    }
+}
+
 /* Numbers. */
 
 static const char *

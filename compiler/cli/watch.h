@@ -41,6 +41,13 @@ bool watch_selects_burst(const struct cli_options *,
 void watch_warn_unknown(const struct cli_options *,
                         const struct tenant_names *, const struct sample *);
 
+/* Why a sample of the switch says nothing new: NULL, or ovs-vswitchd died. */
+const char *watch_orphaned(const struct sample *, struct arena *);
+
+/* All that is doubtful about a sample, a line each. */
+VEC_TYPEDEF(watch_lines, const char *);
+void watch_doubts(const struct sample *, struct arena *, watch_lines *);
+
 /* The follower of the switch's telemetry. */
 struct follower *watch_follower(const struct cli_options *);
 

@@ -106,9 +106,3 @@ follower_sample(struct follower *f, struct arena *arena, struct sample *s)
         }
     }
 }
-
-bool
-follower_has_writer(const struct follower *f)
-{
-    return f->file && queue_file_has_writer(f->file);
-}

@@ -24,7 +24,4 @@ void follower_destroy(struct follower *);       /* Accepts NULL. */
 const char *follower_sample(struct follower *, struct arena *,
                             struct sample *);
 
-/* Is ovs-vswitchd, which wrote what was read last, still there? */
-bool follower_has_writer(const struct follower *);
-
 #endif /* telemetry/follow.h */

@@ -355,6 +355,7 @@ queue_file_read(struct queue_file *f, struct arena *arena,
         .closed = tq_get(&shm->closed) != 0,
         .n_left_out = tq_get(&shm->n_left_out),
     };
+    s->orphaned = !s->closed && !queue_file_has_writer(f);
     read_ports(f, arena, cursors, s);
     read_queues(f, arena, s);
     if (fault_happened()) {

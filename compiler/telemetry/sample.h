@@ -67,7 +67,8 @@ struct sample {
     uint64_t time_ns;           /* Since 1970. */
     uint64_t clock_ns;          /* CLOCK_MONOTONIC; for rates. */
     uint64_t pid;               /* Of ovs-vswitchd. */
-    bool closed;                /* Nobody writes there any more. */
+    bool closed;                /* Nobody writes there any more... */
+    bool orphaned;              /* ...or ever will: ovs-vswitchd died. */
     uint64_t n_left_out;        /* Ports and counters that found no room. */
     uint64_t n_unread;          /* Records that were being written, each time
                                  * that they were looked at... */

@@ -39,7 +39,9 @@ wait_until() {
 }
 
 start_exporter() {
-    spawn "$switch_dir/url" "$BULKHEAD" metrics --listen=0
+    "$BULKHEAD" metrics --listen=0 >"$switch_dir/url" \
+        2>"$switch_dir/notes" </dev/null &
+    switch_pids+=("$!")
     exporter=${switch_pids[-1]}
     wait_until grep -x 'http://127.0.0.1:[0-9]*/metrics' "$switch_dir/url" &&
         url=$(cat "$switch_dir/url")
@@ -125,6 +127,28 @@ subprocess.run([sys.executable, "-B", sys.argv[3], "get", sys.argv[4]],
 END
 }
 
+# What the exporter says, beside the URL.
+exporter_says() { grep -F -- "$1" "$switch_dir/notes"; }
+
+# Without a switch, each reason is given once.
+test_gone() {
+    local rundir=$switch_dir/other
+    kill -KILL "${switch_pids[1]}"
+    wait "${switch_pids[1]}" 2>/dev/null || true
+    check 'ovs-vswitchd is gone' wait_until page_has 'bulkhead_telemetry_up 0'
+    check 'its counters, too' lacks 'tenant_sent_bytes_total{'
+    check 'the exporter says why' exporter_says 'is not there any more'
+    check 'once' [ "$(grep -c . "$switch_dir/notes")" = 3 ]
+    check '--once says so, too' says 'is not there any more' 0 metrics --once
+    mkdir "$rundir"
+    head -c 100000 "$switch_dir/tenant-queues.ovs-dummy" \
+        >"$rundir/tenant-queues.a"
+    check 'a truncated file' says 'is truncated' 0 \
+        env OVS_RUNDIR="$rundir" "$BULKHEAD" metrics --once
+}
+
+lacks() { ! grep -F -- "$1" "$switch_dir/page"; }
+
 end_exporter() { kill -TERM "$exporter" && wait "$exporter"; }
 
 free_port() {
@@ -179,6 +203,7 @@ main() {
     else
         echo '# skipped: no prometheus'
     fi
+    test_gone
     check 'the exporter ends in order' end_exporter
     [ "$failures" = 0 ]
 }

@@ -299,13 +299,32 @@ unprivileged() {
 
 # Telemetry that is switched off, or whose writer is gone.
 test_gone() {
-    set_telemetry false
+    check 'top goes on without telemetry' waits_for_telemetry
     check 'switched off: 3' says 'tenant-queue-telemetry=true' 3 bursts
     set_telemetry true
     check 'switched on again: nothing yet' counts '[]' bursts -f json
     kill -KILL "${switch_pids[1]}"
     wait "${switch_pids[1]}" 2>/dev/null || true
     check 'ovs-vswitchd is gone' says 'is not there any more' 0 bursts
+    check 'top says so' top_has 'ovs-vswitchd, process .* is not there .*' \
+        top --once
+    check 'recording says so' gone_while_recording "$switch_dir/gone"
+}
+
+# Leaves telemetry switched off.
+waits_for_telemetry() {
+    "$BULKHEAD" top </dev/null >"$switch_dir/top" 2>&1 &
+    switch_pids+=("$!")
+    wait_for ---- "$switch_dir/top" && set_telemetry false &&
+        wait_for 'tenant-queue-telemetry=true' "$switch_dir/top" &&
+        kill -TERM "${switch_pids[-1]}" && wait "${switch_pids[-1]}" || return
+    unset 'switch_pids[-1]'
+}
+
+gone_while_recording() {
+    start_recording "$1" &&
+        wait_for 'is not there any more' "$switch_dir/notes" &&
+        wait_for 'waiting for it' "$switch_dir/notes" && stop_recording INT
 }
 
 main() {

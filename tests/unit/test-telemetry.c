@@ -428,7 +428,13 @@ START_TEST(test_follow)
     ck_assert_uint_eq(sample.bursts.n, 1);
     ck_assert_ptr_null(follower_sample(f, arena, &sample));
     ck_assert_uint_eq(sample.bursts.n, 0);
-    ck_assert(follower_has_writer(f));
+    ck_assert(!sample.orphaned);
+    image.header.pid = INT32_MAX;
+    rewrite();
+    follower_destroy(f);
+    f = follower_create(folder, NULL);
+    ck_assert_ptr_null(follower_sample(f, arena, &sample));
+    ck_assert(sample.orphaned);
 
     /* A restart: another file of the same name, with the same burst. */
     ck_assert_int_eq(rename(path, aside), 0);
