@@ -187,7 +187,7 @@ test_prometheus() {
     check 'Prometheus scrapes OpenMetrics' start_prometheus
     check 'it knows the culprit' wait_until values 1 \
         'bulkhead_tenant_bursts_total{role="culprit",tenant="llm-training"}'
-    check 'it evaluates the rules' wait_until healthy_rules 6
+    check 'it evaluates the rules' wait_until healthy_rules 7
     check 'the dashboard asks for what is there' ask dashboard \
         "$prometheus_url" "$monitoring/grafana.json"
 }
