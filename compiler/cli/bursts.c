@@ -57,11 +57,12 @@ print_sample(const struct cli_options *options,
 }
 
 static void
-print_doubts(const struct sample *s, struct arena *arena)
+print_doubts(const struct cli_options *options, const struct sample *s,
+             struct arena *arena)
 {
     watch_lines lines = VEC_INIT;
 
-    watch_doubts(s, arena, &lines);
+    watch_doubts(options, s, arena, &lines);
     for (size_t i = 0; i < lines.n; i++) {
         fprintf(stderr, "bulkhead: warning: %s\n", lines.v[i]);
     }
@@ -83,7 +84,7 @@ list(const struct cli_options *options, struct watch_names *w,
         print_sample(options, w->names, &s);
         bursts_end(options);
         watch_warn_unknown(options, w->names, &s);
-        print_doubts(&s, arena);
+        print_doubts(options, &s, arena);
     }
     follower_destroy(f);
     return reason ? EXIT_UNREACHABLE : EXIT_DONE;
@@ -182,6 +183,7 @@ check_telemetry(const struct cli_options *options,
 
     if (!reason) {
         watch_warn_unknown(options, names, &s);
+        print_doubts(options, &s, arena);
     }
     follower_destroy(f);
     return reason;

@@ -20,6 +20,7 @@
 #include "telemetry/names.h"
 #include "util.h"
 
+enum { MAX_LISTED = 8 };        /* Ports. */
 #define RELOAD_NS UINT64_C(10000000000)
 
 static volatile sig_atomic_t stopped;
@@ -225,9 +226,54 @@ watch_orphaned(const struct sample *s, struct arena *arena)
             : NULL);
 }
 
-void
-watch_doubts(const struct sample *s, struct arena *arena, watch_lines *lines)
+/* The first of the ports that '--port' leaves, in words. */
+static const char *
+list_ports(const struct cli_options *options, const struct sample *s,
+           struct arena *arena)
 {
+    const char *list = "";
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->ports.n; i++) {
+        const char *name = s->ports.v[i].name;
+
+        if (watch_selects_port(options, name) && n++ < MAX_LISTED) {
+            list = arena_printf(arena, "%s%s%s", list, n > 1 ? ", " : "",
+                                name);
+        }
+    }
+    return (n <= MAX_LISTED ? list
+            : arena_printf(arena, "%s and %"PRIuSIZE" more", list,
+                           n - MAX_LISTED));
+}
+
+/* Has none of the ports that '--port' leaves a queue? */
+static bool
+is_blind(const struct cli_options *options, const struct sample *s)
+{
+    bool blind = false;
+
+    for (size_t i = 0; i < s->ports.n; i++) {
+        if (watch_selects_port(options, s->ports.v[i].name)) {
+            if (s->ports.v[i].rate) {
+                return false;
+            }
+            blind = true;
+        }
+    }
+    return blind;
+}
+
+void
+watch_doubts(const struct cli_options *options, const struct sample *s,
+             struct arena *arena, watch_lines *lines)
+{
+    if (is_blind(options, s)) {
+        *vec_push(arena, lines) = arena_printf(
+            arena, "no burst can be seen, since the rate is unknown: set "
+            "other_config:tenant-queue-rate of Interface %s",
+            list_ports(options, s, arena));
+    }
     if (s->orphaned) {
         *vec_push(arena, lines) = watch_orphaned(s, arena);
     }

@@ -46,7 +46,8 @@ const char *watch_orphaned(const struct sample *, struct arena *);
 
 /* All that is doubtful about a sample, a line each. */
 VEC_TYPEDEF(watch_lines, const char *);
-void watch_doubts(const struct sample *, struct arena *, watch_lines *);
+void watch_doubts(const struct cli_options *, const struct sample *,
+                  struct arena *, watch_lines *);
 
 /* The follower of the switch's telemetry. */
 struct follower *watch_follower(const struct cli_options *);

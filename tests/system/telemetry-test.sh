@@ -66,6 +66,13 @@ test_bursts() {
         bursts --tenant=storag
     check "a tenant that is" counts quiet eval \
         'bursts --tenant=storage 2>&1 >/dev/null && echo quiet'
+    check 'a port whose rate is unknown' \
+        says 'other_config:tenant-queue-rate of Interface pf0vf0' 0 \
+        bursts --port=pf0vf0
+    check 'top says so' top_has 'no burst can be seen.* pf0vf0' \
+        top --once --port=pf0vf0
+    check 'where one is known, no word of it' counts quiet eval \
+        'bursts 2>&1 >/dev/null && echo quiet'
     check '--since' counts 2 eval 'bursts --no-headings --since=5m | wc -l'
 }
 
