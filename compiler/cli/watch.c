@@ -81,6 +81,20 @@ watch_follower(const struct cli_options *options)
 
 /* Names. */
 
+/* Adds what the node keeps, and warns of what cannot be read. */
+static void
+add_state(struct tenant_names *names, struct arena *arena)
+{
+    const char *reason = tenant_names_add_state(names, cli_state_folder(),
+                                                arena);
+
+    if (reason) {
+        fprintf(stderr, "bulkhead: warning: tenants may have no names but "
+                "their tags: %s; INTENT --node=NODE has the names, too\n",
+                reason);
+    }
+}
+
 int
 watch_names_init(struct watch_names *w, const struct cli_options *options)
 {
@@ -90,7 +104,7 @@ watch_names_init(struct watch_names *w, const struct cli_options *options)
 
     *w = (struct watch_names) { options, tenant_names_create(), 0 };
     if (!options->n_intent) {
-        tenant_names_add_state(w->names, cli_state_folder());
+        add_state(w->names, arena);
     } else if (cli_load_plan(options, arena, &plan)) {
         tenant_names_add_plan(w->names, &plan);
     } else {
@@ -123,8 +137,11 @@ watch_names_refresh(struct watch_names *w, const struct sample *s)
 {
     if (!w->options->n_intent && s->clock_ns - w->loaded_ns >= RELOAD_NS
         && has_unnamed(w, s)) {
-        tenant_names_add_state(w->names, cli_state_folder());
+        struct arena *arena = arena_create();
+
+        tenant_names_add_state(w->names, cli_state_folder(), arena);
         w->loaded_ns = s->clock_ns;
+        arena_destroy(arena);
     }
 }
 

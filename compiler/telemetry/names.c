@@ -8,10 +8,12 @@
 
 #include "telemetry/names.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/folder.h"
 #include "base/nearest.h"
@@ -96,23 +98,49 @@ tenant_names_add_plan(struct tenant_names *names, const struct plan *plan)
     }
 }
 
-void
-tenant_names_add_state(struct tenant_names *names, const char *root)
+/* Returns why a folder cannot be read, or NULL also if it is not there. */
+static const char *
+check_folder(const char *path, struct arena *arena)
 {
-    struct arena *arena = arena_create();
+    return (!access(path, R_OK | X_OK) || errno == ENOENT ? NULL
+            : arena_printf(arena, "%s: %s", path, ovs_strerror(errno)));
+}
+
+static const char *
+add_bridge(struct tenant_names *names, const char *root, const char *bridge,
+           struct arena *arena)
+{
+    struct state state;
+
+    state_read(&state, root, bridge, arena);
+    if (state.current) {
+        tenant_names_add_plan(names, state.current->plan);
+        return NULL;
+    }
+    return (state.warnings.n ? state.warnings.v[0]
+            : check_folder(state.dir, arena));
+}
+
+const char *
+tenant_names_add_state(struct tenant_names *names, const char *root,
+                       struct arena *arena)
+{
+    const char *reason = NULL;
     folder_vec bridges = VEC_INIT;
 
-    if (root && !folder_read(arena, root, &bridges)) {
-        for (size_t i = 0; i < bridges.n; i++) {
-            struct state state;
-
-            state_read(&state, root, bridges.v[i].name, arena);
-            if (state.current) {
-                tenant_names_add_plan(names, state.current->plan);
-            }
-        }
+    if (root) {
+        reason = check_folder(root, arena);
+        ignore(folder_read(arena, root, &bridges));
     }
-    arena_destroy(arena);
+    for (size_t i = 0; i < bridges.n; i++) {
+        const char *wrong = NULL;
+
+        if (bridges.v[i].is_folder) {
+            wrong = add_bridge(names, root, bridges.v[i].name, arena);
+        }
+        reason = wrong ? wrong : reason;
+    }
+    return reason;
 }
 
 size_t

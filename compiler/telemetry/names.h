@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct arena;
 struct nearest;
 struct plan;
 struct tenant_names;
@@ -30,8 +31,10 @@ void tenant_names_add_plan(struct tenant_names *, const struct plan *);
 
 /* Adds the tenants of what was applied last to each bridge, as the node keeps
  * it in 'root', which may be NULL (push/state.h).  What cannot be read, or
- * trusted, has no names. */
-void tenant_names_add_state(struct tenant_names *, const char *root);
+ * trusted, has no names.  Returns NULL, or why that is so of something, in the
+ * arena. */
+const char *tenant_names_add_state(struct tenant_names *, const char *root,
+                                   struct arena *);
 
 size_t tenant_names_count(const struct tenant_names *);
 

@@ -130,7 +130,28 @@ test_names() {
         env BULKHEAD_STATEDIR= "$BULKHEAD" bursts "$intent" --node "$node"
     check 'no names' says 'tag:1147258246 75%' 0 \
         env BULKHEAD_STATEDIR= "$BULKHEAD" bursts
+    check 'names that may not be read' unreadable_names
     check 'an intent without a node: 2' says 'together' 2 bursts "$intent"
+}
+
+unreadable_names() {
+    local warning='tenants may have no names but their tags'
+    says "$warning: $BULKHEAD_STATEDIR/br0" 0 \
+        without_state "$BULKHEAD_STATEDIR/br0" &&
+        says "$warning: $BULKHEAD_STATEDIR: Permission denied" 0 \
+            without_state "$BULKHEAD_STATEDIR" &&
+        [ "$(without_state "$BULKHEAD_STATEDIR" "$intent" --node "$node" \
+            2>&1 >/dev/null)" = '' ]
+}
+
+# without_state FOLDER ARGUMENT...: bursts, as who may not look into it.
+without_state() {
+    local folder=$1 status=0
+    shift
+    chmod 0 "$folder"
+    unprivileged "$BULKHEAD" bursts "$@" || status=$?
+    chmod 700 "$folder"
+    return "$status"
 }
 
 # record FILE: begins, and ends when stop_recording says so.
