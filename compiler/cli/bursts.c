@@ -32,20 +32,18 @@ since_ns(const struct cli_options *options)
             ? (uint64_t) (time(NULL) - options->since) * NS_PER_S : 0);
 }
 
-/* Prints those that are selected; returns how many. */
-static size_t
+/* Prints those that are selected. */
+static void
 print_sample(const struct cli_options *options,
              const struct tenant_names *names, const struct sample *s)
 {
     uint64_t since = since_ns(options);
-    size_t n = 0;
 
     for (size_t i = 0; i < s->bursts.n; i++) {
         const struct burst *b = &s->bursts.v[i];
 
         if (b->start_ns >= since && watch_selects_burst(options, names, b)) {
             bursts_print(options, names, b);
-            n++;
         }
     }
     for (size_t i = 0; i < s->missed.n; i++) {
@@ -53,7 +51,6 @@ print_sample(const struct cli_options *options,
             bursts_print_missed(&s->missed.v[i]);
         }
     }
-    return n;
 }
 
 static void
@@ -133,9 +130,7 @@ record_sample(struct recording *r, struct arena *arena)
     for (size_t i = 0; i < s.missed.n; i++) {
         r->n_missed += s.missed.v[i].n;
     }
-    if (print_sample(r->options, r->names->names, &s)) {
-        fflush(stdout);
-    }
+    print_sample(r->options, r->names->names, &s);
     if (s.clock_ns >= r->next_ns) {
         int interval = r->options->interval;
 
@@ -154,8 +149,7 @@ record_until_stopped(struct recording *r)
     int status = EXIT_DONE;
 
     bursts_begin(r->options);
-    fflush(stdout);
-    while (!watch_is_stopped() && status == EXIT_DONE) {
+    while (!cli_flush() && !watch_is_stopped() && status == EXIT_DONE) {
         struct arena *arena = arena_create();
         const char *reason = record_sample(r, arena);
 

@@ -155,6 +155,10 @@ void cli_use_tls(const struct cli_options *, const char *remotes);
 
 void cli_print_error(const char *reason);
 
+/* Flushes standard output.  Returns 0, or the errno value of the first time
+ * that something did not arrive there. */
+int cli_flush(void);
+
 /* All commands and options. */
 void cli_print_help(void);
 

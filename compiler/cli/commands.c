@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,16 @@ cli_print_error(const char *reason)
         fprintf(stderr, "bulkhead: %.*s\n", n, line);
         line += n;
     }
+}
+
+int
+cli_flush(void)
+{
+    static int error;
+    bool ok = !fflush(stdout) && !ferror(stdout);
+
+    error = ok || error ? error : errno;
+    return error;
 }
 
 const char *

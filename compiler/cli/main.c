@@ -455,9 +455,11 @@ parse_arguments(int argc, char *argv[], const struct cli_command *command,
 static int
 finish(int status)
 {
-    if (fflush(stdout) || ferror(stdout)) {
+    int error = cli_flush();
+
+    if (error) {
         fprintf(stderr, "bulkhead: standard output: %s\n",
-                ovs_strerror(errno));
+                ovs_strerror(error));
         return status ? status : EXIT_WRONG;
     }
     return status;

@@ -184,9 +184,8 @@ print_all(struct top *top, unsigned int interval_ms)
         if (once ? top->follower || top->ended : !top->ended) {
             print(top);
             puts(once ? "" : "----");
-            fflush(stdout);
         }
-    } while (!top->ended && !(once && top->follower));
+    } while (!cli_flush() && !top->ended && !(once && top->follower));
     return EXIT_DONE;
 }
 

@@ -217,6 +217,12 @@ test_top() {
         --replay="$switch_dir/night"
     check 'without a terminal, again and again' twice
     check 'on a terminal' on_terminal
+    check 'a reader that leaves ends it' ends_with_reader
+    check 'standard output that is full: 1' full_output top --once
+    check 'also while recording: 1' full_output bursts \
+        --record="$switch_dir/unseen"
+    check 'what was recorded until then can be read' \
+        bursts --replay "$switch_dir/unseen"
 }
 
 top_has() {
@@ -242,6 +248,23 @@ twice() {
     timeout --foreground -k 20 3.5 "$BULKHEAD" top </dev/null \
         >"$switch_dir/top" || status=$?
     [ "$status" = 124 ] && [ "$(grep -c -- ---- "$switch_dir/top")" -ge 2 ]
+}
+
+ends_with_reader() {
+    timeout -k 20 20 "$BULKHEAD" top </dev/null 2>"$switch_dir/notes" |
+        head -n 1 >/dev/null
+    [ "${PIPESTATUS[0]}" = 1 ] &&
+        grep -x 'bulkhead: standard output: Broken pipe' "$switch_dir/notes"
+}
+
+full_output() {
+    local status=0
+    timeout -k 20 20 "$BULKHEAD" "$@" >/dev/full 2>"$switch_dir/notes" ||
+        status=$?
+    cat "$switch_dir/notes"
+    [ "$status" = 1 ] &&
+        grep -x 'bulkhead: standard output: No space left on device' \
+            "$switch_dir/notes"
 }
 
 # Ports, then what has "stor" in its name, by rate, packets, drops; ^L draws all
