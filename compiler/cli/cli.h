@@ -155,6 +155,10 @@ void cli_use_tls(const struct cli_options *, const char *remotes);
 
 void cli_print_error(const char *reason);
 
+/* Keeps other files from taking the numbers of standard ones that are
+ * closed; these still cannot be read or written. */
+void cli_reserve_standard(void);
+
 /* Flushes standard output.  Returns 0, or the errno value of the first time
  * that something did not arrive there. */
 int cli_flush(void);

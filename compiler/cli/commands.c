@@ -9,10 +9,12 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backend/backend.h"
 #include "base/diag.h"
@@ -38,6 +40,17 @@ cli_print_error(const char *reason)
 
         fprintf(stderr, "bulkhead: %.*s\n", n, line);
         line += n;
+    }
+}
+
+void
+cli_reserve_standard(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0) {
+            ignore(open("/dev/null", fd == STDIN_FILENO ? O_WRONLY
+                        : O_RDONLY));
+        }
     }
 }
 

@@ -472,6 +472,7 @@ main(int argc, char *argv[])
     const struct cli_command *command;
     unsigned int given;
 
+    cli_reserve_standard();
     ovs_set_program_name(argv[0], PACKAGE_VERSION);
     fatal_ignore_sigpipe();
     signal(SIGXFSZ, SIG_IGN);           /* write() says so. */
