@@ -572,6 +572,8 @@ bulkhead_SOURCES = \
 	compiler/cli/status.c \
 	compiler/cli/tls.c \
 	compiler/cli/top-screen.c \
+	compiler/cli/top-table.c \
+	compiler/cli/top-table.h \
 	compiler/cli/top-text.c \
 	compiler/cli/top.c \
 	compiler/cli/top.h \

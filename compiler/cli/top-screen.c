@@ -36,6 +36,24 @@ draw_line(int y, const char *line, int attributes)
     attrset(A_NORMAL);
 }
 
+/* Goes on in the next line where there is a blank. */
+static int
+draw_wrapped(int y, const char *text, struct arena *arena)
+{
+    while (strlen(text) > (size_t) COLS && y < LINES - 2) {
+        int n = COLS;
+
+        while (n && text[n] != ' ') {
+            n--;
+        }
+        n = n ? n : COLS;
+        draw_line(y++, arena_printf(arena, "%.*s", n, text), A_NORMAL);
+        text += n + strspn(text + n, " ");
+    }
+    draw_line(y++, text, A_NORMAL);
+    return y;
+}
+
 static void
 draw_keys(const struct screen *s)
 {
@@ -66,14 +84,14 @@ draw(struct screen *s)
 
     top_summary(s->top, arena, &summary);
     if (s->top->ports) {
-        top_ports(s->top, arena, &table);
+        top_ports(s->top, arena, COLS, &table);
     } else {
-        top_tenants(s->top, arena, &table);
+        top_tenants(s->top, arena, COLS, &table);
     }
     s->first = MIN(s->first, table.n - 1);
     erase();
     for (size_t i = 0; i < summary.n && y < LINES - 1; i++) {
-        draw_line(y++, summary.v[i], A_NORMAL);
+        y = draw_wrapped(y, summary.v[i], arena);
     }
     if (y < LINES - 1) {
         draw_line(y++, table.v[0], A_BOLD);

@@ -142,9 +142,9 @@ print(const struct top *top)
 
     top_summary(top, arena, &lines);
     if (!top->trouble || top->ended) {
-        top_ports(top, arena, &lines);
+        top_ports(top, arena, 0, &lines);
         *vec_push(arena, &lines) = "";
-        top_tenants(top, arena, &lines);
+        top_tenants(top, arena, 0, &lines);
     }
     print_lines(&lines);
     arena_destroy(arena);

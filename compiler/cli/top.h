@@ -45,10 +45,12 @@ void top_step(struct top *);
 void top_look(struct top *);
 
 /* The lines of the summary, and those of a table, the first of which is its
- * heading; in the arena. */
+ * heading, for a terminal of that width, or 0; in the arena. */
 void top_summary(const struct top *, struct arena *, watch_lines *);
-void top_tenants(const struct top *, struct arena *, watch_lines *);
-void top_ports(const struct top *, struct arena *, watch_lines *);
+void top_tenants(const struct top *, struct arena *, size_t width,
+                 watch_lines *);
+void top_ports(const struct top *, struct arena *, size_t width,
+               watch_lines *);
 
 /* Shows it on the terminal until it is left or a signal comes.  Returns false
  * if the terminal cannot do that. */

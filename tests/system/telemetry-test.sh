@@ -217,12 +217,20 @@ test_top() {
         --replay="$switch_dir/night"
     check 'without a terminal, again and again' twice
     check 'on a terminal' on_terminal
+    check 'columns that fit' has_columns 120 'PACKETS/S.* CULPRIT VICTIM'
+    check 'of 100, those that matter' has_columns 100 \
+        'QUEUE.* DROPS/S.* BORROW/S CULPRIT VICTIM'
+    check 'of 80' has_columns 80 'QUEUE.* RATE.* DROPS/S CULPRIT VICTIM'
+    check 'of 40' has_columns 40 'PORT .*TENANT .*CULPRIT VICTIM'
+    check 'of 20, whole words' has_columns 20 'PORT TEN[+] CULPRIT'
     check 'a reader that leaves ends it' ends_with_reader
     check 'standard output that is full: 1' full_output top --once
     check 'also while recording: 1' full_output bursts \
         --record="$switch_dir/unseen"
+    check 'standard output that is closed: 1' closed_output
     check 'what was recorded until then can be read' \
         bursts --replay "$switch_dir/unseen"
+    check 'also then' bursts --replay "$switch_dir/closed"
 }
 
 top_has() {
@@ -250,6 +258,16 @@ twice() {
     [ "$status" = 124 ] && [ "$(grep -c -- ---- "$switch_dir/top")" -ge 2 ]
 }
 
+# has_columns WIDTH HEADING
+has_columns() {
+    { sleep 1; printf q; } | TERM=xterm LINES=40 COLUMNS="$1" timeout 20 \
+        script -qec "'$BULKHEAD' top" /dev/null >"$switch_dir/screen"
+    tr -d '\r' <"$switch_dir/screen" | grep -aE -- "$2" >/dev/null || {
+        cat -v "$switch_dir/screen"
+        return 1
+    }
+}
+
 ends_with_reader() {
     timeout -k 20 20 "$BULKHEAD" top </dev/null 2>"$switch_dir/notes" |
         head -n 1 >/dev/null
@@ -265,6 +283,15 @@ full_output() {
     [ "$status" = 1 ] &&
         grep -x 'bulkhead: standard output: No space left on device' \
             "$switch_dir/notes"
+}
+
+closed_output() {
+    local status=0
+    timeout -k 20 20 "$BULKHEAD" bursts --record="$switch_dir/closed" \
+        >&- 2>"$switch_dir/notes" || status=$?
+    cat "$switch_dir/notes"
+    [ "$status" = 1 ] && grep -x \
+        'bulkhead: standard output: Bad file descriptor' "$switch_dir/notes"
 }
 
 # Ports, then what has "stor" in its name, by rate, packets, drops; ^L draws all
