@@ -28,7 +28,8 @@ enum { MAX_SIZE = 64 * 1024 * 1024 };   /* A dozen times the real one. */
 
 #define HOW_TO_SWITCH_ON \
     "the patched ovs-vswitchd writes it while 'ovs-vsctl set Open_vSwitch . " \
-    "other_config:tenant-queue-telemetry=true' holds"
+    "other_config:tenant-queue-telemetry=true' holds; if it does, somebody " \
+    "removed the file, and false and then true again makes a new one"
 
 static bool
 is_queue_file(const char *name)

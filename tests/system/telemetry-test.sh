@@ -348,7 +348,7 @@ test_bad_files() {
     : >"$switch_dir/other/tenant-queues.b"
     check 'two: 3' says '--datapath=b' 3 other
     check 'an empty one: 3' says 'is empty' 3 other --datapath=b
-    check 'none of that name: 3' says 'is not there' 3 other --datapath=c
+    check 'none of that name: 3' says 'false and then true again' 3 other --datapath=c
     rm "$switch_dir/other/tenant-queues.b"
     mkfifo "$switch_dir/other/tenant-queues.b"
     check 'a pipe: 3' says 'no regular file' 3 other --datapath=b
