@@ -19,6 +19,7 @@ enum { MAX_NAPS = 20 };         /* Of 1 ms. */
 struct follower {
     const char *rundir, *datapath;
     struct queue_file *file;            /* NULL if none is open. */
+    uint64_t n_files;                   /* That were opened. */
     struct queue_cursors cursors;       /* In 'file'. */
 };
 
@@ -95,6 +96,8 @@ follower_sample(struct follower *f, struct arena *arena, struct sample *s)
         current = queue_file_is_current(f->file);
         reason = (fresh ? read_first(f, arena, s)
                   : queue_file_read(f->file, arena, &f->cursors, s));
+        f->n_files += fresh;
+        s->file = f->n_files;
         if (!reason && fresh && s->closed) {
             reason = "telemetry of tenants' queues was switched off";
         }

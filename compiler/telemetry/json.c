@@ -67,6 +67,11 @@ static const struct member sample_members[] = {
     { "unread", offsetof(struct sample, n_unread) },
 };
 
+/* What recordings did not always have. */
+static const struct member file_member = {
+    "file", offsetof(struct sample, file),
+};
+
 /* Writing. */
 
 static void
@@ -160,6 +165,7 @@ sample_to_json(const struct sample *s, const struct tenant_names *names)
 
     put_time(object, s->time_ns);
     put_members(object, s, sample_members, ARRAY_SIZE(sample_members));
+    put_members(object, s, &file_member, 1);
     for (size_t i = 0; i < s->ports.n; i++) {
         struct json *port = json_object_create();
 
@@ -363,6 +369,7 @@ sample_from_json(const struct json *json, struct arena *arena,
                        s)) {
         return false;
     }
+    ignore(get_members(json, s, &file_member, 1));
     sample_sort(s);
     return true;
 }

@@ -67,6 +67,8 @@ struct sample {
     uint64_t time_ns;           /* Since 1970. */
     uint64_t clock_ns;          /* CLOCK_MONOTONIC; for rates. */
     uint64_t pid;               /* Of ovs-vswitchd. */
+    uint64_t file;              /* Its number among those that the reader has
+                                 * opened; generations are of one file. */
     bool closed;                /* Nobody writes there any more... */
     bool orphaned;              /* ...or ever will: ovs-vswitchd died. */
     uint64_t n_left_out;        /* Ports and counters that found no room. */

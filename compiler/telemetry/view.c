@@ -49,12 +49,13 @@ view_rows_make(const struct sample *before, const struct sample *now,
 {
     double seconds = (now->clock_ns > before->clock_ns
                       ? (now->clock_ns - before->clock_ns) / 1e9 : 1);
+    bool same_file = now->pid == before->pid && now->file == before->file;
 
     for (size_t i = 0; i < now->totals.n; i++) {
         static const struct tq_counts none;
         const struct queue_total *total = &now->totals.v[i];
         const struct queue_port *port = sample_port(now, total->generation);
-        const struct queue_total *old = sample_total(
+        const struct queue_total *old = !same_file ? NULL : sample_total(
             before, total->generation, total->tag, total->queue);
         const struct tally_entry *bursts;
         struct view_row *row;

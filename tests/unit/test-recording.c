@@ -39,7 +39,7 @@ setup(void)
     tenant_names_add(names, 18, "storage");
     sample = (struct sample) {
         .time_ns = UINT64_C(1789999999123456789), .clock_ns = 5000000000,
-        .pid = 42, .n_unread = 3,
+        .pid = 42, .n_unread = 3, .file = 2,
     };
     for (int i = 0; i < 2; i++) {
         *vec_push(arena, &sample.ports) = (struct queue_port) {
@@ -109,6 +109,7 @@ START_TEST(test_round_trip)
     ck_assert_ptr_null(replay_next(r, arena, read, &item));
     ck_assert_int_eq(item.kind, REPLAY_SAMPLE);
     ck_assert_uint_eq(item.sample.clock_ns, sample.clock_ns);
+    ck_assert_uint_eq(item.sample.file, 2);
     ck_assert_uint_eq(item.sample.totals.n, 2);
     ck_assert_uint_eq(item.sample.totals.v[1].counts.sent.bytes, 1000);
     ck_assert_ptr_null(replay_next(r, arena, read, &item));
@@ -274,6 +275,16 @@ START_TEST(test_rates)
     ck_assert_uint_eq(rows.v[1].culprit, 1);
     view_rows_sort(&rows, VIEW_BY_RATE, true);
     ck_assert(rows.v[0].bits == 2000);
+
+    rows.n = 0;
+    before.file++;              /* Its generations are other ports. */
+    view_rows_make(&before, &sample, &tally, names, arena, &rows);
+    ck_assert(rows.v[0].bits == 4000 && rows.v[1].bits == 4000);
+    rows.n = 0;
+    before.file--;
+    before.pid++;
+    view_rows_make(&before, &sample, &tally, names, arena, &rows);
+    ck_assert(rows.v[0].bits == 4000 && rows.v[1].bits == 4000);
     tally_destroy(&tally);
 }
 END_TEST

@@ -420,6 +420,7 @@ START_TEST(test_follow)
 {
     struct follower *f = follower_create(folder, NULL);
     char *aside = xasprintf("%s/aside", folder);
+    uint64_t n_files;
 
     ck_assert_ptr_nonnull(follower_sample(f, arena, &sample));
     put_event(0);
@@ -437,10 +438,12 @@ START_TEST(test_follow)
     ck_assert(sample.orphaned);
 
     /* A restart: another file of the same name, with the same burst. */
+    n_files = sample.file;
     ck_assert_int_eq(rename(path, aside), 0);
     write_file(&image, sizeof image);
     ck_assert_ptr_null(follower_sample(f, arena, &sample));
     ck_assert_uint_eq(sample.bursts.n, 1);
+    ck_assert_uint_eq(sample.file, n_files + 1);
 
     image.header.closed = 1;
     rewrite();
