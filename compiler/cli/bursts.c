@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "cli/bursts.h"
 #include "cli/watch.h"
@@ -24,12 +23,13 @@ enum { POLL_MS = 10 };          /* While recording. */
 enum { DEFAULT_INTERVAL = 10 }; /* Seconds between counters, then. */
 #define NS_PER_S UINT64_C(1000000000)
 
-/* Bursts that began before are not listed. */
+/* Bursts that began before are not listed, if it is 'now'. */
 static uint64_t
-since_ns(const struct cli_options *options)
+since_ns(const struct cli_options *options, uint64_t now)
 {
-    return (options->since
-            ? (uint64_t) (time(NULL) - options->since) * NS_PER_S : 0);
+    uint64_t ns = options->since * NS_PER_S;
+
+    return ns ? now - MIN(ns, now) : 0;
 }
 
 /* Prints those that are selected. */
@@ -37,7 +37,7 @@ static void
 print_sample(const struct cli_options *options,
              const struct tenant_names *names, const struct sample *s)
 {
-    uint64_t since = since_ns(options);
+    uint64_t since = since_ns(options, s->time_ns);
 
     for (size_t i = 0; i < s->bursts.n; i++) {
         const struct burst *b = &s->bursts.v[i];
@@ -212,9 +212,8 @@ record(const struct cli_options *options, struct watch_names *w,
 /* Returns false after printing what is wrong. */
 static bool
 replay_items(const struct cli_options *options, struct replay *replay,
-             struct tenant_names *names)
+             uint64_t since, struct tenant_names *names)
 {
-    uint64_t since = since_ns(options);
     struct replay_item item;
     bool ok;
 
@@ -249,8 +248,11 @@ replay(const struct cli_options *options, struct arena *arena)
         cli_print_error(reason);
         status = EXIT_WRONG;
     } else {
+        uint64_t end = options->since ? replay_find_end(options->replay) : 0;
+
         bursts_begin(options);
-        if (!replay_items(options, recording, names)) {
+        if (!replay_items(options, recording, since_ns(options, end),
+                          names)) {
             status = EXIT_WRONG;
         } else if (replay_was_cut(recording)) {
             fprintf(stderr, "bulkhead: warning: %s ends within a line, which "

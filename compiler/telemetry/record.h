@@ -54,6 +54,10 @@ const char *replay_next(struct replay *, struct arena *,
                         struct tenant_names *, struct replay_item *item);
 void replay_close(struct replay *);             /* Accepts NULL. */
 
+/* When the last burst or sample of a recording was, of what can be read, in
+ * ns since 1970; 0 if there is none. */
+uint64_t replay_find_end(const char *path);
+
 /* Did the recording end within a line? */
 bool replay_was_cut(const struct replay *);
 

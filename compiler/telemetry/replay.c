@@ -19,6 +19,7 @@
 #include "openvswitch/json.h"
 #include "openvswitch/shash.h"
 #include "telemetry/json.h"
+#include "telemetry/names.h"
 #include "util.h"
 
 /* A line with all ports and counters that a switch has room for is a
@@ -169,6 +170,30 @@ replay_next(struct replay *r, struct arena *arena, struct tenant_names *names,
     }
     json_destroy(json);
     return reason;
+}
+
+uint64_t
+replay_find_end(const char *path)
+{
+    struct tenant_names *names = tenant_names_create();
+    struct replay_item item;
+    struct arena *arena = arena_create();
+    uint64_t end = 0;
+    struct replay *r;
+    bool more = !replay_open(path, arena, &r);
+
+    while (more) {
+        struct arena *line = arena_create();
+
+        more = (!replay_next(r, line, names, &item)
+                && item.kind != REPLAY_END);
+        end = MAX(end, MAX(item.burst.start_ns, item.sample.time_ns));
+        arena_destroy(line);
+    }
+    replay_close(r);
+    tenant_names_destroy(names);
+    arena_destroy(arena);
+    return end;
 }
 
 bool
