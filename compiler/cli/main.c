@@ -148,19 +148,19 @@ parse_timeout(const char *s)
     return seconds;
 }
 
-/* "60s", "5m" or "1h", in seconds. */
+/* "60s", "5m", "1h" or "1d", in seconds. */
 static int
 parse_time(const char *option, const char *s)
 {
-    static const char units[] = "smh";
-    static const int seconds[] = { 1, 60, 3600 };
+    static const char units[] = "smhd";
+    static const int seconds[] = { 1, 60, 3600, 86400 };
     size_t digits = strspn(s, "0123456789");
     const char *unit = s[digits] ? strchr(units, s[digits]) : NULL;
     int n = digits && digits < 6 ? atoi(s) : 0;
 
     if (!n || !unit || s[digits + 1]
         || n > MAX_TIME / seconds[unit - units]) {
-        usage_error("%s takes a time from 1s to a day, as in 60s or 5m, "
+        usage_error("%s takes a time from 1s to 1d, as in 60s or 5m, "
                     "not '%s'", option, s);
     }
     return n * seconds[unit - units];
