@@ -226,7 +226,7 @@ get_string(const struct json *object, const char *name, struct arena *arena)
         return NULL;
     }
     for (const char *c = json_string(string); *c; c++) {
-        if (*c <= ' ' || *c > '~') {
+        if (*c < ' ' || *c > '~') {
             return NULL;
         }
     }

@@ -62,6 +62,24 @@ put_single(struct page *p, const char *name, const char *type,
                   strcmp(type, "counter") ? "" : "_total", value);
 }
 
+/* The value of a label: a quote or backslash has a backslash before it. */
+static const char *
+label(struct page *p, const char *text)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const char *value;
+
+    for (const char *c = text; *c; c++) {
+        if (*c == '"' || *c == '\\') {
+            ds_put_char(&ds, '\\');
+        }
+        ds_put_char(&ds, *c);
+    }
+    value = arena_strdup(p->arena, ds_cstr(&ds));
+    ds_destroy(&ds);
+    return value;
+}
+
 /* Ports. */
 
 /* Of ports of one name, the last one is there; they are sorted so. */
@@ -117,7 +135,7 @@ put_port_family(struct page *p, const struct port_family *f)
         uint64_t n = *(const uint64_t *) ((const char *) port + f->offset);
 
         ds_put_format(p->ds, "bulkhead_%s%s{port=\"%s\"} ", f->name,
-                      counter ? "_total" : "", port->name);
+                      counter ? "_total" : "", label(p, port->name));
         if (f->scale >= 1) {
             ds_put_format(p->ds, "%"PRIu64"\n", n * (uint64_t) f->scale);
         } else {
@@ -137,6 +155,7 @@ put_histogram(struct page *p, const char *name, const char *help,
         const struct queue_port *port = p->ports.v[i];
         const uint64_t *buckets = (const void *) ((const char *) port
                                                   + offset);
+        const char *port_label = label(p, port->name);
         uint64_t sum = 0;
 
         for (int j = 0; j < TQ_BUCKETS - 1; j++) {
@@ -144,11 +163,11 @@ put_histogram(struct page *p, const char *name, const char *help,
 
             sum += buckets[j];
             ds_put_format(p->ds, "bulkhead_%s_bucket{port=\"%s\",le=\"%.12g\"}"
-                          " %"PRIu64"\n", name, port->name, limit * scale,
+                          " %"PRIu64"\n", name, port_label, limit * scale,
                           sum);
         }
         ds_put_format(p->ds, "bulkhead_%s_bucket{port=\"%s\",le=\"+Inf\"} "
-                      "%"PRIu64"\n", name, port->name,
+                      "%"PRIu64"\n", name, port_label,
                       sum + buckets[TQ_BUCKETS - 1]);
     }
 }
@@ -174,7 +193,7 @@ tenant_label(struct page *p, uint64_t tag)
 {
     char buffer[32];
 
-    return arena_strdup(p->arena, tenant_names_text(p->names, tag, buffer));
+    return label(p, tenant_names_text(p->names, tag, buffer));
 }
 
 static int
@@ -208,7 +227,7 @@ make_rows(struct page *p, const struct sample *s)
         const struct queue_total *total = &s->totals.v[i];
 
         *vec_push(p->arena, &p->rows) = (struct row) {
-            sample_port(s, total->generation)->name,
+            label(p, sample_port(s, total->generation)->name),
             tenant_label(p, total->tag), total->queue, total->counts,
         };
     }
@@ -286,7 +305,8 @@ make_roles(struct page *p, const struct tally *tally)
 
     HMAP_FOR_EACH (e, node, &tally->entries) {
         *vec_push(p->arena, &p->roles) = (struct role_row) {
-            e->port, tenant_label(p, e->tag), e->culprit, e->victim,
+            label(p, e->port), tenant_label(p, e->tag), e->culprit,
+            e->victim,
         };
     }
     if (p->roles.n) {

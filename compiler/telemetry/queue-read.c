@@ -8,6 +8,7 @@
 
 #include "telemetry/queue-file.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -46,17 +47,21 @@ copy_record(const uint64_t *sequence, const void *from, void *to, size_t size)
     return false;
 }
 
-/* A port's name goes to terminals and into files of others. */
+/* A port's name goes to terminals and into files of others: bytes that are not
+ * printable ASCII become "\xHH". */
 static const char *
 clean_name(struct arena *arena, const uint64_t words[TQ_NAME_WORDS])
 {
+    const char *from = (const char *) words;
     size_t size = TQ_NAME_WORDS * sizeof *words;
-    char *name = arena_zalloc(arena, size + 1);
+    char *name = arena_zalloc(arena, 4 * size + 1);
+    char *to = name;
 
-    memcpy(name, words, size);
-    for (char *c = name; *c; c++) {
-        if (*c <= ' ' || *c > '~' || *c == '"' || *c == '\\') {
-            *c = '?';
+    for (size_t i = 0; i < size && from[i]; i++) {
+        if (from[i] < ' ' || from[i] > '~') {
+            to += sprintf(to, "\\x%02x", (unsigned char) from[i]);
+        } else {
+            *to++ = from[i];
         }
     }
     return name;

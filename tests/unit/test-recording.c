@@ -193,6 +193,8 @@ START_TEST(test_refusals)
     replay_text(FIRST "{\"missed\":{\"port\":\"a\\u001b\",\"count\":1}}\n",
                 "damaged");
     replay_text(FIRST "{\"missed\":{\"port\":\"a\",\"count\":1}}\n", NULL);
+    replay_text(FIRST "{\"missed\":{\"port\":\"a b\",\"count\":1}}\n",
+                NULL);
     replay_text(FIRST "{\"sample\":[]}\n", "damaged");
 }
 END_TEST
@@ -254,6 +256,24 @@ START_TEST(test_metrics)
 }
 END_TEST
 
+START_TEST(test_labels)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    struct tally tally;
+
+    sample.ports.v[0].name = "a \"b";
+    sample.ports.v[1].name = "a \\b";
+    tally_init(&tally);
+    metrics_format(METRICS_TEXT, &sample, &tally, names, &ds);
+    ck_assert(strstr(ds_cstr(&ds), "_sent_bytes_total{port=\"a \\\"b\""));
+    ck_assert(strstr(ds_cstr(&ds), "_sent_bytes_total{port=\"a \\\\b\""));
+    ck_assert(strstr(ds_cstr(&ds), "_port_bursts_total{port=\"a \\\"b\"}"));
+    ck_assert(strstr(ds_cstr(&ds), "_bucket{port=\"a \\\\b\",le="));
+    ds_destroy(&ds);
+    tally_destroy(&tally);
+}
+END_TEST
+
 START_TEST(test_rates)
 {
     struct sample before = sample;
@@ -302,6 +322,7 @@ recording_suite(void)
     tcase_add_test(tc, test_names);
     tcase_add_test(tc, test_time);
     tcase_add_test(tc, test_metrics);
+    tcase_add_test(tc, test_labels);
     tcase_add_test(tc, test_rates);
     return suite;
 }

@@ -313,11 +313,12 @@ START_TEST(test_names)
     char *name = (char *) image.ports[0].id.name;
 
     memset(name, 'x', sizeof image.ports[0].id.name);
-    memcpy(name, "a\33[2J\"\\\n\377", 9);
+    memcpy(name, "a\33[2J\" \\\n\377", 10);
     open_image();
     read_sample();
-    ck_assert_uint_eq(strlen(sample.ports.v[0].name), 64);
-    ck_assert(!strncmp(sample.ports.v[0].name, "a?[2J????xx", 11));
+    ck_assert_uint_eq(strlen(sample.ports.v[0].name), 64 + 3 * 3);
+    ck_assert(!strncmp(sample.ports.v[0].name, "a\\x1b[2J\" \\\\x0a\\xffxx",
+                       21));
 }
 END_TEST
 
