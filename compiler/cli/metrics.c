@@ -112,6 +112,12 @@ cmd_metrics(const struct cli_options *options)
     int status = watch_check(options, "metrics");
     struct exporter e = { .trouble = NULL };
 
+    if (status == EXIT_DONE && options->listen
+        && !metrics_listen_is_valid(options->listen)) {
+        fprintf(stderr, "bulkhead: --listen takes [ADDRESS:]PORT, an address "
+                "and no name, IPv6 in brackets, not '%s'\n", options->listen);
+        status = EXIT_USAGE;
+    }
     if (status != EXIT_DONE) {
         return status;
     }

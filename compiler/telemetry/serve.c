@@ -51,6 +51,46 @@ answer(struct MHD_Connection *connection, unsigned int status,
     return result;
 }
 
+/* The weight that a range of types, as "text/plain;version=1;q=0.5", has in
+ * "Accept". */
+static double
+weight_of(const char *range, size_t len)
+{
+    const char *end = range + len;
+
+    for (const char *c = memchr(range, ';', len); c;
+         c = memchr(c, ';', end - c)) {
+        c++;
+        c += strspn(c, " \t");
+        if (!strncasecmp(c, "q=", 2)) {
+            return strtod(c + 2, NULL);
+        }
+    }
+    return 1;
+}
+
+/* Does it take OpenMetrics, and the older form no sooner? */
+static bool
+takes_openmetrics(const char *accept)
+{
+    static const char *const types[] = { "application/openmetrics-text",
+                                         "text/plain" };
+    double weights[] = { 0, 0 };
+    size_t len;
+
+    for (const char *c = accept; *c; c += len + (c[len] == ',')) {
+        c += strspn(c, " \t");
+        len = strcspn(c, ",");
+        for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+            if (strcspn(c, ",; \t") == strlen(types[i])
+                && !strncasecmp(c, types[i], strlen(types[i]))) {
+                weights[i] = MAX(weights[i], weight_of(c, len));
+            }
+        }
+    }
+    return weights[0] > 0 && weights[0] >= weights[1];
+}
+
 static enum MHD_Result
 answer_metrics(struct metrics_server *s, struct MHD_Connection *connection)
 {
@@ -58,7 +98,7 @@ answer_metrics(struct metrics_server *s, struct MHD_Connection *connection)
         connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
     struct ds body = DS_EMPTY_INITIALIZER;
 
-    if (accept && strstr(accept, "application/openmetrics-text")) {
+    if (accept && takes_openmetrics(accept)) {
         s->page(s->aux, METRICS_OPENMETRICS, &body);
         return answer(connection, MHD_HTTP_OK, "application/openmetrics-text; "
                       "version=1.0.0; charset=utf-8", &body);
@@ -91,25 +131,48 @@ handle(void *s_, struct MHD_Connection *connection, const char *url,
     return answer_metrics(s_, connection);
 }
 
+/* "[ADDRESS:]PORT" as the library has it, to be freed; NULL if it is none. */
+static char *
+make_target(const char *where)
+{
+    const char *colon = strrchr(where, ':');
+    const char *port = colon ? colon + 1 : where;
+    struct sockaddr_storage at;
+    char *target;
+    int number;
+
+    if (!str_to_int(port, 10, &number) || number < 0 || number > 65535
+        || colon == where) {
+        return NULL;
+    }
+    target = (colon ? xasprintf("%s:%.*s", port, (int) (colon - where), where)
+              : xasprintf("%s:127.0.0.1", port));
+    if (!inet_parse_passive(target, -1, &at, false, NULL)) {
+        free(target);
+        return NULL;
+    }
+    return target;
+}
+
+bool
+metrics_listen_is_valid(const char *where)
+{
+    char *target = make_target(where);
+    bool valid = target;
+
+    free(target);
+    return valid;
+}
+
 /* Opens the socket that "[ADDRESS:]PORT" names.  Returns it, or a negative
  * errno value, and stores in '*at' where it is. */
 static int
 open_socket(const char *where, struct sockaddr_storage *at)
 {
-    const char *colon = strrchr(where, ':');
-    const char *port = colon ? colon + 1 : where;
-    char *target;
-    int number, fd;
+    char *target = make_target(where);
+    int fd = (target ? inet_open_passive(SOCK_STREAM, target, -1, at, 0, false)
+              : -EINVAL);
 
-    if (!str_to_int(port, 10, &number) || number < 0 || number > 65535
-        || colon == where) {
-        return -EINVAL;
-    }
-    target = (colon ? xasprintf("%s:%.*s", port, (int) (colon - where), where)
-              : xasprintf("%s:127.0.0.1", port));
-    fd = (inet_parse_passive(target, -1, at, false, NULL)
-          ? inet_open_passive(SOCK_STREAM, target, -1, at, 0, false)
-          : -EINVAL);
     free(target);
     return fd;
 }
@@ -135,10 +198,7 @@ metrics_server_open(const char *listen, metrics_page *page, void *aux,
     struct metrics_server *s;
 
     *sp = NULL;
-    if (fd == -EINVAL) {
-        return arena_printf(arena, "--listen takes [ADDRESS:]PORT, an address "
-                            "and no name, IPv6 in brackets, not '%s'", where);
-    } else if (fd < 0) {
+    if (fd < 0) {
         return arena_printf(arena, "cannot listen on %s: %s%s", where,
                             ovs_strerror(-fd), fd != -EADDRINUSE ? ""
                             : "; --listen=PORT chooses another port");

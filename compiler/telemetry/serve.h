@@ -22,8 +22,11 @@ struct metrics_server;
 /* Appends the page. */
 typedef void metrics_page(void *aux, enum metrics_form, struct ds *);
 
-/* 'listen' is "[ADDRESS:]PORT", an IPv6 address in brackets; NULL for the
- * default.  Returns NULL, or a reason in the arena. */
+/* Is it "[ADDRESS:]PORT", an IPv6 address in brackets? */
+bool metrics_listen_is_valid(const char *);
+
+/* 'listen' is such a text, or NULL for the default.  Returns NULL, or a reason
+ * in the arena. */
 #define METRICS_PORT "9478"
 const char *metrics_server_open(const char *listen, metrics_page *, void *aux,
                                 struct arena *, struct metrics_server **);

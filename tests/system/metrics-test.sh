@@ -81,6 +81,15 @@ test_exporter() {
         'application/openmetrics-text; version=1.0.0; charset=utf-8' \
         'application/openmetrics-text;version=1.0.0,*/*;q=0.1'
     check 'its form' has_form
+    local openmetrics='application/openmetrics-text; version=1.0.0; charset=utf-8'
+    check 'in capitals' page_has "$openmetrics" Application/OpenMetrics-Text
+    check 'of equal weight' page_has "$openmetrics" \
+        'text/plain;q=0.5 , application/openmetrics-text ; q=0.5'
+    local text='text/plain; version=0.0.4; charset=utf-8'
+    check 'not for who refuses it' page_has "$text" \
+        'application/openmetrics-text;q=0.0'
+    check 'nor for who likes text more' page_has "$text" \
+        'application/openmetrics-text;q=0.3,text/plain;version=0.0.4;q=0.7'
 }
 
 has_form() { tail -n +3 "$switch_dir/page" | ask openmetrics; }
@@ -93,9 +102,9 @@ test_http() {
     check 'another method: 405' status 405 post "$url"
     check 'the port is taken: 3' says 'Address already in use' 3 \
         metrics --listen="$(cut -d/ -f3 <<<"$url")"
-    check 'no such address: 3' says '--listen takes [ADDRESS:]PORT' 3 \
+    check 'no such address: 2' says '--listen takes [ADDRESS:]PORT' 2 \
         metrics --listen=here:1:x
-    check 'a name is no address: 3' says 'an address and no name' 3 \
+    check 'a name is no address: 2' says 'an address and no name' 2 \
         metrics --listen=localhost:1
     check 'IPv6' ipv6
     check 'a client that says nothing keeps nobody waiting' silent_clients
