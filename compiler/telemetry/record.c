@@ -39,8 +39,9 @@ append(struct recorder *r, struct arena *arena, const char *text, size_t len)
         return NULL;
     }
     ignore(ftruncate(r->fd, r->size));
-    return arena_printf(arena, "%s: %s; what was recorded until then is "
-                        "there", r->path, ovs_strerror(error));
+    return arena_printf(arena, "%s: %s%s", r->path, ovs_strerror(error),
+                        !r->size ? ""
+                        : "; what was recorded until then is there");
 }
 
 /* Appends '{ "KIND": JSON }', and destroys it. */
