@@ -206,6 +206,7 @@ run(struct top *top)
                && top_screen(top, interval * 1000)) {
         return EXIT_DONE;
     }
+    watch_warn_unknown(top->options, top->names.names, &top->samples[1]);
     return print_all(top, interval * 1000);
 }
 

@@ -179,12 +179,49 @@ watch_selects_burst(const struct cli_options *options,
     return !options->tenant;
 }
 
+/* The first of the ports that '--port' leaves, in words. */
+static const char *
+list_ports(const struct cli_options *options, const struct sample *s,
+           struct arena *arena)
+{
+    const char *list = "";
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->ports.n; i++) {
+        const char *name = s->ports.v[i].name;
+
+        if (watch_selects_port(options, name) && n++ < MAX_LISTED) {
+            list = arena_printf(arena, "%s%s%s", list, n > 1 ? ", " : "",
+                                name);
+        }
+    }
+    return (n <= MAX_LISTED ? list
+            : arena_printf(arena, "%s and %"PRIuSIZE" more", list,
+                           n - MAX_LISTED));
+}
+
 static void
 warn_unknown(const char *what, const struct nearest *nearest)
 {
     fprintf(stderr, "bulkhead: warning: %s '%s'%s%s%s\n", what, nearest->word,
             nearest->best ? "; did you mean '" : "",
             nearest->best ? nearest->best : "", nearest->best ? "'?" : "");
+}
+
+/* Names all ports if none is near. */
+static void
+warn_no_port(const struct nearest *nearest, const struct sample *s)
+{
+    static const struct cli_options all;
+    struct arena *arena = arena_create();
+    const char *what = "the switch counts for no port";
+
+    if (!nearest->best && s->ports.n) {
+        what = arena_printf(arena, "the switch counts for %s, and no port",
+                            list_ports(&all, s, arena));
+    }
+    warn_unknown(what, nearest);
+    arena_destroy(arena);
 }
 
 static bool
@@ -219,7 +256,7 @@ watch_warn_unknown(const struct cli_options *options,
         struct nearest nearest = nearest_init(options->port);
 
         if (!has_port(s, &nearest)) {
-            warn_unknown("the switch counts for no port", &nearest);
+            warn_no_port(&nearest, s);
         }
     }
     if (options->tenant) {
@@ -241,27 +278,6 @@ watch_orphaned(const struct sample *s, struct arena *arena)
             ? arena_printf(arena, "ovs-vswitchd, process %"PRIu64", is not "
                            "there any more; this is what it has left", s->pid)
             : NULL);
-}
-
-/* The first of the ports that '--port' leaves, in words. */
-static const char *
-list_ports(const struct cli_options *options, const struct sample *s,
-           struct arena *arena)
-{
-    const char *list = "";
-    size_t n = 0;
-
-    for (size_t i = 0; i < s->ports.n; i++) {
-        const char *name = s->ports.v[i].name;
-
-        if (watch_selects_port(options, name) && n++ < MAX_LISTED) {
-            list = arena_printf(arena, "%s%s%s", list, n > 1 ? ", " : "",
-                                name);
-        }
-    }
-    return (n <= MAX_LISTED ? list
-            : arena_printf(arena, "%s and %"PRIuSIZE" more", list,
-                           n - MAX_LISTED));
 }
 
 /* Has none of the ports that '--port' leaves a queue? */

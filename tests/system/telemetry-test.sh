@@ -61,6 +61,10 @@ test_bursts() {
         eval 'bursts --no-headings --port=pf0vf0 | wc -l'
     check 'a port that is not there' says "did you mean 'pf0vf1'" 0 \
         bursts --port=pf0vg1
+    check 'one like none' says "more, and no port 'nope'" 0 \
+        bursts --port=nope
+    check 'top says so, too' says "more, and no port 'nope'" 0 \
+        "$BULKHEAD" top --once --port=nope
     check 'a tenant that is not there' \
         says "no tenant is known as 'storag'; did you mean 'storage'" 0 \
         bursts --tenant=storag
@@ -264,6 +268,7 @@ has_columns() {
         script -qec "'$BULKHEAD' top" /dev/null >"$switch_dir/screen"
     tr -d '\r' <"$switch_dir/screen" | grep -aE -- "$2" >/dev/null || {
         cat -v "$switch_dir/screen"
+        echo
         return 1
     }
 }
@@ -315,6 +320,7 @@ test_full_disk() {
         <(csv --replay "$switch_dir/full")
     check 'to the last line' silent bursts --replay "$switch_dir/full"
     check 'no room at all: 1' full "$switch_dir/none" 0
+    check 'nothing was recorded then' nothing_recorded
     check 'leaves no file' test ! -e "$switch_dir/none"
 }
 
@@ -323,9 +329,11 @@ full() {
     local out status=0
     out=$( (ulimit -f "$2" && exec timeout 60 "$BULKHEAD" bursts \
         --record "$1" --interval=1s) 2>&1) || status=$?
-    echo "$out"
+    echo "$out" | tee "$switch_dir/notes"
     [ "$status" = 1 ] && [[ $out = *'File too large'* ]]
 }
+
+nothing_recorded() { ! grep 'recorded until then' "$switch_dir/notes"; }
 
 # Nothing on standard error.
 silent() { [ -z "$("$@" 2>&1 >/dev/null)" ]; }
@@ -391,10 +399,10 @@ test_gone() {
 
 # Leaves telemetry switched off.
 waits_for_telemetry() {
-    "$BULKHEAD" top </dev/null >"$switch_dir/top" 2>&1 &
+    "$BULKHEAD" top </dev/null >"$switch_dir/waiting" 2>&1 &
     switch_pids+=("$!")
-    wait_for ---- "$switch_dir/top" && set_telemetry false &&
-        wait_for 'tenant-queue-telemetry=true' "$switch_dir/top" &&
+    wait_for ---- "$switch_dir/waiting" && set_telemetry false &&
+        wait_for 'tenant-queue-telemetry=true' "$switch_dir/waiting" &&
         kill -TERM "${switch_pids[-1]}" && wait "${switch_pids[-1]}" || return
     unset 'switch_pids[-1]'
 }
