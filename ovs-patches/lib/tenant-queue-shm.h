@@ -44,8 +44,9 @@
  *
  * Words that a sequence number stands before are written together: it is odd
  * meanwhile.  tq_copy() reads them.  A thread may be kept from running right
- * there, so a reader tries a few times and then leaves the record out.  All
- * other words stand for themselves; tq_get() reads one.
+ * there, so a reader tries a few times and then takes the record for what it
+ * read there before.  All other words stand for themselves; tq_get() reads
+ * one.
  *
  * The file is at its place, complete, or not at all.  'closed' is set when
  * telemetry is switched off; if ovs-vswitchd dies, process 'pid' is gone.
