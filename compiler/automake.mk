@@ -169,6 +169,7 @@ libbulkhead_a_SOURCES = \
 	compiler/ir/parse-value.c \
 	compiler/ir/parse.c \
 	compiler/ir/parse.h \
+	compiler/ir/place.c \
 	compiler/ir/pool.c \
 	compiler/ir/print.c \
 	compiler/ir/side.c \

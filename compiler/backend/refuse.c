@@ -8,39 +8,19 @@
 
 #include "backend/refuse.h"
 
-#include <string.h>
-
 #include "hmapx.h"
-#include "intent/value.h"
 #include "ir/ir.h"
 #include "util.h"
-
-/* The member of 'at' at the end of the path, or NULL. */
-static const struct value *
-find_member(const struct value *at, const char *path, struct arena *arena)
-{
-    while (at && *path) {
-        size_t n = strcspn(path, "/");
-        const char *key = arena_strndup(arena, path, n);
-
-        at = strcmp(key, "..") ? value_member(at, key) : at->parent;
-        path += n + (path[n] == '/');
-    }
-    return at;
-}
 
 static struct diag *
 add(struct diags *diags, enum diag_severity severity,
     const struct ir_place *place, const char *member, const char *cause,
     va_list args)
 {
-    const struct value *at = (member ? find_member(place->at, member,
-                                                   diags->arena) : NULL);
+    struct ir_place at = (member ? ir_place_member(diags->arena, place,
+                                                   member) : *place);
 
-    return (at ? diag_add(diags, severity, at->span,
-                          value_pointer(at, diags->arena), cause, args)
-            : diag_add(diags, severity, place->span, place->pointer, cause,
-                       args));
+    return diag_add(diags, severity, at.span, at.pointer, cause, args);
 }
 
 struct diag *

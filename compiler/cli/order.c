@@ -113,7 +113,7 @@ check_place(const struct cli_options *options,
  * what is wrong with the intent. */
 static int
 check_intent(const struct cli_options *options,
-             const struct plan_record *order, struct arena *arena,
+             struct plan_record *order, struct arena *arena,
              const char **reason, const struct policy **policy)
 {
     struct cli_options again = *options;
@@ -138,6 +138,7 @@ check_intent(const struct cli_options *options,
                   "of another version; make it anew";
         return EXIT_WRONG;
     }
+    order->plan = fresh.plan;   /* It knows all places. */
     return EXIT_DONE;
 }
 

@@ -412,6 +412,7 @@ ir_build(const struct policy *policy, const char *node, struct arena *arena)
     }
     begin_prog(&b);
     add_records(&b);
+    ir_find_files(b.prog);
     for (size_t i = 0; i < ARRAY_SIZE(sets); i++) {
         ident_set_destroy(sets[i]);
     }

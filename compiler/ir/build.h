@@ -40,6 +40,9 @@ void ir_add_fabric_meters(struct ir_prog *, const struct policy *,
 void ir_add_uplinks(struct ir_prog *, const struct intent_node *node,
                     struct arena *);
 
+/* Notes whether the places of what is in the program are in several files. */
+void ir_find_files(struct ir_prog *);
+
 /* Adds the VFs of 'node' that are in legacy mode. */
 void ir_add_vfs(struct ir_prog *, const struct policy *,
                 const struct intent_node *node, struct arena *);

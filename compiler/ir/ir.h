@@ -327,6 +327,7 @@ struct ir_prog {
     const char *encapsulation;  /* "geneve", "vxlan", or NULL: no tunnels. */
     struct in6_addr tunnel_address;     /* This node's. */
     bool telemetry;             /* Does what tenants send carry their tag? */
+    bool several_files;         /* Is the intent in more than one? */
     VEC(struct ir_node *) peers;        /* As endpoints first use them. */
     VEC(struct ir_dpdk *) dpdk;             /* None, or one. */
     VEC(struct ir_uplink *) uplinks;        /* In the intent's order. */
@@ -353,8 +354,19 @@ struct ir_prog {
     struct claims *claims;      /* What it takes; NULL if it was parsed. */
 };
 
-/* "line 1, /tenants/...", in the arena. */
-const char *ir_place_text(struct arena *, const struct ir_place *);
+/* "line 1, /tenants/...", behind "FILE, " if the program's places are in
+ * several files, in the arena. */
+const char *ir_place_text(const struct ir_prog *, const struct ir_place *,
+                          struct arena *);
+
+/* The place of 'at', or of its key; none if it is NULL. */
+struct ir_place ir_place_of(struct arena *, const struct value *at, bool key);
+
+/* The place of what the path leads to from what stands at the place, keys
+ * joined by '/', ".." for what it is in; the place itself if there is none,
+ * as in a program that was parsed. */
+struct ir_place ir_place_member(struct arena *, const struct ir_place *,
+                                const char *path);
 
 /* Is it the program of the whole fabric? */
 bool ir_is_fabric(const struct ir_prog *);

@@ -10,7 +10,6 @@
 
 #include <string.h>
 
-#include "ir/meter.h"
 #include "ir/validate.h"
 #include "sema/check.h"
 

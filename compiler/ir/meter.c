@@ -16,20 +16,6 @@
 #include "sema/policy.h"
 #include "sema/tree.h"
 
-struct ir_place
-ir_place_of(struct arena *arena, const struct value *at, bool key)
-{
-    if (!at) {
-        return (struct ir_place) { .line = 0 };
-    }
-    return (struct ir_place) {
-        .span = key ? at->key_span : at->span,
-        .line = source_line_number(at->span.source, at->span.start),
-        .pointer = value_pointer(at, arena),
-        .at = at,
-    };
-}
-
 /* Does a network of the tenant that is here take the uplink, or does it pay
  * for others that do? */
 static bool

@@ -51,7 +51,4 @@ void ir_add_meters(struct ir_prog *, const struct intent_node *node,
  * is in the program. */
 void ir_add_caps(struct ir_prog *, struct ident_set *numbers);
 
-/* The place of 'at', or of its key; none if it is NULL. */
-struct ir_place ir_place_of(struct arena *, const struct value *at, bool key);
-
 #endif /* ir/meter.h */

@@ -299,13 +299,6 @@ print_record(enum ir_op op, const void *record, void *ds_)
     ds_put_char(ds, '\n');
 }
 
-const char *
-ir_place_text(struct arena *arena, const struct ir_place *place)
-{
-    return arena_printf(arena, "line %"PRIu32", %s", place->line,
-                        place->pointer ? place->pointer : "");
-}
-
 void
 ir_print(const struct ir_prog *prog, struct ds *ds)
 {

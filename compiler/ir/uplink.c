@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-#include "ir/meter.h"
-
 static bool
 is_taken(const struct ir_prog *prog, const char *uplink)
 {

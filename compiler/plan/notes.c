@@ -79,6 +79,18 @@ copy_places(struct plan *to, const struct plan *from)
 }
 
 static void
+copy_port_places(struct plan *to, const struct plan *from)
+{
+    for (size_t i = 0; i < from->port_places.n; i++) {
+        const struct plan_port_place *p = &from->port_places.v[i];
+
+        *vec_push(to->arena, &to->port_places) = (struct plan_port_place) {
+            copy(to, p->interface), copy(to, p->place),
+        };
+    }
+}
+
+static void
 copy_differences(struct plan *to, const struct plan *from)
 {
     for (size_t i = 0; i < from->differences.n; i++) {
@@ -107,6 +119,7 @@ plan_copy_notes(struct plan *to, const struct plan *from)
     copy_cookies(to, from);
     copy_numbers(to, from);
     copy_places(to, from);
+    copy_port_places(to, from);
     copy_differences(to, from);
     copy_names(to, &to->in_hardware, &from->in_hardware);
     copy_names(to, &to->ports, &from->ports);

@@ -128,6 +128,11 @@ struct plan_external {
     uint32_t number;            /* As a tenant's. */
 };
 
+/* What asks for an interface on the bridge, as plan_meter has it. */
+struct plan_port_place {
+    const char *interface, *place;
+};
+
 /* How many connections the zone of a tenant may hold, for ct-limits.txt and
  * manifest.json.  Push finds it in the flows: one that matches all of ct_zone
  * and of ct_mark says by a note what the zone may hold. */
@@ -183,6 +188,7 @@ struct plan {
     VEC(struct plan_meter) meters;
     VEC(struct plan_cookie) cookies;
     plan_names ports;           /* Interfaces that must be on the bridge. */
+    VEC(struct plan_port_place) port_places;    /* Not in a record. */
     struct plan_tunnel tunnel;
     bool kernel;                /* For a bridge of the kernel's datapath. */
     bool telemetry;             /* Of tenants' queues: see
@@ -248,6 +254,9 @@ const char *plan_meter_string(const struct plan *, const struct plan_meter *);
 /* What the cookie of a flow says: a rule or a reason.  NULL if it is none of
  * the plan's. */
 const char *plan_cookie_name(const struct plan *, uint64_t cookie);
+
+/* What asks for the interface, or NULL: it is not known. */
+const char *plan_port_place(const struct plan *, const char *interface);
 
 /* What a meter is for, as people read it: "TENANT", "TENANT (receive,
  * UPLINK)", "TENANT/ENDPOINT (receive)", "TENANT (rest, limit)",

@@ -138,7 +138,7 @@ test_refusals() {
     local changed
     changed=$(with 's/"pf0vf5"/"not-there"/')
     check 'a missing interface: 3, nothing changed' unchanged br0 \
-        says 'lacks interfaces that the intent binds: not-there' 3 \
+        says 'lacks interfaces that the intent binds: not-there (line 56, /tenants/batch/endpoints/job1/interface)' 3 \
         bulkhead_on apply br0 "$changed"
     check 'status then: 4' says 'not-there' 4 bulkhead_on status br0 "$changed"
     changed=$(with 's/"pf0vf5"/"br0"/')

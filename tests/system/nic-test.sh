@@ -147,6 +147,7 @@ test_refusals() {
         "$pf0/2: type leaf" "$pf0/3: type leaf" "$pf0/4: type leaf" \
         "$pf0/5: type leaf" "$pf1/65537: type leaf"
     test_undo
+    test_files
     reset_nic
     NIC_REFUSES='^pfc set .*p1.* 3:on' check 'dcb refuses: 3' \
         refused 'dcb pfc set dev p1 prio-pfc all:off 3:on; asked for at line 14, /fabric/nodes/n1/uplinks/up1/interface' dcb.sh
@@ -157,6 +158,28 @@ test_refusals() {
         check 'what cannot be undone is said' says \
         'dcb.sh: not undone: dcb ets set dev p0 willing on tc-tsa' 3 \
         sh "$switch_dir/all/dcb.sh"
+}
+
+# A tenant in a file of its own.
+test_files() {
+    compile_less one ''
+    python3 - "$switch_dir/less.json" "$switch_dir" <<'END'
+import json
+import sys
+with open(sys.argv[1]) as f:
+    intent = json.load(f)
+free = {"version": 1, "tenants": {"free": intent["tenants"].pop("free")}}
+for name, what in ("fabric", intent), ("free", free):
+    with open(f"{sys.argv[2]}/{name}.json", "w") as f:
+        json.dump(what, f)
+END
+    "$BULKHEAD" compile "$switch_dir/fabric.json" "$switch_dir/free.json" \
+        --node=n1 --target=asap2 -o "$switch_dir/files" >/dev/null 2>&1
+    reset_nic
+    sed -i 's/"rep4": [^,]*,//' "$NIC_STATE"
+    check 'of several files, which one asks for it' says \
+        "asked for at $switch_dir/free.json, line 1, /tenants/free/endpoints/x" \
+        3 sh "$switch_dir/files/devlink.sh"
 }
 
 # The second plan takes rates and groups of the first away; if that fails, or

@@ -63,7 +63,7 @@ add_member(const struct ir_prog *prog, const struct ir_endpoint *e,
         .share_mbps = own ? mbps(own->guarantee_kbps) : 0,
         .max_mbps = (!own ? 0 : mbps(own->no_borrow ? own->guarantee_kbps
                                      : own->rate_kbps)),
-        .place = ir_place_text(arena, place),
+        .place = ir_place_text(prog, place, arena),
     };
 }
 
@@ -81,7 +81,7 @@ add_group(const struct ir_prog *prog, const struct ir_meter *all,
         .share_mbps = mbps(owed),
         .max_mbps = (all->unlimited ? 0
                      : mbps(all->no_borrow ? owed : all->rate_kbps + apart)),
-        .place = ir_place_text(arena, &all->place),
+        .place = ir_place_text(prog, &all->place, arena),
     };
     for (size_t i = 0; i < prog->endpoints.n; i++) {
         const struct ir_endpoint *e = prog->endpoints.v[i];
@@ -101,7 +101,7 @@ add_port(const struct ir_prog *prog, const struct ir_uplink *uplink,
 
     port->name = uplink->name;
     port->interface = uplink->interface;
-    port->place = ir_place_text(plan->arena, &uplink->place);
+    port->place = ir_place_text(prog, &uplink->place, plan->arena);
     for (size_t i = 0; i < prog->vfs.n; i++) {
         port->legacy |= !strcmp(prog->vfs.v[i]->uplink, uplink->name);
     }

@@ -140,7 +140,7 @@ add_uplink(const struct ir_prog *prog, const struct ir_uplink *uplink,
            struct plan *plan)
 {
     struct plan_htb_port *port = add_port(
-        plan, uplink->interface, ir_place_text(plan->arena, &uplink->place),
+        plan, uplink->interface, ir_place_text(prog, &uplink->place, plan->arena),
         port_kbps(prog, uplink));
     uint64_t left = port->max_kbps;
 
@@ -180,7 +180,7 @@ add_endpoint(const struct ir_prog *prog, const struct ir_endpoint *e,
              const struct ir_meter *meter, struct plan *plan)
 {
     struct plan_htb_port *port = add_port(
-        plan, e->interface, ir_place_text(plan->arena, &meter->place),
+        plan, e->interface, ir_place_text(prog, &meter->place, plan->arena),
         limit_kbps(meter));
     bool used[N_CLASS_QUEUES] = { false };
     int n = 0;

@@ -210,7 +210,7 @@ add_meter(struct emitter *e, const struct ir_meter *ir)
     if (ir->microburst || ir->parent || !ir->tenant || ir->split) {
         set_microburst(meter, ir);
         meter->place = (ir->tenant && ir->place.pointer
-                        ? ir_place_text(e->arena, &ir->place) : NULL);
+                        ? ir_place_text(e->prog, &ir->place, e->arena) : NULL);
         meter->rate = MAX(meter->rate, 1);
     } else if (e->prog->telemetry && !ir->receive) {
         set_tagged(meter, ir);

@@ -87,31 +87,15 @@ emit_misses(struct emitter *e)
     }
 }
 
-/* Do rules stand in another file than the node? */
-static bool
-has_files(const struct ir_prog *prog)
-{
-    for (size_t i = 0; i < prog->rules.n; i++) {
-        if (prog->rules.v[i]->place.span.source != prog->place.span.source) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void
 add_cookies(struct emitter *e)
 {
-    bool files = has_files(e->prog);
-
     for (size_t i = 0; i < e->prog->rules.n; i++) {
         const struct ir_rule *rule = e->prog->rules.v[i];
 
         *vec_push(e->arena, &e->plan->cookies) = (struct plan_cookie) {
             COOKIE_MARK | rule->id, rule_kind_name(rule->kind), rule->name,
-            FORMAT(e, "%s%sline %"PRIu32", %s",
-                   files ? rule->place.span.source->name : "",
-                   files ? ", " : "", rule->place.line, rule->place.pointer),
+            ir_place_text(e->prog, &rule->place, e->arena),
         };
     }
     for (size_t i = 0; i < n_reason_infos; i++) {
@@ -127,6 +111,19 @@ add_cookies(struct emitter *e)
     }
 }
 
+/* 'place' is that of who has it. */
+static void
+add_port(struct emitter *e, const char *interface,
+         const struct ir_place *place)
+{
+    struct ir_place member = ir_place_member(e->arena, place, "interface");
+
+    *vec_push(e->arena, &e->plan->ports) = interface;
+    *vec_push(e->arena, &e->plan->port_places) = (struct plan_port_place) {
+        interface, ir_place_text(e->prog, &member, e->arena),
+    };
+}
+
 static void
 add_names(struct emitter *e)
 {
@@ -136,12 +133,12 @@ add_names(struct emitter *e)
         if (ep->node) {
             *vec_push(e->arena, &e->plan->by_tunnel) = ep->name;
         } else {
-            *vec_push(e->arena, &e->plan->ports) = ep->interface;
+            add_port(e, ep->interface, &ep->place);
         }
     }
     for (size_t i = 0; i < e->prog->externals.n; i++) {
-        *vec_push(e->arena, &e->plan->ports)
-            = e->prog->externals.v[i]->interface;
+        add_port(e, e->prog->externals.v[i]->interface,
+                 &e->prog->externals.v[i]->place);
     }
     for (size_t i = 0; i < e->prog->cut_off.n; i++) {
         *vec_push(e->arena, &e->plan->cut_off) = e->prog->cut_off.v[i];

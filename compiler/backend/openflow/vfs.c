@@ -25,7 +25,7 @@ openflow_set_vfs(const struct ir_prog *prog, struct plan *plan)
             .name = vf->name,
             .uplink = vf->uplink,
             .interface = vf->interface,
-            .place = ir_place_text(plan->arena, &vf->place),
+            .place = ir_place_text(prog, &vf->place, plan->arena),
             .vf = vf->vf,
             .vlan = vf->vlan,
             .mac = vf->mac,
