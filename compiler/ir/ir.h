@@ -107,6 +107,7 @@ struct ir_vf {
     uint16_t vf, vlan;
     struct eth_addr mac;
     uint64_t max_mbps, min_mbps;        /* Of what it sends; 0: none. */
+    struct ir_place vlan_place, rate_place;     /* What asks for these. */
 };
 
 /* An uplink of this node that networks take. */

@@ -22,6 +22,9 @@ add_vf(struct ir_prog *prog, const struct policy_endpoint *e,
 
     vf->name = e->name;
     vf->place = ir_place_of(arena, e->intent->port.at, false);
+    vf->vlan_place = ir_place_of(arena, e->network->intent->vlan.at, false);
+    vf->rate_place = (rates.at ? ir_place_of(arena, rates.at, false)
+                      : vf->place);
     vf->uplink = uplink->name.s;
     vf->interface = uplink->interface.s;
     vf->vf = e->intent->vf.n;

@@ -19,28 +19,64 @@ static const char functions[] =
     "        app=$(dcb -N app show dev \"$1\" dscp-prio); } ||\n"
     "        fail \"$2\" \"$1 does not say what it is set to\"\n"
     "}\n"
-    "# dscp_was INTERFACE: as 'was', of all DSCPs.\n"
-    "dscp_was() {\n"
-    "    [ -z \"$app\" ] || was app add dev \"$1\" $app\n"
-    "    was app flush dev \"$1\" dscp-prio\n"
+    "# firmware INTERFACE: dcb(8) sets no mode without 'host'.\n"
+    "firmware() {\n"
+    "    echo \"dcb.sh: DCBX of $1 was its firmware's, which dcb cannot set "
+    "again;\" \\\n"
+    "        \"mlnx_qos -i $1 --dcbx fw can\" >&2\n"
+    "    return 1\n"
+    "}\n"
+    "# dcbx_was INTERFACE: as 'was'.\n"
+    "dcbx_was() {\n"
+    "    case \" $dcbx \" in\n"
+    "    *' host '*) was dcb dcbx set dev \"$1\" $dcbx ;;\n"
+    "    *) was firmware \"$1\" ;;\n"
+    "    esac\n"
+    "}\n"
+    "# map INTERFACE PLACE DSCP:PRIORITY...: of all DSCPs.  'dcb app replace' "
+    "ends with\n"
+    "# 0 when it is refused, too, so what is there then is read back.\n"
+    "map() {\n"
+    "    port=$1 place=$2\n"
+    "    shift 2\n"
+    "    try \"$place\" dcb app replace dev \"$port\" dscp-prio \"$@\"\n"
+    "    now=$(dcb -N app show dev \"$port\" dscp-prio) || now='not known'\n"
+    "    if [ \"$now\" != \"$app\" ]; then\n"
+    "        [ -z \"$app\" ] || was dcb app add dev \"$port\" $app\n"
+    "        was dcb app flush dev \"$port\" dscp-prio\n"
+    "    fi\n"
+    "    now=$(echo $now)\n"
+    "    [ \"$now\" = \"dscp-prio $*\" ] ||\n"
+    "        fail \"$place\" \"refused: dcb app replace dev $port dscp-prio "
+    "$*; it has '$now'\"\n"
     "}\n";
 
-/* "was OBJECT VERB dev INTERFACE $VARIABLE", which keep() has set. */
+/* "was dcb OBJECT VERB dev INTERFACE $VARIABLE", which keep() has set. */
 static void
 put_was(const struct plan_nic_port *port, const char *what,
         const char *variable, struct ds *ds)
 {
-    ds_put_format(ds, "was %s dev ", what);
+    ds_put_format(ds, "was dcb %s dev ", what);
     plan_put_quoted(ds, port->interface);
     ds_put_format(ds, " $%s\n", variable);
 }
 
+/* "FUNCTION INTERFACE". */
+static void
+put_call(const struct plan_nic_port *port, const char *function,
+         struct ds *ds)
+{
+    ds_put_format(ds, "%s ", function);
+    plan_put_quoted(ds, port->interface);
+}
+
 /* "try PLACE dcb OBJECT VERB dev INTERFACE". */
 static void
-put_dcb(const struct plan_nic_port *port, const char *what, struct ds *ds)
+put_dcb(const struct plan_nic_port *port, const char *place, const char *what,
+        struct ds *ds)
 {
     ds_put_cstr(ds, "try ");
-    plan_put_quoted(ds, port->place);
+    plan_put_quoted(ds, place);
     ds_put_format(ds, " dcb %s dev ", what);
     plan_put_quoted(ds, port->interface);
 }
@@ -60,7 +96,7 @@ put_priorities(const struct plan_nic_port *port, const char *word,
 static void
 put_ets(const struct plan_nic_port *port, struct ds *ds)
 {
-    put_dcb(port, "ets set", ds);
+    put_dcb(port, port->ets_place, "ets set", ds);
     ds_put_cstr(ds, " willing off prio-tc all:0");
     for (int i = 1; i < NIC_PRIORITIES; i++) {
         if (port->priorities[i].percent) {
@@ -82,7 +118,7 @@ put_ets(const struct plan_nic_port *port, struct ds *ds)
 static void
 put_pfc(const struct plan_nic_port *port, struct ds *ds)
 {
-    put_dcb(port, "pfc set", ds);
+    put_dcb(port, port->pfc_place, "pfc set", ds);
     ds_put_cstr(ds, " prio-pfc all:off");
     for (int i = 0; i < NIC_PRIORITIES; i++) {
         if (port->priorities[i].lossless) {
@@ -98,11 +134,9 @@ static void
 put_app(const struct plan_nic *nic, const struct plan_nic_port *port,
         struct ds *ds)
 {
-    ds_put_cstr(ds, "dscp_was ");
-    plan_put_quoted(ds, port->interface);
-    ds_put_char(ds, '\n');
-    put_dcb(port, "app replace", ds);
-    ds_put_cstr(ds, " dscp-prio");
+    put_call(port, "map", ds);
+    ds_put_char(ds, ' ');
+    plan_put_quoted(ds, port->app_place);
     for (int dscp = 0; dscp < NIC_DSCPS; dscp++) {
         ds_put_format(ds, " %d:%d", dscp, nic->priority_of[dscp]);
     }
@@ -114,20 +148,20 @@ plan_format_dcb(const struct plan *plan, struct ds *ds)
 {
     const struct plan_nic *nic = plan->nic;
 
-    plan_put_script_head(plan, "dcb.sh", "Priorities of the uplinks", "dcb",
+    plan_put_script_head(plan, "dcb.sh", "Priorities of the uplinks", true,
                          ds);
     ds_put_cstr(ds, functions);
     for (size_t i = 0; i < nic->ports.n; i++) {
         const struct plan_nic_port *port = &nic->ports.v[i];
 
-        ds_put_cstr(ds, "keep ");
-        plan_put_quoted(ds, port->interface);
+        put_call(port, "keep", ds);
         ds_put_char(ds, ' ');
         plan_put_quoted(ds, port->place);
         ds_put_char(ds, '\n');
-        put_dcb(port, "dcbx set", ds);
+        put_dcb(port, port->place, "dcbx set", ds);
         ds_put_cstr(ds, " host ieee\n");
-        put_was(port, "dcbx set", "dcbx", ds);
+        put_call(port, "dcbx_was", ds);
+        ds_put_char(ds, '\n');
         put_ets(port, ds);
         put_pfc(port, ds);
         put_app(nic, port, ds);

@@ -47,8 +47,7 @@ static const char functions[] =
     "        esac\n"
     "        key=$word\n"
     "    done\n"
-    "    was port function rate set \"$name\" tx_share $share tx_max $most "
-    "$above\n"
+    "    was "RATE" set \"$name\" tx_share $share tx_max $most $above\n"
     "}\n"
     "# group NAME PLACE RATE...\n"
     "group() {\n"
@@ -59,7 +58,7 @@ static const char functions[] =
     "        rate_was \"$device/$group\" \"$place\"\n"
     "    else\n"
     "        try \"$place\" "RATE" add \"$device/$group\"\n"
-    "        was port function rate del \"$device/$group\"\n"
+    "        was "RATE" del \"$device/$group\"\n"
     "    fi\n"
     "    try \"$place\" "RATE" set \"$device/$group\" \"$@\"\n"
     "    kept=\"$kept $device/$group\"\n"
@@ -98,7 +97,7 @@ static const char functions[] =
     "            if stale \"${what%:}\"; then\n"
     "                rate_was \"${what%:}\" \"$1\"\n"
     "                try \"$1\" "RATE" del \"${what%:}\"\n"
-    "                was port function rate add \"${what%:}\"\n"
+    "                was "RATE" add \"${what%:}\"\n"
     "            fi\n"
     "        esac\n"
     "    done <<end\n"
@@ -134,8 +133,8 @@ plan_format_devlink(const struct plan *plan, struct ds *ds)
 {
     const struct plan_nic *nic = plan->nic;
 
-    plan_put_script_head(plan, "devlink.sh", "Rates of the VFs",
-                         "devlink", ds);
+    plan_put_script_head(plan, "devlink.sh", "Rates of the VFs", true,
+                         ds);
     ds_put_cstr(ds, functions);
     for (size_t i = 0; i < nic->ports.n; i++) {
         const struct plan_nic_port *port = &nic->ports.v[i];

@@ -324,7 +324,7 @@ plan_format_dpdk(const struct plan *plan, struct ds *ds)
 {
     const struct plan_dpdk *dpdk = plan->dpdk;
 
-    plan_put_script_head(plan, "dpdk.sh", "DPDK", NULL, ds);
+    plan_put_script_head(plan, "dpdk.sh", "DPDK", false, ds);
     ds_put_cstr(ds, usage);
     ds_put_cstr(ds, functions);
     plan_put_running(ds);

@@ -114,7 +114,7 @@ plan_format_qos(const struct plan *plan, struct ds *ds)
 {
     const struct plan_htb *htb = plan->htb;
 
-    plan_put_script_head(plan, "qos.sh", "Queues of the ports", NULL,
+    plan_put_script_head(plan, "qos.sh", "Queues of the ports", false,
                          ds);
     ds_put_cstr(ds, "node=");
     plan_put_quoted(ds, plan->node);

@@ -26,14 +26,14 @@ plan_put_quoted(struct ds *ds, const char *s)
     ds_put_char(ds, '\'');
 }
 
-/* Arguments are split at blanks, of which none has any, and nothing of them is
+/* Words are split at blanks, of which none has any, and nothing of them is
  * taken for a command. */
 static void
-put_undo(const char *script, const char *tool, struct ds *ds)
+put_undo(const char *script, struct ds *ds)
 {
     ds_put_format(ds, "set -f\n"
                   "undo=\n"
-                  "# was ARGUMENT...: what undoes a step.\n"
+                  "# was COMMAND...: what undoes a step.\n"
                   "was() {\n"
                   "    undo=\"$*\n"
                   "$undo\"\n"
@@ -42,21 +42,21 @@ put_undo(const char *script, const char *tool, struct ds *ds)
                   "    n=0\n"
                   "    while read -r line; do\n"
                   "        [ -n \"$line\" ] || continue\n"
-                  "        if %s $line; then\n"
+                  "        if $line; then\n"
                   "            n=$((n + 1))\n"
                   "        else\n"
-                  "            echo \"%s: not undone: %s $line\" >&2\n"
+                  "            echo \"%s: not undone: $line\" >&2\n"
                   "        fi\n"
                   "    done <<end\n"
                   "$undo\n"
                   "end\n"
                   "    echo \"%s: undone: $n settings of this run\" >&2\n"
-                  "}\n", tool, script, tool, script);
+                  "}\n", script, script);
 }
 
 void
 plan_put_script_head(const struct plan *plan, const char *script,
-                     const char *about, const char *tool, struct ds *ds)
+                     const char *about, bool undoes, struct ds *ds)
 {
     ds_put_format(ds, "#!/bin/sh\n"
                   "# %s of node %s: sh %s\n"
@@ -64,10 +64,10 @@ plan_put_script_head(const struct plan *plan, const char *script,
                   "wish is said; what %s\n"
                   "# %s, and the script can be run again.\n"
                   "set -eu\n", about, plan->node, script,
-                  tool ? "it" : "came", tool ? "did is undone"
+                  undoes ? "it" : "came", undoes ? "did is undone"
                   : "before stays");
-    if (tool) {
-        put_undo(script, tool, ds);
+    if (undoes) {
+        put_undo(script, ds);
     }
     ds_put_format(ds, "fail() {\n"
                   "    echo \"%s: $2; asked for at $1\" >&2\n"
@@ -78,7 +78,7 @@ plan_put_script_head(const struct plan *plan, const char *script,
                   "    asked=$1\n"
                   "    shift\n"
                   "    \"$@\" || fail \"$asked\" \"refused: $*\"\n"
-                  "}\n", script, tool ? "    take_back\n" : "");
+                  "}\n", script, undoes ? "    take_back\n" : "");
 }
 
 void

@@ -47,6 +47,8 @@ struct plan_priority {
 struct plan_nic_port {
     const char *name, *interface;
     const char *place;
+    /* What asks for each object of dcb(8); 'place', if nothing else does. */
+    const char *ets_place, *pfc_place, *app_place;
     struct plan_priority priorities[NIC_PRIORITIES];
     bool legacy;                /* Its VFs have no representors: vf.sh sets
                                  * their rates. */
@@ -66,7 +68,8 @@ void plan_format_dcb(const struct plan *, struct ds *);
 struct plan_vf {
     const char *name;           /* "TENANT/ENDPOINT". */
     const char *uplink, *interface;     /* Of that. */
-    const char *place;          /* What asks for it, as plan_meter has it. */
+    /* What asks for it, as plan_meter has it, and for what of it is set. */
+    const char *place, *mac_place, *vlan_place, *rate_place;
     uint16_t vf, vlan;
     struct eth_addr mac;
     uint64_t max_mbps, min_mbps;        /* 0: none. */
@@ -81,10 +84,10 @@ void plan_format_vfs(const struct plan *, struct ds *);
 struct json *plan_vfs_to_json(const struct plan_vfs *);
 
 /* Appends what all scripts begin with: 'about' says what the script is for.
- * With a 'tool', what the script does is undone if it fails: with each step,
- * "was ARGUMENT..." notes what the tool is to be given for that. */
+ * If it 'undoes', what the script does is undone when it fails: with each
+ * step, "was COMMAND..." notes what does that. */
 void plan_put_script_head(const struct plan *, const char *script,
-                          const char *about, const char *tool, struct ds *);
+                          const char *about, bool undoes, struct ds *);
 
 /* Appends "running PLACE", a function that ends a script at once if no
  * ovs-vswitchd answers: ovs-vsctl would wait for one. */

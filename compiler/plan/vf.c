@@ -57,10 +57,10 @@ static const char functions[] =
     "    [ \"$is\" != \"$wanted\" ] || return 0\n"
     "    try \"$place\" ip link set dev \"$pf\" vf \"$number\" \"$@\"\n"
     "    case $is in\n"
-    "    *[!\\ ]*) was link set dev \"$pf\" vf \"$number\" $back ;;\n"
+    "    *[!\\ ]*) was ip link set dev \"$pf\" vf \"$number\" $back ;;\n"
     "    esac\n"
     "}\n"
-    "# vf PF VF PLACE MAC VLAN MAX-MBPS MIN-MBPS\n"
+    "# vf PF VF PLACE MAC PLACE VLAN PLACE MAX-MBPS MIN-MBPS PLACE\n"
     "vf() {\n"
     "    pf=$1 number=$2 place=$3\n"
     "    eswitch \"$1\" \"$3\"\n"
@@ -70,14 +70,15 @@ static const char functions[] =
     "    back=\"trust $trust\"\n"
     "    put \"$trust\" off trust off\n"
     "    back=\"mac $mac\"\n"
-    "    put \"$mac\" \"$4\" mac \"$4\"\n"
-    "    back=\"vlan $vlan qos $qos\"\n"
-    "    put \"$vlan $qos\" \"$5 0\" vlan \"$5\" qos 0\n"
-    "    back=\"max_tx_rate $most min_tx_rate $least\"\n"
-    "    put \"$most $least\" \"$6 $7\" max_tx_rate \"$6\" "
-    "min_tx_rate \"$7\"\n"
     "    back=\"state $state\"\n"
     "    put \"$state\" auto state auto\n"
+    "    back=\"mac $mac\" place=$5\n"
+    "    put \"$mac\" \"$4\" mac \"$4\"\n"
+    "    back=\"vlan $vlan qos $qos\" place=$7\n"
+    "    put \"$vlan $qos\" \"$6 0\" vlan \"$6\" qos 0\n"
+    "    back=\"max_tx_rate $most min_tx_rate $least\" place=${10}\n"
+    "    put \"$most $least\" \"$8 $9\" max_tx_rate \"$8\" "
+    "min_tx_rate \"$9\"\n"
     "}\n"
     "# eswitch PF PLACE: what its VFs send must not have to meet flows.\n"
     "eswitch() {\n"
@@ -93,7 +94,7 @@ static const char functions[] =
 void
 plan_format_vfs(const struct plan *plan, struct ds *ds)
 {
-    plan_put_script_head(plan, "vf.sh", "VFs of NICs in legacy mode", "ip",
+    plan_put_script_head(plan, "vf.sh", "VFs of NICs in legacy mode", true,
                          ds);
     ds_put_cstr(ds, functions);
     for (size_t i = 0; i < plan->vfs->all.n; i++) {
@@ -103,9 +104,14 @@ plan_format_vfs(const struct plan *plan, struct ds *ds)
         plan_put_quoted(ds, vf->interface);
         ds_put_format(ds, " %"PRIu16" ", vf->vf);
         plan_put_quoted(ds, vf->place);
-        ds_put_format(ds, " "ETH_ADDR_FMT" %"PRIu16" %"PRIu64" %"PRIu64"\n",
-                      ETH_ADDR_ARGS(vf->mac), vf->vlan, vf->max_mbps,
+        ds_put_format(ds, " "ETH_ADDR_FMT" ", ETH_ADDR_ARGS(vf->mac));
+        plan_put_quoted(ds, vf->mac_place);
+        ds_put_format(ds, " %"PRIu16" ", vf->vlan);
+        plan_put_quoted(ds, vf->vlan_place);
+        ds_put_format(ds, " %"PRIu64" %"PRIu64" ", vf->max_mbps,
                       vf->min_mbps);
+        plan_put_quoted(ds, vf->rate_place);
+        ds_put_char(ds, '\n');
     }
 }
 

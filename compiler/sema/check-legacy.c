@@ -58,18 +58,22 @@ legacy_rates(const struct policy_endpoint *e)
     const struct intent_bandwidth *own = &e->intent->send;
     const struct intent_bandwidth *all = &e->tenant->intent->send;
     size_t n = legacy_sharers(e);
-    uint64_t least = (own->limit.at ? own->guarantee.n
-                      : all->guarantee.n / n);
+    const struct intent_bandwidth *owed = own->limit.at ? own : all;
+    uint64_t least = owed->guarantee.n / (owed == own ? 1 : n);
+    const struct value *at = all->limit.at;
     uint64_t most = all->limit.n / n;
 
     if (own->limit.at && (!most || own->limit.n < most)) {
         most = own->limit.n;
+        at = own->limit.at;
     }
-    if ((own->limit.at ? own : all)->no_borrow && least) {
+    if (owed->no_borrow && least) {
         most = least;
+        at = owed->guarantee.at;
     }
     return (struct legacy_rates) {
         MIN(least, most ? most : least) / MBPS, most, most / MBPS,
+        at ? at : owed->guarantee.at,
     };
 }
 

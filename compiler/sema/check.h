@@ -58,6 +58,8 @@ size_t legacy_sharers(const struct policy_endpoint *);
 struct legacy_rates {
     uint64_t min_mbps;
     uint64_t bps, max_mbps;     /* The limit, and what the NIC makes of it. */
+    const struct value *at;     /* What asks for the limit, or, without one,
+                                 * for the guarantee; NULL: nothing. */
 };
 struct legacy_rates legacy_rates(const struct policy_endpoint *);
 

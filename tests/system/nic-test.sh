@@ -150,14 +150,47 @@ test_refusals() {
     test_files
     reset_nic
     NIC_REFUSES='^pfc set .*p1.* 3:on' check 'dcb refuses: 3' \
-        refused 'dcb pfc set dev p1 prio-pfc all:off 3:on; asked for at line 14, /fabric/nodes/n1/uplinks/up1/interface' dcb.sh
+        refused 'dcb pfc set dev p1 prio-pfc all:off 3:on; asked for at line 28, /classes/gold/lossless' dcb.sh
     check 'what dcb did is undone, of all ports' dcb_is_as_before
+    NIC_REFUSES='^ets set .*p0' check 'it refuses traffic classes: 3' \
+        refused '; asked for at line 24, /classes/bulk/queue; line 27, /classes/gold/queue; line 31, /classes/gold/dscp_in/queue; line 42, /tenants/123/bandwidth/send/guarantee' dcb.sh
+    check 'what dcb did is undone then' dcb_is_as_before
+    test_dscps
+    test_firmware
     NIC_REFUSES='^ets show .*p1' check 'dcb does not tell: 3' \
         refused 'p1 does not say what it is set to; asked for at line 14' dcb.sh
     NIC_REFUSES='^(pfc set .*p1.* 3:on|ets set .*p0.* 1:60)' \
         check 'what cannot be undone is said' says \
         'dcb.sh: not undone: dcb ets set dev p0 willing on tc-tsa' 3 \
         sh "$switch_dir/all/dcb.sh"
+}
+
+# dcb(8) ends with 0 when 'app replace' is refused.
+test_dscps() {
+    local places='line 24, /classes/bulk/dscp; line 26, /classes/gold/dscp; line 30, /classes/gold/dscp_in/dscp'
+    NIC_REFUSES='^app replace .*p1' check 'it refuses the DSCPs: 3' \
+        refused "it has 'dscp-prio 0:0 8:1'; asked for at $places" dcb.sh
+    check 'all is undone then, too' dcb_is_as_before
+    check 'in how many steps' grep 'dcb.sh: undone: 8 ' "$switch_dir/said"
+    NIC_REFUSES='^(app replace .*p1|app flush .*p0)' \
+        check 'what cannot be undone of them is said' says \
+        'dcb.sh: not undone: dcb app flush dev p0 dscp-prio' 3 \
+        sh "$switch_dir/all/dcb.sh"
+    reset_nic
+}
+
+# The firmware's DCBX is the mode that has no flag 'host', and dcb(8) cannot
+# set it.
+test_firmware() {
+    sed -i 's/"dcb": {/&"p0": { "dcbx": "cee ieee", "ets": "willing on tc-tsa 0:ets tc-bw 0:100", "pfc": "prio-pfc 0:off", "app": "" }/' \
+        "$NIC_STATE"
+    NIC_REFUSES='^pfc set .*p1.* 3:on' check 'firmware had DCBX: said' says \
+        'dcb.sh: DCBX of p0 was its firmware' 3 sh "$switch_dir/all/dcb.sh"
+    check 'as what is not undone' grep 'dcb.sh: not undone: firmware p0' \
+        "$switch_dir/said"
+    check 'all but this is undone' \
+        grep 'dcb.sh: undone: 5 ' "$switch_dir/said"
+    reset_nic
 }
 
 # A tenant in a file of its own.
@@ -206,10 +239,10 @@ dcb_is_as_before() {
     for port in p0 p1; do
         diff -u - <(dcb dcbx show dev $port; dcb ets show dev $port
             dcb pfc show dev $port; dcb -N app show dev $port) <<'END' || return
-host ieee cee
+host cee ieee
 willing on tc-tsa 0:strict 1:ets tc-bw 0:40 1:60 prio-tc 0:0 1:1
 prio-pfc 0:off 1:on
-dscp-prio 0:0 8:1
+dscp-prio 0:0 8:1 
 END
     done
 }
@@ -269,7 +302,7 @@ test_vfs() {
         grep "^uplink 'p0'" "$switch_dir/legacy/devlink.sh"
     reset_nic legacy
     NIC_REFUSES='vf 1 max_tx_rate 500' check 'a rate is refused: 3' \
-        vf_refused "refused: $vf 1 max_tx_rate 500 min_tx_rate 0; asked for at line 77, /tenants/red/endpoints/b/port"
+        vf_refused "refused: $vf 1 max_tx_rate 500 min_tx_rate 0; asked for at line 80, /tenants/red/endpoints/b/bandwidth/send/limit"
     check 'all is undone' vfs_are "${before[@]}"
     reset_nic legacy
     sed -i '/00:33/s/"spoofchk": "on"/"x": ""/' "$NIC_STATE"

@@ -108,9 +108,38 @@ def devlink(state, text):
     sys.exit(f"devlink: unknown: {text}")
 
 
-DCB = {"dcbx": "host ieee cee", "ets": "willing on\ntc-tsa 0:strict 1:ets\n"
+DCB = {"dcbx": "host cee ieee", "ets": "willing on\ntc-tsa 0:strict 1:ets\n"
        "tc-bw 0:40 1:60\nprio-tc 0:0 1:1", "pfc": "prio-pfc 0:off 1:on",
-       "app": "dscp-prio 0:0 8:1"}
+       "app": "dscp-prio 0:0 8:1 "}
+
+
+def app_table(kept):
+    return dict(pair.split(":") for pair in kept["app"].split()[1:])
+
+
+def app_set(kept, verb, pairs):
+    """'dcb app VERB dev PORT dscp-prio PAIRS', and what dcb(8) ends with."""
+    table = app_table(kept)
+    if verb == "add" and any(table.get(dscp) for dscp in pairs):
+        refuse("File exists")
+    table = {} if verb == "flush" else {**table, **pairs}
+    kept["app"] = "dscp-prio " * bool(table) + "".join(
+        f"{dscp}:{table[dscp]} " for dscp in sorted(table, key=int))
+
+
+def dcb_refuses(text):
+    """dcb_cmd_app_replace() of iproute2 says it, and ends with 0."""
+    if " ".join(text.split()[:2]) == "app replace":
+        print("Attribute: Operation not supported\n"
+              "Could not add new APP entries", file=sys.stderr)
+        sys.exit(0)
+    refuse("Operation not supported")
+
+
+def dcbx_set(modes):
+    """As mlx5e_dcbnl_setdcbx() takes it; none is the firmware's."""
+    if "host" not in modes.split():
+        refuse("Operation not supported")
 
 
 def dcb(state, text):
@@ -132,11 +161,19 @@ def dcb(state, text):
         print(state["dcb"].get(shown[2], DCB)[shown[1]])
         return
     for verb, rest in lists.items():
+        if re.fullmatch(rf"{verb} dev \S+", text) and verb != "app flush":
+            print(f"Usage: dcb {verb} dev STRING", file=sys.stderr)
+            return
         match = re.fullmatch(rf"{verb} dev (\S+){rest}", text)
         if match:
             kept = state["dcb"].setdefault(match[1], dict(DCB))
-            kept[verb.split()[0]] = ("" if verb == "app flush"
-                                     else match[2].strip())
+            if verb == "dcbx set":
+                dcbx_set(match[2])
+            if verb.startswith("app "):
+                app_set(kept, verb.split()[1], dict(
+                    pair.split(":") for pair in match[2].split()[1:]))
+            else:
+                kept[verb.split()[0]] = match[2].strip()
             save(state)
             return
     sys.exit(f"dcb: unknown: {text}")
@@ -185,7 +222,10 @@ def main():
     with open(STATE + ".log", "a") as f:
         f.write(f"{sys.argv[1]} {text}\n")
     refuses = os.environ.get("NIC_REFUSES")
-    if refuses and re.search(refuses, text):
+    refused = refuses and re.search(refuses, text)
+    if refused and sys.argv[1] == "dcb":
+        dcb_refuses(text)
+    elif refused:
         refuse("Operation not supported")
     if sys.argv[1] == "dcb":
         dcb(load(), text)

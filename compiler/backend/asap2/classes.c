@@ -8,6 +8,7 @@
 
 #include "backend/asap2/nic.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "backend/refuse.h"
@@ -169,6 +170,13 @@ uses_queue(const struct ir_prog *prog, const struct ir_tenant *tenant,
     return false;
 }
 
+static bool
+is_owed(const struct ir_meter *meter, const struct ir_uplink *uplink)
+{
+    return (!meter->receive && !meter->endpoint && meter->guarantee_kbps
+            && !strcmp(meter->uplink, uplink->name));
+}
+
 /* What tenants that may use the queue are owed by the uplink. */
 static uint64_t
 owed_kbps(const struct ir_prog *prog, const struct ir_uplink *uplink,
@@ -179,8 +187,7 @@ owed_kbps(const struct ir_prog *prog, const struct ir_uplink *uplink,
     for (size_t i = 0; i < prog->meters.n; i++) {
         const struct ir_meter *meter = prog->meters.v[i];
 
-        if (!meter->receive && !meter->endpoint
-            && !strcmp(meter->uplink, uplink->name)
+        if (is_owed(meter, uplink)
             && uses_queue(prog, meter->tenant, queue)) {
             kbps += meter->guarantee_kbps;
         }
@@ -252,4 +259,86 @@ asap2_set_priorities(const struct ir_prog *prog,
     }
     set_weights(prog, uplink, of_class, weights);
     set_percents(weights, used, port);
+}
+
+/* Places, as a text; those behind the first few are counted. */
+enum { MAX_PLACES = 4 };
+struct places {
+    const struct ir_prog *prog;
+    struct arena *arena;
+    const char *last;           /* The one that was added last. */
+    const char *text;
+    size_t n;
+};
+
+/* Adds that of the member of 'place'.  What is not there is its place, which
+ * is added once. */
+static void
+add_place(struct places *p, const struct ir_place *place, const char *member)
+{
+    struct ir_place at = ir_place_member(p->arena, place, member);
+    const char *text = ir_place_text(p->prog, &at, p->arena);
+
+    if (!p->n) {
+        p->text = text;
+    } else if (!strcmp(text, p->last)) {
+        return;
+    } else if (p->n < MAX_PLACES) {
+        p->text = arena_printf(p->arena, "%s; %s", p->text, text);
+    }
+    p->last = text;
+    p->n++;
+}
+
+static const char *
+places_text(const struct places *p, const char *none)
+{
+    return (p->n > MAX_PLACES
+            ? arena_printf(p->arena, "%s; and %"PRIuSIZE" more", p->text,
+                           p->n - MAX_PLACES)
+            : p->n ? p->text : none);
+}
+
+/* Does what the tenant is owed count for a traffic class? */
+static bool
+uses_any_queue(const struct ir_prog *prog, const struct ir_tenant *tenant)
+{
+    bool uses = false;
+
+    for (int i = 0; i < NIC_PRIORITIES; i++) {
+        uses |= uses_queue(prog, tenant, i);
+    }
+    return uses;
+}
+
+void
+asap2_set_places(const struct ir_prog *prog, const struct ir_uplink *uplink,
+                 struct plan_nic_port *port, struct arena *arena)
+{
+    struct places ets = { .prog = prog, .arena = arena };
+    struct places pfc = ets, app = ets;
+
+    for (size_t i = 0; i < prog->classes.n; i++) {
+        struct mark marks[MAX_MARKS];
+        size_t n = class_marks(prog->classes.v[i], marks);
+
+        for (size_t j = 0; j < n && ir_uses_class(prog, prog->classes.v[i]);
+             j++) {
+            add_place(&ets, marks[j].place, marks[j].queue_at);
+            add_place(&app, marks[j].place, marks[j].dscp_at);
+            if (marks[j].lossless && !j) {
+                add_place(&pfc, marks[j].place, "lossless");
+            }
+        }
+    }
+    for (size_t i = 0; i < prog->meters.n; i++) {
+        const struct ir_meter *meter = prog->meters.v[i];
+
+        if (is_owed(meter, uplink) && uses_any_queue(prog, meter->tenant)) {
+            add_place(&ets, &meter->place, "");
+        }
+    }
+    port->ets_place = places_text(&ets, port->place);
+    port->pfc_place = places_text(&pfc, port->place);
+    port->app_place = places_text(&app, port->place);
 }

@@ -106,6 +106,7 @@ add_port(const struct ir_prog *prog, const struct ir_uplink *uplink,
         port->legacy |= !strcmp(prog->vfs.v[i]->uplink, uplink->name);
     }
     asap2_set_priorities(prog, uplink, plan->nic, port);
+    asap2_set_places(prog, uplink, port, plan->arena);
     for (size_t i = 0; i < prog->meters.n; i++) {
         const struct ir_meter *meter = prog->meters.v[i];
 

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 
+struct arena;
 struct diags;
 struct ir_prog;
 struct ir_uplink;
@@ -26,6 +27,11 @@ bool asap2_check_classes(const struct ir_prog *, struct diags *);
 /* Sets the priorities of 'port', which is 'uplink', and of DSCPs. */
 void asap2_set_priorities(const struct ir_prog *, const struct ir_uplink *,
                           struct plan_nic *, struct plan_nic_port *port);
+
+/* Says for each object of dcb(8) what asks for it of 'port', which is
+ * 'uplink' and has its 'place'. */
+void asap2_set_places(const struct ir_prog *, const struct ir_uplink *,
+                      struct plan_nic_port *port, struct arena *);
 
 /* Fills 'plan->nic' from a program that is lowered. */
 void asap2_set_nic(const struct ir_prog *, struct plan *);

@@ -140,7 +140,8 @@ add_uplink(const struct ir_prog *prog, const struct ir_uplink *uplink,
            struct plan *plan)
 {
     struct plan_htb_port *port = add_port(
-        plan, uplink->interface, ir_place_text(prog, &uplink->place, plan->arena),
+        plan, uplink->interface,
+        ir_place_text(prog, &uplink->place, plan->arena),
         port_kbps(prog, uplink));
     uint64_t left = port->max_kbps;
 

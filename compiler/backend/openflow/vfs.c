@@ -20,12 +20,17 @@ openflow_set_vfs(const struct ir_prog *prog, struct plan *plan)
     }
     for (size_t i = 0; i < prog->vfs.n; i++) {
         const struct ir_vf *vf = prog->vfs.v[i];
+        struct ir_place mac = ir_place_member(plan->arena, &vf->place,
+                                              "../mac");
 
         *vec_push(plan->arena, &plan->vfs->all) = (struct plan_vf) {
             .name = vf->name,
             .uplink = vf->uplink,
             .interface = vf->interface,
             .place = ir_place_text(prog, &vf->place, plan->arena),
+            .mac_place = ir_place_text(prog, &mac, plan->arena),
+            .vlan_place = ir_place_text(prog, &vf->vlan_place, plan->arena),
+            .rate_place = ir_place_text(prog, &vf->rate_place, plan->arena),
             .vf = vf->vf,
             .vlan = vf->vlan,
             .mac = vf->mac,
