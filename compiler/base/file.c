@@ -164,10 +164,52 @@ replace(struct arena *arena, const char *path, const void *data, size_t len,
     return reason ? reason : file_settle(arena, path, new);
 }
 
-const char *
-file_replace(struct arena *arena, const char *path, const void *data,
-             size_t len, mode_t mode)
+/* Writes to what is there: a device, a FIFO, or what a link leads to. */
+static const char *
+write_through(struct arena *arena, const char *path, const void *data,
+              size_t len, mode_t mode, int flags)
 {
+    int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC | flags, mode);
+    size_t written;
+    int error = fd < 0 ? errno : write_fully(fd, data, len, &written);
+
+    if (fd >= 0 && close(fd) && !error) {
+        error = errno;
+    }
+    return error ? complaint(arena, path, error) : NULL;
+}
+
+/* Is it the file that the command prints to, as /dev/stdout can be? */
+static bool
+is_stdout(const struct stat *file)
+{
+    struct stat s;
+
+    return (!fstat(STDOUT_FILENO, &s) && s.st_dev == file->st_dev
+            && s.st_ino == file->st_ino);
+}
+
+const char *
+file_output(struct arena *arena, const char *path, const void *data,
+            size_t len, mode_t mode)
+{
+    struct stat s;
+    char *name;
+
+    if (stat(path, &s)) {
+        bool dangles = !lstat(path, &s) && S_ISLNK(s.st_mode);
+
+        return (dangles ? write_through(arena, path, data, len, mode,
+                                        O_CREAT | O_TRUNC)
+                : replace(arena, path, data, len, mode, NULL));
+    } else if (!S_ISREG(s.st_mode) || is_stdout(&s)) {
+        return write_through(arena, path, data, len, mode, O_APPEND);
+    }
+    name = realpath(path, NULL);
+    if (name) {
+        path = arena_strdup(arena, name);
+        free(name);
+    }
     return replace(arena, path, data, len, mode, NULL);
 }
 

@@ -34,9 +34,10 @@ const char *file_stage(struct arena *, const char *path, const void *data,
 /* Makes 'new', which is complete, PATH.  When that fails, 'new' is gone. */
 const char *file_settle(struct arena *, const char *path, const char *new);
 
-/* Both. */
-const char *file_replace(struct arena *, const char *path, const void *data,
-                         size_t len, mode_t);
+/* Both, for what a user names: of a link, the file that it leads to; and what
+ * is no regular file, as a device or a FIFO, is written to. */
+const char *file_output(struct arena *, const char *path, const void *data,
+                        size_t len, mode_t);
 
 /* Replaces the file PATH, or the one that it is a link to, by one of the same
  * owner and mode. */

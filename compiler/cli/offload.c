@@ -316,7 +316,8 @@ write_filters(const struct offload_report *report, const char *path,
     const char *reason;
 
     (report->profile->rte_flow ? rte_flow_put : tc_batch_put)(report, &ds);
-    reason = file_replace(arena, path, ds.string, ds.length, 0666);
+    fflush(stdout);             /* 'path' may be the same. */
+    reason = file_output(arena, path, ds.string, ds.length, 0666);
     ds_destroy(&ds);
     if (reason) {
         cli_print_error(reason);

@@ -154,13 +154,13 @@ save_order(const char *path, struct plan_record *order, struct arena *arena)
     const char *reason;
     struct stat s;
 
-    if (!lstat(path, &s) && !S_ISREG(s.st_mode)) {
+    if (!stat(path, &s) && !S_ISREG(s.st_mode)) {
         return arena_printf(arena, "cannot write %s: it is there, and no "
                             "regular file", path);
     }
     order->time = plan_record_time(arena, time_wall());
     plan_record_format(order, &ds);
-    reason = file_replace(arena, path, ds.string, ds.length, 0666);
+    reason = file_output(arena, path, ds.string, ds.length, 0666);
     ds_destroy(&ds);
     return reason;
 }

@@ -168,6 +168,13 @@ END
     check 'a pipe is no file to save to' says 'no regular file' 1 \
         "$BULKHEAD" plan "$intent" --node "$node" --bridge br0 \
         -o "$switch_dir/pipe"
+    ln -s saved-there "$switch_dir/link"
+    : >"$switch_dir/saved-there"
+    check 'a link leads to where it is saved' \
+        "$BULKHEAD" plan "$intent" --node "$node" --bridge br0 \
+        -o "$switch_dir/link"
+    check 'and stays one' test -L "$switch_dir/link" -a \
+        -s "$switch_dir/saved-there"
 }
 
 # An interface that is not there yet.

@@ -6,12 +6,18 @@
 
 #include <config.h>
 
+#include <fcntl.h>
 #include <stdalign.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "base/arena.h"
+#include "base/file.h"
 #include "base/nearest.h"
 #include "base/vec.h"
 #include "unit.h"
@@ -164,6 +170,90 @@ START_TEST(test_nearest)
 }
 END_TEST
 
+/* Begins each test in a folder of its own. */
+static struct arena *
+enter_folder(char dir[])
+{
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    ck_assert(!chdir(dir));
+    return arena_create();
+}
+
+static void
+leave_folder(struct arena *arena, const char *dir)
+{
+    const char *command = arena_printf(arena, "rm -r '%s'", dir);
+
+    ck_assert(!chdir("/") && !system(command));
+    arena_destroy(arena);
+}
+
+/* Has the file, or what it leads to, the text? */
+static void
+holds(const char *path, const char *text)
+{
+    char buffer[16];
+    int fd = open(path, O_RDONLY);
+    ssize_t n = read(fd, buffer, sizeof buffer);
+
+    ck_assert_int_eq(n, strlen(text));
+    ck_assert(!memcmp(buffer, text, n) && !close(fd));
+}
+
+static mode_t
+kind_of(const char *path)
+{
+    struct stat s;
+
+    ck_assert(!lstat(path, &s));
+    return s.st_mode & S_IFMT;
+}
+
+START_TEST(test_output_keeps_links)
+{
+    char dir[] = "/tmp/test-base.XXXXXX";
+    struct arena *arena = enter_folder(dir);
+
+    ck_assert_ptr_null(file_output(arena, "file", "old", 3, 0666));
+    ck_assert(!symlink("file", "link") && !symlink("none", "dangling"));
+    ck_assert_ptr_null(file_output(arena, "link", "new", 3, 0666));
+    ck_assert_int_eq(kind_of("link"), S_IFLNK);
+    ck_assert_int_eq(kind_of("file"), S_IFREG);
+    holds("file", "new");
+    ck_assert_ptr_null(file_output(arena, "dangling", "x", 1, 0666));
+    ck_assert_int_eq(kind_of("dangling"), S_IFLNK);
+    holds("none", "x");
+    leave_folder(arena, dir);
+}
+END_TEST
+
+START_TEST(test_output_writes_through)
+{
+    char dir[] = "/tmp/test-base.XXXXXX";
+    struct arena *arena = enter_folder(dir);
+    const char *reason;
+    char byte;
+    int fd;
+
+    ck_assert(!mkfifo("fifo", 0600));
+    fd = open("fifo", O_RDONLY | O_NONBLOCK);
+    ck_assert_ptr_null(file_output(arena, "fifo", "x", 1, 0666));
+    ck_assert_int_eq(read(fd, &byte, 1), 1);
+    ck_assert_int_eq(kind_of("fifo"), S_IFIFO);
+    close(fd);
+    /* A copy of /dev/full, where nodes may be made and opened. */
+    if (!mknod("full", S_IFCHR | 0600, makedev(1, 7))) {
+        fd = open("full", O_WRONLY);
+        reason = file_output(arena, "full", "x", 1, 0666);
+        ck_assert_ptr_nonnull(reason);
+        ck_assert_int_eq(kind_of("full"), S_IFCHR);
+        ck_assert(fd < 0 || strstr(reason, "No space left"));
+        close(fd);
+    }
+    leave_folder(arena, dir);
+}
+END_TEST
+
 Suite *
 base_suite(void)
 {
@@ -178,5 +268,8 @@ base_suite(void)
     tcase_add_test(tc, test_vec_growth);
     tc = unit_case(suite, "nearest");
     tcase_add_test(tc, test_nearest);
+    tc = unit_case(suite, "output");
+    tcase_add_test(tc, test_output_keeps_links);
+    tcase_add_test(tc, test_output_writes_through);
     return suite;
 }
