@@ -72,27 +72,51 @@ format_upcalls(const struct plan *plan, struct ds *ds)
     }
 }
 
+static const char settings[] =
+    "# settings: what the switch reads of them when it starts.\n"
+    "settings() {\n"
+    "    ovs-vsctl --no-wait --if-exists get Open_vSwitch . \\\n"
+    "        other_config:hw-offload other_config:tc-policy ||\n"
+    "        fail \"$node\" 'the database does not answer'\n"
+    "}\n"
+    "before=$(settings)\n"
+    "try \"$node\" ovs-vsctl --no-wait set Open_vSwitch . \\\n"
+    "    other_config:hw-offload=true other_config:tc-policy=none\n"
+    "if [ \"$before\" != \"$(settings)\" ] &&\n"
+    "    ovs-appctl --timeout=10 version >/dev/null 2>&1; then\n"
+    "    echo 'ovs-vsctl.sh: restart ovs-vswitchd: it reads hw-offload and "
+    "tc-policy when' \\\n"
+    "        'it starts, and they have changed' >&2\n"
+    "fi\n";
+
 /* No text of the intent gets here but the node's name and the type, which are
  * plain words, and an address that was parsed. */
 static void
 format_script(const struct plan *plan, struct ds *ds)
 {
-    ds_put_format(ds, "#!/bin/sh\n"
-                  "# What a bridge of node %s needs before its flows: sh "
-                  "ovs-vsctl.sh BRIDGE\n"
-                  "set -eu\n", plan->node);
+    plan_put_script_head(plan, "ovs-vsctl.sh", "Ports and settings of a "
+                         "bridge", false, ds);
+    ds_put_cstr(ds, "[ $# = 1 ] || {\n"
+                "    echo 'usage: sh ovs-vsctl.sh BRIDGE' >&2\n"
+                "    exit 2\n"
+                "}\n"
+                "export OVS_CTL_TIMEOUT=30\n");
+    if (plan->tunnel.type || plan->telemetry || plan->nic) {
+        ds_put_format(ds, "node='node %s'\n", plan->node);
+    }
+    if (plan->tunnel.type || plan->telemetry) {
+        plan_put_running(ds);
+        ds_put_cstr(ds, "running \"$node\"\n");
+    }
     if (plan->tunnel.type) {
-        ds_put_format(ds, "%s\n", plan_tunnel_command(plan, "\"$1\""));
+        ds_put_format(ds, "try \"$node\" %s\n",
+                      plan_tunnel_command(plan, "\"$1\""));
     }
     if (plan->telemetry) {
-        ds_put_cstr(ds, PLAN_TELEMETRY_COMMAND"\n");
+        ds_put_cstr(ds, "try \"$node\" "PLAN_TELEMETRY_COMMAND"\n");
     }
     if (plan->nic) {
-        ds_put_cstr(ds, "# ovs-vswitchd reads this when it starts: restart it "
-                    "if it was another.\n"
-                    "ovs-vsctl set Open_vSwitch . "
-                    "other_config:hw-offload=true "
-                    "other_config:tc-policy=none\n");
+        ds_put_cstr(ds, settings);
     }
 }
 

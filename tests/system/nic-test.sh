@@ -319,9 +319,29 @@ test_vfs() {
 }
 
 has_offload() {
-    sh "$switch_dir/all/ovs-vsctl.sh" br0 &&
+    says 'restart ovs-vswitchd: it reads hw-offload' 0 \
+        sh "$switch_dir/all/ovs-vsctl.sh" br0 &&
         [ "$(ovs-vsctl get Open_vSwitch . other_config)" = \
             '{hw-offload="true", tc-policy=none}' ]
+}
+
+test_settings() {
+    check 'Open vSwitch is to offload, and to start again' has_offload
+    sh "$switch_dir/all/ovs-vsctl.sh" br0 >"$switch_dir/again" 2>&1
+    check 'but once' [ ! -s "$switch_dir/again" ]
+    check 'no bridge is said: 2' says 'usage: sh ovs-vsctl.sh BRIDGE' 2 \
+        sh "$switch_dir/all/ovs-vsctl.sh"
+    OVS_RUNDIR=$switch_dir/none check 'no database: 3' says \
+        'ovs-vsctl.sh: the database does not answer; asked for at node n1' 3 \
+        sh "$switch_dir/all/ovs-vsctl.sh" br0
+    "$BULKHEAD" compile "$here/../../examples/multi-rail.json" \
+        --node=rail-node-1 -o "$switch_dir/tunnel" >"$switch_dir/compiled"
+    check 'no such bridge for tunnels: 3' says \
+        'asked for at node rail-node-1' 3 \
+        sh "$switch_dir/tunnel/ovs-vsctl.sh" not-there
+    OVS_RUNDIR=$switch_dir/none check 'no switch: 3' says \
+        'ovs-vswitchd does not run, or does not answer; asked for at node' 3 \
+        sh "$switch_dir/tunnel/ovs-vsctl.sh" br0
 }
 
 main() {
@@ -333,7 +353,7 @@ main() {
     reset_nic
     check 'classes are priorities of both ports' said_to_dcb
     check 'every DSCP has one' every_dscp
-    check 'Open vSwitch is to offload' has_offload
+    test_settings
     test_vfs
     [ "$failures" = 0 ]
 }

@@ -27,9 +27,7 @@ main() {
     switch_prepare
     modprobe -a openvswitch cls_flower act_police
     switch_start_database
-    # What waits for a switch that is not there yet would wait for ever.
-    sed 's/ovs-vsctl set/ovs-vsctl --no-wait set/' "$plan/ovs-vsctl.sh" |
-        sh -s br0
+    sh "$plan/ovs-vsctl.sh" br0
     await_age
     switch_start_daemon
     PYTHONDONTWRITEBYTECODE=1 \
