@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 
+#include "cli/offload.h"
 #include "cli/show.h"
 #include "plan/plan.h"
 #include "plan/record.h"
@@ -68,6 +69,9 @@ cmd_apply(const struct cli_options *options)
     struct plan_record order;
     int status = cli_load_order(options, arena, &order, &policy);
 
+    if (status == EXIT_DONE && options->profile) {
+        status = cli_gate_offload(options, policy, order.plan, arena);
+    }
     if (status == EXIT_DONE) {
         status = cli_verify_order(options, policy, &order, arena);
     }

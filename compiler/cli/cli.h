@@ -28,7 +28,9 @@ enum {
                                  * the command needs; nothing changed, or the
                                  * message names a doubt. */
     EXIT_DIFFERENT = 4,         /* status: the bridge differs, or is not
-                                 * fit; plan: apply would change it. */
+                                 * fit; plan: apply would change it;
+                                 * offload: a rule is not wholly in
+                                 * hardware. */
 };
 
 enum cli_format {

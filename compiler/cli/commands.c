@@ -287,15 +287,16 @@ const struct cli_command cli_commands[] = {
       "      and bandwidth; with a profile, what offload it would lose; -o\n"
       "      saves it for apply" },
     { "apply", OPTION_NODE | OPTION_BRIDGE | OPTION_SWITCH | OPTION_FORMAT
-      | OPTION_DRY_RUN | OPTION_PARTIAL | OPTION_CONFIRM | OPTION_TARGET,
-      cmd_apply,
+      | OPTION_DRY_RUN | OPTION_PARTIAL | OPTION_CONFIRM | OPTION_TARGET
+      | OPTION_PROFILE, cmd_apply,
       "INTENT... --node=NODE --bridge=BRIDGE [--partial]\n"
       "           [--verify[=TIME]|--no-verify] [--confirm=TIME]\n"
-      "           [--dry-run], or INTENT... --target=ovn [--dry-run], or\n"
-      "           apply PLAN",
+      "           [--dry-run] [--profile=PROFILE], or\n"
+      "           INTENT... --target=ovn [--dry-run], or apply PLAN",
       "make the bridge, or OVN's northbound database, hold the intent, or\n"
       "      the saved plan, in one step; on a bridge of the userspace\n"
-      "      datapath, if its flows are proved to do what the intent means" },
+      "      datapath, if its flows are proved to do what the intent means;\n"
+      "      with a profile, only if all rules would be in hardware" },
     { "confirm", OPTION_BRIDGE | BRIDGE_REQUIRED | INTENT_NONE, cmd_confirm,
       "--bridge=BRIDGE",
       "keep what apply --confirm has done, which else goes back" },
@@ -344,8 +345,9 @@ const struct cli_command cli_commands[] = {
       "count what the bridge's flows and meters of Bulkhead's have dropped,\n"
       "      and why; with the intent, by which rule", NULL },
     { "offload", OPTION_NODE | NODE_REQUIRED | OPTION_PROFILE | OPTION_FORMAT
-      | OPTION_OUTPUT | OPTION_TARGET, cmd_offload,
-      "INTENT... --node=NODE --profile=PROFILE [--target=TARGET] [-o FILE]",
+      | OPTION_OUTPUT | OPTION_TARGET | OPTION_EXIT_CODE, cmd_offload,
+      "INTENT... --node=NODE --profile=PROFILE [--target=TARGET] [-o FILE]\n"
+      "           [--exit-code]",
       "say of every rule whether a NIC of that profile would do it, and why\n"
       "      not, as the target asap2 has it, or userspace; the filters that\n"
       "      it would hold go to the file, as 'tc -batch' takes them, or\n"

@@ -21,7 +21,8 @@ static const char options_help[] =
     "the file to save to;\n"
     "                        offload: the file for filters of tc\n"
     "  --exit-code           plan exits with 4 if apply would change "
-    "something\n"
+    "something, offload\n"
+    "                        if a rule is not wholly in hardware\n"
     "  --dry-run             apply only says what it would change, as "
     "plan does\n"
     "  --interface=INTERFACE, --mac=MAC, --addresses=ADDRESS,...\n"
@@ -50,8 +51,9 @@ static const char options_help[] =
     "                        its northbound database; offload: asap2 (the "
     "default) or\n"
     "                        userspace\n"
-    "  --profile=PROFILE     the NIC that offload and status speak of: "
-    "connectx-5,\n"
+    "  --profile=PROFILE     the NIC that offload and status speak of, and "
+    "apply holds\n"
+    "                        rules against: connectx-5,\n"
     "                        connectx-6-dx, connectx-7, bluefield-3; or none, "
     "on Debian\n"
     "                        12 (kernel-tc) or with NET_TC_SKB_EXT "
@@ -131,7 +133,8 @@ static const char options_help[] =
     "database could not be reached or refused, or\nbridge or node is not "
     "what the command needs, and nothing changed, or a doubt\nabout that, "
     "which the message names; 4 status: the bridge differs, or is not\nfit "
-    "for the intent; plan --exit-code: apply would change it.";
+    "for the intent; plan --exit-code: apply would change it;\noffload "
+    "--exit-code: a rule is not wholly in hardware.";
 
 void
 cli_print_help(void)

@@ -326,8 +326,59 @@ write_filters(const struct offload_report *report, const char *path,
     return EXIT_DONE;
 }
 
+/* 'prog' is as the target has lowered it to 'plan'. */
+static const char *
+explain(const struct ir_prog *prog, const struct plan *plan,
+        const struct profile *profile, struct arena *arena,
+        struct offload_report *report)
+{
+    const char *reason = offload_explain(prog, plan, profile, arena, report);
+    struct quota_fact room = profile_quota(profile, QUOTA_FLOWS);
+
+    if (!reason && room.n) {
+        offload_fit(report, room.n);
+    }
+    return reason;
+}
+
+static bool
+is_outside(const struct offload_rule *r)
+{
+    return (r->rule && (r->verdict == OFFLOAD_PARTIAL
+                        || r->verdict == OFFLOAD_SOFTWARE));
+}
+
+/* The rules that are not wholly in hardware, in the report's order, and
+ * nothing else. */
+static void
+keep_outside(struct offload_report *report)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < report->rules.n; i++) {
+        if (is_outside(&report->rules.v[i])) {
+            report->rules.v[n++] = report->rules.v[i];
+        }
+    }
+    report->rules.n = n;
+}
+
+/* Writes what is asked for, and says how it ends. */
 static int
-explain(const struct cli_options *options, struct arena *arena)
+end_offload(const struct cli_options *options, struct offload_report *report,
+            struct arena *arena)
+{
+    int status = (options->output
+                  ? write_filters(report, options->output, arena)
+                  : EXIT_DONE);
+
+    keep_outside(report);
+    return (status == EXIT_DONE && options->exit_code && report->rules.n
+            ? EXIT_DIFFERENT : status);
+}
+
+static int
+offload(const struct cli_options *options, struct arena *arena)
 {
     const struct backend *target = options->target ? options->target
                                                    : &asap2_backend;
@@ -335,36 +386,71 @@ explain(const struct cli_options *options, struct arena *arena)
                                                  target->name);
     struct ir_prog *prog = cli_load_prog(options, arena);
     struct offload_report report;
-    struct quota_fact room;
     const char *reason;
     struct plan plan;
 
     if (!prog || !cli_compile_prog(prog, target, arena, &plan)) {
         return EXIT_WRONG;
     }
-    reason = offload_explain(prog, &plan, profile, arena, &report);
+    reason = explain(prog, &plan, profile, arena, &report);
     if (reason) {
         cli_print_error(reason);
         return EXIT_WRONG;
-    }
-    room = profile_quota(profile, QUOTA_FLOWS);
-    if (room.n) {
-        offload_fit(&report, room.n);
     }
     if (options->format == FORMAT_JSON) {
         offload_print_json(&report, options->node);
     } else {
         print_table(&report, options->node, arena);
     }
-    return options->output ? write_filters(&report, options->output, arena)
-                           : EXIT_DONE;
+    return end_offload(options, &report, arena);
+}
+
+int
+cli_gate_offload(const struct cli_options *options,
+                 const struct policy *policy, const struct plan *plan,
+                 struct arena *arena)
+{
+    const struct backend *target = backend_find(plan->target);
+    const struct profile *profile = profile_find(
+        options->profile->name, target->caps && target->caps->kernel
+        ? asap2_backend.name : target->name);
+    struct offload_report report;
+    struct ir_prog *prog;
+    const char *reason;
+
+    if (!profile) {
+        fprintf(stderr, "bulkhead: 'apply' knows no such --profile of the "
+                "target %s\n", target->name);
+        return EXIT_USAGE;
+    }
+    prog = ir_build(policy, plan->node, arena);
+    if (target->lower) {
+        target->lower(prog, arena);
+    }
+    reason = explain(prog, plan, profile, arena, &report);
+    if (reason) {
+        cli_print_error(reason);
+        return EXIT_UNREACHABLE;
+    }
+    keep_outside(&report);
+    for (size_t i = 0; i < report.rules.n; i++) {
+        print_rule(profile, &report.rules.v[i], arena);
+    }
+    print_refusals(&report);
+    if (report.rules.n) {
+        fflush(stdout);
+        fprintf(stderr, "bulkhead: not all rules would be wholly in hardware, "
+                "as of %s: %"PRIuSIZE" would not; nothing was changed\n",
+                profile->title, report.rules.n);
+    }
+    return report.rules.n ? EXIT_UNREACHABLE : EXIT_DONE;
 }
 
 int
 cmd_offload(const struct cli_options *options)
 {
     struct arena *arena = arena_create();
-    int status = explain(options, arena);
+    int status = offload(options, arena);
 
     arena_destroy(arena);
     return status;

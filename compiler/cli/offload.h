@@ -11,7 +11,9 @@
 
 #include "offload/offload.h"
 
+struct cli_options;
 struct json;
+struct policy;
 
 /* What refuses a capability: the layer and what it says. */
 struct offload_refusal {
@@ -26,6 +28,11 @@ cap_set offload_path_refused(const struct offload_path *);
 
 /* An array of what is refused: by whom, by which source, and the remedy. */
 struct json *offload_refusals_json(const struct profile *, cap_set refused);
+
+/* Of "apply --profile": prints each rule that would not be wholly in hardware,
+ * why, and what to change.  Returns an exit status. */
+int cli_gate_offload(const struct cli_options *, const struct policy *,
+                     const struct plan *, struct arena *);
 
 void offload_print_json(const struct offload_report *, const char *node);
 
