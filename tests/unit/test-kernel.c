@@ -109,6 +109,18 @@ START_TEST(too_fast)
 }
 END_TEST
 
+/* So is what goes to an endpoint. */
+START_TEST(too_fast_endpoint)
+{
+    ck_assert(compile("{" NODES("100Gbps") ", 'tenants': {"
+                      HERE("a", "1", "'limit': '50Gbps', 'burst': '8MiB'", "")
+                      "}}"));
+    ck_assert_ptr_null(find_port("ia"));
+    unit_complains(&u, "with this limit, classes have no queues at 'ia'");
+    unit_destroy(&u);
+}
+END_TEST
+
 START_TEST(parts)
 {
     ck_assert(!compile("{" NODES("10Gbps") ", 'tenants': {"
@@ -140,6 +152,7 @@ kernel_suite(void)
     tcase_add_test(tcase, uplink_queues);
     tcase_add_test(tcase, bursts);
     tcase_add_test(tcase, too_fast);
+    tcase_add_test(tcase, too_fast_endpoint);
     tcase_add_test(tcase, parts);
     tcase_add_test(tcase, no_tunnels);
     return suite;

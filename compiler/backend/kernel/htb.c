@@ -12,7 +12,9 @@
 
 #include "backend/kernel/meters.h"
 #include "backend/openflow/openflow.h"
+#include "backend/refuse.h"
 #include "base/diag.h"
+#include "hmapx.h"
 #include "ir/ir.h"
 #include "packets.h"
 #include "plan/htb.h"
@@ -201,6 +203,39 @@ add_endpoint(const struct ir_prog *prog, const struct ir_endpoint *e,
     }
 }
 
+/* The meter of what the endpoint may get; NULL if it is not here, or has no
+ * limit. */
+static const struct ir_meter *
+receive_limit(const struct ir_prog *prog, const struct ir_endpoint *e)
+{
+    const struct ir_meter *own = ir_own_meter(prog, e, true);
+    const struct ir_meter *meter
+        = (e->node ? NULL : own ? own
+           : ir_find_meter(prog, ir_account_of(e->network), true));
+
+    return meter && !meter->unlimited ? meter : NULL;
+}
+
+void
+kernel_warn_endpoints(const struct ir_prog *prog, struct diags *diags)
+{
+    struct hmapx seen = HMAPX_INITIALIZER(&seen);
+
+    for (size_t i = 0; i < prog->endpoints.n; i++) {
+        const struct ir_endpoint *e = prog->endpoints.v[i];
+        const struct ir_meter *meter = receive_limit(prog, e);
+
+        if (meter && limit_kbps(meter) > TC_MAX_KBPS
+            && is_first_at(&seen, &meter->place)) {
+            warn_of(diags, &meter->place, "../limit",
+                    "linux-htb of Open vSwitch counts to %d Mbps: with this "
+                    "limit, classes have no queues at '%s'", TC_MAX_KBPS / 1000,
+                    e->interface);
+        }
+    }
+    hmapx_destroy(&seen);
+}
+
 void
 kernel_set_htb(const struct ir_prog *prog, struct plan *plan)
 {
@@ -212,12 +247,9 @@ kernel_set_htb(const struct ir_prog *prog, struct plan *plan)
     }
     for (size_t i = 0; i < prog->endpoints.n; i++) {
         const struct ir_endpoint *e = prog->endpoints.v[i];
-        const struct ir_meter *own = ir_own_meter(prog, e, true);
-        const struct ir_meter *meter
-            = (e->node ? NULL : own ? own
-               : ir_find_meter(prog, ir_account_of(e->network), true));
+        const struct ir_meter *meter = receive_limit(prog, e);
 
-        if (meter && !meter->unlimited && limit_kbps(meter) <= TC_MAX_KBPS) {
+        if (meter && limit_kbps(meter) <= TC_MAX_KBPS) {
             add_endpoint(prog, e, meter, plan);
         }
     }

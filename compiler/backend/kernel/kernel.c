@@ -107,6 +107,7 @@ kernel_check(const struct ir_prog *prog, const struct backend_caps *caps,
                 "the kernel does not tag packets: what tenants send is "
                 "not counted by tenant, whatever \"telemetry\" says");
     }
+    kernel_warn_endpoints(prog, diags);
     kernel_warn_meters(prog, diags, share_loss);
     kernel_warn_bursts(prog, diags, &meters);
     kernel_warn_neighbors(prog, diags);

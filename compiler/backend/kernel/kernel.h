@@ -27,6 +27,9 @@ extern const struct backend kernel_backend;
 /* Adds warnings for what the queues of uplinks do not keep. */
 void kernel_warn_uplinks(const struct ir_prog *, struct diags *);
 
+/* The same of endpoints' queues, once for each limit. */
+void kernel_warn_endpoints(const struct ir_prog *, struct diags *);
+
 /* Fills 'plan->htb' from a program that is lowered. */
 void kernel_set_htb(const struct ir_prog *, struct plan *);
 
