@@ -82,7 +82,7 @@ START_TEST(tunnels)
              "ip_flags nofrag dst_ip 10.19.0.10 dst_port 4420 "
              "action pedit ex munge eth src set 0a:b1:7d:00:13:94 pipe "
              "action pedit ex munge eth dst set 02:00:00:09:00:00 pipe "
-             "action pedit ex munge ip dsfield set 0x48 retain 0xff pipe "
+             "action pedit ex munge ip dsfield set 0x48 retain 0xfc pipe "
              "action pedit ex munge ip ttl set 63 pipe "
              "action csum ip4h and tcp pipe "
              "action tunnel_key set id 5012 src_ip 192.0.2.11 "

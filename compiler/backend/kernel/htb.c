@@ -229,8 +229,8 @@ kernel_warn_endpoints(const struct ir_prog *prog, struct diags *diags)
             && is_first_at(&seen, &meter->place)) {
             warn_of(diags, &meter->place, "../limit",
                     "linux-htb of Open vSwitch counts to %d Mbps: with this "
-                    "limit, classes have no queues at '%s'", TC_MAX_KBPS / 1000,
-                    e->interface);
+                    "limit, classes have no queues at '%s'",
+                    TC_MAX_KBPS / 1000, e->interface);
         }
     }
     hmapx_destroy(&seen);
