@@ -326,21 +326,6 @@ write_filters(const struct offload_report *report, const char *path,
     return EXIT_DONE;
 }
 
-/* 'prog' is as the target has lowered it to 'plan'. */
-static const char *
-explain(const struct ir_prog *prog, const struct plan *plan,
-        const struct profile *profile, struct arena *arena,
-        struct offload_report *report)
-{
-    const char *reason = offload_explain(prog, plan, profile, arena, report);
-    struct quota_fact room = profile_quota(profile, QUOTA_FLOWS);
-
-    if (!reason && room.n) {
-        offload_fit(report, room.n);
-    }
-    return reason;
-}
-
 static bool
 is_outside(const struct offload_rule *r)
 {
@@ -392,7 +377,7 @@ offload(const struct cli_options *options, struct arena *arena)
     if (!prog || !cli_compile_prog(prog, target, arena, &plan)) {
         return EXIT_WRONG;
     }
-    reason = explain(prog, &plan, profile, arena, &report);
+    reason = offload_predict(prog, &plan, profile, arena, &report);
     if (reason) {
         cli_print_error(reason);
         return EXIT_WRONG;
@@ -427,7 +412,7 @@ cli_gate_offload(const struct cli_options *options,
     if (target->lower) {
         target->lower(prog, arena);
     }
-    reason = explain(prog, plan, profile, arena, &report);
+    reason = offload_predict(prog, plan, profile, arena, &report);
     if (reason) {
         cli_print_error(reason);
         return EXIT_UNREACHABLE;

@@ -53,20 +53,6 @@ path_loss(const struct offload_rule *before, const struct offload_path *path)
     return 0;
 }
 
-static const char *
-explain(const struct ir_prog *prog, const struct plan *plan,
-        const struct profile *profile, struct arena *arena,
-        struct offload_report *report)
-{
-    const char *reason = offload_explain(prog, plan, profile, arena, report);
-    struct quota_fact room = profile_quota(profile, QUOTA_FLOWS);
-
-    if (!reason && room.n) {
-        offload_fit(report, room.n);
-    }
-    return reason;
-}
-
 /* The verdicts go from the best to the worst, and then to none. */
 static void
 compare_rule(const struct offload_rule *before,
@@ -96,9 +82,10 @@ offload_compare(const struct ir_prog *prog, const struct plan *old,
                 struct arena *arena, offload_loss_vec *losses)
 {
     struct offload_report before, after;
-    const char *reason = explain(prog, old, profile, arena, &before);
+    const char *reason = offload_predict(prog, old, profile, arena, &before);
 
-    reason = reason ? reason : explain(prog, plan, profile, arena, &after);
+    reason = (reason ? reason
+              : offload_predict(prog, plan, profile, arena, &after));
     for (size_t i = 0; !reason && i < after.rules.n; i++) {
         compare_rule(&before.rules.v[i], &after.rules.v[i], arena, losses);
     }

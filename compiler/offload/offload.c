@@ -310,3 +310,17 @@ offload_explain(const struct ir_prog *prog, const struct plan *plan,
     walker_destroy(e.walker);
     return NULL;
 }
+
+const char *
+offload_predict(const struct ir_prog *prog, const struct plan *plan,
+                const struct profile *profile, struct arena *arena,
+                struct offload_report *report)
+{
+    const char *reason = offload_explain(prog, plan, profile, arena, report);
+    struct quota_fact room = profile_quota(profile, QUOTA_FLOWS);
+
+    if (!reason && room.n) {
+        offload_fit(report, room.n);
+    }
+    return reason;
+}

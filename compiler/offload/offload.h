@@ -101,4 +101,9 @@ const char *offload_explain(const struct ir_prog *, const struct plan *,
  * large leaves its room to those below it. */
 void offload_fit(struct offload_report *, uint64_t n_flows);
 
+/* Both, with the room that the profile knows of. */
+const char *offload_predict(const struct ir_prog *, const struct plan *,
+                            const struct profile *, struct arena *,
+                            struct offload_report *);
+
 #endif /* offload/offload.h */
