@@ -305,20 +305,18 @@ main(int argc, char *argv[])
         uint64_t uplink;
         double window_ns;
         double used, l1;
-        double l1_tree;         /* Of three levels. */
     } rows[] = {
-        { "CBR", CLUSTER_CBR, 1500, 2, 2, 600000, 1e7, 0.99, 0.01, 0.01 },
+        { "CBR", CLUSTER_CBR, 1500, 2, 2, 600000, 1e7, 0.99, 0.01 },
         { "CBR of jumbo frames", CLUSTER_CBR, 9000, 2, 2, 6000000, 1e7, 0.99,
-          0.01, 0.01 },
+          0.01 },
         { "CBR of mixed frames", CLUSTER_CBR, 0, 2, 2, 6000000, 1e7, 0.99,
-          0.01, 0.01 },
-        { "Poisson", CLUSTER_POISSON, 1500, 16, 16, 600000, 1e7, 0.99, 0.01,
-          0.0125 },
+          0.01 },
+        { "Poisson", CLUSTER_POISSON, 1500, 16, 16, 600000, 1e7, 0.99, 0.01 },
         { "Poisson of jumbo frames", CLUSTER_POISSON, 9000, 32, 16, 6000000,
-          1e8, 0.99, 0.01, 0.01 },
+          1e8, 0.99, 0.01 },
         { "phase-locked bursts", CLUSTER_LOCKED, 1500, 8, 8, 600000, 1e7,
-          0.99, 0.01, 0.01 },
-        { "on and off", CLUSTER_ON_OFF, 1500, 16, 2, 600000, 1e7, 0.97, 0.03,
+          0.99, 0.01 },
+        { "on and off", CLUSTER_ON_OFF, 1500, 16, 2, 600000, 1e7, 0.97,
           0.03 },
     };
     struct proof_options options = proof_start(argc, argv);
@@ -342,7 +340,7 @@ main(int argc, char *argv[])
         };
 
         run(&t, rows[i / 2].what, &conf, n_windows, rows[i / 2].used,
-            conf.tree ? rows[i / 2].l1_tree : rows[i / 2].l1);
+            rows[i / 2].l1);
     }
     for (unsigned int n = 2; n <= CLUSTER_MAX_LEAVES; n *= 4) {
         run_lone(&t, n, options.seed);
