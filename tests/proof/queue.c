@@ -63,7 +63,8 @@ queue_put(struct queue *q, uint32_t size)
             .bytes = q->backlog,
         };
     }
-    if (q->open && q->backlog > q->burst.deepest) {
+    if (q->open && q->backlog / WORK_PER_BYTE
+                   > q->burst.deepest / WORK_PER_BYTE) {
         q->burst.deepest = q->backlog;
         q->burst.when_deepest = q->last;
     }

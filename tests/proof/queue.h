@@ -25,7 +25,7 @@ typedef __int128 work_t;
 struct queue_burst {
     uint64_t start, end;        /* In ns, the end rounded up. */
     work_t deepest;
-    uint64_t when_deepest;
+    uint64_t when_deepest;      /* To the byte. */
     work_t bytes;               /* In work. */
 };
 
