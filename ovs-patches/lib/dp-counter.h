@@ -48,16 +48,14 @@ read_counter(const struct dp_counter *c_, uint64_t *packets, uint64_t *bytes)
     atomic_read_relaxed(&c->bytes, bytes);
 }
 
+/* Adds what 'from' has counted. */
 static inline void
-init_counter(struct dp_counter *c, const struct dp_counter *from)
+add_counter(struct dp_counter *c, const struct dp_counter *from)
 {
-    uint64_t packets = 0, bytes = 0;
+    uint64_t packets, bytes;
 
-    if (from) {
-        read_counter(from, &packets, &bytes);
-    }
-    atomic_init(&c->packets, packets);
-    atomic_init(&c->bytes, bytes);
+    read_counter(from, &packets, &bytes);
+    count(c, packets, bytes);
 }
 
 /* The sum of 'sizes[]' over bitmap 'map'. */
@@ -128,19 +126,15 @@ read_owned_counter(const struct dp_owned_counter *c,
     *bytes += own_bytes;
 }
 
-/* Without an owner; with what 'from' (may be NULL) has counted. */
+/* Adds what 'from' has counted, as others do. */
 static inline void
-init_owned_counter(struct dp_owned_counter *c,
-                   const struct dp_owned_counter *from)
+add_owned_counter(struct dp_owned_counter *c,
+                  const struct dp_owned_counter *from)
 {
-    uint64_t packets = 0, bytes = 0;
+    uint64_t packets, bytes;
 
-    if (from) {
-        read_owned_counter(from, &packets, &bytes);
-    }
-    init_counter(&c->own, NULL);
-    atomic_init(&c->others.packets, packets);
-    atomic_init(&c->others.bytes, bytes);
+    read_owned_counter(from, &packets, &bytes);
+    count(&c->others, packets, bytes);
 }
 
 #endif /* dp-counter.h */

@@ -172,17 +172,11 @@ init_band(struct dp_meter_band *band, const struct dp_band_conf *bc,
         band->phantom = (old && old->phantom ? old->phantom
                          : new_phantom(&bc->phantom, now_ns));
     }
-    init_counter(&band->before, old ? &old->before : NULL);
-    init_owned_counter(&band->acted_on, old ? &old->acted_on : NULL);
-    init_counter(&band->admitted, old ? &old->admitted : NULL);
-    init_counter(&band->marked, old ? &old->marked : NULL);
-    init_counter(&band->elsewhere, old ? &old->elsewhere : NULL);
-    init_counter(&band->borrowed, old ? &old->borrowed : NULL);
     band->member = member;
 }
 
-/* Returns a new meter with 'members[]'.  What 'old' (may be NULL) has counted,
- * and holds in its first 'n_bands' queues, goes over to it, under the
+/* Returns a new meter with 'members[]', which has counted nothing.  What 'old'
+ * (may be NULL) holds in its first 'n_bands' queues goes over to it, under the
  * contracts of 'old', and so does its pool. */
 static struct dp_meter *
 new_meter(uint32_t id, const struct dp_band_conf bcs[], uint16_t n_bands,
@@ -191,7 +185,6 @@ new_meter(uint32_t id, const struct dp_band_conf bcs[], uint16_t n_bands,
 {
     struct dp_meter *m = xzalloc_cacheline(sizeof *m
                                            + n_bands * sizeof *m->bands);
-    uint64_t packets = 0, bytes = 0;
 
     m->id = id;
     m->n_bands = n_bands;
@@ -202,29 +195,49 @@ new_meter(uint32_t id, const struct dp_band_conf bcs[], uint16_t n_bands,
     atomic_init(&m->pool, old ? dp_meter_get_pool(old) : NULL);
     atomic_init(&m->owner, OVSTHREAD_ID_UNSET);
     atomic_init(&m->shared, false);
-    init_owned_counter(&m->conforming, old ? &old->conforming : NULL);
-    if (old) {
-        read_in(old, &packets, &bytes);
-    }
     for (uint16_t i = 0; i < n_bands; i++) {
-        if (old && i < old->n_bands) {
-            init_band(&m->bands[i], &bcs[i], &old->bands[i], members[i],
-                      now_ns);
-        } else {
-            init_band(&m->bands[i], &bcs[i], NULL, members[i], now_ns);
-            count(&m->bands[i].before, packets, bytes);
-        }
+        init_band(&m->bands[i], &bcs[i],
+                  old && i < old->n_bands ? &old->bands[i] : NULL, members[i],
+                  now_ns);
     }
     if (n_bands == 1 && !m->borrows) {
         m->phantom = m->bands[0].phantom;
     }
+    return m;
+}
+
+static void
+take_band_counts(struct dp_meter_band *band, const struct dp_meter_band *old)
+{
+    add_counter(&band->before, &old->before);
+    add_owned_counter(&band->acted_on, &old->acted_on);
+    add_counter(&band->admitted, &old->admitted);
+    add_counter(&band->marked, &old->marked);
+    add_counter(&band->elsewhere, &old->elsewhere);
+    add_counter(&band->borrowed, &old->borrowed);
+}
+
+/* Adds what 'old' has counted to 'm', which has taken its place: so nothing is
+ * lost that came while 'm' was made, but for batches that 'old' has not
+ * counted yet. */
+static void
+take_counts(struct dp_meter *m, const struct dp_meter *old)
+{
+    uint64_t packets, bytes;
+
+    read_in(old, &packets, &bytes);
+    add_owned_counter(&m->conforming, &old->conforming);
+    for (uint32_t i = 0; i < MIN(m->n_bands, old->n_bands); i++) {
+        take_band_counts(&m->bands[i], &old->bands[i]);
+    }
+    for (uint32_t i = old->n_bands; i < m->n_bands; i++) {
+        count(&m->bands[i].before, packets, bytes);
+    }
 
     /* Bands that are gone acted on packets that came, nevertheless. */
-    for (uint32_t i = n_bands; old && i < old->n_bands; i++) {
-        read_owned_counter(&old->bands[i].acted_on, &packets, &bytes);
-        count(&m->conforming.others, packets, bytes);
+    for (uint32_t i = m->n_bands; i < old->n_bands; i++) {
+        add_owned_counter(&m->conforming, &old->bands[i].acted_on);
     }
-    return m;
 }
 
 /* Can 'old' (may be NULL) become, by a change of numbers, a meter of these
@@ -305,6 +318,7 @@ dp_meters_set(struct dp_meters *ms, uint32_t id,
         put_meter(ms, id, m);
     }
     if (old && m != old) {
+        take_counts(m, old);
         free_meter(old, m);
     }
     ovs_mutex_unlock(&ms->mutex);
@@ -380,9 +394,9 @@ read_band(const struct dp_meter *m, const struct dp_meter_band *band,
              + stats->byte_count);
 }
 
-int
-dp_meters_get(const struct dp_meters *ms, uint32_t id,
-              struct ofputil_meter_stats *stats, uint16_t n_bands)
+static int
+get_stats(const struct dp_meters *ms, uint32_t id,
+          struct ofputil_meter_stats *stats, uint16_t n_bands)
 {
     const struct dp_meter *m;
 
@@ -404,13 +418,25 @@ dp_meters_get(const struct dp_meters *ms, uint32_t id,
 }
 
 int
+dp_meters_get(const struct dp_meters *ms, uint32_t id,
+              struct ofputil_meter_stats *stats, uint16_t n_bands)
+{
+    int error;
+
+    ovs_mutex_lock(&ms->mutex); /* Not between two meters: take_counts(). */
+    error = get_stats(ms, id, stats, n_bands);
+    ovs_mutex_unlock(&ms->mutex);
+    return error;
+}
+
+int
 dp_meters_del(struct dp_meters *ms, uint32_t id,
               struct ofputil_meter_stats *stats, uint16_t n_bands)
 {
     int error;
 
     ovs_mutex_lock(&ms->mutex);
-    error = dp_meters_get(ms, id, stats, n_bands);
+    error = get_stats(ms, id, stats, n_bands);
     if (!error) {
         struct dp_meter *m = dp_meter_lookup(ms, id);
 

@@ -109,7 +109,8 @@ struct dp_meter_page {
 struct dp_meters {
     atomic_count n_phantoms;    /* Number of meters with a phantom queue. */
     enum dp_meter_types types;  /* Accepted ones. */
-    struct ovs_mutex mutex;     /* Serializes changes of 'pages'. */
+    struct ovs_mutex mutex;     /* Serializes changes of 'pages', and reading
+                                 * counters. */
     ATOMIC(struct dp_meter_page *) pages[DP_METER_MAX / DP_METER_PAGE];
 };
 

@@ -120,7 +120,7 @@ enum { PHANTOM_BUCKETS = 32 };          /* Of a histogram. */
 struct phantom_event {
     uint64_t start_ns;          /* As time_nsec(). */
     uint64_t length_ns;
-    uint64_t rise_ns;           /* From the start to the peak. */
+    uint64_t rise_ns;           /* From the start to the peak, to the byte. */
     uint64_t peak_depth;        /* In bytes. */
     uint64_t bytes;
     uint64_t gap_ns;            /* Longest time between polls. */

@@ -44,9 +44,8 @@ static atomic_bool stop;
 struct runner {
     pthread_t thread;
     struct proof_random random;
-    atomic_uint64_t offered;    /* Packets... */
-    uint64_t admitted;
-    uint64_t bytes;             /* ...and bytes of these. */
+    uint64_t offered, admitted; /* Packets. */
+    uint64_t bytes;             /* Of those admitted. */
     uint64_t polled;            /* When, in ns; 0 before the first time. */
 };
 
@@ -59,7 +58,6 @@ run_batch(struct runner *r)
     unsigned int n = 1 + proof_below(&r->random, NETDEV_MAX_BURST);
     struct dp_packet_batch batch;
     struct dp_packet *packet;
-    uint64_t offered;
 
     r->polled = clock.now_ns;
     dp_packet_batch_init(&batch);
@@ -71,7 +69,7 @@ run_batch(struct runner *r)
         dp_packet_batch_add(&batch, packet);
     }
     dp_meters_run(&meters, METER, &batch, &clock);
-    atomic_add_relaxed(&r->offered, n, &offered);
+    r->offered += n;
     DP_PACKET_BATCH_FOR_EACH (i, packet, &batch) {
         r->admitted++;
         r->bytes += dp_packet_size(packet);
@@ -125,28 +123,10 @@ configure(uint16_t n_bands, uint32_t phantoms, struct proof_random *random)
     }
 }
 
-static uint64_t
-sum_offered(const struct runner *runners, unsigned int n_threads)
-{
-    uint64_t sum = 0;
-
-    for (unsigned int i = 0; i < n_threads; i++) {
-        uint64_t offered;
-
-        atomic_read_relaxed(&CONST_CAST(struct runner *, runners)[i].offered,
-                            &offered);
-        sum += offered;
-    }
-    return sum;
-}
-
 /* Changes the meter 'n_changes' times.  Returns how often another one takes
- * its place, and adds what is offered to 'runners' meanwhile to
- * '*uncounted'. */
+ * its place. */
 static unsigned int
-change(unsigned int n_changes, struct proof_random *random,
-       const struct runner *runners, unsigned int n_threads,
-       uint64_t *uncounted)
+change(unsigned int n_changes, struct proof_random *random)
 {
     uint32_t phantoms = 0;
     uint16_t n_bands = 1;
@@ -155,19 +135,14 @@ change(unsigned int n_changes, struct proof_random *random,
     while (n_changes--) {
         uint32_t old_phantoms = phantoms;
         uint16_t old = n_bands;
-        uint64_t before;
 
         if (proof_below(random, 2)) {
             n_bands = (proof_below(random, 2)
                        ? 1 : 1 + proof_below(random, DP_METER_MAX_BANDS));
             phantoms = proof_below(random, 1u << n_bands);
         }
-        before = sum_offered(runners, n_threads);
         configure(n_bands, phantoms, random);
-        if (n_bands != old || phantoms != old_phantoms) {
-            *uncounted += sum_offered(runners, n_threads) - before;
-            n++;
-        }
+        n += n_bands != old || phantoms != old_phantoms;
         usleep(proof_below(random, 2000));
         ovsrcu_quiesce();
     }
@@ -175,19 +150,18 @@ change(unsigned int n_changes, struct proof_random *random,
 }
 
 /* Judges what 'n_threads' runners got in 'ns' nanoseconds, while another meter
- * took the place of the old one 'n' times.  Meanwhile they were offered
- * 'uncounted' packets, which the old one may have counted too late. */
+ * took the place of the old one 'n' times. */
 static void
 judge(const struct runner *runners, unsigned int n_threads, uint64_t ns,
-      unsigned int n, uint64_t uncounted)
+      unsigned int n)
 {
     uint64_t in_progress = (uint64_t) n * n_threads * NETDEV_MAX_BURST;
     uint64_t contract = KBITS * 125 + ns * KBPS / 8000000;
-    uint64_t offered = sum_offered(runners, n_threads);
-    uint64_t admitted = 0, bytes = 0;
+    uint64_t offered = 0, admitted = 0, bytes = 0;
     struct ofputil_meter_stats stats = { .n_bands = 0 };
 
     for (unsigned int i = 0; i < n_threads; i++) {
+        offered += runners[i].offered;
         admitted += runners[i].admitted;
         bytes += runners[i].bytes;
     }
@@ -200,7 +174,7 @@ judge(const struct runner *runners, unsigned int n_threads, uint64_t ns,
     }
     dp_meters_get(&meters, METER, &stats, 0);
     if (stats.packet_in_count > offered
-        || stats.packet_in_count + in_progress + uncounted < offered) {
+        || stats.packet_in_count + in_progress < offered) {
         proof_fail("%"PRIu64" of %"PRIu64" packets counted",
                    stats.packet_in_count, offered);
     }
@@ -215,7 +189,7 @@ do_trial(unsigned int n_threads, unsigned int n_changes, uint64_t seed)
 {
     struct runner runners[MAX_THREADS];
     struct proof_random random;
-    uint64_t start, uncounted = 0;
+    uint64_t start;
     unsigned int n;
 
     memset(runners, 0, sizeof runners);
@@ -230,12 +204,12 @@ do_trial(unsigned int n_threads, unsigned int n_changes, uint64_t seed)
         runners[i].thread = ovs_thread_create("runner", runner_main,
                                               &runners[i]);
     }
-    n = change(n_changes, &random, runners, n_threads, &uncounted);
+    n = change(n_changes, &random);
     atomic_store(&stop, true);
     for (unsigned int i = 0; i < n_threads; i++) {
         xpthread_join(runners[i].thread, NULL);
     }
-    judge(runners, n_threads, time_nsec() - start, n, uncounted);
+    judge(runners, n_threads, time_nsec() - start, n);
     dp_meters_destroy(&meters);
 }
 
