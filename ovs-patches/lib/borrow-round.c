@@ -28,13 +28,21 @@
  * borrowers are served faster. */
 #define MAX_BOOST 1229          /* 1.2 */
 #define IDLE_SHARE 307          /* 0.3 */
-#define FEEDBACK_ROUNDS 20      /* Time in which it empties the queue. */
+
+/* It stops serving at the limit of a queue, but for one that is shorter than
+ * this many rounds. */
+#define FEEDBACK_ROUNDS 4
 
 /* A claim of this, or less, fits into 63 bits with any weight. */
 #define MAX_CLAIM (UINT64_C(1) << 47)
 
 /* The target is this part of the limit of a queue. */
 #define TARGET_PART 6
+
+/* Rounds that 'shares' of a pool remembers, and what part of its own rate the
+ * pool above has to have for it, so that its queue is to be full. */
+#define SHARE_ROUNDS 8
+#define SHARE_PART 64
 
 /* For the thread that closes a round. */
 static void
@@ -184,16 +192,18 @@ depth_of(const struct borrow_pool *p, uint64_t now_ns)
  * how deep what it fills is. */
 struct supply {
     uint64_t ns;                /* Length of the round. */
-    uint64_t bytes;
+    uint64_t bytes;             /* At the pool's own rate... */
+    uint64_t owed;              /* ...less what is paid of these first. */
+    uint64_t share;             /* And those of the pool above. */
     uint64_t depth, target;     /* The depth and what it is kept near. */
     uint64_t room;              /* Above the target: too much. */
     uint32_t idle;              /* In 1/1024: what nobody used. */
 };
 
 static uint64_t
-spare_of(const struct supply *s, uint64_t green, uint64_t claimed)
+spare_of(const struct supply *s, uint64_t claimed)
 {
-    uint64_t spare = s->bytes - MIN(s->bytes, green);
+    uint64_t spare = s->bytes - MIN(s->bytes, s->owed) + s->share;
     int64_t boost = 1024 - ((int64_t) (s->depth - s->target) * 1024
                             / (int64_t) s->room);
 
@@ -204,8 +214,62 @@ spare_of(const struct supply *s, uint64_t green, uint64_t claimed)
     return spare;
 }
 
-static void close_round_below(struct borrow_pool *, uint64_t now_ns,
-                              const struct supply *);
+static uint64_t
+target_of(uint64_t limit)
+{
+    return limit / TARGET_PART;
+}
+
+/* What of a queue is too much, that gets 'bytes' in a round. */
+static uint64_t
+room_of(uint64_t limit, uint64_t bytes)
+{
+    return MAX(MAX(limit - target_of(limit), FEEDBACK_ROUNDS * bytes), 1);
+}
+
+static uint64_t
+blend(uint64_t a, uint64_t b, uint64_t share)
+{
+    return (a * (1024 - share) + b * share) >> 10;
+}
+
+/* What there is for pool 'below', whose claim 'c' has got 'served' virtual
+ * time, in a round of 'ns': its own rate, and its 'share' of the pool above,
+ * in bytes.
+ *
+ * It borrows only when its own queue is full.  So if there is something to be
+ * borrowed, the target is a full queue and to be ahead by a part of the reach.
+ * If there is nothing, the target is that of any queue: at its limit, who
+ * comes first would get all, and borrowing in vain must not look idle. */
+static struct supply
+supply_below(struct borrow_pool *below, const struct borrow_claim *c,
+             uint64_t served, uint64_t share, uint64_t ns, uint64_t now_ns)
+{
+    uint64_t own = bytes_in(borrow_get32(&below->rate), ns);
+    uint64_t limit = borrow_get(&below->limit) / GCRA_BYTE;
+    uint64_t reach = borrow_get(&c->member->reach) >> BORROW_SCALE;
+    uint64_t claim = c->ahead * c->weight >> BORROW_SCALE;
+    uint64_t ahead = c->ahead - MIN(c->ahead, served);
+    uint64_t lent;              /* In 1/1024: is there something? */
+
+    below->shares += share - below->shares / SHARE_ROUNDS;
+    lent = MIN(below->shares * (SHARE_PART / SHARE_ROUNDS) * 1024
+               / MAX(own, 1), 1024);
+    return (struct supply) {
+        .ns = ns,
+        .bytes = own,
+        .share = share,
+        .depth = (MIN(depth_of(below, now_ns), limit)
+                  + (ahead * c->weight >> BORROW_SCALE)),
+        .target = blend(target_of(limit), limit + reach / 4, lent),
+        .room = blend(room_of(limit, own), limit + reach + 1, lent),
+        .idle = (share - MIN(share, claim)) * 1024 / MAX(own + share, 1),
+    };
+}
+
+static void close_round_below(struct borrow_pool *,
+                              const struct borrow_claim *, uint64_t served,
+                              uint64_t share, uint64_t ns, uint64_t now_ns);
 
 /* Closes the rounds of those members that are pools, which got 'served'
  * virtual time, or, if nobody wanted more, had all of 'spare'. */
@@ -218,21 +282,10 @@ close_rounds_below(struct borrow_pool *p, size_t n, uint64_t served,
         struct borrow_pool *below = borrow_get_below(c->member);
 
         if (below) {
-            uint64_t ahead = c->ahead - MIN(c->ahead, served);
-            uint64_t reach = borrow_get(&c->member->reach) >> BORROW_SCALE;
-            struct supply s = {
-                .ns = ns,
-                .bytes = (bytes_in(borrow_get32(&below->rate), ns)
-                          + (enough ? spare
-                             : served * c->weight >> BORROW_SCALE)),
-                .depth = ahead * c->weight >> BORROW_SCALE,
-                .target = reach / 4,
-                .room = reach + 1,
-            };
-
-            s.idle = (s.depth < s.target
-                      ? 1024 - s.depth * 1024 / s.target : 0);
-            close_round_below(below, now_ns, &s);
+            close_round_below(below, c, served,
+                              (enough ? spare
+                               : served * c->weight >> BORROW_SCALE),
+                              ns, now_ns);
         }
     }
 }
@@ -241,10 +294,9 @@ static void
 close_round_with(struct borrow_pool *p, struct borrow_now *r, uint64_t now_ns,
                  const struct supply *s)
 {
-    uint64_t green = borrow_get(&p->green);
     size_t n = gather_claims(p, r->virtual);
     uint64_t claimed = sum_claims(p, n);
-    uint64_t spare = spare_of(s, green - p->last_green, claimed);
+    uint64_t spare = spare_of(s, claimed);
     uint64_t weight = 0, served = 0;
     bool enough = spare >= claimed;
 
@@ -255,7 +307,6 @@ close_round_with(struct borrow_pool *p, struct borrow_now *r, uint64_t now_ns,
     } else {
         served = serve_claims(p, n, spare, &weight);
     }
-    p->last_green = green;
     r->start_ns = now_ns;
     r->virtual += served;
     r->speed = ((spare << BORROW_SCALE) / s->ns << BORROW_SPEED_SCALE)
@@ -264,11 +315,17 @@ close_round_with(struct borrow_pool *p, struct borrow_now *r, uint64_t now_ns,
     close_rounds_below(p, n, served, enough, spare, s->ns, now_ns);
 }
 
+/* Closes the round of 'p' with what supply_below() says.  If more is owed than
+ * there is, 'p' remembers it; the queue of a pool that is in no other does so
+ * by itself. */
 static void
-close_round_below(struct borrow_pool *p, uint64_t now_ns,
-                  const struct supply *s)
+close_round_below(struct borrow_pool *p, const struct borrow_claim *c,
+                  uint64_t served, uint64_t share, uint64_t ns,
+                  uint64_t now_ns)
 {
+    uint64_t green, limit = borrow_get(&p->limit) / GCRA_BYTE;
     struct borrow_now r;
+    struct supply s;
 
     /* One that changes from pool to pool may be below two for a moment. */
     if (atomic_flag_test_and_set_explicit(&p->closing,
@@ -276,11 +333,22 @@ close_round_below(struct borrow_pool *p, uint64_t now_ns,
         return;
     }
     r = borrow_get_round(p);
-    if (now_ns - r.start_ns > 2 * s->ns) {
-        /* Nobody borrowed before. */
-        p->last_green = borrow_get(&p->green);
+    if (now_ns <= r.start_ns) {
+        goto out;               /* The other has closed this round. */
     }
-    close_round_with(p, &r, now_ns, s);
+    green = borrow_get(&p->green);
+    if (now_ns - r.start_ns > 2 * ns) {
+        /* Nobody borrowed before. */
+        p->last_green = green;
+        p->debt = p->shares = 0;
+    }
+    s = supply_below(p, c, served, share, ns, now_ns);
+    s.owed = green - p->last_green + p->debt;
+    p->debt = MIN(s.owed - MIN(s.owed, s.bytes), limit);
+    p->last_green = green;
+    close_round_with(p, &r, now_ns, &s);
+
+out:
     atomic_flag_clear_explicit(&p->closing, memory_order_release);
 }
 
@@ -292,12 +360,13 @@ close_top_round(struct borrow_pool *p, struct borrow_now *r, uint64_t now_ns)
     uint64_t depth = depth_of(p, now_ns);
     uint64_t green = borrow_get(&p->green);
     uint64_t other = borrow_get(&p->other), used;
+    uint64_t limit = borrow_get(&p->limit) / GCRA_BYTE;
     uint32_t rate = borrow_get32(&p->rate);
     struct supply s = {
         .ns = now_ns - r->start_ns,
         .depth = depth,
-        .target = borrow_get(&p->limit) / GCRA_BYTE / TARGET_PART,
-        .room = MAX(bytes_in(rate, FEEDBACK_ROUNDS * round_ns), 1),
+        .target = target_of(limit),
+        .room = room_of(limit, bytes_in(rate, round_ns)),
     };
 
     if (s.ns > MAX_ROUNDS * round_ns) {
@@ -312,6 +381,8 @@ close_top_round(struct borrow_pool *p, struct borrow_now *r, uint64_t now_ns)
     used = p->last_depth + green - p->last_green + other - p->last_other;
     used -= MIN(used, depth);
     s.idle = 1024 - MIN(used * 1024 / s.bytes, 1024);
+    s.owed = green - p->last_green;
+    p->last_green = green;
     p->last_depth = depth;
     p->last_other = other;
     close_round_with(p, r, now_ns, &s);

@@ -50,13 +50,47 @@ virtual_at(const struct borrow_pool *p, const struct borrow_now *r,
 
 /* Members. */
 
+/* The dynamic threshold: this many times what the queue has left. */
+#define ROOM_FACTOR 8
+
+static uint64_t room_of(const struct borrow_pool *, uint64_t now_ns);
+
+/* How far 'm' may be ahead of its share, as 'reach' of it. */
+static uint64_t
+reach_of(const struct borrow_member *m, uint64_t now_ns)
+{
+    return MIN(borrow_get(&m->reach), ROOM_FACTOR * room_of(m->pool, now_ns));
+}
+
+/* What may still be borrowed from 'p', in the unit of 'reach'. */
+static uint64_t
+room_of(const struct borrow_pool *p, uint64_t now_ns)
+{
+    const struct borrow_member *self = borrow_get_self(p);
+    uint64_t limit = borrow_get(&p->limit);
+    uint64_t depth = gcra_depth(&p->queue, now_ns);
+    uint64_t room = (limit - MIN(limit, depth)) / GCRA_BYTE << BORROW_SCALE;
+
+    if (self) {
+        struct borrow_now r = borrow_get_round(self->pool);
+        uint64_t virtual = virtual_at(self->pool, &r, now_ns);
+        uint64_t tag = borrow_get(&self->tag);
+        uint64_t reach = reach_of(self, now_ns);
+        uint64_t ahead = (borrow_is_ahead(tag, virtual)
+                          ? (tag - virtual) * borrow_get32(&self->weight) : 0);
+
+        room += reach - MIN(reach, ahead);
+    }
+    return room;
+}
+
 /* Takes 'more' from the share of 'm'.  Returns false if it does not reach. */
 static bool
 take(struct borrow_member *m, uint64_t now_ns, uint64_t more)
 {
     struct borrow_pool *p = m->pool;
     struct borrow_now r = borrow_get_round(p);
-    uint64_t reach = borrow_get(&m->reach) / borrow_get32(&m->weight);
+    uint64_t reach = reach_of(m, now_ns) / borrow_get32(&m->weight);
     uint64_t last = virtual_at(p, &r, now_ns) + reach;
     uint64_t tag = borrow_get(&m->tag), next;
 

@@ -53,8 +53,13 @@
  * Goyal et al., SIGCOMM 1996): the virtual time at which what it has borrowed
  * would be served, if spare bandwidth were served by generalized processor
  * sharing.  A member may be ahead of the pool's virtual time by its 'reach',
- * in bytes.
- * Nothing is queued and no packet waits: the tags police.
+ * in bytes, and by no more than eight times what the queue has left below
+ * 'burst', that of the pools above included: a dynamic threshold, as in
+ * switches whose queues share their memory (Choudhury and Hahne, IEEE/ACM
+ * Transactions on Networking 6(2), 1998; alpha is 8).  So when the queue is
+ * nearly full, there is room for those who have borrowed less than others, and
+ * who comes first does not get all.  Nothing is queued and no packet waits:
+ * the tags police.
  *
  * Virtual time moves in rounds of 'round_ns'.  The thread that finds a round
  * over computes how many bytes were spare in it, from what was green and from
@@ -63,6 +68,12 @@
  * a round virtual time goes on at the speed of the last.  Only members with
  * something borrowed cost anything, and when nobody borrows there are no
  * rounds.
+ *
+ * A pool in a pool has its own rate and its share above to spare.  It borrows
+ * when its own queue is full, so that is the target as long as the pool above
+ * has something for it, and the depth is that of its queue and what it is
+ * ahead above.  If the pool above has nothing, as when all its rate is owed,
+ * the target is that of any queue.
  *
  * Thread-safety
  * -------------
@@ -130,6 +141,9 @@ struct borrow_pool {
     /* Of the thread that closes a round. */
     atomic_flag closing;
     uint64_t last_green, last_depth, last_other;
+    uint64_t debt;              /* Bytes owed beyond what there was. */
+    uint64_t shares;            /* What the pool above had for this one, of
+                                 * late: the sum of some rounds. */
     struct borrow_claim {       /* A member that has borrowed. */
         struct borrow_member *member;
         uint64_t ahead;         /* Of virtual time. */
@@ -161,6 +175,14 @@ unsigned int borrow_pool_height(const struct borrow_pool *p);
  * 4 GiB, ahead of its share.  Returns false if the pool is full. */
 bool borrow_join(struct borrow_member *m, struct borrow_pool *pool,
                  uint16_t weight, uint64_t reach);
+
+/* The reach of a member that is owed 'burst' bytes at once: at least a batch
+ * of full frames, all of which come at one time. */
+static inline uint64_t
+borrow_reach(uint64_t burst)
+{
+    return burst > 65536 ? burst : 65536;
+}
 
 /* Changes what '*m' joined with. */
 void borrow_member_reconfigure(struct borrow_member *m, uint16_t weight,

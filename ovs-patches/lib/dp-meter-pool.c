@@ -27,10 +27,6 @@ VLOG_DEFINE_THIS_MODULE(dp_meter_pool);
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(20, 60);
 
-/* What a member may borrow ahead at least: a batch of full frames, all of
- * which come at one time. */
-#define MIN_REACH UINT64_C(65536)
-
 struct dp_meter_pool {
     struct borrow_pool pool;
     unsigned int n_refs;        /* By a meter, and by each member. */
@@ -112,7 +108,7 @@ leave(struct borrow_member *member)
 static uint64_t
 reach_of(const struct dp_band_conf *bc)
 {
-    return MAX(bc->gcra.burst / GCRA_BYTE, MIN_REACH);
+    return borrow_reach(bc->gcra.burst / GCRA_BYTE);
 }
 
 static int

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "borrow.h"
+
 #define BYTES_PER_NS(KBPS) ((KBPS) / 8e6)
 #define LOCKED_NS 1e5
 
@@ -129,33 +131,74 @@ draw_flip(struct cluster *c)
 }
 
 static void
+draw_leaves(struct cluster *c, uint64_t burst)
+{
+    const struct cluster_conf *conf = &c->conf;
+    double shares[CLUSTER_MAX_LEAVES], sum = 0;
+
+    for (unsigned int i = 0; i < c->n; i++) {
+        shares[i] = 0.5 + proof_unit(&c->random);
+        sum += shares[i];
+    }
+    for (unsigned int i = 0; i < c->n; i++) {
+        c->leaves[i] = (struct cluster_share) {
+            .kbps = MAX(conf->owed * conf->kbps / 1.2 * shares[i] / sum, 1),
+            .burst = burst,
+            .weight = 1 + proof_below(&c->random, 4),
+            .reach = borrow_reach(burst),
+        };
+    }
+}
+
+static void
 draw_shares(struct cluster *c)
 {
     const struct cluster_conf *conf = &c->conf;
-    double each = conf->owed * conf->kbps / c->n;
-    double sum = 0;
+    uint64_t burst = ((uint64_t) conf->burst_frames
+                      * (conf->frame ? conf->frame : 9000));
 
-    for (unsigned int i = 0; i < c->n; i++) {
-        uint32_t frame = conf->frame ? conf->frame : 9000;
-
-        c->leaves[i] = (struct cluster_share) {
-            .kbps = each * (0.5 + proof_unit(&c->random)) / 1.5,
-            .burst = (uint64_t) conf->burst_frames * frame,
-            .weight = 1 + proof_below(&c->random, 4),
-            .reach = (uint64_t) conf->reach_frames * frame,
-        };
-    }
+    draw_leaves(c, burst);
     for (unsigned int t = 0; t < conf->n_tenants; t++) {
-        sum = 0;
+        double sum = 0;
+
         for (unsigned int i = 0; i < conf->n_classes; i++) {
-            sum += c->leaves[t * conf->n_classes + i].kbps;
+            struct cluster_share *leaf = &c->leaves[t * conf->n_classes + i];
+
+            sum += leaf->kbps;
+            if (conf->only_tenants) {
+                leaf->kbps = leaf->burst = 1;
+            }
         }
         c->tenants[t] = (struct cluster_share) {
             .kbps = sum * 1.2,
-            .burst = c->leaves[0].burst * conf->n_classes,
+            .burst = burst * conf->n_classes,
             .weight = 1 + proof_below(&c->random, 3),
-            .reach = c->leaves[0].reach * conf->n_classes * 2,
+            .reach = borrow_reach(burst * conf->n_classes),
         };
+    }
+}
+
+/* How fast each sends, whose fair shares are 'fair[]'. */
+static void
+draw_asks(struct cluster *c, const double fair[], double asks[])
+{
+    const struct cluster_conf *conf = &c->conf;
+
+    for (unsigned int i = 0; i < c->n; i++) {
+        asks[i] = fair[i] * 0.3 * pow(10, proof_unit(&c->random));
+        asks[i] *= conf->pattern == CLUSTER_ON_OFF ? 2 : 1;
+    }
+    for (unsigned int t = 0; t < conf->n_tenants; t++) {
+        double ask = 0, share = 0;
+
+        for (unsigned int i = 0; i < conf->n_classes; i++) {
+            ask += asks[t * conf->n_classes + i];
+            share += fair[t * conf->n_classes + i];
+        }
+        for (unsigned int i = 0; i < conf->n_classes; i++) {
+            asks[t * conf->n_classes + i] *= fmax(1, (conf->asking * share
+                                                      / ask));
+        }
     }
 }
 
@@ -163,6 +206,7 @@ void
 cluster_init(struct cluster *c, const struct cluster_conf *conf)
 {
     double wants[CLUSTER_MAX_LEAVES], fair[CLUSTER_MAX_LEAVES];
+    double asks[CLUSTER_MAX_LEAVES];
 
     memset(c, 0, sizeof *c);
     c->conf = *conf;
@@ -173,12 +217,12 @@ cluster_init(struct cluster *c, const struct cluster_conf *conf)
         wants[i] = INFINITY;
     }
     share_all(c, 1, wants, fair);
+    draw_asks(c, fair, asks);
     for (unsigned int i = 0; i < c->n; i++) {
         struct cluster_sender *s = &c->senders[i];
 
         s->frame = (conf->frame ? conf->frame : i % 2 ? 1500 : 9000);
-        s->rate = fair[i] * 0.3 * pow(10, proof_unit(&c->random));
-        s->rate *= conf->pattern == CLUSTER_ON_OFF ? 2 : 1;
+        s->rate = asks[i];
         s->next = proof_unit(&c->random) * (
             conf->pattern == CLUSTER_LOCKED ? LOCKED_NS : s->frame / s->rate);
         s->period = s->next;

@@ -44,8 +44,11 @@ struct cluster_conf {
                                  * under the uplink. */
     uint32_t frame;             /* Bytes; 0: 9000 and 1500 by turns. */
     unsigned int burst_frames;  /* What a leaf is owed at once. */
-    unsigned int reach_frames;  /* How far it may borrow ahead. */
-    double owed;                /* Share of the uplink that is. */
+    double owed;                /* Share of the uplink that tenants are; their
+                                 * classes five sixths of that... */
+    bool only_tenants;          /* ...or nothing. */
+    double asking;              /* Tenants ask for this part of their fair
+                                 * share at least. */
     double window_ns;
     uint64_t seed;
 };

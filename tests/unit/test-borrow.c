@@ -65,22 +65,44 @@ queue(uint64_t now)
     return gcra_depth(&house.pool.queue, now) / GCRA_BYTE;
 }
 
+/* Each of 'n' members borrows once.  Returns how many can. */
+static unsigned int
+borrow_each(unsigned int n, uint64_t now)
+{
+    unsigned int got = 0;
+
+    for (unsigned int i = 0; i < n; i++) {
+        got += borrow_admit(&house.members[i], now, 1000);
+    }
+    return got;
+}
+
 START_TEST(test_limit)
 {
-    struct borrow_member *m;
-
     set_up(10000);
-    m = join(0, 1, 100000);
-    ck_assert_uint_eq(borrow_all(m, START), 10);
+    for (unsigned int i = 0; i < 20; i++) {
+        join(i, 1, 100000);
+    }
+    ck_assert_uint_eq(borrow_each(20, START), 10);
     ck_assert_uint_eq(queue(START), 10000);
-    ck_assert(!borrow_admit(m, START, 1));
-    ck_assert_uint_eq(borrow_all(m, START + 2 * US), 2);
+    ck_assert(!borrow_admit(&house.members[19], START, 1));
+    ck_assert_uint_eq(borrow_each(20, START + 2 * US), 2);
 
     /* What is owed comes in all the same, and is in the way of the others. */
     borrow_debit(&house.pool, START + 2 * US, 5000);
     ck_assert_uint_eq(queue(START + 2 * US), 15000);
-    ck_assert_uint_eq(borrow_all(m, START + 6 * US), 0);
-    ck_assert_uint_eq(borrow_all(m, START + 8 * US), 1);
+    ck_assert_uint_eq(borrow_each(20, START + 6 * US), 0);
+    ck_assert_uint_eq(borrow_each(20, START + 8 * US), 1);
+}
+END_TEST
+
+/* Who has borrowed more than eight times of what is left lets others in. */
+START_TEST(test_threshold)
+{
+    set_up(20000);
+    ck_assert_uint_eq(borrow_all(join(0, 1, 100000), START), 18);
+    ck_assert_uint_eq(borrow_all(join(1, 2, 100000), START), 2);
+    ck_assert_uint_eq(queue(START), 20000);
 }
 END_TEST
 
@@ -223,6 +245,74 @@ START_TEST(test_give_back)
 }
 END_TEST
 
+/* A pool of 8 Mbps below 'self', and a member of it. */
+static struct borrow_member *
+join_below(struct borrow_pool *below, struct borrow_member *self)
+{
+    struct gcra_conf conf = pool_conf(8000, 4000);
+    static struct borrow_member member;
+
+    borrow_pool_init(below, &conf, self, START);
+    ck_assert(borrow_join(&member, below, 1, 100000));
+    return &member;
+}
+
+/* Below another pool, what that one has is left, too. */
+START_TEST(test_threshold_below)
+{
+    static struct borrow_pool below;
+    struct borrow_member *self, *member;
+
+    set_up(20000);
+    self = join(0, 1, 9000);
+    member = join_below(&below, self);
+    ck_assert_uint_eq(borrow_all(member, START), 12);
+
+    /* It is 8000 ahead above, of 9000, and 1000 times 8 is not 13000. */
+    ck_assert(!borrow_admit(member, START, 1000));
+    ck_assert(borrow_admit(self, START, 1000));
+}
+END_TEST
+
+/* What is owed beyond what there is, is owed in the next round, too, but not
+ * when nobody has borrowed for long. */
+START_TEST(test_debt)
+{
+    static struct borrow_pool below;
+    struct borrow_member *member;
+
+    set_up(20000);
+    member = join_below(&below, join(0, 1, 9000));
+    ck_assert(borrow_admit(member, START, 1000));
+    borrow_debit(&below, START, 3000);
+    borrow_admit(member, START + 20 * US, 1);
+    ck_assert_uint_eq(below.debt, 2980);
+    borrow_admit(member, START + 40 * US, 1);
+    ck_assert_uint_eq(below.debt, 2960);
+    borrow_admit(member, START + 10000 * US, 1);
+    ck_assert_uint_eq(below.debt, 0);
+}
+END_TEST
+
+/* A pool that changes from member to member is below both for a moment. */
+START_TEST(test_below_two)
+{
+    static struct borrow_pool below;
+    struct gcra_conf conf = pool_conf(8000, 4000);
+    struct borrow_member *member;
+
+    set_up(20000);
+    member = join_below(&below, join(0, 1, 9000));
+    borrow_all(member, START);
+    borrow_pool_reconfigure(&below, &conf, join(1, 1, 9000), START);
+    borrow_all(member, START);
+    borrow_admit(member, START + 20 * US, 1);
+    ck_assert_uint_eq(below.version, 1);
+    borrow_admit(member, START + 40 * US, 1);
+    ck_assert_uint_eq(below.version, 2);
+}
+END_TEST
+
 START_TEST(test_full)
 {
     set_up(1000);
@@ -255,15 +345,16 @@ END_TEST
 START_TEST(test_reconfigure)
 {
     struct gcra_conf conf = pool_conf(16000000, 12000);
-    struct borrow_member *m;
 
     set_up(10000);
-    m = join(0, 1, 100000);
-    ck_assert_uint_eq(borrow_all(m, START), 10);
+    for (unsigned int i = 0; i < 20; i++) {
+        join(i, 1, 100000);
+    }
+    ck_assert_uint_eq(borrow_each(20, START), 10);
     borrow_pool_reconfigure(&house.pool, &conf, NULL, START);
     ck_assert_uint_eq(queue(START), 10000);
-    ck_assert_uint_eq(borrow_all(m, START), 2);
-    ck_assert_uint_eq(borrow_all(m, START + US), 2);
+    ck_assert_uint_eq(borrow_each(20, START), 2);
+    ck_assert_uint_eq(borrow_each(20, START + US), 2);
 }
 END_TEST
 
@@ -274,12 +365,16 @@ borrow_suite(void)
     TCase *tc = unit_case(suite, "borrow");
 
     tcase_add_test(tc, test_limit);
+    tcase_add_test(tc, test_threshold);
+    tcase_add_test(tc, test_threshold_below);
     tcase_add_test(tc, test_reach);
     tcase_add_test(tc, test_weights);
     tcase_add_test(tc, test_idle);
     tcase_add_test(tc, test_rounds);
     tcase_add_test(tc, test_alone);
     tcase_add_test(tc, test_give_back);
+    tcase_add_test(tc, test_debt);
+    tcase_add_test(tc, test_below_two);
     tcase_add_test(tc, test_full);
     tcase_add_test(tc, test_leave);
     tcase_add_test(tc, test_reconfigure);
