@@ -253,14 +253,16 @@ tenant_queues_run(struct tenant_queues *tqs, uint64_t now_ns)
 
 /* All of them. */
 
-struct tenant_queues *
-tenant_queues_create(const char *path)
+int
+tenant_queues_create(const char *path, struct tenant_queues **tqsp)
 {
     struct tenant_queues *tqs = xzalloc(sizeof *tqs);
+    int error = tenant_file_create(&tqs->file, path);
 
-    if (tenant_file_create(&tqs->file, path)) {
+    if (error) {
         free(tqs);
-        return NULL;
+        *tqsp = NULL;
+        return error;
     }
     ovs_refcount_init(&tqs->ref_cnt);
     ovs_mutex_init(&tqs->mutex);
@@ -269,7 +271,8 @@ tenant_queues_create(const char *path)
     for (uint32_t i = 0; i < TQ_QUEUES; i++) {
         tqs->free_queues[tqs->n_free_queues++] = TQ_QUEUES - 1 - i;
     }
-    return tqs;
+    *tqsp = tqs;
+    return 0;
 }
 
 void

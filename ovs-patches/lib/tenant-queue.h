@@ -77,9 +77,10 @@ extern "C" {
 
 enum { TENANT_LOG = 4096 };     /* Groups of packets that a port keeps. */
 
-/* Creates the file 'path' and returns an object for its ports, or NULL after
- * logging why that was not possible. */
-struct tenant_queues *tenant_queues_create(const char *path);
+/* Creates the file 'path' and stores an object for its ports in '*tqsp'.
+ * Returns 0, or a positive errno value after logging it, with NULL in
+ * '*tqsp'. */
+int tenant_queues_create(const char *path, struct tenant_queues **tqsp);
 
 /* Removes the file and says so to who has it open.  The object itself is freed
  * when there is no writer anymore, and the current RCU grace period is

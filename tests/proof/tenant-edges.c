@@ -73,11 +73,12 @@ static void
 test_full(void)
 {
     char *path = xasprintf("tenants.%ld", (long) getpid());
-    struct tenant_queues *tqs = tenant_queues_create(path);
+    struct tenant_queues *tqs;
     struct tenant_writer *writers[2];
     struct reader reader;
     struct tq_port_id id;
 
+    tenant_queues_create(path, &tqs);
     reader_open(&reader, path);
     for (int i = 0; i < 2; i++) {
         const char *name = i ? "p1" : "p0";
@@ -112,11 +113,12 @@ static void
 test_late_port(void)
 {
     char *path = xasprintf("tenants.%ld", (long) getpid());
-    struct tenant_queues *tqs = tenant_queues_create(path);
+    struct tenant_queues *tqs;
     struct tenant_writer *w;
     struct reader reader;
     struct tq_port_id id;
 
+    tenant_queues_create(path, &tqs);
     reader_open(&reader, path);
     for (int i = 0; i <= TQ_PORTS; i++) {
         char name[8];
@@ -180,11 +182,12 @@ static void
 test_shown(void)
 {
     char *path = xasprintf("tenants.%ld", (long) getpid());
-    struct tenant_queues *tqs = tenant_queues_create(path);
+    struct tenant_queues *tqs;
     uint64_t now = time_nsec() + 1000000000, *sequence;
     const char *name = "p\33[2J";
     struct tenant_writer *w;
 
+    tenant_queues_create(path, &tqs);
     tenant_queues_set_port(tqs, name, 0, 1000000, 0);
     w = tenant_writer_create(tqs, name, 0);
     send_one(w, 17, now);
@@ -219,10 +222,11 @@ test_thresholds(void)
         { 1000000, 0, 65536 }, { 100000000, 0, 125000 }, { 1000000, 99, 99 },
     };
     char *path = xasprintf("tenants.%ld", (long) getpid());
-    struct tenant_queues *tqs = tenant_queues_create(path);
+    struct tenant_queues *tqs;
     struct reader reader;
     struct tq_port_id id;
 
+    tenant_queues_create(path, &tqs);
     reader_open(&reader, path);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         tenant_queues_set_port(tqs, "p0", 0, cases[i].rate,

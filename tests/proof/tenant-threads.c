@@ -168,10 +168,11 @@ void
 tenant_threads(uint64_t n_changes, struct proof_random *random)
 {
     char *path = xasprintf("tenants.%ld", (long) getpid());
-    struct tenant_queues *tqs = tenant_queues_create(path);
+    struct tenant_queues *tqs;
     struct watcher watcher = { .n_changes = n_changes };
     struct sender senders[N_THREADS];
 
+    tenant_queues_create(path, &tqs);
     tenant_queues_set_port(tqs, "p0", 0, 1000000, 1000);
     reader_open(&watcher.reader, path);
     pause_at = pause_now_and_then;

@@ -346,7 +346,7 @@ test_exact(uint64_t n_batches, struct proof_random *random)
     struct world *w = xzalloc(sizeof *w);
     char *path = make_path();
 
-    w->tqs = tenant_queues_create(path);
+    tenant_queues_create(path, &w->tqs);
     w->random = random;
     /* Ahead of the clock, which is read when ports change. */
     w->now = time_nsec() + UINT64_C(86400) * 1000000000;

@@ -139,11 +139,12 @@ flush(struct tenant_writer *w, uint32_t tag, int n, uint64_t now)
 
 START_TEST(test_switch)
 {
-    struct tenant_queues *tqs = tenant_queues_create(path);
+    struct tenant_queues *tqs;
     struct tenant_writer *w;
     const struct burst *b;
     uint64_t now;
 
+    ck_assert_int_eq(tenant_queues_create(path, &tqs), 0);
     tenant_queues_set_port(tqs, "p3", 3, 8000000, 5000);
     w = tenant_writer_create(tqs, "p3", 0);
     now = time_nsec();
