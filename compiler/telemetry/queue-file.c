@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -120,12 +119,12 @@ take_header(struct queue_file *f, struct arena *arena)
 }
 
 static const char *
-map_file(struct queue_file *f, int fd, struct arena *arena)
+map_file(struct queue_file *f, struct arena *arena)
 {
     const char *reason;
     struct stat s;
 
-    if (fstat(fd, &s)) {
+    if (fstat(f->fd, &s)) {
         return ovs_strerror(errno);
     } else if (!S_ISREG(s.st_mode)) {
         return "is no regular file";
@@ -137,7 +136,7 @@ map_file(struct queue_file *f, int fd, struct arena *arena)
     f->device = s.st_dev;
     f->inode = s.st_ino;
     f->size = s.st_size;
-    f->map = mmap(NULL, f->size, PROT_READ, MAP_SHARED, fd, 0);
+    f->map = mmap(NULL, f->size, PROT_READ, MAP_SHARED, f->fd, 0);
     if (f->map == MAP_FAILED) {
         f->map = NULL;
         return ovs_strerror(errno);
@@ -165,8 +164,8 @@ queue_file_open(const char *path, struct arena *arena, struct queue_file **fp)
                                  "ovs-vswitchd"));
     }
     f = xzalloc(sizeof *f);
-    reason = map_file(f, fd, arena);
-    close(fd);
+    f->fd = fd;
+    reason = map_file(f, arena);
     if (reason) {
         queue_file_close(f);
         return arena_printf(arena, "%s %s", path, reason);
@@ -186,6 +185,7 @@ queue_file_close(struct queue_file *f)
             fault_unguard();
             munmap(CONST_CAST(uint8_t *, f->map), f->size);
         }
+        close(f->fd);
         free(f->path);
         free(f->ports);
         free(f->queues);
@@ -207,6 +207,7 @@ queue_file_is_current(const struct queue_file *f)
 bool
 queue_file_has_writer(const struct queue_file *f)
 {
-    return (f->header.pid && f->header.pid <= INT32_MAX
-            && (!kill(f->header.pid, 0) || errno == EPERM));
+    struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+
+    return !fcntl(f->fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
 }

@@ -35,7 +35,7 @@ void queue_file_close(struct queue_file *);     /* Accepts NULL. */
 /* Is it what is found by its name, and is somebody still writing it? */
 bool queue_file_is_current(const struct queue_file *);
 
-/* Does the process that wrote it exist? */
+/* Has it a writer? */
 bool queue_file_has_writer(const struct queue_file *);
 
 /* Where the reading of bursts stands; empty at first. */

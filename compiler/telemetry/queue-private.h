@@ -23,6 +23,7 @@ struct kept_port {
 
 struct queue_file {
     char *path;
+    int fd;
     dev_t device;
     ino_t inode;
     const uint8_t *map;

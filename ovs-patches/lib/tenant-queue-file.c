@@ -59,8 +59,18 @@ fill_header(struct tenant_file *file)
     h->pid = getpid();
 }
 
-/* Creates 'tmp' with room for FILE_SIZE bytes, and maps it.  The room is
- * allocated now: where there is none later, a write would be a SIGBUS. */
+/* Locks 'fd' until it is closed, in all processes, which is how readers know
+ * that it has a writer. */
+static int
+lock_file(int fd)
+{
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+    return fcntl(fd, F_OFD_SETLK, &lock) ? errno : 0;
+}
+
+/* Creates 'tmp' with room for FILE_SIZE bytes, locks it and maps it.  The room
+ * is allocated now: where there is none later, a write would be a SIGBUS. */
 static int
 map_new_file(struct tenant_file *file, const char *tmp)
 {
@@ -74,17 +84,21 @@ map_new_file(struct tenant_file *file, const char *tmp)
     if (fd < 0) {
         return errno;
     }
-    error = posix_fallocate(fd, 0, FILE_SIZE);
+    error = lock_file(fd);
+    if (!error) {
+        error = posix_fallocate(fd, 0, FILE_SIZE);
+    }
     if (!error) {
         map = mmap(NULL, FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
                    0);
         error = map == MAP_FAILED ? errno : 0;
     }
-    close(fd);
     if (error) {
+        close(fd);
         unlink(tmp);
         return error;
     }
+    file->fd = fd;
     file->header = map;
     return 0;
 }
@@ -137,4 +151,5 @@ void
 tenant_file_unmap(struct tenant_file *file)
 {
     munmap(file->header, FILE_SIZE);
+    close(file->fd);
 }

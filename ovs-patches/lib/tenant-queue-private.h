@@ -30,6 +30,7 @@
 /* The file. */
 struct tenant_file {
     char *path;                 /* NULL once the file was removed. */
+    int fd;                     /* Has the lock. */
     struct tq_header *header;   /* At the start of the mapping. */
     struct tq_port *ports;
     struct tq_queue *queues;

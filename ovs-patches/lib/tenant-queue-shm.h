@@ -49,7 +49,9 @@
  * one.
  *
  * The file is at its place, complete, or not at all.  'closed' is set when
- * telemetry is switched off; if ovs-vswitchd dies, process 'pid' is gone.
+ * telemetry is switched off.  While it has a writer, an open file description
+ * lock for writing is on all of the file, which F_OFD_GETLK sees from every
+ * container; if ovs-vswitchd dies, it is gone.
  *
  * Each thread of the datapath that sends has counters of its own, so what
  * (port, tag, queue) has sent is the sum over all records that say so.  A
@@ -81,7 +83,7 @@ struct tq_header {
     uint32_t port_offset, port_size, n_ports;
     uint32_t queue_offset, queue_size, n_queues;
     uint64_t file_size;
-    uint64_t pid;
+    uint64_t pid;               /* Of the writer, where it runs. */
     uint64_t closed;            /* Not zero when nobody writes any more. */
     uint64_t n_ports_used;      /* Records above these are free. */
     uint64_t n_queues_used;

@@ -20,11 +20,14 @@
 void
 reader_open(struct reader *r, const char *path)
 {
+    struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
     int fd = open(path, O_RDONLY);
     off_t size = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
 
-    if (size < 0) {
+    if (size < 0 || fcntl(fd, F_OFD_GETLK, &lock)) {
         proof_fail("%s: %s", path, strerror(errno));
+    } else if (lock.l_type == F_UNLCK) {
+        proof_fail("%s: nobody has locked it to write it", path);
     }
     r->map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
     close(fd);

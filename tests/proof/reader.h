@@ -17,6 +17,7 @@ struct reader {
     const struct tq_header *header;
 };
 
+/* Opens a file that has a writer. */
 void reader_open(struct reader *, const char *path);
 void reader_close(struct reader *);
 

@@ -389,12 +389,27 @@ test_gone() {
     check 'switched off: 3' says 'tenant-queue-telemetry=true' 3 bursts
     set_telemetry true
     check 'switched on again: nothing yet' counts '[]' bursts -f json
+    check 'ovs-vswitchd is seen from another container' counts '[]' \
+        in_container "$BULKHEAD" bursts -f json
     kill -KILL "${switch_pids[1]}"
     wait "${switch_pids[1]}" 2>/dev/null || true
     check 'ovs-vswitchd is gone' says 'is not there any more' 0 bursts
+    check 'seen from there, too' says 'is not there any more' 0 \
+        in_container "$BULKHEAD" bursts
     check 'top says so' top_has 'ovs-vswitchd, process .* is not there .*' \
         top --once
     check 'recording says so' gone_while_recording "$switch_dir/gone"
+}
+
+# With other numbers of processes than those of the switch.
+in_container() {
+    if [ "$(id -u)" = 0 ]; then
+        unshare --pid --fork "$@"
+    elif unshare --user --pid --fork true 2>/dev/null; then
+        unshare --user --pid --fork "$@"
+    else
+        "$@"
+    fi 2>&1
 }
 
 # Leaves telemetry switched off.
