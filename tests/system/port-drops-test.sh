@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Whose packets a port drops, as telemetry tells it: on a veth whose MTU is
-# too small for them or whose qdisc is full, on a tap that is down, and on
-# DPDK's net_null for frames above its MTU and while it is down.
+# too small for them or whose qdisc is full, on a tap that is down, on AF_XDP
+# whose ring is full, and on DPDK's net_null for frames above its MTU and while
+# it is down.
 #
 # Exit 77: skipped, with the reason.
 # Environment: BULKHEAD, OVS_PREFIX, srcdir; found by themselves if unset.
@@ -114,6 +115,78 @@ print(20 - (qdisc["bytes"] + qdisc["backlog"]) // 1000)')
         dropped * 1000))"
 }
 
+# A veth that is down takes no frames from its ring.
+test_afxdp() {
+    local error
+    start_apart
+    make_bridge output:11
+    make_pair out peer
+    ovs-vsctl --timeout=10 add-port br0 out \
+        -- set interface out type=afxdp options:xdp-mode=generic \
+        ofport_request=11
+    error=$(ovs-vsctl get interface out error)
+    if [ "$error" != '[]' ]; then
+        echo "# no AF_XDP here: $error"
+        return
+    fi
+    send 17 20 1000
+    send 18 10 500
+    check 'AF_XDP takes all' counts out 17 'sent:20/20000 dropped:0/0'
+    check 'of both tenants, as well' counts out 18 'sent:10/5000 dropped:0/0'
+    ip link set out down
+    check 'until its ring is full' drops 17 1000
+    check 'then of both' drops 18 500
+    check 'the port says so, too' cmp <(port_dropped) <(dropped)
+    ip link set out up
+    send 17 1 1000
+    check 'all others arrive' others_arrive
+}
+
+# drops TAG SIZE: what the tenant sends of that size comes to be dropped.
+drops() {
+    local i
+    for ((i = 0; i < 200; i++)); do
+        case $(counted out "$1") in
+        *dropped:0/0) send "$1" 100 "$2" ;;
+        *) return 0 ;;
+        esac
+    done
+    return 1
+}
+
+# What the port has dropped, by its own statistics and by its tenants'.
+port_dropped() {
+    ovs-appctl dpctl/show -s netdev@ovs-netdev | awk '
+        $1 == "port" { here = $3 == "out" }
+        here && $1 == "TX" && sub(".*dropped:", "") { print $1 }'
+}
+
+dropped() {
+    { counted out 17; counted out 18; } | tr ':/' '  ' |
+        awk '{ n += $5 } END { print n }'
+}
+
+# Frames and bytes that come out of the port are those that it did not drop.
+others_arrive() {
+    local i
+    for ((i = 0; i < 50; i++)); do
+        ! cmp -s <(passed) <(arrived) || return 0
+        sleep 0.1
+    done
+    diff <(passed) <(arrived)
+}
+
+passed() {
+    { counted out 17; counted out 18; } | tr ':/' '  ' |
+        awk '{ n += $2 - $5; bytes += $3 - $6 } END { print n, bytes }'
+}
+
+arrived() {
+    ip -s -j link show peer | python3 -c 'import json, sys
+rx = json.load(sys.stdin)[0]["stats64"]["rx"]
+print(rx["packets"], rx["bytes"])'
+}
+
 test_dpdk() {
     local eal='--no-pci --no-huge --no-telemetry --legacy-mem -m 512'
     switch_dir=$OVS_RUNDIR
@@ -150,6 +223,8 @@ case ${1:-} in
     [ "$failures" = 0 ] ;;
 '')
     run_apart "$here/port-drops-test.sh" --inside kernel
+    stop_apart
+    run_apart "$here/port-drops-test.sh" --inside afxdp
     stop_apart
     has_memory || skip 'needs 1 GiB of memory for DPDK'
     run_apart "$here/port-drops-test.sh" --inside dpdk ;;
