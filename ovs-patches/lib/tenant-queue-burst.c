@@ -293,7 +293,7 @@ note_depth(struct tenant_burst_queue *q, uint64_t depth, uint64_t now_ns,
 
 void
 tenant_burst_queue_add(struct tenant_burst_queue *q,
-                       const struct tenant_run runs[], uint32_t n,
+                       const uint64_t runs[], uint32_t n,
                        uint32_t n_packets, uint32_t bytes,
                        uint64_t since_ns, uint64_t now_ns)
 {

@@ -24,17 +24,17 @@
 #include "hash.h"
 #include "util.h"
 
-/* A run is one word, so that it is there at once: its tag in the high 32 bits,
- * then its bytes, and LAP_BITS bits of the number of times that the log was
- * begun anew, from 1.  A batch with more bytes than there is room for counts
- * as one with so many. */
-enum { LAP_BITS = 10, BYTES_BITS = 22 };
-
-#define LAP_MASK ((UINT64_C(1) << LAP_BITS) - 1)
-#define MAX_BYTES ((UINT32_C(1) << BYTES_BITS) - 1)
+/* The last bits of a run in the log are those of the number of times that it
+ * was begun anew, from 1. */
+#define LAP_MASK ((UINT64_C(1) << TENANT_LAP_BITS) - 1)
 
 /* A full batch of the largest packets. */
-BUILD_ASSERT_DECL(NETDEV_MAX_BURST * 65549 <= MAX_BYTES);
+BUILD_ASSERT_DECL(NETDEV_MAX_BURST * 65549 <= TENANT_RUN_BYTES);
+
+struct run {
+    uint32_t tag;
+    uint32_t bytes;
+};
 
 static uint64_t
 lap(uint64_t i)
@@ -43,7 +43,7 @@ lap(uint64_t i)
 }
 
 void
-tenant_log_add(struct tenant_burst_queue *q, const struct tenant_run runs[],
+tenant_log_add(struct tenant_burst_queue *q, const uint64_t runs[],
                uint32_t n, uint64_t *end)
 {
     uint64_t first;
@@ -56,10 +56,7 @@ tenant_log_add(struct tenant_burst_queue *q, const struct tenant_run runs[],
         uint64_t this_lap = lap(first) & LAP_MASK;
 
         for (uint32_t i = 0; i < n_here; i++) {
-            uint64_t bytes = MIN(runs[i].bytes, MAX_BYTES);
-
-            atomic_store_relaxed(&words[i], (uint64_t) runs[i].tag << 32
-                                            | bytes << LAP_BITS | this_lap);
+            atomic_store_relaxed(&words[i], runs[i] | this_lap);
         }
         runs += n_here;
         n -= n_here;
@@ -70,8 +67,7 @@ tenant_log_add(struct tenant_burst_queue *q, const struct tenant_run runs[],
 /* Reads run 'i' into '*run'; without bytes, if it is not there yet.  Returns
  * false if another one is there by now. */
 static bool
-read_run(const struct tenant_burst_queue *q, uint64_t i,
-         struct tenant_run *run)
+read_run(const struct tenant_burst_queue *q, uint64_t i, struct run *run)
 {
     uint64_t word, newer;
 
@@ -79,7 +75,7 @@ read_run(const struct tenant_burst_queue *q, uint64_t i,
                         ->log[i % TENANT_LOG], &word);
     newer = (word - lap(i)) & LAP_MASK;
     run->tag = word >> 32;
-    run->bytes = newer ? 0 : word >> LAP_BITS & MAX_BYTES;
+    run->bytes = newer ? 0 : tenant_run_bytes(word);
     return !newer || newer > LAP_MASK / 2;
 }
 
@@ -133,7 +129,7 @@ tenant_log_tally(const struct tenant_burst_queue *q, uint64_t end,
 
     memset(&t, 0, sizeof t);
     for (uint64_t i = end; i > oldest && left; i--) {
-        struct tenant_run run;
+        struct run run;
 
         if (!read_run(q, i - 1, &run)) {
             break;              /* Overwritten, and so are older ones. */

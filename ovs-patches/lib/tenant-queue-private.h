@@ -26,6 +26,7 @@
 #include "ovs-thread.h"
 #include "tenant-queue.h"
 #include "tenant-queue-shm.h"
+#include "util.h"
 
 /* The file. */
 struct tenant_file {
@@ -43,11 +44,25 @@ void tenant_file_unmap(struct tenant_file *);
 
 /* The queue of a port. */
 
-/* Some packets of one tag, sent one after the other. */
-struct tenant_run {
-    uint32_t tag;
-    uint32_t bytes;
-};
+/* A run is some packets of one tag, sent one after the other.  It is one word,
+ * so that it is there at once: its tag in the high 32 bits, then its bytes,
+ * and TENANT_LAP_BITS that tenant-queue-log.c has for itself.  Packets with
+ * more bytes than there is room for count as ones with so many. */
+enum { TENANT_LAP_BITS = 10 };
+#define TENANT_RUN_BYTES ((UINT32_C(1) << (32 - TENANT_LAP_BITS)) - 1)
+
+static inline uint64_t
+tenant_run(uint32_t tag, uint32_t bytes)
+{
+    return ((uint64_t) tag << 32
+            | (uint64_t) MIN(bytes, TENANT_RUN_BYTES) << TENANT_LAP_BITS);
+}
+
+static inline uint32_t
+tenant_run_bytes(uint64_t run)
+{
+    return run >> TENANT_LAP_BITS & TENANT_RUN_BYTES;
+}
 
 /* What a queue held: the members of a 'struct tq_event' that say so. */
 struct tenant_shares {
@@ -91,7 +106,7 @@ void tenant_burst_queue_reconfigure(struct tenant_burst_queue *q,
 
 /* Adds 'n' runs of 'n_packets' packets and 'bytes' bytes in all. */
 void tenant_burst_queue_add(struct tenant_burst_queue *q,
-                            const struct tenant_run runs[], uint32_t n,
+                            const uint64_t runs[], uint32_t n,
                             uint32_t n_packets, uint32_t bytes,
                             uint64_t since_ns, uint64_t now_ns);
 
@@ -105,9 +120,8 @@ uint64_t tenant_burst_queue_depth(const struct tenant_burst_queue *,
 
 /* tenant-queue-log.c: Sets the shares of '*event' to what the last 'depth'
  * bytes before number 'end' of the log of 'q' were. */
-void tenant_log_add(struct tenant_burst_queue *q,
-                    const struct tenant_run runs[], uint32_t n,
-                    uint64_t *end);
+void tenant_log_add(struct tenant_burst_queue *q, const uint64_t runs[],
+                    uint32_t n, uint64_t *end);
 void tenant_log_tally(const struct tenant_burst_queue *q, uint64_t end,
                       uint64_t depth, struct tq_event *event);
 

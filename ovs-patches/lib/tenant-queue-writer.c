@@ -184,15 +184,20 @@ find_entry(struct tenant_writer *w, uint32_t tag, uint32_t queue)
     return add_entry(w, tag, queue, hash);
 }
 
-/* Tags are small and consecutive: no hash spreads better. */
+/* Tags are small and consecutive: no hash spreads better.  The packets of one
+ * tag in another queue are 32 places away. */
 static struct recent *
 get_recent(struct tenant_writer *w, uint64_t key)
 {
-    return &w->recent[(key + (key >> 32) * (RECENT / 8)) % RECENT];
+    return &w->recent[(key + (key >> 27)) % RECENT];
 }
 
+/* Keeps what is rare out of the loop over packets, which needs the
+ * registers. */
+#define APART __attribute__((__noinline__))
+
 /* Finds the record of 'key' for get_record(). */
-static struct tq_queue *
+APART static struct tq_queue *
 find_record(struct tenant_writer *w, uint64_t key)
 {
     struct entry *e = find_entry(w, key, key >> 32);
@@ -279,7 +284,7 @@ key_of(const struct dp_packet *packet)
 
 /* Counts the packets of 'batch' from number 'first' up to 'end', of 'bytes'
  * bytes, to some of which a meter did something. */
-static void
+APART static void
 publish_flagged(struct tenant_writer *w, const struct dp_packet_batch *batch,
                 size_t first, size_t end, uint32_t bytes)
 {
@@ -293,10 +298,11 @@ publish_flagged(struct tenant_writer *w, const struct dp_packet_batch *batch,
 }
 
 /* Counts packets of 'batch' from number '*i' on that have the same '*key', the
- * one of that packet, as '*run'.  Advances '*i' and '*key' to what follows. */
-static inline void
+ * one of that packet, and returns their bytes.  Advances '*i' and '*key' to
+ * what follows. */
+static inline uint32_t
 count_run(struct tenant_writer *w, const struct dp_packet_batch *batch,
-          size_t *i, uint64_t *key, struct tenant_run *run)
+          size_t *i, uint64_t *key)
 {
     size_t n = dp_packet_batch_size(batch), first = *i, end = first;
     uint64_t next = *key;
@@ -314,9 +320,9 @@ count_run(struct tenant_writer *w, const struct dp_packet_batch *batch,
     } else {
         publish_flagged(w, batch, first, end, bytes);
     }
-    *run = (struct tenant_run) { *key, bytes };
     *i = end;
     *key = next;
+    return bytes;
 }
 
 void
@@ -325,24 +331,26 @@ tenant_writer_flush(struct tenant_writer *w,
                     uint64_t since_ns, uint64_t now_ns)
 {
     size_t n_packets = dp_packet_batch_size(batch);
-    struct tenant_run runs[NETDEV_MAX_BURST];
+    uint64_t runs[NETDEV_MAX_BURST];
     uint32_t n_runs = 0, bytes = 0;
-    uint64_t key;
+    uint64_t key, last;
 
     if (!n_packets || !has_port(w)) {
         return;
     }
     key = key_of(batch->packets[0]);
+    last = ~key << 32;          /* Of another tag. */
     for (size_t i = 0; i < n_packets;) {
-        struct tenant_run run;
+        uint32_t tag = key;
+        uint32_t run_bytes = count_run(w, batch, &i, &key);
 
-        count_run(w, batch, &i, &key, &run);
-        bytes += run.bytes;
-        if (n_runs && runs[n_runs - 1].tag == run.tag) {
-            runs[n_runs - 1].bytes += run.bytes;    /* Of another queue. */
+        bytes += run_bytes;
+        if (OVS_LIKELY(last >> 32 != tag)) {
+            n_runs++;
         } else {
-            runs[n_runs++] = run;
+            run_bytes += tenant_run_bytes(last);    /* Of another queue. */
         }
+        last = runs[n_runs - 1] = tenant_run(tag, run_bytes);
     }
     tenant_burst_queue_add(&w->port->queue, runs, n_runs, n_packets, bytes,
                            since_ns, now_ns);

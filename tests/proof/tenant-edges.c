@@ -259,20 +259,29 @@ test_culprits(void)
 
 /* Queues by themselves. */
 
+/* A packet of so many bytes comes, after 'since' and until 'now'. */
+static void
+add_one(struct tenant_burst_queue *q, uint32_t tag, uint32_t bytes,
+        uint64_t since, uint64_t now)
+{
+    uint64_t run = tenant_run(tag, bytes);
+
+    tenant_burst_queue_add(q, &run, 1, 1, bytes, since, now);
+}
+
 /* A thread that was kept from running writes nothing over what is newer. */
 static void
 test_late_event(void)
 {
     static struct tenant_burst_queue queue;
     static struct tq_port shm;
-    struct tenant_run run = { .tag = 17, .bytes = 1500 };
     uint64_t newer = 2 * TQ_EVENTS + 2;         /* Event TQ_EVENTS. */
 
     tenant_burst_queue_init(&queue, &shm, 1);
     tenant_burst_queue_reconfigure(&queue, 1000000, 1000, 1);
     shm.events[0].sequence = newer;
     for (uint64_t now = 1; shm.n_bursts < 2; now += 1000000) {
-        tenant_burst_queue_add(&queue, &run, 1, 1, run.bytes, now, now);
+        add_one(&queue, 17, 1500, now, now);
     }
     proof_equal("a newer event", shm.events[0].sequence, newer);
     proof_equal("the next event", shm.events[1].sequence, 4);
@@ -286,7 +295,7 @@ test_long_burst(void)
 {
     static struct tenant_burst_queue queue;
     static struct tq_port shm;
-    struct tenant_run run = { .tag = 17, .bytes = 1250000000 };
+    const uint32_t bytes = 1250000000;
     const uint64_t second = 1000 * 1000 * 1000;
     const struct tq_event *event = &shm.events[0].event;
     uint64_t now = second, start = now;
@@ -294,17 +303,17 @@ test_long_burst(void)
     /* 100 Gbps for 1,000 s, behind what takes a tenth of a second. */
     tenant_burst_queue_init(&queue, &shm, 1);
     tenant_burst_queue_reconfigure(&queue, 100000000, 1000000, 1);
-    tenant_burst_queue_add(&queue, &run, 1, 1, run.bytes, now, now);
+    add_one(&queue, 17, bytes, now, now);
     while (now < 1001 * second) {
-        tenant_burst_queue_add(&queue, &run, 1, 1, run.bytes, now, now);
+        add_one(&queue, 17, bytes, now, now);
         now += second / 10;
     }
     tenant_burst_queue_observe(&queue, now + second);
     proof_equal("a long burst", shm.n_bursts, 1);
     proof_equal("its start", event->start_ns, start);
     proof_equal("its length", event->length_ns, 1000 * second + second / 10);
-    proof_equal("its bytes", event->bytes, 10001 * (uint64_t) run.bytes);
-    proof_equal("its depth", event->peak_depth, 2 * (uint64_t) run.bytes);
+    proof_equal("its bytes", event->bytes, 10001 * (uint64_t) bytes);
+    proof_equal("its depth", event->peak_depth, 2 * (uint64_t) bytes);
     tenant_burst_queue_uninit(&queue);
     proof_ok("a port that was busy for 1,000 s had a burst of that length");
 }
@@ -315,13 +324,12 @@ test_reconfigured(void)
 {
     static struct tenant_burst_queue queue;
     static struct tq_port shm;
-    struct tenant_run run = { .tag = 17, .bytes = 12500 };
     const struct tq_event *event = &shm.events[0].event;
     const uint64_t start = 1000000000, us = 1000;
 
     tenant_burst_queue_init(&queue, &shm, 1);
     tenant_burst_queue_reconfigure(&queue, 1000000, 1000, 1);
-    tenant_burst_queue_add(&queue, &run, 1, 1, run.bytes, start, start);
+    add_one(&queue, 17, 12500, start, start);
     tenant_burst_queue_reconfigure(&queue, 2000000, 6499, start + 40 * us);
     proof_equal("a burst under another rate", shm.n_bursts, 1);
     proof_equal("none is open", shm.open_ns, 0);
@@ -329,16 +337,13 @@ test_reconfigured(void)
     proof_equal("its bytes", event->bytes, 5000);
     proof_equal("its depth", event->peak_depth, 12500);
     proof_equal("when it is empty", shm.empty_ns, start + 40 * us);
-    run.bytes = 1500;
-    tenant_burst_queue_add(&queue, &run, 1, 1, run.bytes, start + 50 * us,
-                           start + 50 * us);
+    add_one(&queue, 17, 1500, start + 50 * us, start + 50 * us);
     proof_equal("the next burst", shm.open_ns, start + 50 * us);
     tenant_burst_queue_observe(&queue, start + 76 * us);
     proof_equal("two bursts", shm.n_bursts, 2);
     proof_equal("depth of the second", shm.events[1].event.peak_depth, 6500);
     tenant_burst_queue_reconfigure(&queue, 0, 6499, start + 80 * us);
-    tenant_burst_queue_add(&queue, &run, 1, 1, run.bytes, start + 90 * us,
-                           start + 90 * us);
+    add_one(&queue, 17, 1500, start + 90 * us, start + 90 * us);
     proof_equal("no rate, no queue", shm.empty_ns, start + 80 * us);
     tenant_burst_queue_uninit(&queue);
     proof_ok("another rate ends a burst");
@@ -350,17 +355,16 @@ test_full_queue(void)
 {
     static struct tenant_burst_queue queue;
     static struct tq_port shm;
-    struct tenant_run run = { .tag = 17, .bytes = 1500000000 };
     uint64_t now = TQ_PERIOD_NS;
 
     tenant_burst_queue_init(&queue, &shm, 1);
     tenant_burst_queue_reconfigure(&queue, 1000000, 1000, 1);
     for (int i = 0; i < 3; i++) {
-        tenant_burst_queue_add(&queue, &run, 1, 1, run.bytes, now, now);
+        add_one(&queue, 17, 1500000000, now, now);
     }
     proof_equal("a full queue", shm.watermark, 3000000000);
     now += TQ_PERIOD_NS;
-    tenant_burst_queue_add(&queue, &run, 1, 1, run.bytes, now, now);
+    add_one(&queue, 17, 1500000000, now, now);
     proof_equal("its depth later", (uint32_t) shm.periods[2],
                 3000000000 - 12500000);
     tenant_burst_queue_uninit(&queue);
@@ -376,22 +380,19 @@ static void
 open_meanwhile(const uint64_t *word)
 {
     if (word == &opened_shm.open_ns && ++n_looks == 2) {
-        struct tenant_run run = { .tag = 18, .bytes = 9000 };
-
-        tenant_burst_queue_add(&opened, &run, 1, 1, run.bytes, 800, 1000);
+        add_one(&opened, 18, 9000, 800, 1000);
     }
 }
 
 static void
 test_opened_meanwhile(void)
 {
-    struct tenant_run run = { .tag = 17, .bytes = 1500 };
     const struct tq_event *event = &opened_shm.events[0].event;
 
     tenant_burst_queue_init(&opened, &opened_shm, 1);
     tenant_burst_queue_reconfigure(&opened, 1000000, 1000, 1);
     pause_at = open_meanwhile;
-    tenant_burst_queue_add(&opened, &run, 1, 1, run.bytes, 1000, 1000);
+    add_one(&opened, 17, 1500, 1000, 1000);
     pause_at = NULL;
     tenant_burst_queue_observe(&opened, 1000000);
     proof_equal("one burst", opened_shm.n_bursts, 1);
