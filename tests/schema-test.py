@@ -42,6 +42,8 @@ NEEDS_RESOLVING = {
     "dscp-in-of-class": ONCE,
     "dscp-in-rate": UNIT,
     "dscp-in-under-frame": UNIT,
+    "class-buffer-too-large": UNIT,
+    "class-buffer-under-frame": UNIT,
     "guardrail-both-outside": ONCE,
     "peering-outside-both": ONCE,
     "peering-outside-charge": ONCE,

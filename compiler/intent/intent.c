@@ -48,7 +48,8 @@ decode_class(struct decoder *d, const struct value *v,
 {
     static const struct member members[] = {
         { "dscp", true }, { "queue", false }, { "lossless", false },
-        { "delay_bound", false }, { "dscp_in", false }, { NULL, false },
+        { "buffer", false }, { "delay_bound", false }, { "dscp_in", false },
+        { NULL, false },
     };
 
     class->name = decode_key(v);
@@ -56,6 +57,7 @@ decode_class(struct decoder *d, const struct value *v,
         class->dscp = decode_integer(d, v, "dscp", 0, MAX_DSCP);
         class->queue = decode_integer(d, v, "queue", 0, MAX_QUEUE);
         class->lossless = decode_flag(d, v, "lossless", true);
+        class->buffer = decode_bytes(d, v, "buffer");
         class->delay_bound = decode_duration(d, v, "delay_bound");
         decode_dscp_in(d, value_member(v, "dscp_in"), class);
     }

@@ -127,6 +127,7 @@ struct intent_class {
     uint16_t queue;
     struct intent_dscp_in dscp_in;
     const struct value *lossless;       /* NULL if it is not. */
+    struct quantity buffer;     /* Of each port, for what it receives. */
     struct quantity delay_bound;
 };
 

@@ -45,6 +45,7 @@ add_class(struct builder *b, const struct policy_class *policy)
     class->dscp = policy->dscp;
     class->queue = policy->queue;
     class->lossless = policy->lossless != NULL;
+    class->buffer_bytes = policy->buffer.n;
     class->delay_bound_ns = policy->delay_bound.n;
     if (policy->dscp_in) {
         class->dscp_in = policy->dscp_in->dscp;

@@ -64,6 +64,7 @@ struct ir_class {
     uint8_t dscp;
     uint16_t queue;
     bool lossless;
+    uint64_t buffer_bytes;      /* Of each port; 0: the NIC's choice. */
     uint64_t delay_bound_ns;    /* Of one queue; 0: none. */
     uint8_t dscp_in;            /* What comes with it keeps it; 0: none. */
     uint16_t queue_in;          /* Of that, and how much of it may pass of */

@@ -91,6 +91,9 @@ check_class(struct ir_validator *v, const struct ir_class *c)
         || (!c->dscp_in && c->queue_in)) {
         ir_invalid(v, "it lets no DSCP in, or as much as there is of it");
     }
+    if (c->buffer_bytes && !c->lossless) {
+        ir_invalid(v, "it has a buffer and is not lossless");
+    }
 }
 
 /* No packet passes two. */

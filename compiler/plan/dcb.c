@@ -7,8 +7,13 @@
 #include <config.h>
 
 #include "openvswitch/dynamic-string.h"
+#include <inttypes.h>
+
 #include "plan/nic.h"
 #include "plan/plan.h"
+
+/* What buffer 0 must have: a jumbo frame, in whole KiB. */
+#define LEAST_BUFFER "10240"
 
 static const char functions[] =
     "# keep INTERFACE PLACE: what it is set to.\n"
@@ -49,6 +54,89 @@ static const char functions[] =
     "    [ \"$now\" = \"dscp-prio $*\" ] ||\n"
     "        fail \"$place\" \"refused: dcb app replace dev $port dscp-prio "
     "$*; it has '$now'\"\n"
+    "}\n";
+
+/* For ports of which buffers are set.  The driver mlx5 takes no size and no
+ * priority of a buffer that is too small for the pause frames that are on, so
+ * they are off while buffers change. */
+static const char buffer_functions[] =
+    "# pairs NAME: of the JSON $is the list of that name, as "
+    "NUMBER:VALUE...\n"
+    "pairs() {\n"
+    "    n=0\n"
+    "    for word in $(echo \"$is\" |\n"
+    "        sed -n \"s/.*\\\"$1\\\": *\\[\\([0-9,]*\\)\\].*/\\1/p\" | "
+    "tr , ' '); do\n"
+    "        echo \"$n:$word\"\n"
+    "        n=$((n + 1))\n"
+    "    done\n"
+    "}\n"
+    "# read_buffers INTERFACE PLACE: $map becomes the buffers of priorities, "
+    "$sizes\n"
+    "# theirs, and $all that of all.  As text, dcb(8) would round sizes.\n"
+    "read_buffers() {\n"
+    "    is=$(dcb -j buffer show dev \"$1\") || is=\n"
+    "    map=$(pairs prio_buffer) sizes=$(echo $(pairs buffer_size)) all=0\n"
+    "    [ -n \"$map\" ] && [ -n \"$sizes\" ] ||\n"
+    "        fail \"$2\" \"$1 does not say what buffers it has\"\n"
+    "    for word in $sizes; do\n"
+    "        all=$((all + ${word#*:}))\n"
+    "    done\n"
+    "}\n"
+    "# has PRIORITY:SIZE...: are buffers so?  NICs round sizes down.\n"
+    "has() {\n"
+    "    for word in $map; do\n"
+    "        case \" $* \" in\n"
+    "        *\" ${word%%:*}:\"*) [ \"${word#*:}\" = \"${word%%:*}\" ] ;;\n"
+    "        *) [ \"${word#*:}\" = 0 ] ;;\n"
+    "        esac || return\n"
+    "    done\n"
+    "    for word in $sizes; do\n"
+    "        lacks=-${word#*:}\n"
+    "        for pair; do\n"
+    "            [ \"${pair%%:*}\" != \"${word%%:*}\" ] ||\n"
+    "                lacks=$((lacks + ${pair#*:}))\n"
+    "        done\n"
+    "        [ \"${word%%:*}\" = 0 ] ||\n"
+    "            { [ \"$lacks\" -ge 0 ] && [ \"$lacks\" -lt 1024 ]; } || "
+    "return\n"
+    "    done\n"
+    "}\n"
+    "# set_back INTERFACE WORD...: no driver says whether sizes were its "
+    "firmware's.\n"
+    "set_back() {\n"
+    "    echo \"dcb.sh: buffers of $1 are as before, but set: mlx5 leaves "
+    "them to its\" \\\n"
+    "        'firmware when it is loaded anew' >&2\n"
+    "    dcb buffer set dev \"$@\"\n"
+    "}\n"
+    "# buffers INTERFACE PLACE PRIORITY:SIZE...: each of these in the buffer "
+    "of its\n"
+    "# number, all others in buffer 0, with what is left of what all have "
+    "now.\n"
+    "buffers() {\n"
+    "    port=$1 place=$2\n"
+    "    shift 2\n"
+    "    read_buffers \"$port\" \"$place\"\n"
+    "    rest=$all to=all:0\n"
+    "    for word; do\n"
+    "        rest=$((rest - ${word#*:}))\n"
+    "        to=\"$to ${word%%:*}:${word%%:*}\"\n"
+    "    done\n"
+    "    [ \"$rest\" -ge "LEAST_BUFFER" ] ||\n"
+    "        fail \"$place\" \"the buffers of $port have $all bytes, and "
+    "$((all - rest)) of them\\\n"
+    " leave less than "LEAST_BUFFER" for what is not lossless\"\n"
+    "    ! has \"$@\" || return 0\n"
+    "    try \"$place\" dcb pfc set dev \"$port\" prio-pfc all:off\n"
+    "    was dcb pfc set dev \"$port\" $pfc\n"
+    "    pfc='prio-pfc all:off'\n"
+    "    try \"$place\" dcb buffer set dev \"$port\" prio-buffer $to \\\n"
+    "        buffer-size all:0 \"0:$rest\" \"$@\"\n"
+    "    was set_back \"$port\" prio-buffer $map buffer-size $sizes\n"
+    "    read_buffers \"$port\" \"$place\"\n"
+    "    has \"$@\" ||\n"
+    "        fail \"$place\" \"$port was given $*, and has $sizes\"\n"
     "}\n";
 
 /* "was dcb OBJECT VERB dev INTERFACE $VARIABLE", which keep() has set. */
@@ -115,6 +203,32 @@ put_ets(const struct plan_nic_port *port, struct ds *ds)
     put_was(port, "ets set", "ets", ds);
 }
 
+static bool
+sets_buffers(const struct plan_nic_port *port)
+{
+    bool sets = false;
+
+    for (int i = 0; i < NIC_PRIORITIES; i++) {
+        sets |= port->priorities[i].buffer_bytes > 0;
+    }
+    return sets;
+}
+
+static void
+put_buffers(const struct plan_nic_port *port, struct ds *ds)
+{
+    put_call(port, "buffers", ds);
+    ds_put_char(ds, ' ');
+    plan_put_quoted(ds, port->buffer_place);
+    for (int i = 0; i < NIC_PRIORITIES; i++) {
+        if (port->priorities[i].buffer_bytes) {
+            ds_put_format(ds, " %d:%"PRIu64, i,
+                          port->priorities[i].buffer_bytes);
+        }
+    }
+    ds_put_char(ds, '\n');
+}
+
 static void
 put_pfc(const struct plan_nic_port *port, struct ds *ds)
 {
@@ -152,6 +266,12 @@ plan_format_dcb(const struct plan *plan, struct ds *ds)
                          ds);
     ds_put_cstr(ds, functions);
     for (size_t i = 0; i < nic->ports.n; i++) {
+        if (sets_buffers(&nic->ports.v[i])) {
+            ds_put_cstr(ds, buffer_functions);
+            break;
+        }
+    }
+    for (size_t i = 0; i < nic->ports.n; i++) {
         const struct plan_nic_port *port = &nic->ports.v[i];
 
         put_call(port, "keep", ds);
@@ -163,6 +283,9 @@ plan_format_dcb(const struct plan *plan, struct ds *ds)
         put_call(port, "dcbx_was", ds);
         ds_put_char(ds, '\n');
         put_ets(port, ds);
+        if (sets_buffers(port)) {
+            put_buffers(port, ds);
+        }
         put_pfc(port, ds);
         put_app(nic, port, ds);
     }

@@ -127,6 +127,9 @@ priority_to_json(const struct plan_nic *nic, int number,
     json_object_put(object, "percent", json_integer_create(priority->percent));
     json_object_put(object, "lossless",
                     json_boolean_create(priority->lossless));
+    json_object_put(object, "buffer_bytes", priority->buffer_bytes
+                    ? json_integer_create(priority->buffer_bytes)
+                    : json_null_create());
     json_object_put(object, "dscps", dscps);
     return object;
 }

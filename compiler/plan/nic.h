@@ -40,6 +40,7 @@ struct plan_rate {
 struct plan_priority {
     uint8_t percent;            /* Of the port, while all send; 0: not used. */
     bool lossless;              /* With pause frames. */
+    uint64_t buffer_bytes;      /* Of its own buffer; 0: none is set. */
 };
 
 /* An uplink of the node, and the rates of those that take it: each group
@@ -48,7 +49,7 @@ struct plan_nic_port {
     const char *name, *interface;
     const char *place;
     /* What asks for each object of dcb(8); 'place', if nothing else does. */
-    const char *ets_place, *pfc_place, *app_place;
+    const char *ets_place, *buffer_place, *pfc_place, *app_place;
     struct plan_priority priorities[NIC_PRIORITIES];
     bool legacy;                /* Its VFs have no representors: vf.sh sets
                                  * their rates. */

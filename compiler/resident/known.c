@@ -99,7 +99,7 @@ static const struct known fabric[] = {
 /* Not "delay_bound", which is about all that is sent in the class. */
 static const struct known class[] = {
     { "dscp", NULL }, { "queue", NULL }, { "lossless", NULL },
-    { "dscp_in", NULL }, { NULL, NULL },
+    { "buffer", NULL }, { "dscp_in", NULL }, { NULL, NULL },
 };
 
 static const struct known classes[] = { { "*", class }, { NULL, NULL } };

@@ -10,6 +10,41 @@
 
 #include "sema/policy.h"
 
+/* What is not paused drops above the buffer of all. */
+static void
+check_buffer(const struct policy_class *class, struct diags *diags)
+{
+    const struct quantity *buffer = &class->buffer;
+
+    if (!class->lossless) {
+        struct diag *d = value_error(diags, buffer->at, "class '%s' is not "
+                                     "lossless, and only such a class has a "
+                                     "buffer of its own", class->name);
+
+        diag_remedy(diags, d, "write \"lossless\": true, or remove "
+                    "\"buffer\"");
+    } else if (buffer->n < MIN_BURST || buffer->n > MAX_BURST) {
+        struct diag *d = value_error(
+            diags, buffer->at, buffer->n < MIN_BURST
+            ? "this does not hold a full frame of %d bytes"
+            : "this is more than any port has (%d bytes)",
+            buffer->n < MIN_BURST ? MIN_BURST : MAX_BURST);
+
+        diag_remedy(diags, d, "choose a buffer from %d bytes to 1GiB",
+                    MIN_BURST);
+    }
+}
+
+void
+check_buffers(const struct policy *policy, struct diags *diags)
+{
+    for (size_t i = 0; i < policy->classes.n; i++) {
+        if (policy->classes.v[i]->buffer.at) {
+            check_buffer(policy->classes.v[i], diags);
+        }
+    }
+}
+
 /* A limit of a tenant that sends in the class; NULL if none does. */
 static const struct quantity *
 find_limit(const struct policy *policy, const struct policy_class *class,

@@ -83,6 +83,7 @@ policy_check(const struct policy *policy, struct arena *arena,
     check_sums(policy, diags);
     check_splits(policy, diags);
     check_dscp_in(policy, diags);
+    check_buffers(policy, diags);
     check_classes(policy, diags);
     check_charges(policy, diags);
     check_ids(policy, arena, diags);

@@ -136,6 +136,9 @@ bool rule_allows_for(const struct policy_rule *other,
 /* That nobody owns what keeps it apart from others. */
 void check_hosts(const struct policy *, struct diags *);
 
+/* Sizes of buffers, which only lossless classes have. */
+void check_buffers(const struct policy *, struct diags *);
+
 /* Warns of lossless classes whose packets a limit drops. */
 void check_lossless(const struct policy *, struct diags *);
 

@@ -149,6 +149,7 @@ add_class(struct resolver *r, const struct intent_class *intent)
     class->dscp = intent->dscp;
     class->queue = intent->queue;
     class->lossless = intent->lossless;
+    class->buffer = intent->buffer;
     class->delay_bound = intent->delay_bound;
     class->dscp_in = intent->dscp_in.at ? &intent->dscp_in : NULL;
     if (!strcmp(class->name, POLICY_BEST_EFFORT)) {

@@ -45,6 +45,7 @@ struct policy_class {
     uint8_t dscp;
     uint16_t queue;
     const struct value *lossless;       /* NULL if it is not. */
+    struct quantity buffer;     /* Of each port; 'at' may be NULL. */
     struct quantity delay_bound;        /* Of one queue; 'at' may be NULL. */
     const struct intent_dscp_in *dscp_in;       /* NULL: nothing is kept. */
 };

@@ -260,6 +260,49 @@ dcb app replace dev p0 dscp-prio 10:1 26:3 48:6
 END
 }
 
+buffers_are() {
+    diff -u <(printf '%s\n' "$1") <(dcb -j buffer show dev "${2:-p0}")
+}
+
+firmware='{"prio_buffer":[0,1,0,0,0,0,0,0],"buffer_size":[131072,130944,0,0,0,0,0,0],"total_size":262016}'
+own='{"prio_buffer":[0,0,0,3,0,0,0,0],"buffer_size":[162688,0,0,99328,0,0,0,0],"total_size":262016}'
+
+buffers_refused() {
+    says "$1" 3 sh "$switch_dir/buffers/dcb.sh" &&
+        grep -c 'asked for at line 28, /classes/gold/' "$switch_dir/said"
+}
+
+test_buffers() {
+    compile_to buffers 's/"lossless": true,/& "buffer": "97KiB",/'
+    reset_nic
+    sh "$switch_dir/all/dcb.sh"
+    check 'a class that has pause frames gets a buffer' sh "$switch_dir/buffers/dcb.sh"
+    check 'and the others what is left' buffers_are "$own"
+    check 'of each port' buffers_are "$own" p1
+    : >"$NIC_STATE.log"
+    check 'run again' sh "$switch_dir/buffers/dcb.sh"
+    check 'no buffer is set, and pause frames are not stopped' exits 1 \
+        grep -E 'buffer set|pfc set .*all:off$' "$NIC_STATE.log"
+    reset_nic
+    NIC_REFUSES='^pfc set .*p1.* 3:on' check 'then dcb refuses: 3' \
+        buffers_refused 'prio-pfc all:off 3:on; asked for at line 28, /classes/gold/lossless; line 28, /classes/gold/buffer'
+    check 'all is undone' dcb_is_as_before
+    check 'the buffers, too' buffers_are "$firmware"
+    check 'but not who sets them' grep -c \
+        'dcb.sh: buffers of p[01] are as before, but set' "$switch_dir/said"
+    check 'nothing is left to do' exits 1 grep 'not undone' "$switch_dir/said"
+    NIC_REFUSES='^buffer set .*p0' check 'dcb refuses buffers: 3' \
+        buffers_refused ' buffer-size all:0 0:162688 3:99328; asked for'
+    check 'all is undone then' dcb_is_as_before
+    NIC_REFUSES='^-j buffer show .*p0' check 'dcb does not tell them: 3' \
+        buffers_refused 'p0 does not say what buffers it has'
+    compile_to buffers 's/"lossless": true,/& "buffer": "32KiB",/'
+    check 'too little for pause frames: 3' buffers_refused '3:on; asked'
+    compile_to buffers 's/"lossless": true,/& "buffer": "250KiB",/'
+    check 'too much: 3' buffers_refused 'the buffers of p0 have 262016 bytes, and 256000 of them leave less than 10240'
+    check 'all is undone at last' buffers_are "$firmware"
+}
+
 every_dscp() {
     [ "$(grep 'app replace dev p1' "$NIC_STATE.log" | grep -o ' [0-9]*:[0-7]' |
          wc -l)" = 64 ]
@@ -353,6 +396,7 @@ main() {
     reset_nic
     check 'classes are priorities of both ports' said_to_dcb
     check 'every DSCP has one' every_dscp
+    test_buffers
     test_settings
     test_vfs
     [ "$failures" = 0 ]

@@ -8,6 +8,7 @@ It takes what the manual pages of iproute2 6.1 write, keeps the rates as the
 kernel does, in $NIC_STATE, and appends each call to $NIC_STATE.log.  What
 matches the regular expression $NIC_REFUSES fails.
 """
+import copy
 import json
 import os
 import re
@@ -110,7 +111,8 @@ def devlink(state, text):
 
 DCB = {"dcbx": "host cee ieee", "ets": "willing on\ntc-tsa 0:strict 1:ets\n"
        "tc-bw 0:40 1:60\nprio-tc 0:0 1:1", "pfc": "prio-pfc 0:off 1:on",
-       "app": "dscp-prio 0:0 8:1 "}
+       "app": "dscp-prio 0:0 8:1 ", "manual": False,
+       "buffer": [["0", "1"] + ["0"] * 6, [131072, 130944] + [0] * 6]}
 
 
 def app_table(kept):
@@ -155,6 +157,17 @@ def dcb(state, text):
         "app add": r"( dscp-prio( \d+:\d)+)",
         "app flush": r"( dscp-prio)",
     }
+    match = re.fullmatch(r"-j buffer show dev (\S+)", text)
+    if match:
+        buffer_show(state["dcb"].get(match[1], DCB))
+        return
+    match = re.fullmatch(rf"buffer set dev (\S+) prio-buffer((?: {number}:\d)+)"
+                         rf" buffer-size((?: {number}:\d+)+)", text)
+    if match:
+        buffer_set(state["dcb"].setdefault(match[1], copy.deepcopy(DCB)),
+                   match[2], match[3])
+        save(state)
+        return
     text = text.removeprefix("-N ")
     shown = re.fullmatch(r"(\w+) show dev (\S+)( [-a-z]+)*", text)
     if shown:
@@ -166,7 +179,7 @@ def dcb(state, text):
             return
         match = re.fullmatch(rf"{verb} dev (\S+){rest}", text)
         if match:
-            kept = state["dcb"].setdefault(match[1], dict(DCB))
+            kept = state["dcb"].setdefault(match[1], copy.deepcopy(DCB))
             if verb == "dcbx set":
                 dcbx_set(match[2])
             if verb.startswith("app "):
@@ -174,9 +187,57 @@ def dcb(state, text):
                     pair.split(":") for pair in match[2].split()[1:]))
             else:
                 kept[verb.split()[0]] = match[2].strip()
+                if kept.get("manual"):
+                    hold_paused(kept)
             save(state)
             return
     sys.exit(f"dcb: unknown: {text}")
+
+
+# All that buffers may have, and what mlx5 wants of one that is lossless.
+BUFFERS, PAUSED = 262016, 40000
+
+
+def by_number(text, values):
+    """'values' with those of a list of dcb(8), as "all:0 3:1"."""
+    values = list(values)
+    for number, value in (pair.split(":") for pair in text.split()):
+        for i in range(8) if number == "all" else [int(number)]:
+            values[i] = value
+    return values
+
+
+def paused(kept):
+    """The buffers of priorities that have pause frames."""
+    on = by_number(kept["pfc"].split(None, 1)[1], ["off"] * 8)
+    return {kept["buffer"][0][i] for i in range(8) if on[i] == "on"}
+
+
+def hold_paused(kept):
+    """As update_xoff_threshold() of mlx5: what it would refuse."""
+    if any(kept["buffer"][1][int(b)] < PAUSED for b in paused(kept)):
+        refuse("Cannot allocate memory")
+
+
+def buffer_show(kept):
+    print(json.dumps({"prio_buffer": list(map(int, kept["buffer"][0])),
+                      "buffer_size": kept["buffer"][1],
+                      "total_size": BUFFERS}, separators=(",", ":")))
+
+
+def buffer_set(kept, buffers, sizes):
+    """As mlx5e_port_manual_buffer_config() has it: first the priorities, with
+    the sizes from before.  Sizes are of cells of 128 bytes."""
+    before, kept["buffer"] = kept["buffer"], [
+        by_number(buffers, kept["buffer"][0]), kept["buffer"][1]]
+    if paused(kept) != paused({**kept, "buffer": before}):
+        hold_paused(kept)
+    kept["buffer"][1] = [int(size) // 128 * 128
+                         for size in by_number(sizes, kept["buffer"][1])]
+    hold_paused(kept)
+    if sum(kept["buffer"][1]) > BUFFERS:
+        refuse("Invalid argument")
+    kept["manual"] = True
 
 
 def vf_text(number, vf):

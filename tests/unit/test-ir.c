@@ -25,8 +25,8 @@ static const char *const good[] = {
         "elsewhere a/v,b/v",
     "# A comment.",
     "uplink u interface p0 at 6:/fabric/nodes/n1/uplinks/u/interface",
-    "class gold dscp 46 queue 5 lossless dscp-in 48 queue-in 6 in-kbps 9 "
-        "in-burst-bytes 2000 at 7:/classes/gold",
+    "class gold dscp 46 queue 5 lossless buffer-bytes 131072 dscp-in 48 "
+        "queue-in 6 in-kbps 9 in-burst-bytes 2000 at 7:/classes/gold",
     "service rocev2 symmetric matches udp:4791",
     "service web matches tcp:80,tcp:8000-8100,icmp",
     "peer n2 number 0x4001 address 192.0.2.2",
@@ -200,6 +200,8 @@ START_TEST(test_bad_lines)
     refused("rule a/r kind allow id 0x3001 from a/q to a/x",
             "no such endpoint");
     refused("rule a/r kind allow id 3001 from a/x to a/x", "not a number");
+    refused("class gold dscp 46 queue 5 buffer-bytes 9000",
+            "it has a buffer and is not lossless");
     refused("class gold dscp\t46 queue 5", "no such field");
 }
 END_TEST

@@ -45,6 +45,14 @@
     "'mac': '02:00:00:00:00:02', 'addresses': ['10.0.0.2']}}, "         \
     "'rules': [{'name': 'r', 'from': {}, 'to': {}, 'class': 'a'}]}}}"
 
+/* Two classes of one queue, and one that nobody uses. */
+#define BUFFERS(OTHER)                                                  \
+    "{" FABRIC ", 'classes': {'a': {'dscp': 26, 'queue': 3, "           \
+    "'lossless': true, 'buffer': '64KiB'}, 'b': {'dscp': 27, "          \
+    "'queue': 3, 'lossless': true" OTHER "}, "                          \
+    "'c': {'dscp': 16, 'queue': 7, 'lossless': true}}, "                \
+    "'tenants': {" HERE("a", "1") ", " HERE("b", "2") "}}"
+
 static struct unit u;
 
 static void
@@ -111,6 +119,31 @@ START_TEST(kept_too_fast)
 }
 END_TEST
 
+START_TEST(buffers)
+{
+    const struct plan_nic_port *port;
+
+    resolve(BUFFERS(", 'buffer': '128KiB'"));
+    ck_assert_msg(compile(), "%s", unit_diags(&u));
+    port = &u.plan.nic->ports.v[0];
+    for (int i = 0; i < NIC_PRIORITIES; i++) {
+        ck_assert_uint_eq(port->priorities[i].buffer_bytes,
+                          i == 3 ? 192 * 1024 : 0);
+    }
+    unit_destroy(&u);
+}
+END_TEST
+
+START_TEST(some_buffers)
+{
+    resolve(BUFFERS(""));
+    ck_assert(!compile());
+    unit_complains(&u, "class 'b' is lossless without a \"buffer\", and "
+                   "class 'a' has one");
+    unit_destroy(&u);
+}
+END_TEST
+
 /* Nothing is left out in silence for want of an interface. */
 START_TEST(no_uplink)
 {
@@ -153,6 +186,8 @@ nic_suite(void)
     tcase_add_test(tcase, priorities);
     tcase_add_test(tcase, kept_dscp);
     tcase_add_test(tcase, kept_too_fast);
+    tcase_add_test(tcase, buffers);
+    tcase_add_test(tcase, some_buffers);
     tcase_add_test(tcase, no_uplink);
     tcase_add_test(tcase, only_a_nic_is_set);
     tcase_add_test(tcase, quotes);

@@ -115,10 +115,36 @@ check_mark(const struct ir_prog *prog, size_t end, const struct mark *mark,
     return fits;
 }
 
+/* A NIC of which one buffer is set has none that its firmware sets: what is
+ * lossless would be in the buffer of all. */
+static bool
+check_buffers(const struct ir_prog *prog, struct diags *diags)
+{
+    const struct ir_class *with = NULL, *without = NULL;
+
+    for (size_t i = 0; i < prog->classes.n; i++) {
+        const struct ir_class *class = prog->classes.v[i];
+
+        if (class->lossless && ir_uses_class(prog, class)) {
+            *(class->buffer_bytes ? &with : &without) = class;
+        }
+    }
+    if (with && without) {
+        struct diag *d = refuse(
+            diags, &without->place, "lossless", "give it a \"buffer\", too, "
+            "or none to any class", "the NIC leaves all buffers to its "
+            "firmware, or none: class '%s' is lossless without a \"buffer\", "
+            "and class '%s' has one", without->name, with->name);
+
+        diag_see(diags, d, with->place.span, "the other class");
+    }
+    return !with || !without;
+}
+
 bool
 asap2_check_classes(const struct ir_prog *prog, struct diags *diags)
 {
-    bool fits = true;
+    bool fits = check_buffers(prog, diags);
 
     for (size_t i = 0; i < prog->classes.n; i++) {
         struct mark marks[MAX_MARKS];
@@ -246,16 +272,20 @@ asap2_set_priorities(const struct ir_prog *prog,
     bool of_class[NIC_PRIORITIES] = { true };
 
     for (size_t i = 0; i < prog->classes.n; i++) {
+        const struct ir_class *class = prog->classes.v[i];
         struct mark marks[MAX_MARKS];
-        size_t n = class_marks(prog->classes.v[i], marks);
+        size_t n = class_marks(class, marks);
 
-        for (size_t j = 0; j < n && ir_uses_class(prog, prog->classes.v[i]);
-             j++) {
+        if (!ir_uses_class(prog, class)) {
+            continue;
+        }
+        for (size_t j = 0; j < n; j++) {
             used[marks[j].queue] = true;
             of_class[marks[j].queue] |= !j;
             port->priorities[marks[j].queue].lossless |= marks[j].lossless;
             nic->priority_of[marks[j].dscp] = marks[j].queue;
         }
+        port->priorities[class->queue].buffer_bytes += class->buffer_bytes;
     }
     set_weights(prog, uplink, of_class, weights);
     set_percents(weights, used, port);
@@ -316,19 +346,26 @@ asap2_set_places(const struct ir_prog *prog, const struct ir_uplink *uplink,
                  struct plan_nic_port *port, struct arena *arena)
 {
     struct places ets = { .prog = prog, .arena = arena };
-    struct places pfc = ets, app = ets;
+    struct places buffer = ets, pfc = ets, app = ets;
 
     for (size_t i = 0; i < prog->classes.n; i++) {
+        const struct ir_class *class = prog->classes.v[i];
         struct mark marks[MAX_MARKS];
-        size_t n = class_marks(prog->classes.v[i], marks);
+        size_t n = class_marks(class, marks);
 
-        for (size_t j = 0; j < n && ir_uses_class(prog, prog->classes.v[i]);
-             j++) {
+        if (!ir_uses_class(prog, class)) {
+            continue;
+        }
+        for (size_t j = 0; j < n; j++) {
             add_place(&ets, marks[j].place, marks[j].queue_at);
             add_place(&app, marks[j].place, marks[j].dscp_at);
-            if (marks[j].lossless && !j) {
-                add_place(&pfc, marks[j].place, "lossless");
-            }
+        }
+        if (class->lossless) {
+            add_place(&pfc, &class->place, "lossless");
+        }
+        if (class->buffer_bytes) {
+            add_place(&buffer, &class->place, "buffer");
+            add_place(&pfc, &class->place, "buffer");
         }
     }
     for (size_t i = 0; i < prog->meters.n; i++) {
@@ -339,6 +376,7 @@ asap2_set_places(const struct ir_prog *prog, const struct ir_uplink *uplink,
         }
     }
     port->ets_place = places_text(&ets, port->place);
+    port->buffer_place = places_text(&buffer, port->place);
     port->pfc_place = places_text(&pfc, port->place);
     port->app_place = places_text(&app, port->place);
 }
