@@ -20,6 +20,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "plan/differences.h"
+#include "plan/manifest.h"
 #include "plan/plan.h"
 #include "plan/record.h"
 #include "push/push.h"
@@ -129,6 +130,8 @@ print_plan(const struct cli_options *options, const struct plan_record *order,
         json_object_put(object, "changes", changes_json(diff));
         json_object_put(object, "differences",
                         plan_differences_to_json(order->plan));
+        json_object_put(object, "meters_in_hardware",
+                        plan_names_to_json(&order->plan->in_hardware));
         show_put(object, "held", diff->held);
         if (losses) {
             json_object_put(object, "offload",

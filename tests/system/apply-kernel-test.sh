@@ -117,7 +117,23 @@ loses_nothing() {
         exits 1 grep offload "$switch_dir/said"
 }
 
+# What meters do not keep, and how they differ in hardware, as in the manifest.
+tells_of_meters() {
+    "$BULKHEAD" compile "$intent" --node="$node" --target=asap2 \
+        -o "$switch_dir/asap2" >/dev/null 2>&1 &&
+        on asap2 plan -f json >"$switch_dir/plan.json" &&
+        python3 - "$switch_dir/plan.json" "$switch_dir/asap2/manifest.json" \
+            <<'END'
+import json
+import sys
+plan, manifest = (json.load(open(path)) for path in sys.argv[1:])
+for name in "meters_in_hardware", "differences":
+    assert manifest[name] and plan[name] == manifest[name], plan.get(name)
+END
+}
+
 test_offload() {
+    check 'plan tells of meters in hardware as JSON, too' tells_of_meters
     check 'plan says what offload a change loses' with_limits
     check '... and not what stays' loses_nothing
     check 'status needs to know of whom' says 'with an intent only' 2 \
