@@ -139,34 +139,28 @@ static const char buffer_functions[] =
     "        fail \"$place\" \"$port was given $*, and has $sizes\"\n"
     "}\n";
 
-/* "was dcb OBJECT VERB dev INTERFACE $VARIABLE", which keep() has set. */
+/* "was dcb OBJECT VERB dev PORT $VARIABLE", which keep() has set. */
 static void
-put_was(const struct plan_nic_port *port, const char *what,
-        const char *variable, struct ds *ds)
+put_was(const char *what, const char *variable, struct ds *ds)
 {
-    ds_put_format(ds, "was dcb %s dev ", what);
-    plan_put_quoted(ds, port->interface);
-    ds_put_format(ds, " $%s\n", variable);
+    ds_put_format(ds, "    was dcb %s dev \"$port\" $%s\n", what, variable);
 }
 
-/* "FUNCTION INTERFACE". */
+/* "FUNCTION PORT PLACE". */
 static void
-put_call(const struct plan_nic_port *port, const char *function,
-         struct ds *ds)
+put_call(const char *function, const char *place, struct ds *ds)
 {
-    ds_put_format(ds, "%s ", function);
-    plan_put_quoted(ds, port->interface);
-}
-
-/* "try PLACE dcb OBJECT VERB dev INTERFACE". */
-static void
-put_dcb(const struct plan_nic_port *port, const char *place, const char *what,
-        struct ds *ds)
-{
-    ds_put_cstr(ds, "try ");
+    ds_put_format(ds, "    %s \"$port\" ", function);
     plan_put_quoted(ds, place);
-    ds_put_format(ds, " dcb %s dev ", what);
-    plan_put_quoted(ds, port->interface);
+}
+
+/* "try PLACE dcb OBJECT VERB dev PORT". */
+static void
+put_dcb(const char *place, const char *what, struct ds *ds)
+{
+    ds_put_cstr(ds, "    try ");
+    plan_put_quoted(ds, place);
+    ds_put_format(ds, " dcb %s dev \"$port\"", what);
 }
 
 /* Appends " NUMBER:WORD" for each priority that is used. */
@@ -184,7 +178,7 @@ put_priorities(const struct plan_nic_port *port, const char *word,
 static void
 put_ets(const struct plan_nic_port *port, struct ds *ds)
 {
-    put_dcb(port, port->ets_place, "ets set", ds);
+    put_dcb(port->ets_place, "ets set", ds);
     ds_put_cstr(ds, " willing off prio-tc all:0");
     for (int i = 1; i < NIC_PRIORITIES; i++) {
         if (port->priorities[i].percent) {
@@ -200,7 +194,7 @@ put_ets(const struct plan_nic_port *port, struct ds *ds)
         }
     }
     ds_put_char(ds, '\n');
-    put_was(port, "ets set", "ets", ds);
+    put_was("ets set", "ets", ds);
 }
 
 static bool
@@ -217,9 +211,7 @@ sets_buffers(const struct plan_nic_port *port)
 static void
 put_buffers(const struct plan_nic_port *port, struct ds *ds)
 {
-    put_call(port, "buffers", ds);
-    ds_put_char(ds, ' ');
-    plan_put_quoted(ds, port->buffer_place);
+    put_call("buffers", port->buffer_place, ds);
     for (int i = 0; i < NIC_PRIORITIES; i++) {
         if (port->priorities[i].buffer_bytes) {
             ds_put_format(ds, " %d:%"PRIu64, i,
@@ -232,7 +224,7 @@ put_buffers(const struct plan_nic_port *port, struct ds *ds)
 static void
 put_pfc(const struct plan_nic_port *port, struct ds *ds)
 {
-    put_dcb(port, port->pfc_place, "pfc set", ds);
+    put_dcb(port->pfc_place, "pfc set", ds);
     ds_put_cstr(ds, " prio-pfc all:off");
     for (int i = 0; i < NIC_PRIORITIES; i++) {
         if (port->priorities[i].lossless) {
@@ -240,7 +232,7 @@ put_pfc(const struct plan_nic_port *port, struct ds *ds)
         }
     }
     ds_put_char(ds, '\n');
-    put_was(port, "pfc set", "pfc", ds);
+    put_was("pfc set", "pfc", ds);
 }
 
 /* Every DSCP, so that none keeps what it was before. */
@@ -248,45 +240,53 @@ static void
 put_app(const struct plan_nic *nic, const struct plan_nic_port *port,
         struct ds *ds)
 {
-    put_call(port, "map", ds);
-    ds_put_char(ds, ' ');
-    plan_put_quoted(ds, port->app_place);
+    put_call("map", port->app_place, ds);
     for (int dscp = 0; dscp < NIC_DSCPS; dscp++) {
         ds_put_format(ds, " %d:%d", dscp, nic->priority_of[dscp]);
     }
     ds_put_char(ds, '\n');
 }
 
+static void
+put_port(const struct plan_nic *nic, const struct plan_nic_port *port,
+         struct ds *ds)
+{
+    ds_put_cstr(ds, "ports ");
+    plan_put_quoted(ds, port->interface);
+    ds_put_char(ds, ' ');
+    plan_put_quoted(ds, port->place);
+    ds_put_cstr(ds, "\nfor port in $ports; do\n");
+    put_call("keep", port->place, ds);
+    ds_put_char(ds, '\n');
+    put_dcb(port->place, "dcbx set", ds);
+    ds_put_cstr(ds, " host ieee\n"
+                "    dcbx_was \"$port\"\n");
+    put_ets(port, ds);
+    if (sets_buffers(port)) {
+        put_buffers(port, ds);
+    }
+    put_pfc(port, ds);
+    put_app(nic, port, ds);
+    ds_put_cstr(ds, "done\n");
+}
+
 void
 plan_format_dcb(const struct plan *plan, struct ds *ds)
 {
     const struct plan_nic *nic = plan->nic;
+    bool buffers = false;
 
     plan_put_script_head(plan, "dcb.sh", "Priorities of the uplinks", true,
                          ds);
+    plan_put_ports(ds);
     ds_put_cstr(ds, functions);
     for (size_t i = 0; i < nic->ports.n; i++) {
-        if (sets_buffers(&nic->ports.v[i])) {
-            ds_put_cstr(ds, buffer_functions);
-            break;
-        }
+        buffers |= sets_buffers(&nic->ports.v[i]);
+    }
+    if (buffers) {
+        ds_put_cstr(ds, buffer_functions);
     }
     for (size_t i = 0; i < nic->ports.n; i++) {
-        const struct plan_nic_port *port = &nic->ports.v[i];
-
-        put_call(port, "keep", ds);
-        ds_put_char(ds, ' ');
-        plan_put_quoted(ds, port->place);
-        ds_put_char(ds, '\n');
-        put_dcb(port, port->place, "dcbx set", ds);
-        ds_put_cstr(ds, " host ieee\n");
-        put_call(port, "dcbx_was", ds);
-        ds_put_char(ds, '\n');
-        put_ets(port, ds);
-        if (sets_buffers(port)) {
-            put_buffers(port, ds);
-        }
-        put_pfc(port, ds);
-        put_app(nic, port, ds);
+        put_port(nic, &nic->ports.v[i], ds);
     }
 }

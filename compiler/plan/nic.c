@@ -92,6 +92,23 @@ plan_put_running(struct ds *ds)
                 "}\n");
 }
 
+void
+plan_put_ports(struct ds *ds)
+{
+    ds_put_cstr(ds, "# ports INTERFACE PLACE: $ports becomes it, or the "
+                "members of a bond.\n"
+                "ports() {\n"
+                "    is=$(ip -d -o link show dev \"$1\") ||\n"
+                "        fail \"$2\" \"there is no interface $1\"\n"
+                "    ports=$1\n"
+                "    case $is in *' bond mode '*) ;; *) return ;; esac\n"
+                "    ports=$(ip -o link show master \"$1\" |\n"
+                "        sed 's/^[0-9]*: *\\([^:@]*\\).*/\\1/')\n"
+                "    [ -n \"$ports\" ] || fail \"$2\" \"$1 is a bond without "
+                "members\"\n"
+                "}\n");
+}
+
 static struct json *
 rate_to_json(const struct plan_rate *rate)
 {

@@ -94,6 +94,10 @@ void plan_put_script_head(const struct plan *, const char *script,
  * ovs-vswitchd answers: ovs-vsctl would wait for one. */
 void plan_put_running(struct ds *);
 
+/* Appends "ports INTERFACE PLACE", a function that sets $ports to it, or to
+ * the members of the bond that it is. */
+void plan_put_ports(struct ds *);
+
 /* The ports, for manifest.json. */
 struct json *plan_nic_to_json(const struct plan_nic *);
 

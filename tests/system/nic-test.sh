@@ -19,7 +19,7 @@ pf1=pci/0000:03:00.1
 # reset_nic [MODE]: a NIC of two ports and six VFs, with a rate of somebody's.
 reset_nic() {
     cat >"$NIC_STATE" <<END
-{ "mode": "${1:-switchdev}", "dcb": {},
+{ "mode": "${1:-switchdev}", "dcb": {}, "bonds": {},
   "vfs": { "p0": [
      { "mac": "00:00:00:00:00:00", "spoofchk": "off", "state": "auto",
        "trust": "on" },
@@ -91,7 +91,8 @@ import json
 import sys
 with open(sys.argv[1]) as f:
     intent = json.load(f)
-exec(sys.argv[3], {"tenants": intent["tenants"]})
+exec(sys.argv[3], {"tenants": intent["tenants"],
+                   "uplinks": intent["fabric"]["nodes"]["n1"]["uplinks"]})
 with open(sys.argv[2], "w") as f:
     json.dump(intent, f)
 END
@@ -114,6 +115,79 @@ test_devlink() {
     check 'run again, it is the same' set_once
     check 'who has left loses its rate and its group' set_less
     check 'and comes back' set_once
+}
+
+# bond_nic: a NIC with a bond of both ports.
+bond_nic() {
+    reset_nic
+    sed -i "s/\"bonds\": {/&\"bond0\": [\"p0\", \"p1\"], \"bond1\": []/
+        s,\"ports\": {,&\"rep6\": \"$pf1/65538\"\,,
+        s,\"rates\": {,&\"$pf1/65538\": {}\,," "$NIC_STATE"
+}
+
+# Of one tenant all VFs are of the second port, of one those of both.
+bonded='del uplinks["up1"], tenants["fixed"]["networks"]["side"]
+del tenants["fixed"]["endpoints"]["side0"]
+uplinks["up0"]["interface"] = "bond0"
+there = tenants["free"]["endpoints"]["x"]
+tenants["fixed"]["endpoints"]["x"]["interface"] = "rep5"
+there["interface"], here = "rep6", dict(there, interface="rep3")
+tenants["free"]["endpoints"]["y"] = dict(
+    here, mac="02:00:00:00:00:15", addresses=["10.4.0.2"])
+tenants["free"]["endpoints"]["z"] = dict(
+    there, interface="rep4", mac="02:00:00:00:00:16", addresses=["10.4.0.3"])'
+
+set_bond() {
+    sh "$switch_dir/bond/devlink.sh" &&
+        rates_are "${shared[@]}" "$pf0/3: type leaf parent bulkhead:up0:123" \
+            "$pf1/bulkhead:up0:fixed: type node tx_share 11Mbit tx_max 11Mbit" \
+            "$pf1/65537: type leaf parent bulkhead:up0:fixed" \
+            "$pf0/bulkhead:up0:free: type node" \
+            "$pf0/4: type leaf parent bulkhead:up0:free" \
+            "$pf0/5: type leaf parent bulkhead:up0:free" \
+            "$pf1/bulkhead:up0:free: type node" \
+            "$pf1/65538: type leaf parent bulkhead:up0:free"
+}
+
+bond_refused() {
+    says "$1" 3 sh "$switch_dir/bond/${2:-devlink.sh}"
+}
+
+test_bond() {
+    compile_less bond "$bonded" >/dev/null
+    bond_nic
+    check 'VFs of a bond have the rates of their device' set_bond
+    check 'run again, it is the same' set_bond
+    check 'each port of a bond has priorities' sh "$switch_dir/bond/dcb.sh"
+    check 'the same' ports_are_alike
+    check 'and what refuses is undone, of both' bond_dcb_refused
+    compile_less bond "$bonded
+tenants['123']['endpoints']['rest']['interface'] = 'rep5'
+tenants['fixed']['endpoints']['x']['interface'] = 'rep2'" >/dev/null
+    check 'a tenant that is owed a rate has VFs of both: 3' bond_refused \
+        "rep5 is of $pf1, and its tenant has VFs of $pf0: neither keeps its tenant's rate alone; asked for at line 1, /tenants/123/endpoints/rest"
+    sed -i "s,$pf1/65537\",pci/0000:05:00.0/1\"," "$NIC_STATE"
+    check 'a VF of neither: 3' bond_refused \
+        "rep5 is of pci/0000:05:00.0, and its uplink of $pf0 $pf1; asked for"
+    compile_less bond "$bonded
+uplinks['up0']['interface'] = 'bond1'" >/dev/null
+    for script in devlink.sh dcb.sh; do
+        check "$script: nobody is in the bond: 3" bond_refused \
+            'bond1 is a bond without members; asked for at line 1, /fabric' \
+            $script
+    done
+}
+
+ports_are_alike() {
+    grep -c '^dcb app replace dev p0' "$NIC_STATE.log" &&
+        diff -u <(grep '^dcb .* dev p0 ' "$NIC_STATE.log") \
+            <(sed -n 's/^\(dcb .* dev \)p1 /\1p0 /p' "$NIC_STATE.log")
+}
+
+bond_dcb_refused() {
+    bond_nic
+    NIC_REFUSES='^pfc set .*p1.* 3:on' bond_refused 'dcb pfc set dev p1' dcb.sh &&
+        dcb_is_as_before
 }
 
 # refused TEXT [SCRIPT]: says so, with the place that asks for it, and ends
@@ -397,6 +471,7 @@ main() {
     check 'classes are priorities of both ports' said_to_dcb
     check 'every DSCP has one' every_dscp
     test_buffers
+    test_bond
     test_settings
     test_vfs
     [ "$failures" = 0 ]

@@ -253,7 +253,27 @@ def vf_text(number, vf):
     return text
 
 
+def link_show(state, name):
+    if name not in state["ports"] and name not in state["bonds"]:
+        refuse("Cannot find device")
+    kind = " bond mode 802.3ad miimon 0" if name in state["bonds"] else ""
+    print(f"2: {name}: <BROADCAST,UP> mtu 1500\\    link/ether "
+          "02:00:00:00:ff:01 brd ff:ff:ff:ff:ff:ff promiscuity 0\\   "
+          f"{kind} addrgenmode eui64")
+
+
 def ip(state, text):
+    match = re.fullmatch(r"-d -o link show dev (\S+)", text)
+    if match:
+        link_show(state, match[1])
+        return
+    match = re.fullmatch(r"-o link show master (\S+)", text)
+    if match:
+        for number, name in enumerate(state["bonds"][match[1]]):
+            print(f"{number}: {name}: <BROADCAST,SLAVE,UP> mtu 1500 qdisc mq "
+                  f"master {match[1]} state UP\\    link/ether 02:00:00:00:ff:01"
+                  " brd ff:ff:ff:ff:ff:ff")
+        return
     match = re.fullmatch(r"link show dev (\S+)", text)
     if match:
         if match[1] not in state["vfs"]:
