@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 struct proof_options
 proof_start(int argc, char *argv[])
@@ -44,6 +45,34 @@ proof_start(int argc, char *argv[])
            o.longer ? " --long" : "");
     fflush(stdout);
     return o;
+}
+
+static char file_dir[200];
+static char file[sizeof file_dir + sizeof "/file"];
+
+static void
+remove_file(void)
+{
+    unlink(file);
+    rmdir(file_dir);
+}
+
+const char *
+proof_file(void)
+{
+    if (!file[0]) {
+        const char *tmp = getenv("TMPDIR");
+
+        snprintf(file_dir, sizeof file_dir, "%s/proof.XXXXXX",
+                 tmp ? tmp : "/tmp");
+        if (!mkdtemp(file_dir)) {
+            perror(file_dir);
+            exit(2);
+        }
+        snprintf(file, sizeof file, "%s/file", file_dir);
+        atexit(remove_file);
+    }
+    return file;
 }
 
 static void

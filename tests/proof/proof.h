@@ -50,6 +50,10 @@ uint64_t proof_below(struct proof_random *, uint64_t n);
 /* A number above 0, at most 1. */
 double proof_unit(struct proof_random *);
 
+/* The name of a file in a directory of the program's own, that is removed with
+ * it at the end. */
+const char *proof_file(void);
+
 /* Monotonic time. */
 uint64_t proof_clock_ns(void);
 

@@ -72,7 +72,7 @@ send_one(struct tenant_writer *w, uint32_t tag, uint64_t now)
 static void
 test_full(void)
 {
-    char *path = xasprintf("tenants.%ld", (long) getpid());
+    const char *path = proof_file();
     struct tenant_queues *tqs;
     struct tenant_writer *writers[2];
     struct reader reader;
@@ -103,7 +103,6 @@ test_full(void)
     tenant_writer_destroy(writers[1]);
     tenant_queues_close(tqs);
     reader_close(&reader);
-    free(path);
     proof_ok("who finds no room is counted from when there is some");
 }
 
@@ -112,7 +111,7 @@ test_full(void)
 static void
 test_late_port(void)
 {
-    char *path = xasprintf("tenants.%ld", (long) getpid());
+    const char *path = proof_file();
     struct tenant_queues *tqs;
     struct tenant_writer *w;
     struct reader reader;
@@ -142,7 +141,6 @@ test_late_port(void)
     tenant_writer_destroy(w);
     tenant_queues_close(tqs);
     reader_close(&reader);
-    free(path);
     proof_ok("a port that gets room is counted by the writer that it had");
 }
 
@@ -181,7 +179,7 @@ check_shown(struct tenant_queues *tqs, uint64_t now, bool forget,
 static void
 test_shown(void)
 {
-    char *path = xasprintf("tenants.%ld", (long) getpid());
+    const char *path = proof_file();
     struct tenant_queues *tqs;
     uint64_t now = time_nsec() + 1000000000, *sequence;
     const char *name = "p\33[2J";
@@ -209,7 +207,6 @@ test_shown(void)
     check_shown(tqs, now, false, " max_depth:192 recent_max_depth:64 ");
     tenant_writer_destroy(w);
     tenant_queues_close(tqs);
-    free(path);
     proof_ok("the switch shows what it has counted, whoever is writing");
 }
 
@@ -221,7 +218,7 @@ test_thresholds(void)
     } cases[] = {
         { 1000000, 0, 65536 }, { 100000000, 0, 125000 }, { 1000000, 99, 99 },
     };
-    char *path = xasprintf("tenants.%ld", (long) getpid());
+    const char *path = proof_file();
     struct tenant_queues *tqs;
     struct reader reader;
     struct tq_port_id id;
@@ -236,7 +233,6 @@ test_thresholds(void)
     }
     tenant_queues_close(tqs);
     reader_close(&reader);
-    free(path);
     proof_ok("a threshold that is not given is of the rate, but not less "
              "than 64 KiB");
 }

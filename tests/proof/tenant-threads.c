@@ -167,7 +167,7 @@ check_sums(const struct reader *reader, const struct sender senders[])
 void
 tenant_threads(uint64_t n_changes, struct proof_random *random)
 {
-    char *path = xasprintf("tenants.%ld", (long) getpid());
+    const char *path = proof_file();
     struct tenant_queues *tqs;
     struct watcher watcher = { .n_changes = n_changes };
     struct sender senders[N_THREADS];
@@ -189,7 +189,6 @@ tenant_threads(uint64_t n_changes, struct proof_random *random)
     tenant_queues_close(tqs);
     reader_close(&watcher.reader);
     ovs_barrier_destroy(&barrier);
-    free(path);
     proof_ok("%d threads that send, pause, come and go while another reads "
              "%"PRIu64" changes: all is counted, and never torn", N_THREADS,
              n_changes);

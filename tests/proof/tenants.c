@@ -334,17 +334,11 @@ random_gap(struct world *w, uint64_t batch_ns)
     }
 }
 
-static char *
-make_path(void)
-{
-    return xasprintf("tenants.%ld", (long) getpid());
-}
-
 static void
 test_exact(uint64_t n_batches, struct proof_random *random)
 {
     struct world *w = xzalloc(sizeof *w);
-    char *path = make_path();
+    const char *path = proof_file();
 
     tenant_queues_create(path, &w->tqs);
     w->random = random;
@@ -394,7 +388,6 @@ test_exact(uint64_t n_batches, struct proof_random *random)
              "a burst names, %"PRIu64" long after their peak", w->n_packets,
              LINE_TAGS, N_PORTS, w->n_events, w->n_many, w->n_kept);
     free(w);
-    free(path);
 }
 
 int
