@@ -102,7 +102,7 @@ borrow_set(struct borrow_pool *p, uint32_t index)
 
 /* A copy of the round in force. */
 struct borrow_now {
-    uint64_t start_ns, virtual, speed;
+    uint64_t start_ns, virtual, speed, alone_ns;
 };
 
 static inline struct borrow_now
@@ -119,7 +119,7 @@ borrow_get_round(const struct borrow_pool *p)
         from = &p->rounds[before & 1];
         r = (struct borrow_now) {
             borrow_get(&from->start_ns), borrow_get(&from->virtual),
-            borrow_get(&from->speed),
+            borrow_get(&from->speed), borrow_get(&from->alone_ns),
         };
         atomic_thread_fence(memory_order_acquire);
         atomic_read_relaxed(version, &after);

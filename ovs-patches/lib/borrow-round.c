@@ -33,6 +33,9 @@
  * this many rounds. */
 #define FEEDBACK_ROUNDS 4
 
+/* Virtual time goes on for this many rounds at most by itself. */
+#define MAX_ALONE 2
+
 /* A claim of this, or less, fits into 63 bits with any weight. */
 #define MAX_CLAIM (UINT64_C(1) << 47)
 
@@ -57,6 +60,7 @@ set_round(struct borrow_pool *p, const struct borrow_now *r)
     atomic_store_relaxed(&to->start_ns, r->start_ns);
     atomic_store_relaxed(&to->virtual, r->virtual);
     atomic_store_relaxed(&to->speed, r->speed);
+    atomic_store_relaxed(&to->alone_ns, r->alone_ns);
     atomic_store_explicit(&p->version, version, memory_order_release);
 }
 
@@ -191,7 +195,8 @@ depth_of(const struct borrow_pool *p, uint64_t now_ns)
 /* What a round is closed with: what there was to serve its members with, and
  * how deep what it fills is. */
 struct supply {
-    uint64_t ns;                /* Length of the round. */
+    uint64_t ns;                /* Length of the round... */
+    uint64_t round_ns;          /* ...and what it should be. */
     uint64_t bytes;             /* At the pool's own rate... */
     uint64_t owed;              /* ...less what is paid of these first. */
     uint64_t share;             /* And those of the pool above. */
@@ -233,9 +238,17 @@ blend(uint64_t a, uint64_t b, uint64_t share)
     return (a * (1024 - share) + b * share) >> 10;
 }
 
-/* What there is for pool 'below', whose claim 'c' has got 'served' virtual
- * time, in a round of 'ns': its own rate, and its 'share' of the pool above,
- * in bytes.
+/* What became of a round, for the pools below. */
+struct outcome {
+    uint64_t now_ns;
+    uint64_t ns, round_ns;      /* As of struct supply. */
+    uint64_t served;            /* Virtual time. */
+    uint64_t spare;             /* Bytes. */
+    bool enough;                /* Nobody wanted more? */
+};
+
+/* What there is for pool 'below', whose claim was 'c': its own rate, and its
+ * share of the pool above.
  *
  * It borrows only when its own queue is full.  So if there is something to be
  * borrowed, the target is a full queue and to be ahead by a part of the reach.
@@ -243,23 +256,26 @@ blend(uint64_t a, uint64_t b, uint64_t share)
  * comes first would get all, and borrowing in vain must not look idle. */
 static struct supply
 supply_below(struct borrow_pool *below, const struct borrow_claim *c,
-             uint64_t served, uint64_t share, uint64_t ns, uint64_t now_ns)
+             const struct outcome *o)
 {
-    uint64_t own = bytes_in(borrow_get32(&below->rate), ns);
+    uint64_t own = bytes_in(borrow_get32(&below->rate), o->ns);
+    uint64_t share = (o->enough ? o->spare
+                      : o->served * c->weight >> BORROW_SCALE);
     uint64_t limit = borrow_get(&below->limit) / GCRA_BYTE;
     uint64_t reach = borrow_get(&c->member->reach) >> BORROW_SCALE;
     uint64_t claim = c->ahead * c->weight >> BORROW_SCALE;
-    uint64_t ahead = c->ahead - MIN(c->ahead, served);
+    uint64_t ahead = c->ahead - MIN(c->ahead, o->served);
     uint64_t lent;              /* In 1/1024: is there something? */
 
     below->shares += share - below->shares / SHARE_ROUNDS;
     lent = MIN(below->shares * (SHARE_PART / SHARE_ROUNDS) * 1024
                / MAX(own, 1), 1024);
     return (struct supply) {
-        .ns = ns,
+        .ns = o->ns,
+        .round_ns = o->round_ns,
         .bytes = own,
         .share = share,
-        .depth = (MIN(depth_of(below, now_ns), limit)
+        .depth = (MIN(depth_of(below, o->now_ns), limit)
                   + (ahead * c->weight >> BORROW_SCALE)),
         .target = blend(target_of(limit), limit + reach / 4, lent),
         .room = blend(room_of(limit, own), limit + reach + 1, lent),
@@ -268,24 +284,19 @@ supply_below(struct borrow_pool *below, const struct borrow_claim *c,
 }
 
 static void close_round_below(struct borrow_pool *,
-                              const struct borrow_claim *, uint64_t served,
-                              uint64_t share, uint64_t ns, uint64_t now_ns);
+                              const struct borrow_claim *,
+                              const struct outcome *);
 
-/* Closes the rounds of those members that are pools, which got 'served'
- * virtual time, or, if nobody wanted more, had all of 'spare'. */
+/* Closes the rounds of those members that are pools. */
 static void
-close_rounds_below(struct borrow_pool *p, size_t n, uint64_t served,
-                   bool enough, uint64_t spare, uint64_t ns, uint64_t now_ns)
+close_rounds_below(struct borrow_pool *p, size_t n, const struct outcome *o)
 {
     for (size_t i = 0; i < n; i++) {
         const struct borrow_claim *c = &p->claims[i];
         struct borrow_pool *below = borrow_get_below(c->member);
 
         if (below) {
-            close_round_below(below, c, served,
-                              (enough ? spare
-                               : served * c->weight >> BORROW_SCALE),
-                              ns, now_ns);
+            close_round_below(below, c, o);
         }
     }
 }
@@ -296,23 +307,27 @@ close_round_with(struct borrow_pool *p, struct borrow_now *r, uint64_t now_ns,
 {
     size_t n = gather_claims(p, r->virtual);
     uint64_t claimed = sum_claims(p, n);
-    uint64_t spare = spare_of(s, claimed);
-    uint64_t weight = 0, served = 0;
-    bool enough = spare >= claimed;
+    uint64_t weight = 0;
+    struct outcome o = {
+        .now_ns = now_ns, .ns = s->ns, .round_ns = s->round_ns,
+        .spare = spare_of(s, claimed),
+    };
 
-    if (enough) {
+    o.enough = o.spare >= claimed;
+    if (o.enough) {
         for (size_t i = 0; i < n; i++) {
-            served = MAX(served, p->claims[i].ahead);
+            o.served = MAX(o.served, p->claims[i].ahead);
         }
     } else {
-        served = serve_claims(p, n, spare, &weight);
+        o.served = serve_claims(p, n, o.spare, &weight);
     }
     r->start_ns = now_ns;
-    r->virtual += served;
-    r->speed = ((spare << BORROW_SCALE) / s->ns << BORROW_SPEED_SCALE)
+    r->virtual += o.served;
+    r->speed = ((o.spare << BORROW_SCALE) / s->ns << BORROW_SPEED_SCALE)
                / MAX(weight, 1);
+    r->alone_ns = MAX_ALONE * s->round_ns;
     set_round(p, r);
-    close_rounds_below(p, n, served, enough, spare, s->ns, now_ns);
+    close_rounds_below(p, n, &o);
 }
 
 /* Closes the round of 'p' with what supply_below() says.  If more is owed than
@@ -320,8 +335,7 @@ close_round_with(struct borrow_pool *p, struct borrow_now *r, uint64_t now_ns,
  * by itself. */
 static void
 close_round_below(struct borrow_pool *p, const struct borrow_claim *c,
-                  uint64_t served, uint64_t share, uint64_t ns,
-                  uint64_t now_ns)
+                  const struct outcome *o)
 {
     uint64_t green, limit = borrow_get(&p->limit) / GCRA_BYTE;
     struct borrow_now r;
@@ -333,20 +347,20 @@ close_round_below(struct borrow_pool *p, const struct borrow_claim *c,
         return;
     }
     r = borrow_get_round(p);
-    if (now_ns <= r.start_ns) {
+    if (o->now_ns <= r.start_ns) {
         goto out;               /* The other has closed this round. */
     }
     green = borrow_get(&p->green);
-    if (now_ns - r.start_ns > 2 * ns) {
+    if (o->now_ns - r.start_ns > 2 * o->ns) {
         /* Nobody borrowed before. */
         p->last_green = green;
         p->debt = p->shares = 0;
     }
-    s = supply_below(p, c, served, share, ns, now_ns);
+    s = supply_below(p, c, o);
     s.owed = green - p->last_green + p->debt;
     p->debt = MIN(s.owed - MIN(s.owed, s.bytes), limit);
     p->last_green = green;
-    close_round_with(p, &r, now_ns, &s);
+    close_round_with(p, &r, o->now_ns, &s);
 
 out:
     atomic_flag_clear_explicit(&p->closing, memory_order_release);
@@ -364,6 +378,7 @@ close_top_round(struct borrow_pool *p, struct borrow_now *r, uint64_t now_ns)
     uint32_t rate = borrow_get32(&p->rate);
     struct supply s = {
         .ns = now_ns - r->start_ns,
+        .round_ns = round_ns,
         .depth = depth,
         .target = target_of(limit),
         .room = room_of(limit, bytes_in(rate, round_ns)),

@@ -26,9 +26,6 @@
 #define MIN_ROUND_NS UINT64_C(10000)
 #define ROUND_BYTES  UINT64_C(12144)    /* Eight full frames. */
 
-/* Virtual time goes on for this many rounds at most by itself. */
-#define MAX_ALONE 2
-
 static void
 add(atomic_uint64_t *number, uint64_t n)
 {
@@ -39,12 +36,11 @@ add(atomic_uint64_t *number, uint64_t n)
 
 /* Virtual time at 'now_ns', in round 'r'. */
 static uint64_t
-virtual_at(const struct borrow_pool *p, const struct borrow_now *r,
-           uint64_t now_ns)
+virtual_at(const struct borrow_now *r, uint64_t now_ns)
 {
     uint64_t age = now_ns > r->start_ns ? now_ns - r->start_ns : 0;
 
-    age = MIN(age, MAX_ALONE * borrow_get(&p->round_ns));
+    age = MIN(age, r->alone_ns);
     return r->virtual + (age * r->speed >> BORROW_SPEED_SCALE);
 }
 
@@ -73,7 +69,7 @@ room_of(const struct borrow_pool *p, uint64_t now_ns)
 
     if (self) {
         struct borrow_now r = borrow_get_round(self->pool);
-        uint64_t virtual = virtual_at(self->pool, &r, now_ns);
+        uint64_t virtual = virtual_at(&r, now_ns);
         uint64_t tag = borrow_get(&self->tag);
         uint64_t reach = reach_of(self, now_ns);
         uint64_t ahead = (borrow_is_ahead(tag, virtual)
@@ -91,7 +87,7 @@ take(struct borrow_member *m, uint64_t now_ns, uint64_t more)
     struct borrow_pool *p = m->pool;
     struct borrow_now r = borrow_get_round(p);
     uint64_t reach = reach_of(m, now_ns) / borrow_get32(&m->weight);
-    uint64_t last = virtual_at(p, &r, now_ns) + reach;
+    uint64_t last = virtual_at(&r, now_ns) + reach;
     uint64_t tag = borrow_get(&m->tag), next;
 
     do {
@@ -185,8 +181,7 @@ configure(struct borrow_pool *p, const struct gcra_conf *conf,
 
     atomic_store_relaxed(&p->rate, conf->rate);
     atomic_store_relaxed(&p->limit, conf->burst);
-    atomic_store_relaxed(&p->round_ns,
-                         self ? borrow_get(&self->pool->round_ns) : round_ns);
+    atomic_store_relaxed(&p->round_ns, round_ns);
     atomic_store_explicit(&p->self, self, memory_order_release);
     if (self) {
         atomic_store_explicit(&self->below, p, memory_order_release);

@@ -116,7 +116,8 @@ struct borrow_member {
 struct borrow_round {
     atomic_uint64_t start_ns;
     atomic_uint64_t virtual;    /* Time at the start. */
-    atomic_uint64_t speed;      /* Of virtual time since. */
+    atomic_uint64_t speed;      /* Of virtual time since... */
+    atomic_uint64_t alone_ns;   /* ...for this long at most. */
 };
 
 /* The caller allocates it. */

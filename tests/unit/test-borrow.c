@@ -245,6 +245,38 @@ START_TEST(test_give_back)
 }
 END_TEST
 
+/* Who has borrowed less than others has no credit for it. */
+START_TEST(test_no_credit)
+{
+    struct borrow_member *a, *b;
+
+    set_up(1000000);
+    a = join(0, 1, 10000);
+    b = join(1, 1, 10000);
+    ck_assert_uint_eq(borrow_all(a, START), 10);
+    ck_assert(borrow_admit(b, START, 1000));
+    ck_assert_uint_eq(borrow_all(b, START + 20 * US), 10);
+}
+END_TEST
+
+/* What one leaves of its share goes to the others: of 13000 bytes, and a fifth
+ * as the queue is short, 1000 and twice 7300. */
+START_TEST(test_left)
+{
+    struct borrow_member *a, *b, *c;
+
+    set_up(1000000);
+    a = join(0, 1, 10000);
+    b = join(1, 1, 10000);
+    c = join(2, 1, 10000);
+    ck_assert(borrow_admit(a, START, 1000));
+    ck_assert_uint_eq(borrow_all(b, START), 10);
+    ck_assert_uint_eq(borrow_all(c, START), 10);
+    ck_assert_uint_eq(borrow_all(b, START + 13 * US), 7);
+    ck_assert_uint_eq(borrow_all(c, START + 13 * US), 7);
+}
+END_TEST
+
 /* A pool of 8 Mbps below 'self', and a member of it. */
 static struct borrow_member *
 join_below(struct borrow_pool *below, struct borrow_member *self)
@@ -358,6 +390,24 @@ START_TEST(test_reconfigure)
 }
 END_TEST
 
+/* Virtual time does not go on at the old speed for a round of the new rate,
+ * which is 97 s. */
+START_TEST(test_slower)
+{
+    struct gcra_conf slow = pool_conf(1, 100000);
+    struct borrow_member *m;
+
+    set_up(100000);
+    m = join(0, 1, 3000);
+    for (uint64_t now = START; now < START + 100 * US; now += 500) {
+        borrow_admit(m, now, 1000);
+    }
+    ck_assert_uint_lt(queue(START + 100 * US), 20000);
+    borrow_pool_reconfigure(&house.pool, &slow, NULL, START + 100 * US);
+    ck_assert_uint_le(borrow_all(m, START + 1100 * US), 3 + 24 + 3);
+}
+END_TEST
+
 Suite *
 borrow_suite(void)
 {
@@ -373,10 +423,13 @@ borrow_suite(void)
     tcase_add_test(tc, test_rounds);
     tcase_add_test(tc, test_alone);
     tcase_add_test(tc, test_give_back);
+    tcase_add_test(tc, test_no_credit);
+    tcase_add_test(tc, test_left);
     tcase_add_test(tc, test_debt);
     tcase_add_test(tc, test_below_two);
     tcase_add_test(tc, test_full);
     tcase_add_test(tc, test_leave);
     tcase_add_test(tc, test_reconfigure);
+    tcase_add_test(tc, test_slower);
     return suite;
 }
