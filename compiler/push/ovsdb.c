@@ -64,12 +64,11 @@ database_open(const char *remote, bool again)
     db->idl = ovsdb_idl_create(remote, &ovsrec_idl_class, false, again);
     ovsdb_idl_set_leader_only(db->idl, false);
     for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
-        ovsdb_idl_add_column(db->idl, columns[i]);
+        ovsdb_idl_track_add_column(db->idl, columns[i]);
     }
     /* Their rows count, if none of their columns. */
     ovsdb_idl_add_table(db->idl, &ovsrec_table_controller);
     ovsdb_idl_add_table(db->idl, &ovsrec_table_manager);
-    ovsdb_idl_track_add_all(db->idl);
     return db;
 }
 
@@ -110,7 +109,6 @@ has_changed_more(const struct database *db)
     static const struct ovsdb_idl_table_class *const tables[] = {
         &ovsrec_table_open_vswitch, &ovsrec_table_bridge, &ovsrec_table_port,
         &ovsrec_table_interface, &ovsrec_table_mirror,
-        &ovsrec_table_controller, &ovsrec_table_manager,
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {

@@ -52,6 +52,17 @@ test_update() {
     check 'and back' exits 0 bulkhead_on apply br0
 }
 
+# The database is asked for nothing that changes by itself.
+test_database() {
+    local log=$switch_dir/ovsdb-server.log asked=$switch_dir/asked
+    ovs-appctl -t ovsdb-server vlog/set jsonrpc:file:dbg
+    check 'another apply' exits 0 bulkhead_on apply br0
+    ovs-appctl -t ovsdb-server vlog/set jsonrpc:file:info
+    grep 'received request.*monitor_cond_since.*"Open_vSwitch"' "$log" >"$asked"
+    check 'has read which number a port has' grep -q '"ofport"' "$asked"
+    check 'has read no counter' exits 1 grep -q '"statistics"' "$asked"
+}
+
 # A flood of requests for neighbors, which no meter of bits sees.
 test_limits() {
     local changed
@@ -414,6 +425,7 @@ main() {
     make_dummy_bridge br0 "$intent" "$node"
     test_apply
     test_update
+    test_database
     test_limits
     test_conjunctions
     test_marks
