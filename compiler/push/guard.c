@@ -23,6 +23,7 @@
 #include "lockfile.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
+#include "push/ovsdb.h"
 #include "push/push.h"
 #include "timeval.h"
 #include "util.h"
@@ -211,6 +212,7 @@ start_watchdog(const struct push_target *target, struct state *state,
         return arena_strdup(state->arena, ovs_strerror(errno));
     }
     fflush(NULL);
+    bridge_info_forget();
     pid = fork();
     if (!pid) {
         close(fds[1]);

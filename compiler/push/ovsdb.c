@@ -406,17 +406,63 @@ await_database(struct database *db, long long int deadline)
     }
 }
 
+/* What bridge_info_read() has read last.  To get all of it costs more than
+ * anything else that is done with it. */
+static struct database *last;
+
+void
+bridge_info_forget(void)
+{
+    database_close(last);
+    last = NULL;
+}
+
+/* Waits until all that is in the database by now has come, which stands before
+ * the answer to a transaction that is aborted.  Returns true if so. */
+static bool
+catch_up(struct database *db, long long int deadline)
+{
+    const struct ovsrec_open_vswitch *ovs = ovsrec_open_vswitch_first(db->idl);
+    enum ovsdb_idl_txn_status status;
+    struct ovsdb_idl_txn *txn;
+
+    if (!ovs) {
+        return false;
+    }
+    txn = ovsdb_idl_txn_create(db->idl);
+    ovsdb_idl_txn_set_dry_run(txn);
+    ovsdb_idl_txn_increment(txn, &ovs->header_,
+                            &ovsrec_open_vswitch_col_next_cfg, true);
+    while ((status = ovsdb_idl_txn_commit(txn)) == TXN_INCOMPLETE
+           && time_msec() < deadline) {
+        database_run(db);
+        database_wait(db);
+        ovsdb_idl_txn_wait(txn);
+        poll_timer_wait_until(deadline);
+        poll_block();
+    }
+    ovsdb_idl_txn_destroy(txn);
+    return status == TXN_SUCCESS;
+}
+
 const char *
 bridge_info_read(const char *remote, const char *bridge,
                  long long int deadline, struct arena *arena,
                  struct bridge_info *info)
 {
-    struct database *db = database_open(remote, false);
-    int error = await_database(db, deadline);
-    const char *reason = (error ? unreachable(db, error, arena)
-                          : database_bridge(db, bridge, arena, info));
+    const char *reason;
+    int error = 0;
 
-    database_close(db);
+    if (!last || strcmp(last->remote, remote) || !catch_up(last, deadline)) {
+        bridge_info_forget();
+        last = database_open(remote, false);
+        error = await_database(last, deadline);
+    }
+    reason = (error ? unreachable(last, error, arena)
+              : database_bridge(last, bridge, arena, info));
+    if (error) {
+        bridge_info_forget();
+    }
     return reason;
 }
 

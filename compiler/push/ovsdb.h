@@ -79,9 +79,12 @@ const char *database_bridge(const struct database *, const char *bridge,
 void database_attached(const struct database *, struct arena *,
                        struct bridge_info *info);
 
-/* As database_bridge(), of the database at 'remote' as it is now. */
+/* As database_bridge(), of the database at 'remote' as it is now.  The
+ * connection stays for the next call, until bridge_info_forget(); a process
+ * must not fork with it. */
 const char *bridge_info_read(const char *remote, const char *bridge,
                              long long int deadline, struct arena *,
                              struct bridge_info *info);
+void bridge_info_forget(void);
 
 #endif /* push/ovsdb.h */

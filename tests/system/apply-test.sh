@@ -52,13 +52,14 @@ test_update() {
     check 'and back' exits 0 bulkhead_on apply br0
 }
 
-# The database is asked for nothing that changes by itself.
+# The database is asked once for all, and for nothing that changes by itself.
 test_database() {
     local log=$switch_dir/ovsdb-server.log asked=$switch_dir/asked
     ovs-appctl -t ovsdb-server vlog/set jsonrpc:file:dbg
     check 'another apply' exits 0 bulkhead_on apply br0
     ovs-appctl -t ovsdb-server vlog/set jsonrpc:file:info
     grep 'received request.*monitor_cond_since.*"Open_vSwitch"' "$log" >"$asked"
+    check 'has read the database once' [ "$(wc -l <"$asked")" = 1 ]
     check 'has read which number a port has' grep -q '"ofport"' "$asked"
     check 'has read no counter' exits 1 grep -q '"statistics"' "$asked"
 }
