@@ -167,49 +167,93 @@ list_of(const struct plan *plan, size_t i)
     return list;
 }
 
-static struct json *
-member_to_json(const void *p, enum kind kind)
+static void
+put_text(const char *text, struct ds *ds)
 {
-    const char *const *text = p;
+    if (text) {
+        json_string_escape(text, ds);
+    } else {
+        ds_put_cstr(ds, "null");
+    }
+}
 
+static void
+put_member(const void *p, enum kind kind, struct ds *ds)
+{
     switch (kind) {
     case TEXT:
     case TEXT_OR_NULL:
-        return *text ? json_string_create(*text) : json_null_create();
-    case FLAG: return json_boolean_create(*(const bool *) p);
-    case NUMBER_8: return json_integer_create(*(const uint8_t *) p);
-    case NUMBER_16: return json_integer_create(*(const uint16_t *) p);
-    case NUMBER_32: return json_integer_create(*(const uint32_t *) p);
-    case NUMBER_64: return json_integer_create(*(const uint64_t *) p);
-    case COOKIE: break;
+        put_text(*(const char *const *) p, ds);
+        break;
+    case FLAG:
+        ds_put_cstr(ds, *(const bool *) p ? "true" : "false");
+        break;
+    case NUMBER_8:
+        ds_put_format(ds, "%"PRIu8, *(const uint8_t *) p);
+        break;
+    case NUMBER_16:
+        ds_put_format(ds, "%"PRIu16, *(const uint16_t *) p);
+        break;
+    case NUMBER_32:
+        ds_put_format(ds, "%"PRIu32, *(const uint32_t *) p);
+        break;
+    case NUMBER_64:
+        ds_put_format(ds, "%"PRIu64, *(const uint64_t *) p);
+        break;
+    case COOKIE:
+        ds_put_format(ds, "\"%#"PRIx64"\"", *(const uint64_t *) p);
+        break;
     }
-    return json_string_create_nocopy(xasprintf("%#"PRIx64,
-                                               *(const uint64_t *) p));
 }
 
-static struct json *
-shape_to_json(const void *p, const struct shape *shape)
+static void
+put_shape(const void *p, const struct shape *shape, struct ds *ds)
 {
-    struct json *array = json_array_create_empty();
-
     for (size_t i = 0; i < shape->n; i++) {
-        json_array_add(array, member_to_json(
-            (const char *) p + shape->members[i].offset,
-            shape->members[i].kind));
+        ds_put_char(ds, i ? ',' : '[');
+        put_member((const char *) p + shape->members[i].offset,
+                   shape->members[i].kind, ds);
     }
-    return array;
+    ds_put_char(ds, ']');
 }
 
-static struct json *
-list_to_json(const any_vec *list, const struct shape *shape)
+static void
+put_list(const char *name, const any_vec *list, const struct shape *shape,
+         struct ds *ds)
 {
-    struct json *array = json_array_create_empty();
-
+    ds_put_format(ds, ",\"%s\":[", name);
     for (size_t i = 0; i < list->n; i++) {
-        json_array_add(array, shape_to_json(list->v + i * shape->size,
-                                            shape));
+        if (i) {
+            ds_put_char(ds, ',');
+        }
+        put_shape(list->v + i * shape->size, shape, ds);
     }
-    return array;
+    ds_put_char(ds, ']');
+}
+
+/* JSON, as text at once: there may be a million flows. */
+static void
+put_body(const struct plan_record *record, struct ds *ds)
+{
+    const struct plan *plan = record->plan;
+
+    ds_put_cstr(ds, "{\"record\":");
+    put_shape(record, &record_shape, ds);
+    put_list("files", (const void *) &record->files, &name_shape, ds);
+    put_list("proved", (const void *) &record->proved, &name_shape, ds);
+    ds_put_cstr(ds, ",\"plan\":");
+    put_shape(plan, &plan_shape, ds);
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        put_list(lists[i].name, list_of(plan, i), lists[i].shape, ds);
+    }
+    if (plan->northbound) {
+        struct json *rows = plan_rows_to_json(plan);
+
+        ds_put_cstr(ds, ",\"rows\":");
+        json_to_ds(rows, JSSF_SORT, ds);
+        json_destroy(rows);
+    }
+    ds_put_char(ds, '}');
 }
 
 bool
@@ -243,31 +287,16 @@ plan_record_time(struct arena *arena, time_t when)
 void
 plan_record_format(const struct plan_record *record, struct ds *ds)
 {
-    const struct plan *plan = record->plan;
-    struct json *object = json_object_create();
+    struct ds body = DS_EMPTY_INITIALIZER;
     char hex[SHA1_HEX_DIGEST_LEN + 1];
     uint8_t digest[SHA1_DIGEST_SIZE];
-    char *body;
 
-    json_object_put(object, "record", shape_to_json(record, &record_shape));
-    json_object_put(object, "files",
-                    list_to_json((const void *) &record->files, &name_shape));
-    json_object_put(object, "proved", list_to_json(
-        (const void *) &record->proved, &name_shape));
-    json_object_put(object, "plan", shape_to_json(plan, &plan_shape));
-    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-        json_object_put(object, lists[i].name,
-                        list_to_json(list_of(plan, i), lists[i].shape));
-    }
-    if (plan->northbound) {
-        json_object_put(object, "rows", plan_rows_to_json(plan));
-    }
-    body = json_to_string(object, JSSF_SORT);
-    json_destroy(object);
-    sha1_bytes(body, strlen(body), digest);
+    put_body(record, &body);
+    sha1_bytes(body.string, body.length, digest);
     sha1_to_hex(digest, hex);
-    ds_put_format(ds, MAGIC "%s\n%s", hex, body);
-    free(body);
+    ds_put_format(ds, MAGIC "%s\n", hex);
+    ds_put_buffer(ds, body.string, body.length);
+    ds_destroy(&body);
 }
 
 static const struct json *

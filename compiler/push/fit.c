@@ -126,8 +126,6 @@ check_type(struct push *push, const char *name)
 static void
 check_port(struct push *push, const char *name, const char **missing)
 {
-    const char *place = plan_port_place(push->plan, name);
-
     if (!strcmp(name, push->target->bridge)) {
         push_unfit(push, "bridge %s is itself an interface that the intent "
                    "binds, which has the node's own traffic; bind the "
@@ -135,6 +133,8 @@ check_port(struct push *push, const char *name, const char **missing)
         push->comparable = false;
     } else if (ofputil_port_map_get_number(&push->info.ports, name)
                == OFPP_NONE) {
+        const char *place = plan_port_place(push->plan, name);
+
         *missing = arena_printf(push->arena, "%s %s%s%s%s", *missing, name,
                                 place ? " (" : "", place ? place : "",
                                 place ? ")" : "");
