@@ -614,5 +614,8 @@ bulkheadd_SOURCES = \
 	compiler/agent/notify.h \
 	compiler/agent/prove.c \
 	compiler/agent/prove.h \
-	compiler/agent/status.c
+	compiler/agent/save.c \
+	compiler/agent/status.c \
+	compiler/agent/worker.c \
+	compiler/agent/worker.h
 bulkheadd_LDADD = $(BULKHEAD_LIBS)

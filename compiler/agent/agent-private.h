@@ -7,12 +7,13 @@
 #ifndef AGENT_AGENT_PRIVATE_H
 #define AGENT_AGENT_PRIVATE_H 1
 
-/* Between agent.c, which works, gate.c, which lets pass what is proved, and
- * status.c, which tells. */
+/* Between agent.c, which works, gate.c, which lets pass what is proved,
+ * save.c, which keeps what was pushed, and status.c, which tells. */
 
 #include "agent/agent.h"
 #include "agent/compiled.h"
 #include "agent/prove.h"
+#include "agent/worker.h"
 #include "push/keep.h"
 #include "smap.h"
 #include "sset.h"
@@ -46,6 +47,15 @@ struct gate {
     struct proof_cost last;     /* Of the last of them. */
 };
 
+/* What was pushed is kept on the node. */
+struct saver {
+    struct worker worker;
+    uint64_t pushes;            /* Of the keeper; */
+    uint64_t saving, saved;     /* those that are being kept, and are. */
+    long long int at;           /* When the next begins. */
+    char *trouble;              /* Why nothing is kept; or NULL. */
+};
+
 struct agent {
     const struct agent_options *options;
     struct files *files;
@@ -55,9 +65,7 @@ struct agent {
     unsigned int bridge_seqno;  /* Of what the compiled was bound to. */
     bool reload;                /* Are all files to be read? */
     bool ready;
-    uint64_t pushes, saved;     /* Of the keeper; those that are kept. */
-    long long int save_at;
-    char *trouble;              /* With keeping. */
+    struct saver saver;
 };
 
 void gate_init(struct gate *, const struct agent_options *);
@@ -78,5 +86,10 @@ bool gate_is_closed(const struct agent *);
  * wants one, and cuts off interfaces that have changed meanwhile. */
 void gate_begin(struct agent *);
 void gate_wait(const struct agent *);
+
+/* Keeps what was pushed, once nothing has been for a while, or at once. */
+void saver_run(struct agent *);
+void saver_hurry(struct agent *);
+void saver_wait(const struct agent *);
 
 #endif /* agent/agent-private.h */

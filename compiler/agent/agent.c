@@ -9,22 +9,10 @@
 #include "agent/agent-private.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "agent/files.h"
 #include "openvswitch/poll-loop.h"
-#include "openvswitch/vlog.h"
-#include "plan/record.h"
-#include "timeval.h"
 #include "util.h"
-
-VLOG_DEFINE_THIS_MODULE(agent);
-
-enum {
-    SAVE_MS = 2000,             /* What was pushed is kept when nothing has
-                                 * been for so long... */
-    SAVE_AGAIN_MS = 30000,      /* ...and if that fails, after this again. */
-};
 
 char *
 agent_try(const struct agent_options *options)
@@ -50,6 +38,7 @@ agent_create(const struct agent_options *options)
                                   options->node, options->target.bridge);
     a->keeper = keeper_create(&options->target);
     gate_init(&a->gate, options);
+    worker_init(&a->saver.worker);
     a->reload = true;
     return a;
 }
@@ -63,7 +52,8 @@ agent_destroy(struct agent *a)
         keeper_destroy(a->keeper);
         compiled_destroy(a->compiled);
         files_destroy(a->files);
-        free(a->trouble);
+        worker_destroy(&a->saver.worker);
+        free(a->saver.trouble);
         free(a);
     }
 }
@@ -109,19 +99,6 @@ follow_bridge(struct agent *a, const struct bridge_info *info)
     }
 }
 
-static void
-note_pushes(struct agent *a)
-{
-    uint64_t pushes = keeper_counts(a->keeper)->pushes;
-
-    if (pushes != a->pushes) {
-        a->pushes = pushes;
-        a->save_at = time_msec() + SAVE_MS;
-    } else if (a->saved != a->pushes && time_msec() >= a->save_at) {
-        agent_save(a);
-    }
-}
-
 void
 agent_run(struct agent *a)
 {
@@ -141,7 +118,7 @@ agent_run(struct agent *a)
         }
     }
     gate_begin(a);
-    note_pushes(a);
+    saver_run(a);
 }
 
 void
@@ -152,9 +129,7 @@ agent_wait(struct agent *a)
     if (keeper_bridge(a->keeper) && !gate_is_closed(a)) {
         files_wait(a->files);
     }
-    if (a->saved != a->pushes) {
-        poll_timer_wait_until(a->save_at);
-    }
+    saver_wait(a);
 }
 
 bool
@@ -168,44 +143,4 @@ agent_reload(struct agent *a)
 {
     a->reload = true;
     poll_immediate_wake();
-}
-
-const char *
-agent_save(struct agent *a)
-{
-    struct arena *arena;
-    struct plan_record record;
-    const char *reason;
-    struct plan plan;
-
-    if (a->saved == a->pushes || !keeper_is_equal(a->keeper)
-        || a->gate.held) {
-        a->save_at = time_msec() + SAVE_MS;
-        return NULL;
-    }
-    arena = arena_create();
-    compiled_record(a->compiled, &record, &plan, arena);
-    record.verified = a->options->verify;
-    record.proved = a->gate.known;
-    reason = push_note(&a->options->target, &record);
-    if (!reason) {
-        a->saved = a->pushes;
-    } else if (!a->trouble || strcmp(a->trouble, reason)) {
-        VLOG_WARN("what is applied is not kept: %s", reason);
-    }
-    a->save_at = time_msec() + SAVE_AGAIN_MS;
-    free(a->trouble);
-    a->trouble = nullable_xstrdup(reason);
-    arena_destroy(arena);
-    return a->trouble;
-}
-
-const char *
-agent_unsaved(const struct agent *a)
-{
-    return (!a->options->target.state
-            ? "BULKHEAD_STATEDIR is empty, so nothing is kept"
-            : !keeper_is_equal(a->keeper) || a->gate.held
-            ? "the bridge does not hold the intent yet; see status"
-            : a->saved != a->pushes ? a->trouble : NULL);
 }

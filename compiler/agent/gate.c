@@ -247,8 +247,7 @@ take_proof(struct agent *a)
               g->last.n_proved, g->last.n_tenants, g->last.ms);
     open_gate(a);
     keep_proved(a);
-    a->pushes = keeper_counts(a->keeper)->pushes;
-    agent_save(a);              /* For put_kept(). */
+    saver_hurry(a);             /* For put_kept(). */
 }
 
 void

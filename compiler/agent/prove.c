@@ -8,26 +8,20 @@
 
 #include "agent/prove.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "agent/compiled.h"
+#include "agent/worker.h"
 #include "base/diag.h"
-#include "fatal-signal.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/poll-loop.h"
 #include "plan/prove.h"
 #include "process.h"
 #include "resident/prove.h"
 #include "sema/policy.h"
-#include "socket-util.h"
 #include "timeval.h"
 #include "util.h"
 
@@ -42,9 +36,7 @@ enum {
 #define REFUSED "refused\n"
 
 struct prover {
-    pid_t pid;                  /* 0: none. */
-    int fd;                     /* What it writes. */
-    struct ds said;             /* What it has written; once it has ended, what
+    struct worker worker;       /* What it has said is, once it has ended, what
                                  * is known, or why nothing is. */
     int skip;                   /* Where what is known begins there. */
     bool broken;                /* There was no process to be had. */
@@ -57,41 +49,21 @@ prover_create(void)
 {
     struct prover *p = xzalloc(sizeof *p);
 
-    ds_init(&p->said);
+    worker_init(&p->worker);
     return p;
-}
-
-/* Waits for the process, which has closed the pipe as its last deed, or is
- * killed.  Returns how it ended. */
-static int
-end(struct prover *p)
-{
-    int status = 0;
-
-    while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR) {
-        continue;
-    }
-    close(p->fd);
-    p->pid = 0;
-    p->cost.ms = time_msec() - p->start;
-    return status;
 }
 
 void
 prover_cancel(struct prover *p)
 {
-    if (p->pid) {
-        kill(p->pid, SIGKILL);
-        end(p);
-    }
+    worker_cancel(&p->worker);
 }
 
 void
 prover_destroy(struct prover *p)
 {
     if (p) {
-        prover_cancel(p);
-        ds_destroy(&p->said);
+        worker_destroy(&p->worker);
         free(p);
     }
 }
@@ -131,73 +103,34 @@ prove_all(const struct compiled *compiled, const plan_names *known,
     }
 }
 
+/* What a process is to prove. */
+struct task {
+    const struct compiled *compiled;
+    const struct proved *proved;
+    const plan_names *known;
+    const char *bridge;
+    int time_ms;
+};
+
 /* What has changed is enough, or else it is all. */
 static void
-prove(const struct compiled *compiled, const struct proved *proved,
-      const plan_names *known, const char *bridge, int time_ms, struct ds *ds)
+prove(const void *task_, struct ds *ds)
 {
+    const struct task *task = task_;
     struct arena *arena = arena_create();
     long long int start = time_msec();
     size_t n_proved, n_tenants;
 
-    if (proved && proved_prove(proved, compiled_intent(compiled, arena),
-                               time_ms, &n_proved, &n_tenants)) {
-        put_proved(n_proved, n_tenants, known, ds);
+    if (task->proved
+        && proved_prove(task->proved, compiled_intent(task->compiled, arena),
+                        task->time_ms, &n_proved, &n_tenants)) {
+        put_proved(n_proved, n_tenants, task->known, ds);
     } else {
-        time_ms -= time_msec() - start;
-        prove_all(compiled, known, bridge, MAX(1, time_ms), arena, ds);
+        int rest_ms = task->time_ms - (time_msec() - start);
+
+        prove_all(task->compiled, task->known, task->bridge, MAX(1, rest_ms),
+                  arena, ds);
     }
-}
-
-/* It must not act for the daemon: no socket stays open by it, and no signal
- * does what it is for there. */
-static void
-become_a_stranger(pid_t parent, int fd)
-{
-    static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGALRM };
-
-    fatal_signal_fork();
-    for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
-        signal(signals[i], SIG_DFL);
-    }
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) {
-        _exit(EXIT_FAILURE);
-    }
-    if ((fd > STDERR_FILENO + 1
-         && close_range(STDERR_FILENO + 1, fd - 1, 0))
-        || close_range(fd + 1, ~0U, 0)) {
-        _exit(EXIT_FAILURE);
-    }
-}
-
-static bool
-write_all(int fd, const char *data, size_t n)
-{
-    while (n > 0) {
-        ssize_t written = write(fd, data, n);
-
-        if (written < 0 && errno != EINTR) {
-            return false;
-        }
-        data += MAX(0, written);
-        n -= MAX(0, written);
-    }
-    return true;
-}
-
-/* Ends with what the process writes. */
-static void OVS_NO_RETURN
-work(const struct compiled *compiled, const struct proved *proved,
-     const plan_names *known, const char *bridge, int time_ms, pid_t parent,
-     int fd)
-{
-    struct ds ds = DS_EMPTY_INITIALIZER;
-
-    become_a_stranger(parent, fd);
-    prove(compiled, proved, known, bridge, time_ms, &ds);
-    _exit(write_all(fd, ds_cstr(&ds), ds.length) ? EXIT_SUCCESS
-          : EXIT_FAILURE);
 }
 
 void
@@ -205,28 +138,20 @@ prover_start(struct prover *p, const struct compiled *compiled,
              const struct proved *proved, const plan_names *known,
              const char *bridge, int time_ms)
 {
-    pid_t parent = getpid();
-    int fds[2] = { -1, -1 };
+    struct task task = { compiled, proved, known, bridge, time_ms };
+    int error;
 
     prover_cancel(p);
-    ds_clear(&p->said);
     p->skip = 0;
     p->cost = (struct proof_cost) { .ms = 0 };
     p->start = time_msec();
     p->deadline = p->start + time_ms + GRACE_MS;
-    if (pipe(fds) || set_nonblocking(fds[0]) || (p->pid = fork()) < 0) {
-        ds_put_format(&p->said, "UNPROVED: no process for the proof: %s\n",
-                      ovs_strerror(errno));
-        p->pid = 0;
+    error = worker_start(&p->worker, prove, &task);
+    if (error) {
+        ds_put_format(&p->worker.said, "UNPROVED: no process for the proof: "
+                      "%s\n", ovs_strerror(error));
         p->broken = true;
-        close(fds[0]);
-        close(fds[1]);
-        return;
-    } else if (!p->pid) {
-        work(compiled, proved, known, bridge, time_ms, parent, fds[1]);
     }
-    close(fds[1]);
-    p->fd = fds[0];
 }
 
 /* Takes what a process that has ended with 'status' has said. */
@@ -238,13 +163,13 @@ judge(struct prover *p, int status)
     if (status) {
         char *how = process_status_msg(status);
 
-        ds_clear(&p->said);
-        ds_put_format(&p->said, "UNPROVED: the process of the proof: %s\n",
-                      how);
+        ds_clear(&p->worker.said);
+        ds_put_format(&p->worker.said, "UNPROVED: the process of the proof: "
+                      "%s\n", how);
         free(how);
         return PROOF_BROKEN;
     }
-    ovs_scan_len(ds_cstr(&p->said), &p->skip, PROVED, &cost->n_proved,
+    ovs_scan_len(ds_cstr(&p->worker.said), &p->skip, PROVED, &cost->n_proved,
                  &cost->n_tenants);
     return p->skip ? PROOF_DONE : PROOF_REFUSED;
 }
@@ -252,24 +177,20 @@ judge(struct prover *p, int status)
 enum proof_state
 prover_run(struct prover *p)
 {
-    char buffer[4096];
-    ssize_t n;
+    int status;
 
-    if (!p->pid) {
+    if (!p->worker.pid) {
         bool broken = p->broken;
 
         p->broken = false;
         return broken ? PROOF_BROKEN : PROOF_NONE;
-    }
-    while ((n = read(p->fd, buffer, sizeof buffer)) > 0) {
-        ds_put_buffer(&p->said, buffer, n);
-    }
-    if (!n) {
-        return judge(p, end(p));
+    } else if (worker_run(&p->worker, &status)) {
+        p->cost.ms = time_msec() - p->start;
+        return judge(p, status);
     } else if (time_msec() >= p->deadline) {
         prover_cancel(p);
-        ds_clear(&p->said);
-        ds_put_cstr(&p->said, "UNPROVED: time is up\n");
+        ds_clear(&p->worker.said);
+        ds_put_cstr(&p->worker.said, "UNPROVED: time is up\n");
         return PROOF_REFUSED;
     }
     return PROOF_RUNS;
@@ -278,8 +199,8 @@ prover_run(struct prover *p)
 void
 prover_wait(struct prover *p)
 {
-    if (p->pid) {
-        poll_fd_wait(p->fd, POLLIN);
+    if (p->worker.pid) {
+        worker_wait(&p->worker);
         poll_timer_wait_until(p->deadline);
     } else if (p->broken) {
         poll_immediate_wake();
@@ -289,7 +210,7 @@ prover_wait(struct prover *p)
 bool
 prover_is_busy(const struct prover *p)
 {
-    return p->pid || p->broken;
+    return p->worker.pid || p->broken;
 }
 
 struct proof_cost
@@ -301,7 +222,8 @@ prover_cost(const struct prover *p)
 void
 prover_known(struct prover *p, struct arena *arena, plan_names *known)
 {
-    char *text = arena_strdup(arena, ds_cstr(&p->said) + p->skip), *save;
+    const char *said = ds_cstr(&p->worker.said) + p->skip;
+    char *text = arena_strdup(arena, said), *save;
 
     memset(known, 0, sizeof *known);
     for (char *line = strtok_r(text, "\n", &save); line;
@@ -313,7 +235,7 @@ prover_known(struct prover *p, struct arena *arena, plan_names *known)
 const char *
 prover_refusal(struct prover *p)
 {
-    const char *text = ds_cstr(&p->said);
+    const char *text = ds_cstr(&p->worker.said);
 
     return text + (!strncmp(text, REFUSED, strlen(REFUSED))
                    ? strlen(REFUSED) : 0);

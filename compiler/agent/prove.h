@@ -7,10 +7,8 @@
 #ifndef AGENT_PROVE_H
 #define AGENT_PROVE_H 1
 
-/* Proves what is compiled (plan/prove.h) in a process of its own, which has a
- * copy of all as it was when it began: so the bridge is followed and repaired
- * meanwhile.  The process computes, writes what it has found to a pipe, and
- * ends; it ends too when this one does.  What ends otherwise, or too late, has
+/* Proves what is compiled (plan/prove.h) in a process of its own
+ * (agent/worker.h).  What ends otherwise than in order, or too late, has
  * proved nothing. */
 
 #include <stdbool.h>

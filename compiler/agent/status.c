@@ -115,8 +115,8 @@ agent_status(const struct agent *a, struct ds *ds)
     if (trouble) {
         ds_put_format(ds, "trouble: %s\n", trouble);
     }
-    if (a->trouble) {
-        ds_put_format(ds, "not kept: %s\n", a->trouble);
+    if (a->saver.trouble) {
+        ds_put_format(ds, "not kept: %s\n", a->saver.trouble);
     }
     if (compiled_errors(a->compiled)) {
         ds_put_format(ds, "the intent is wrong:\n%s",
@@ -190,7 +190,7 @@ agent_status_json(const struct agent *a)
     json_object_put(object, "uncounted",
                     json_boolean_create(keeper_is_uncounted(a->keeper)));
     put_string(object, "trouble", keeper_trouble(a->keeper));
-    put_string(object, "not_kept", a->trouble);
+    put_string(object, "not_kept", a->saver.trouble);
     put_string(object, "errors", compiled_errors(a->compiled));
     arena_destroy(arena);
     return object;

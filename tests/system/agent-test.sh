@@ -230,6 +230,40 @@ test_silence() {
     check 'and all is well when it speaks again' soon becomes_equal
 }
 
+# catch_child: stops the first process that bulkheadd starts, and prints it.
+catch_child() {
+    python3 - "$agent_pid" <<'EOF'
+import os
+import signal
+import sys
+import time
+
+deadline = time.monotonic() + 5
+while time.monotonic() < deadline:
+    with open("/proc/{0}/task/{0}/children".format(sys.argv[1])) as f:
+        for pid in f.read().split():
+            os.kill(int(pid), signal.SIGSTOP)
+            sys.exit(print(pid))
+EOF
+}
+
+# What is applied is kept two seconds later, for which nothing waits.
+test_saving() {
+    local child
+    policy 's/"limit": "20Gbps"/"limit": "31Gbps"/'
+    rm -f "$folder"/tenants/*.json "$folder"/bindings/*.json
+    check 'another policy, of one file' soon has_rate 31000000
+    child=$(catch_child)
+    check 'a process of its own keeps what is applied' [ -n "$child" ]
+    policy 's/"limit": "20Gbps"/"limit": "32Gbps"/'
+    check '...which no change waits for' soon has_rate 32000000
+    check '...nor does status' agent_says ' on br0: as intended'
+    [ -z "$child" ] || kill -CONT "$child"
+    check '...and save does' exits 0 agent save
+    check '...so that all is kept' grep -q 32000000 \
+        "$BULKHEAD_STATEDIR"/br0/*.plan
+}
+
 # What cannot be kept is said, and changes nothing else.
 test_full_disk() {
     agent_end TERM
@@ -242,7 +276,6 @@ test_full_disk() {
     head -c 1M /dev/zero >"$switch_dir/full/filler" 2>/dev/null || true
     BULKHEAD_STATEDIR=$switch_dir/full/state agent_start
     policy 's/"limit": "20Gbps"/"limit": "35Gbps"/'
-    rm -f "$folder"/tenants/*.json "$folder"/bindings/*.json
     check 'a full disk: the policy is there' becomes_equal
     check '...and save fails' says 'No space left on device' 2 agent save
     check '...and status says what is missing' soon agent_says 'not kept: '
@@ -302,6 +335,7 @@ main() {
     test_tenant
     test_kills
     test_silence
+    test_saving
     test_full_disk
     test_externals
     [ "$failures" = 0 ]

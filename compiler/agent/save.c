@@ -1,0 +1,169 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "agent/agent-private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "openvswitch/poll-loop.h"
+#include "openvswitch/vlog.h"
+#include "plan/record.h"
+#include "process.h"
+#include "timeval.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(save);
+
+enum {
+    SAVE_MS = 2000,             /* What was pushed is kept when nothing has
+                                 * been for so long... */
+    SAVE_AGAIN_MS = 30000,      /* ...and if that fails, after this again. */
+};
+
+/* Keeps what is compiled.  Appends why it cannot, or nothing. */
+static void
+save(const void *agent, struct ds *ds)
+{
+    const struct agent *a = agent;
+    struct arena *arena = arena_create();
+    struct plan_record record;
+    const char *reason;
+    struct plan plan;
+
+    compiled_record(a->compiled, &record, &plan, arena);
+    record.verified = a->options->verify;
+    record.proved = a->gate.known;
+    reason = push_note(&a->options->target, &record);
+    if (reason) {
+        ds_put_cstr(ds, reason);
+    }
+    arena_destroy(arena);
+}
+
+/* What was begun last has ended, with this reason or none. */
+static void
+settle(struct saver *s, const char *reason)
+{
+    if (!reason) {
+        s->saved = s->saving;
+    } else {
+        if (!s->trouble || strcmp(s->trouble, reason)) {
+            VLOG_WARN("what is applied is not kept: %s", reason);
+        }
+        s->at = time_msec() + SAVE_AGAIN_MS;
+    }
+    free(s->trouble);
+    s->trouble = nullable_xstrdup(reason);
+}
+
+/* The process has ended with 'status'. */
+static void
+take(struct saver *s, int status)
+{
+    const char *said = ds_cstr(&s->worker.said);
+    char *how = (status ? process_status_msg(status)
+                 : said[0] ? xstrdup(said) : NULL);
+
+    settle(s, how);
+    free(how);
+}
+
+/* May what is compiled be kept? */
+static bool
+is_put(const struct agent *a)
+{
+    return keeper_is_equal(a->keeper) && !a->gate.held;
+}
+
+/* In a process: of a large plan it takes longer than a change may wait. */
+static void
+start(struct agent *a)
+{
+    struct saver *s = &a->saver;
+    int error;
+
+    if (!is_put(a)) {
+        s->at = time_msec() + SAVE_MS;
+        return;
+    }
+    s->saving = s->pushes;
+    error = worker_start(&s->worker, save, a);
+    if (error) {
+        settle(s, ovs_strerror(error));
+    }
+}
+
+void
+saver_run(struct agent *a)
+{
+    uint64_t pushes = keeper_counts(a->keeper)->pushes;
+    struct saver *s = &a->saver;
+    int status;
+
+    if (pushes != s->pushes) {
+        s->pushes = pushes;
+        s->at = time_msec() + SAVE_MS;
+    }
+    if (s->worker.pid) {
+        if (worker_run(&s->worker, &status)) {
+            take(s, status);
+        }
+    } else if (s->saved != s->pushes && time_msec() >= s->at) {
+        start(a);
+    }
+}
+
+void
+saver_hurry(struct agent *a)
+{
+    a->saver.pushes = keeper_counts(a->keeper)->pushes;
+    a->saver.at = time_msec();
+}
+
+void
+saver_wait(const struct agent *a)
+{
+    const struct saver *s = &a->saver;
+
+    if (s->worker.pid) {
+        worker_wait(&s->worker);
+    } else if (s->saved != s->pushes) {
+        poll_timer_wait_until(s->at);
+    }
+}
+
+const char *
+agent_save(struct agent *a)
+{
+    struct saver *s = &a->saver;
+
+    if (s->worker.pid) {
+        take(s, worker_finish(&s->worker));
+    }
+    if (s->saved != s->pushes && is_put(a)) {
+        struct ds ds = DS_EMPTY_INITIALIZER;
+
+        s->saving = s->pushes;
+        save(a, &ds);
+        settle(s, ds.length ? ds_cstr(&ds) : NULL);
+        ds_destroy(&ds);
+    }
+    return s->saved != s->pushes && is_put(a) ? s->trouble : NULL;
+}
+
+const char *
+agent_unsaved(const struct agent *a)
+{
+    const struct saver *s = &a->saver;
+
+    return (!a->options->target.state
+            ? "BULKHEAD_STATEDIR is empty, so nothing is kept"
+            : !is_put(a) ? "the bridge does not hold the intent yet; see "
+            "status" : s->saved != s->pushes ? s->trouble : NULL);
+}

@@ -1,0 +1,164 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "agent/worker.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fatal-signal.h"
+#include "openvswitch/poll-loop.h"
+#include "openvswitch/vlog.h"
+#include "socket-util.h"
+#include "util.h"
+
+void
+worker_init(struct worker *w)
+{
+    w->pid = 0;
+    ds_init(&w->said);
+}
+
+void
+worker_destroy(struct worker *w)
+{
+    worker_cancel(w);
+    ds_destroy(&w->said);
+}
+
+/* In the process.  It must not act for the daemon: no socket stays open by it,
+ * nor is what it opens taken for the log, and no signal does what it is for
+ * there. */
+static void
+become_a_stranger(pid_t parent, int fd)
+{
+    static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGALRM };
+
+    fatal_signal_fork();
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+        signal(signals[i], SIG_DFL);
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) {
+        _exit(EXIT_FAILURE);
+    }
+    vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
+    if ((fd > STDERR_FILENO + 1
+         && close_range(STDERR_FILENO + 1, fd - 1, 0))
+        || close_range(fd + 1, ~0U, 0)) {
+        _exit(EXIT_FAILURE);
+    }
+}
+
+static bool
+write_all(int fd, const char *data, size_t n)
+{
+    while (n > 0) {
+        ssize_t written = write(fd, data, n);
+
+        if (written < 0 && errno != EINTR) {
+            return false;
+        }
+        data += MAX(0, written);
+        n -= MAX(0, written);
+    }
+    return true;
+}
+
+int
+worker_start(struct worker *w, void (*work)(const void *aux, struct ds *),
+             const void *aux)
+{
+    pid_t parent = getpid();
+    int fds[2] = { -1, -1 };
+
+    ovs_assert(!w->pid);
+    ds_clear(&w->said);
+    if (pipe(fds) || set_nonblocking(fds[0]) || (w->pid = fork()) < 0) {
+        int error = errno;
+
+        w->pid = 0;
+        close(fds[0]);
+        close(fds[1]);
+        return error;
+    } else if (!w->pid) {
+        struct ds ds = DS_EMPTY_INITIALIZER;
+
+        become_a_stranger(parent, fds[1]);
+        work(aux, &ds);
+        _exit(write_all(fds[1], ds_cstr(&ds), ds.length) ? EXIT_SUCCESS
+              : EXIT_FAILURE);
+    }
+    close(fds[1]);
+    w->fd = fds[0];
+    return 0;
+}
+
+/* Waits for the process, which has closed the pipe as its last deed, or is
+ * killed. */
+static int
+end(struct worker *w)
+{
+    int status = 0;
+
+    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR) {
+        continue;
+    }
+    close(w->fd);
+    w->pid = 0;
+    return status;
+}
+
+bool
+worker_run(struct worker *w, int *status)
+{
+    char buffer[4096];
+    ssize_t n;
+
+    while ((n = read(w->fd, buffer, sizeof buffer)) > 0) {
+        ds_put_buffer(&w->said, buffer, n);
+    }
+    if (n) {
+        return false;
+    }
+    *status = end(w);
+    return true;
+}
+
+void
+worker_wait(const struct worker *w)
+{
+    if (w->pid) {
+        poll_fd_wait(w->fd, POLLIN);
+    }
+}
+
+int
+worker_finish(struct worker *w)
+{
+    int status;
+
+    while (!worker_run(w, &status)) {
+        worker_wait(w);
+        poll_block();
+    }
+    return status;
+}
+
+void
+worker_cancel(struct worker *w)
+{
+    if (w->pid) {
+        kill(w->pid, SIGKILL);
+        end(w);
+    }
+}

@@ -1,0 +1,43 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef AGENT_WORKER_H
+#define AGENT_WORKER_H 1
+
+/* A process of its own beside the daemon, which has a copy of all as it was
+ * when it began, so that the bridge is followed and repaired meanwhile.  It
+ * computes, writes text to a pipe, and ends; it ends too when this one does.
+ * It logs nothing. */
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "openvswitch/dynamic-string.h"
+
+struct worker {
+    pid_t pid;                  /* 0: none. */
+    int fd;                     /* What it writes. */
+    struct ds said;             /* What it has written. */
+};
+
+void worker_init(struct worker *);
+void worker_destroy(struct worker *);   /* Ends it. */
+
+/* Starts a process, while there is none, that writes what 'work' appends.
+ * Returns 0 or a positive errno. */
+int worker_start(struct worker *, void (*work)(const void *aux, struct ds *),
+                 const void *aux);
+
+/* Takes what it has written.  Returns true once it has ended, and stores how,
+ * as wait(2) does. */
+bool worker_run(struct worker *, int *status);
+void worker_wait(const struct worker *);
+
+/* Waits until it has ended.  Returns how. */
+int worker_finish(struct worker *);
+void worker_cancel(struct worker *);
+
+#endif /* agent/worker.h */
