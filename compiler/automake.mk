@@ -292,6 +292,7 @@ libbulkhead_a_SOURCES = \
 	compiler/push/nb.h \
 	compiler/push/ovsdb.c \
 	compiler/push/ovsdb.h \
+	compiler/push/parse.c \
 	compiler/push/push.c \
 	compiler/push/push.h \
 	compiler/push/read.c \

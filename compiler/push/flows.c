@@ -86,9 +86,8 @@ flow_meter(struct flow_entry *flow)
     return NULL;
 }
 
-/* The note of 'n' bytes among the actions, or NULL. */
-static const uint8_t *
-find_note(const struct flow_entry *flow, size_t n)
+const uint8_t *
+flow_find_note(const struct flow_entry *flow, size_t n)
 {
     const struct ofpact *a;
 
@@ -122,7 +121,7 @@ note_zone(struct flow_entry *flow)
         return;
     }
     flow->zone = MINIFLOW_GET_U16(flow->match.flow, ct_zone);
-    note = find_note(flow, PLAN_NOTE_BYTES);
+    note = flow_find_note(flow, PLAN_NOTE_BYTES);
     if (note) {
         flow->connections = read_note(note, 0);
     }
@@ -133,7 +132,7 @@ static void
 note_upcalls(struct flow_entry *flow)
 {
     const struct miniflow *mask = &flow->match.mask->masks;
-    const uint8_t *note = find_note(flow, PLAN_UPCALLS_NOTE_BYTES);
+    const uint8_t *note = flow_find_note(flow, PLAN_UPCALLS_NOTE_BYTES);
 
     flow->limited = 0;
     if (note && MINIFLOW_GET_U32(mask, in_port.ofp_port) == UINT16_MAX) {
@@ -219,146 +218,6 @@ flow_same(const struct flow_entry *a, const struct flow_entry *b)
     return (a->cookie == b->cookie && a->plain == b->plain
             && ofpacts_equal_stringwise(a->ofpacts, a->ofpacts_len,
                                         b->ofpacts, b->ofpacts_len));
-}
-
-/* Turns 'fm' into what a switch would make of it: text and wire have more
- * than one way to say the same match.  Moves 'fm''s contents to 'flow'.
- * Returns NULL, or a reason that the caller must free. */
-static char *
-normalize_flow(struct ofputil_flow_mod *fm, struct flow_entry *flow)
-{
-    struct ofpbuf *msg = ofputil_encode_flow_mod(fm, SESSION_PROTOCOL);
-    struct ofputil_flow_mod decoded;
-    struct ofpbuf ofpacts;
-    enum ofperr ofperr;
-
-    ofpbuf_init(&ofpacts, 0);
-    ofpmsg_update_length(msg);
-    ofperr = ofputil_decode_flow_mod(&decoded, msg->data, SESSION_PROTOCOL,
-                                     NULL, NULL, &ofpacts, OFPP_MAX,
-                                     OFPTT_MAX);
-    if (!ofperr) {
-        flow->table = decoded.table_id;
-        flow->priority = decoded.priority;
-        flow->cookie = ntohll(decoded.new_cookie);
-        flow->match = decoded.match;    /* Moves ownership. */
-        flow->ofpacts = xmemdup(decoded.ofpacts, decoded.ofpacts_len);
-        flow->ofpacts_len = decoded.ofpacts_len;
-    }
-    ofpbuf_uninit(&ofpacts);
-    ofpbuf_delete(msg);
-    minimatch_destroy(&fm->match);
-    free(fm->ofpacts);
-    return ofperr ? xstrdup(ofperr_to_string(ofperr)) : NULL;
-}
-
-/* The name of the flow's in_port, or NULL. */
-static char *
-port_name(const struct flow_entry *flow, const struct ofputil_port_map *ports)
-{
-    ofp_port_t port = u16_to_ofp(MINIFLOW_GET_U32(flow->match.flow,
-                                                  in_port.ofp_port));
-
-    return nullable_xstrdup(ofputil_port_map_get_name(ports, port));
-}
-
-/* Makes an entry of one flow of a plan.  Returns NULL, or a reason that the
- * caller must free. */
-static char *
-parse_flow(const char *text, const struct ofputil_port_map *ports,
-           struct flow_entry **flowp)
-{
-    enum ofputil_protocol usable;
-    struct ofputil_flow_mod fm;
-    char *error = parse_ofp_str(&fm, OFPFC_ADD, text, ports, NULL, &usable);
-
-    if (error) {
-        return error;
-    }
-
-    struct flow_entry *flow = xzalloc(sizeof *flow);
-    error = normalize_flow(&fm, flow);
-    if (error) {
-        free(flow);
-        return error;
-    }
-    ovs_list_init(&flow->changed);
-    flow->plain = true;
-    flow->text = xstrdup(text);
-    if (find_note(flow, PLAN_UPCALLS_NOTE_BYTES)) {
-        flow->port = port_name(flow, ports);
-    }
-    if (!(usable & SESSION_PROTOCOL)) {
-        flow_destroy(flow);
-        return xstrdup("needs another version of OpenFlow");
-    }
-    *flowp = flow;
-    return NULL;
-}
-
-const char *
-plan_flow_parse(const struct plan *plan, const struct plan_flow *pf,
-                const struct ofputil_port_map *ports,
-                struct flow_entry **flowp)
-{
-    const char *text = plan_flow_string(plan, pf);
-    char *error = parse_flow(text, ports, flowp);
-    const char *reason = NULL;
-
-    if (error) {
-        reason = arena_printf(plan->arena, "flow '%s': %s", text, error);
-        free(error);
-    }
-    return reason;
-}
-
-const char *
-plan_to_flows(const struct plan *plan, const struct ofputil_port_map *ports,
-              struct switch_state *state)
-{
-    for (size_t i = 0; i < plan->flows.n; i++) {
-        struct flow_entry *flow;
-        const char *reason = plan_flow_parse(plan, &plan->flows.v[i], ports,
-                                             &flow);
-
-        if (reason) {
-            return reason;
-        }
-        switch_state_put(state, flow);
-    }
-    return NULL;
-}
-
-const char *
-flows_resolve(struct switch_state *state, const struct ofputil_port_map *ports,
-              struct arena *arena)
-{
-    const struct flow_entry *flow;
-    struct switch_state anew;
-    char *error = NULL;
-
-    switch_state_init(&anew);
-    HMAP_FOR_EACH (flow, node, &state->flows) {
-        struct flow_entry *resolved;
-
-        error = parse_flow(flow->text, ports, &resolved);
-        if (error) {
-            break;
-        }
-        switch_state_put(&anew, resolved);
-    }
-    if (!error) {
-        hmap_swap(&state->flows, &anew.flows);
-        hmap_swap(&state->callers, &anew.callers);
-        hmap_swap(&state->owners, &anew.owners);
-        hmap_swap(&state->limits, &anew.limits);
-        memcpy(state->n_flows, anew.n_flows, sizeof state->n_flows);
-    }
-    const char *reason = (error ? arena_printf(arena, "flow '%s': %s",
-                                               flow->text, error) : NULL);
-    switch_state_destroy(&anew);
-    free(error);
-    return reason;
 }
 
 struct flow_entry *

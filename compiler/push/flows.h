@@ -113,6 +113,10 @@ void switch_state_put(struct switch_state *, struct flow_entry *);
 void switch_state_remove(struct switch_state *, struct flow_entry *);
 
 bool flow_is_ours(const struct flow_entry *);
+
+/* The note of 'n' bytes among the actions, or NULL. */
+const uint8_t *flow_find_note(const struct flow_entry *, size_t n);
+
 struct flow_entry *flow_find(const struct switch_state *,
                              const struct flow_entry *key);
 bool flow_same(const struct flow_entry *, const struct flow_entry *);

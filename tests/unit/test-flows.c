@@ -98,6 +98,33 @@ START_TEST(test_ports_are_resolved)
 }
 END_TEST
 
+/* As many as several threads parse: none is lost, and of those that cannot be
+ * parsed the first is told. */
+START_TEST(test_many_flows)
+{
+    enum { N = 5003 };
+    const char *error;
+
+    for (unsigned int i = 0; i < N; i++) {
+        plan_add_flow(&u.plan, 0, N - i, COOKIE_MARK | i,
+                      arena_printf(u.arena, "ip,nw_dst=10.0.%u.%u", i / 256,
+                                   i % 256), "drop");
+    }
+    plan_finish(&u.plan);
+    error = plan_to_flows(&u.plan, &ports, &state);
+    ck_assert_msg(!error, "%s", error);
+    ck_assert_uint_eq(hmap_count(&state.flows), N);
+
+    u.plan.flows.v[4100].actions = "none";
+    u.plan.flows.v[2200].actions = "meter:x";
+    switch_state_destroy(&state);
+    switch_state_init(&state);
+    error = plan_to_flows(&u.plan, &ports, &state);
+    ck_assert_ptr_nonnull(error);
+    ck_assert_msg(strstr(error, "meter:x"), "%s", error);
+}
+END_TEST
+
 START_TEST(test_bad_flows)
 {
     static const char *const bad[][2] = {
@@ -267,6 +294,7 @@ flows_suite(void)
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, test_every_flow_parses);
     tcase_add_test(tc, test_ports_are_resolved);
+    tcase_add_test(tc, test_many_flows);
     tcase_add_test(tc, test_bad_flows);
     tcase_add_test(tc, test_find);
     tcase_add_test(tc, test_same);

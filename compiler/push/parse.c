@@ -1,0 +1,229 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "push/flows.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow.h"
+#include "openvswitch/ofp-actions.h"
+#include "openvswitch/ofp-flow.h"
+#include "openvswitch/ofp-msgs.h"
+#include "openvswitch/ofp-port.h"
+#include "openvswitch/ofpbuf.h"
+#include "ovs-thread.h"
+#include "push/session.h"
+#include "util.h"
+
+/* Flows of a plan, from text. */
+
+enum {
+    MAX_PARTS = 4,              /* Threads that parse a plan's flows... */
+    MIN_PART = 1000,            /* ...each so many at least. */
+};
+
+/* Turns 'fm' into what a switch would make of it: text and wire have more
+ * than one way to say the same match.  Moves 'fm''s contents to 'flow'.
+ * Returns NULL, or a reason that the caller must free. */
+static char *
+normalize_flow(struct ofputil_flow_mod *fm, struct flow_entry *flow)
+{
+    struct ofpbuf *msg = ofputil_encode_flow_mod(fm, SESSION_PROTOCOL);
+    struct ofputil_flow_mod decoded;
+    struct ofpbuf ofpacts;
+    enum ofperr ofperr;
+
+    ofpbuf_init(&ofpacts, 0);
+    ofpmsg_update_length(msg);
+    ofperr = ofputil_decode_flow_mod(&decoded, msg->data, SESSION_PROTOCOL,
+                                     NULL, NULL, &ofpacts, OFPP_MAX,
+                                     OFPTT_MAX);
+    if (!ofperr) {
+        flow->table = decoded.table_id;
+        flow->priority = decoded.priority;
+        flow->cookie = ntohll(decoded.new_cookie);
+        flow->match = decoded.match;    /* Moves ownership. */
+        flow->ofpacts = xmemdup(decoded.ofpacts, decoded.ofpacts_len);
+        flow->ofpacts_len = decoded.ofpacts_len;
+    }
+    ofpbuf_uninit(&ofpacts);
+    ofpbuf_delete(msg);
+    minimatch_destroy(&fm->match);
+    free(fm->ofpacts);
+    return ofperr ? xstrdup(ofperr_to_string(ofperr)) : NULL;
+}
+
+/* The name of the flow's in_port, or NULL. */
+static char *
+port_name(const struct flow_entry *flow, const struct ofputil_port_map *ports)
+{
+    ofp_port_t port = u16_to_ofp(MINIFLOW_GET_U32(flow->match.flow,
+                                                  in_port.ofp_port));
+
+    return nullable_xstrdup(ofputil_port_map_get_name(ports, port));
+}
+
+/* Makes an entry of one flow of a plan.  Returns NULL, or a reason that the
+ * caller must free. */
+static char *
+parse_flow(const char *text, const struct ofputil_port_map *ports,
+           struct flow_entry **flowp)
+{
+    enum ofputil_protocol usable;
+    struct ofputil_flow_mod fm;
+    char *error = parse_ofp_str(&fm, OFPFC_ADD, text, ports, NULL, &usable);
+
+    if (error) {
+        return error;
+    }
+
+    struct flow_entry *flow = xzalloc(sizeof *flow);
+    error = normalize_flow(&fm, flow);
+    if (error) {
+        free(flow);
+        return error;
+    }
+    ovs_list_init(&flow->changed);
+    flow->plain = true;
+    flow->text = xstrdup(text);
+    if (flow_find_note(flow, PLAN_UPCALLS_NOTE_BYTES)) {
+        flow->port = port_name(flow, ports);
+    }
+    if (!(usable & SESSION_PROTOCOL)) {
+        flow_destroy(flow);
+        return xstrdup("needs another version of OpenFlow");
+    }
+    *flowp = flow;
+    return NULL;
+}
+
+const char *
+plan_flow_parse(const struct plan *plan, const struct plan_flow *pf,
+                const struct ofputil_port_map *ports,
+                struct flow_entry **flowp)
+{
+    const char *text = plan_flow_string(plan, pf);
+    char *error = parse_flow(text, ports, flowp);
+    const char *reason = NULL;
+
+    if (error) {
+        reason = arena_printf(plan->arena, "flow '%s': %s", text, error);
+        free(error);
+    }
+    return reason;
+}
+
+/* A part of a plan's flows, which a thread of its own may parse. */
+struct part {
+    struct plan plan;           /* With an arena of its own. */
+    const struct ofputil_port_map *ports;
+    size_t start, end;          /* Of its flows these. */
+    struct flow_entry **flows;  /* What the plan's flows become. */
+    const char *reason;         /* Why one cannot be parsed, or NULL. */
+    pthread_t thread;
+    bool threaded;
+};
+
+static void *
+parse_part(void *part_)
+{
+    struct part *part = part_;
+
+    for (size_t i = part->start; i < part->end && !part->reason; i++) {
+        part->reason = plan_flow_parse(&part->plan, &part->plan.flows.v[i],
+                                       part->ports, &part->flows[i]);
+    }
+    return NULL;
+}
+
+/* Waits until the part is parsed, and puts its flows.  Returns 'reason', or if
+ * that is NULL, the part's own. */
+static const char *
+take_part(struct part *part, const struct plan *plan, const char *reason,
+          struct switch_state *state)
+{
+    if (part->threaded) {
+        pthread_join(part->thread, NULL);
+    }
+    if (!reason && part->reason) {
+        reason = arena_strdup(plan->arena, part->reason);
+    }
+    for (size_t i = part->start; i < part->end && part->flows[i]; i++) {
+        switch_state_put(state, part->flows[i]);
+    }
+    arena_destroy(part->plan.arena);
+    return reason;
+}
+
+/* Most of the time to load a large plan would be spent here. */
+const char *
+plan_to_flows(const struct plan *plan, const struct ofputil_port_map *ports,
+              struct switch_state *state)
+{
+    size_t n = plan->flows.n;
+    size_t n_parts = MAX(1, MIN(MIN(MAX_PARTS, count_cpu_cores()),
+                                n / MIN_PART));
+    struct flow_entry **flows = xcalloc(MAX(1, n), sizeof *flows);
+    struct part parts[MAX_PARTS];
+    const char *reason = NULL;
+
+    for (size_t i = 0; i < n_parts; i++) {
+        parts[i] = (struct part) {
+            .plan = *plan, .ports = ports, .flows = flows,
+            .start = n * i / n_parts, .end = n * (i + 1) / n_parts,
+        };
+        parts[i].plan.arena = arena_create();
+        parts[i].threaded = (i + 1 < n_parts
+                             && !pthread_create(&parts[i].thread, NULL,
+                                                parse_part, &parts[i]));
+    }
+    for (size_t i = 0; i < n_parts; i++) {
+        if (!parts[i].threaded) {
+            parse_part(&parts[i]);
+        }
+    }
+    for (size_t i = 0; i < n_parts; i++) {
+        reason = take_part(&parts[i], plan, reason, state);
+    }
+    free(flows);
+    return reason;
+}
+
+const char *
+flows_resolve(struct switch_state *state, const struct ofputil_port_map *ports,
+              struct arena *arena)
+{
+    const struct flow_entry *flow;
+    struct switch_state anew;
+    char *error = NULL;
+
+    switch_state_init(&anew);
+    HMAP_FOR_EACH (flow, node, &state->flows) {
+        struct flow_entry *resolved;
+
+        error = parse_flow(flow->text, ports, &resolved);
+        if (error) {
+            break;
+        }
+        switch_state_put(&anew, resolved);
+    }
+    if (!error) {
+        hmap_swap(&state->flows, &anew.flows);
+        hmap_swap(&state->callers, &anew.callers);
+        hmap_swap(&state->owners, &anew.owners);
+        hmap_swap(&state->limits, &anew.limits);
+        memcpy(state->n_flows, anew.n_flows, sizeof state->n_flows);
+    }
+    const char *reason = (error ? arena_printf(arena, "flow '%s': %s",
+                                               flow->text, error) : NULL);
+    switch_state_destroy(&anew);
+    free(error);
+    return reason;
+}
