@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "backend/lost.h"
 #include "intent/exceed.h"
 #include "util.h"
 
@@ -42,14 +43,6 @@ takes_several(const struct ir_prog *prog, const struct ir_tenant *tenant)
     return false;
 }
 
-/* At which it drops, by itself. */
-static uint64_t
-drop_kbps(const struct ir_meter *meter)
-{
-    return ((meter->no_borrow ? meter->guarantee_kbps : meter->rate_kbps)
-            - meter->apart_kbps);
-}
-
 static uint32_t
 meter_id(const struct ir_meter *meter)
 {
@@ -62,7 +55,8 @@ meter_id(const struct ir_meter *meter)
 static bool
 is_there(const struct emitter *e, const struct ir_meter *meter)
 {
-    return !e->caps->meter_kbps || drop_kbps(meter) <= e->caps->meter_kbps;
+    return (!e->caps->meter_kbps
+            || lost_drop_kbps(meter) <= e->caps->meter_kbps);
 }
 
 static void
@@ -206,7 +200,7 @@ add_meter(struct emitter *e, const struct ir_meter *ir)
     meter->uplink = (ir->tenant && !ir->endpoint
                      && takes_several(e->prog, ir->tenant)
                      ? ir->uplink : NULL);
-    meter->rate = drop_kbps(ir);
+    meter->rate = lost_drop_kbps(ir);
     if (ir->microburst || ir->parent || !ir->tenant || ir->split) {
         set_microburst(meter, ir);
         meter->place = (ir->tenant && ir->place.pointer
