@@ -277,7 +277,7 @@ supply_below(struct borrow_pool *below, const struct borrow_claim *c,
         .share = share,
         .depth = (MIN(depth_of(below, o->now_ns), limit)
                   + (ahead * c->weight >> BORROW_SCALE)),
-        .target = blend(target_of(limit), limit + reach / 4, lent),
+        .target = blend(target_of(limit), limit + reach / 2, lent),
         .room = blend(room_of(limit, own), limit + reach + 1, lent),
         .idle = (share - MIN(share, claim)) * 1024 / MAX(own + share, 1),
     };
