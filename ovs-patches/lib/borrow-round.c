@@ -29,9 +29,10 @@
 #define MAX_BOOST 1229          /* 1.2 */
 #define IDLE_SHARE 307          /* 0.3 */
 
-/* It stops serving at the limit of a queue, but for one that is shorter than
- * this many rounds. */
-#define FEEDBACK_ROUNDS 4
+/* Rounds in which it empties a queue, and that of a pool below another one at
+ * least. */
+#define FEEDBACK_ROUNDS 20
+#define BELOW_ROUNDS 4
 
 /* Virtual time goes on for this many rounds at most by itself. */
 #define MAX_ALONE 2
@@ -39,7 +40,8 @@
 /* A claim of this, or less, fits into 63 bits with any weight. */
 #define MAX_CLAIM (UINT64_C(1) << 47)
 
-/* The target is this part of the limit of a queue. */
+/* The target is this part of the limit of a queue.  In the last such part
+ * below the limit less and less is served, and at the limit nothing. */
 #define TARGET_PART 6
 
 /* Rounds that 'shares' of a pool remembers, and what part of its own rate the
@@ -202,6 +204,7 @@ struct supply {
     uint64_t share;             /* And those of the pool above. */
     uint64_t depth, target;     /* The depth and what it is kept near. */
     uint64_t room;              /* Above the target: too much. */
+    int64_t most;               /* The feedback at most. */
     uint32_t idle;              /* In 1/1024: what nobody used. */
 };
 
@@ -212,7 +215,7 @@ spare_of(const struct supply *s, uint64_t claimed)
     int64_t boost = 1024 - ((int64_t) (s->depth - s->target) * 1024
                             / (int64_t) s->room);
 
-    spare = spare * MIN(MAX(boost, 0), MAX_BOOST) >> 10;
+    spare = spare * MIN(MAX(boost, 0), s->most) >> 10;
     if (s->idle > IDLE_SHARE && claimed > spare) {
         spare += claimed * (s->idle - IDLE_SHARE) / (1024 - IDLE_SHARE);
     }
@@ -223,13 +226,6 @@ static uint64_t
 target_of(uint64_t limit)
 {
     return limit / TARGET_PART;
-}
-
-/* What of a queue is too much, that gets 'bytes' in a round. */
-static uint64_t
-room_of(uint64_t limit, uint64_t bytes)
-{
-    return MAX(MAX(limit - target_of(limit), FEEDBACK_ROUNDS * bytes), 1);
 }
 
 static uint64_t
@@ -243,7 +239,8 @@ struct outcome {
     uint64_t now_ns;
     uint64_t ns, round_ns;      /* As of struct supply. */
     uint64_t served;            /* Virtual time. */
-    uint64_t spare;             /* Bytes. */
+    uint64_t bytes;             /* That there were, owed ones included... */
+    uint64_t spare;             /* ...and that were not owed. */
     bool enough;                /* Nobody wanted more? */
 };
 
@@ -259,7 +256,7 @@ supply_below(struct borrow_pool *below, const struct borrow_claim *c,
              const struct outcome *o)
 {
     uint64_t own = bytes_in(borrow_get32(&below->rate), o->ns);
-    uint64_t share = (o->enough ? o->spare
+    uint64_t share = (o->enough ? MIN(o->spare, o->bytes - MIN(o->bytes, own))
                       : o->served * c->weight >> BORROW_SCALE);
     uint64_t limit = borrow_get(&below->limit) / GCRA_BYTE;
     uint64_t reach = borrow_get(&c->member->reach) >> BORROW_SCALE;
@@ -278,7 +275,10 @@ supply_below(struct borrow_pool *below, const struct borrow_claim *c,
         .depth = (MIN(depth_of(below, o->now_ns), limit)
                   + (ahead * c->weight >> BORROW_SCALE)),
         .target = blend(target_of(limit), limit + reach / 2, lent),
-        .room = blend(room_of(limit, own), limit + reach + 1, lent),
+        .room = 1 + blend(
+            MAX(limit - target_of(limit), BELOW_ROUNDS * own),
+            MAX(limit + reach, 2 * BELOW_ROUNDS * (own + share)), lent),
+        .most = MAX_BOOST,
         .idle = (share - MIN(share, claim)) * 1024 / MAX(own + share, 1),
     };
 }
@@ -310,7 +310,7 @@ close_round_with(struct borrow_pool *p, struct borrow_now *r, uint64_t now_ns,
     uint64_t weight = 0;
     struct outcome o = {
         .now_ns = now_ns, .ns = s->ns, .round_ns = s->round_ns,
-        .spare = spare_of(s, claimed),
+        .bytes = s->bytes + s->share, .spare = spare_of(s, claimed),
     };
 
     o.enough = o.spare >= claimed;
@@ -381,7 +381,9 @@ close_top_round(struct borrow_pool *p, struct borrow_now *r, uint64_t now_ns)
         .round_ns = round_ns,
         .depth = depth,
         .target = target_of(limit),
-        .room = room_of(limit, bytes_in(rate, round_ns)),
+        .room = 1 + bytes_in(rate, FEEDBACK_ROUNDS * round_ns),
+        .most = MIN((limit - MIN(limit, depth)) * 1024
+                    / MAX(target_of(limit), 1), MAX_BOOST),
     };
 
     if (s.ns > MAX_ROUNDS * round_ns) {

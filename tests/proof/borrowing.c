@@ -246,11 +246,12 @@ worst_lag_ns(struct trial *t, unsigned int first, unsigned int n,
 
 /* On 'kbps': 50 us, or five rounds if these are longer. */
 static void
-run_lone(struct trial *t, uint32_t kbps, unsigned int n, uint64_t seed)
+run_lone(struct trial *t, uint32_t kbps, bool tree, unsigned int n,
+         uint64_t seed)
 {
     const struct cluster_conf conf = {
         .pattern = CLUSTER_CBR, .kbps = kbps, .burst = 600000,
-        .n_tenants = 64, .n_classes = 8, .frame = 1500,
+        .n_tenants = 64, .n_classes = 8, .tree = tree, .frame = 1500,
         .burst_frames = 1, .owed = 0.4, .window_ns = 1e7, .seed = seed,
     };
     double ignored[CLUSTER_MAX_LEAVES] = { 0 };
@@ -267,10 +268,10 @@ run_lone(struct trial *t, uint32_t kbps, unsigned int n, uint64_t seed)
                    "it back, %.1f us of it too much", kbps / 1000,
                    unused / 1000, lag / 1000, n - 1, surplus / 1000);
     }
-    proof_ok("%u Mbps: one sender takes all but %.1f us of an idle uplink; "
-             "when %u more come, they fall %.1f us behind, and it is %.1f us "
-             "ahead", kbps / 1000, unused / 1000, n - 1, lag / 1000,
-             surplus / 1000);
+    proof_ok("%u Mbps, %s levels: one sender takes all but %.1f us of an idle "
+             "uplink; when %u more come, they fall %.1f us behind, and it is "
+             "%.1f us ahead", kbps / 1000, tree ? "three" : "two",
+             unused / 1000, n - 1, lag / 1000, surplus / 1000);
 }
 
 /* Senders that react to ECN, and ones that do not: the queue stays below its
@@ -359,6 +360,8 @@ static const struct {
       0.995, 1.2, false },
     { "CBR, all is owed to tenants", CLUSTER_CBR, 1500, 2, 600000, 1e7, 0.995,
       1.2, true },
+    { "CBR, all is owed to tenants, 256 KiB", CLUSTER_CBR, 1500, 2, 262144,
+      1e7, 0.995, 1.2, true },
     { "CBR, nothing is owed", CLUSTER_CBR, 1500, 2, 600000, 1e7, 0, 1.2,
       false },
     { "Poisson, all is owed", CLUSTER_POISSON, 1500, 16, 600000, 1e8, 0.995,
@@ -374,6 +377,7 @@ run_rows(struct trial *t, const struct proof_options *options)
 {
     const struct bounds steady = { 0.99, 1, 0.01 };
     const struct bounds on_off = { 0.97, 0.08, 0.03 };
+    const struct bounds full = { 0.99, 1, 0.015 };
 
     for (unsigned int i = 0; i < ARRAY_SIZE(rows) * 2; i++) {
         unsigned int n_windows = (rows[i / 2].window_ns > 1e7 ? 1
@@ -395,8 +399,38 @@ run_rows(struct trial *t, const struct proof_options *options)
 
         if (conf.tree || !conf.only_tenants) {
             run(t, rows[i / 2].what, &conf, n_windows,
-                conf.pattern == CLUSTER_ON_OFF ? &on_off : &steady);
+                conf.pattern == CLUSTER_ON_OFF ? &on_off
+                : conf.pattern == CLUSTER_POISSON && conf.owed > 0.9 ? &full
+                : &steady);
         }
+    }
+}
+
+/* Few senders, who bring much in a round. */
+static void
+run_few(struct trial *t, const struct proof_options *options)
+{
+    static const unsigned int sizes[][2] = {
+        { 1, 1 }, { 1, 4 }, { 2, 1 }, { 8, 4 },
+    };
+    const struct bounds bounds = { 0.99, 1, 0.01 };
+
+    for (unsigned int i = 0; i < ARRAY_SIZE(sizes) * 4; i++) {
+        unsigned int gbps = i % 2 ? 400 : 100;
+        const struct cluster_conf conf = {
+            .pattern = CLUSTER_CBR, .kbps = gbps * 1000000,
+            .burst = gbps * UINT64_C(6000),
+            .n_tenants = sizes[i / 4][0], .n_classes = sizes[i / 4][1],
+            .tree = true, .frame = 1500, .burst_frames = 2,
+            .owed = i % 4 / 2 ? 0.4 : 0, .asking = 1.2, .window_ns = 1e7,
+            .seed = options->seed + i,
+        };
+        char *what = xasprintf("%u of %u on %u Gbps, %s is owed",
+                               conf.n_tenants, conf.n_classes, gbps,
+                               conf.owed > 0 ? "a part" : "nothing");
+
+        run(t, what, &conf, 2, &bounds);
+        free(what);
     }
 }
 
@@ -407,13 +441,17 @@ main(int argc, char *argv[])
     static struct trial t;
 
     run_rows(&t, &options);
+    run_few(&t, &options);
     run_at_once(&t, false, options.seed);
     run_at_once(&t, true, options.seed);
     for (unsigned int n = 2; n <= CLUSTER_MAX_LEAVES; n *= 4) {
-        run_lone(&t, 100000000, n, options.seed);
+        run_lone(&t, 100000000, false, n, options.seed);
+    }
+    for (unsigned int n = 2; n <= 8; n *= 4) {
+        run_lone(&t, 100000000, true, n, options.seed);
     }
     for (uint32_t kbps = 1000000; kbps < 100000000; kbps *= 5) {
-        run_lone(&t, kbps, 8, options.seed);
+        run_lone(&t, kbps, false, 8, options.seed);
     }
     for (unsigned int n_deaf = 0; n_deaf <= REACTING_SENDERS; n_deaf += 4) {
         run_reacting(n_deaf, false, options.longer, options.seed);
