@@ -53,6 +53,10 @@ struct saver {
     uint64_t pushes;            /* Of the keeper; */
     uint64_t saving, saved;     /* those that are being kept, and are. */
     long long int at;           /* When the next begins. */
+    bool asked;                 /* Did agent_save() ask for one that is to
+                                 * begin... */
+    bool answers;               /* ...or for the one that runs? */
+    const char *answer;         /* Why that failed; or NULL. */
     char *trouble;              /* Why nothing is kept; or NULL. */
 };
 
@@ -91,5 +95,8 @@ void gate_wait(const struct agent *);
 void saver_run(struct agent *);
 void saver_hurry(struct agent *);
 void saver_wait(const struct agent *);
+
+/* Keeps what is not kept, if that takes no longer than a few seconds. */
+void saver_finish(struct agent *);
 
 #endif /* agent/agent-private.h */

@@ -47,7 +47,7 @@ void
 agent_destroy(struct agent *a)
 {
     if (a) {
-        agent_save(a);
+        saver_finish(a);
         gate_destroy(&a->gate);
         keeper_destroy(a->keeper);
         compiled_destroy(a->compiled);
@@ -99,16 +99,10 @@ follow_bridge(struct agent *a, const struct bridge_info *info)
     }
 }
 
-void
-agent_run(struct agent *a)
+/* Takes what is new of the files and of the bridge. */
+static void
+follow(struct agent *a, const struct bridge_info *info)
 {
-    const struct bridge_info *info;
-
-    keeper_run(a->keeper);
-    info = keeper_bridge(a->keeper);
-    if (!info) {
-        return;                 /* Nobody knows who is here. */
-    }
     gate_run(a);
     if (!gate_is_closed(a)) {
         read_files(a, info);
@@ -118,6 +112,18 @@ agent_run(struct agent *a)
         }
     }
     gate_begin(a);
+}
+
+void
+agent_run(struct agent *a)
+{
+    const struct bridge_info *info;
+
+    keeper_run(a->keeper);
+    info = keeper_bridge(a->keeper);
+    if (info) {                 /* Else nobody knows who is here. */
+        follow(a, info);
+    }
     saver_run(a);
 }
 

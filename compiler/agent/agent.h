@@ -35,7 +35,9 @@ char *agent_try(const struct agent_options *);
 
 /* What 'options' says must outlive it. */
 struct agent *agent_create(const struct agent_options *);
-void agent_destroy(struct agent *);     /* Keeps what is not kept yet. */
+
+/* Keeps what is not kept yet, if that takes but a few seconds. */
+void agent_destroy(struct agent *);
 
 void agent_run(struct agent *);
 void agent_wait(struct agent *);
@@ -46,12 +48,13 @@ bool agent_is_ready(const struct agent *);
 /* Reads all files at the next agent_run(). */
 void agent_reload(struct agent *);
 
-/* Keeps what the bridge holds, as apply does, if it is not kept yet.  Returns
- * NULL, or why it cannot: good until the next call. */
-const char *agent_save(struct agent *);
+/* Begins to keep what the bridge holds, as apply does, if it is not kept
+ * yet. */
+void agent_save(struct agent *);
 
-/* Why what was kept last is not what the intent says; or NULL. */
-const char *agent_unsaved(const struct agent *);
+/* Has that ended?  Then stores NULL, or why it cannot be kept: good until the
+ * next agent_run(). */
+bool agent_has_saved(const struct agent *, const char **reason);
 
 /* Has the bridge what an interface says of the endpoint?  "yes", "no", or "not
  * yet"; if it never will, stores why. */

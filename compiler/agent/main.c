@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,10 +24,12 @@
 #include "lockfile.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "openvswitch/list.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
 #include "stream-ssl.h"
 #include "stream.h"
+#include "timeval.h"
 #include "unixctl.h"
 #include "util.h"
 
@@ -240,16 +243,59 @@ unixctl_reload(struct unixctl_conn *conn, int argc OVS_UNUSED,
 }
 
 static void
-unixctl_save(struct unixctl_conn *conn, int argc OVS_UNUSED,
-             const char *argv[] OVS_UNUSED, void *agent)
+reply(struct unixctl_conn *conn, const char *reason)
 {
-    const char *reason = agent_save(agent);
-
-    reason = reason ? reason : agent_unsaved(agent);
     if (reason) {
         unixctl_command_reply_error(conn, reason);
     } else {
         unixctl_command_reply(conn, NULL);
+    }
+}
+
+/* Who asked to save, and waits for that. */
+struct waiter {
+    struct ovs_list node;
+    struct unixctl_conn *conn;
+    long long int deadline;
+};
+
+static struct ovs_list waiters = OVS_LIST_INITIALIZER(&waiters);
+
+static void
+unixctl_save(struct unixctl_conn *conn, int argc, const char *argv[],
+             void *agent)
+{
+    struct waiter *w;
+    int seconds = 0;
+
+    if (argc > 1 && (!str_to_int(argv[1], 10, &seconds) || seconds < 1)) {
+        reply(conn, "save takes seconds, or nothing");
+        return;
+    }
+    w = xmalloc(sizeof *w);
+    w->conn = conn;
+    w->deadline = argc > 1 ? time_msec() + 1000LL * seconds : LLONG_MAX;
+    ovs_list_push_back(&waiters, &w->node);
+    agent_save(agent);
+}
+
+/* Answers who waits, and waits for the rest. */
+static void
+answer(const struct agent *agent)
+{
+    const char *reason;
+    bool ended = agent_has_saved(agent, &reason);
+    struct waiter *w;
+
+    LIST_FOR_EACH_SAFE (w, node, &waiters) {
+        if (ended || time_msec() >= w->deadline) {
+            reply(w->conn, ended ? reason : "what is applied is still being "
+                  "kept");
+            ovs_list_remove(&w->node);
+            free(w);
+        } else {
+            poll_timer_wait_until(w->deadline);
+        }
     }
 }
 
@@ -292,6 +338,7 @@ loop(struct agent *agent, struct unixctl_server *unixctl)
     while (!exiting) {
         agent_run(agent);
         unixctl_server_run(unixctl);
+        answer(agent);
         tell(agent, &told);
         if (!complete) {
             /* What there is to wait for may take long to come. */
@@ -382,7 +429,7 @@ main(int argc, char *argv[])
     unixctl_command_register("exit", "", 0, 0, unixctl_exit, NULL);
     unixctl_command_register("status", "[json]", 0, 1, unixctl_status, agent);
     unixctl_command_register("reload", "", 0, 0, unixctl_reload, agent);
-    unixctl_command_register("save", "", 0, 0, unixctl_save, agent);
+    unixctl_command_register("save", "[SECS]", 0, 1, unixctl_save, agent);
     unixctl_command_register("attached", "TENANT/ENDPOINT", 1, 1,
                              unixctl_attached, agent);
     loop(agent, unixctl);

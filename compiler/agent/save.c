@@ -24,6 +24,7 @@ enum {
     SAVE_MS = 2000,             /* What was pushed is kept when nothing has
                                  * been for so long... */
     SAVE_AGAIN_MS = 30000,      /* ...and if that fails, after this again. */
+    FINISH_MS = 5000,           /* For the last time. */
 };
 
 /* Keeps what is compiled.  Appends why it cannot, or nothing. */
@@ -81,6 +82,18 @@ is_put(const struct agent *a)
     return keeper_is_equal(a->keeper) && !a->gate.held;
 }
 
+/* Why what was kept last is not what the intent says; or NULL. */
+static const char *
+unsaved(const struct agent *a)
+{
+    const struct saver *s = &a->saver;
+
+    return (!a->options->target.state
+            ? "BULKHEAD_STATEDIR is empty, so nothing is kept"
+            : !is_put(a) ? "the bridge does not hold the intent yet; see "
+            "status" : s->saved != s->pushes ? s->trouble : NULL);
+}
+
 /* In a process: of a large plan it takes longer than a change may wait. */
 static void
 start(struct agent *a)
@@ -93,9 +106,26 @@ start(struct agent *a)
         return;
     }
     s->saving = s->pushes;
+    s->answers = s->asked;
+    s->asked = false;
     error = worker_start(&s->worker, save, a);
     if (error) {
         settle(s, ovs_strerror(error));
+        s->answers = false;
+        s->answer = s->trouble;
+    }
+}
+
+/* Looks what has become of the process. */
+static void
+watch(struct saver *s)
+{
+    int status;
+
+    if (worker_run(&s->worker, &status)) {
+        take(s, status);
+        s->answers = false;
+        s->answer = s->trouble;
     }
 }
 
@@ -104,17 +134,21 @@ saver_run(struct agent *a)
 {
     uint64_t pushes = keeper_counts(a->keeper)->pushes;
     struct saver *s = &a->saver;
-    int status;
 
     if (pushes != s->pushes) {
         s->pushes = pushes;
         s->at = time_msec() + SAVE_MS;
     }
     if (s->worker.pid) {
-        if (worker_run(&s->worker, &status)) {
-            take(s, status);
-        }
-    } else if (s->saved != s->pushes && time_msec() >= s->at) {
+        watch(s);
+    }
+    if (s->worker.pid) {
+        return;
+    } else if (s->asked && (s->saved == s->pushes || !is_put(a)
+                            || !a->options->target.state)) {
+        s->asked = false;
+        s->answer = unsaved(a);
+    } else if (s->asked || (s->saved != s->pushes && time_msec() >= s->at)) {
         start(a);
     }
 }
@@ -133,37 +167,40 @@ saver_wait(const struct agent *a)
 
     if (s->worker.pid) {
         worker_wait(&s->worker);
+    } else if (s->asked) {
+        poll_immediate_wake();
     } else if (s->saved != s->pushes) {
         poll_timer_wait_until(s->at);
     }
 }
 
-const char *
-agent_save(struct agent *a)
+void
+saver_finish(struct agent *a)
 {
-    struct saver *s = &a->saver;
+    long long int deadline = time_msec() + FINISH_MS;
+    const char *reason;
 
-    if (s->worker.pid) {
-        take(s, worker_finish(&s->worker));
+    agent_save(a);
+    saver_run(a);
+    while (!agent_has_saved(a, &reason) && time_msec() < deadline) {
+        saver_wait(a);
+        poll_timer_wait_until(deadline);
+        poll_block();
+        saver_run(a);
     }
-    if (s->saved != s->pushes && is_put(a)) {
-        struct ds ds = DS_EMPTY_INITIALIZER;
-
-        s->saving = s->pushes;
-        save(a, &ds);
-        settle(s, ds.length ? ds_cstr(&ds) : NULL);
-        ds_destroy(&ds);
-    }
-    return s->saved != s->pushes && is_put(a) ? s->trouble : NULL;
 }
 
-const char *
-agent_unsaved(const struct agent *a)
+void
+agent_save(struct agent *a)
+{
+    a->saver.asked = true;
+}
+
+bool
+agent_has_saved(const struct agent *a, const char **reason)
 {
     const struct saver *s = &a->saver;
 
-    return (!a->options->target.state
-            ? "BULKHEAD_STATEDIR is empty, so nothing is kept"
-            : !is_put(a) ? "the bridge does not hold the intent yet; see "
-            "status" : s->saved != s->pushes ? s->trouble : NULL);
+    *reason = s->answer;
+    return !s->asked && !s->answers;
 }

@@ -31,7 +31,10 @@ worker_init(struct worker *w)
 void
 worker_destroy(struct worker *w)
 {
-    worker_cancel(w);
+    if (w->pid) {
+        kill(w->pid, SIGKILL);
+        close(w->fd);
+    }
     ds_destroy(&w->said);
 }
 
@@ -140,18 +143,6 @@ worker_wait(const struct worker *w)
     if (w->pid) {
         poll_fd_wait(w->fd, POLLIN);
     }
-}
-
-int
-worker_finish(struct worker *w)
-{
-    int status;
-
-    while (!worker_run(w, &status)) {
-        worker_wait(w);
-        poll_block();
-    }
-    return status;
 }
 
 void

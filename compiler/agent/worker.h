@@ -24,7 +24,9 @@ struct worker {
 };
 
 void worker_init(struct worker *);
-void worker_destroy(struct worker *);   /* Ends it. */
+
+/* Kills it, and does not wait: what it does to a disk may last. */
+void worker_destroy(struct worker *);
 
 /* Starts a process, while there is none, that writes what 'work' appends.
  * Returns 0 or a positive errno. */
@@ -35,9 +37,6 @@ int worker_start(struct worker *, void (*work)(const void *aux, struct ds *),
  * as wait(2) does. */
 bool worker_run(struct worker *, int *status);
 void worker_wait(const struct worker *);
-
-/* Waits until it has ended.  Returns how. */
-int worker_finish(struct worker *);
 void worker_cancel(struct worker *);
 
 #endif /* agent/worker.h */

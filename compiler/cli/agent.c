@@ -22,7 +22,8 @@
 
 /* What is asked of the bulkheadd that keeps a bridge. */
 
-enum { AGENT_TIMEOUT = 10 };    /* Seconds. */
+enum { AGENT_TIMEOUT = 10 };    /* Seconds... */
+#define SAVE_TIMEOUT "5"        /* ...and of them for "save". */
 
 char *
 cli_agent_ask(const char *socket, const char *command,
@@ -56,7 +57,7 @@ cli_agent_save(const char *bridge, struct arena *arena)
     const char *socket = push_agent(bridge, arena, &pid);
 
     if (socket) {
-        free(cli_agent_ask(socket, "save", NULL));
+        free(cli_agent_ask(socket, "save", SAVE_TIMEOUT));
     }
 }
 

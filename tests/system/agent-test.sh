@@ -259,9 +259,46 @@ test_saving() {
     check '...which no change waits for' soon has_rate 32000000
     check '...nor does status' agent_says ' on br0: as intended'
     [ -z "$child" ] || kill -CONT "$child"
-    check '...and save does' exits 0 agent save
+    check '...and save waits for it' exits 0 agent save
     check '...so that all is kept' grep -q 32000000 \
         "$BULKHEAD_STATEDIR"/br0/*.plan
+}
+
+# A disk that does not answer: the process of test_saving() never ends.
+test_hung_disk() {
+    local child save
+    policy 's/"limit": "20Gbps"/"limit": "33Gbps"/'
+    soon has_rate 33000000 >/dev/null
+    child=$(catch_child)
+    agent save >"$switch_dir/save" 2>&1 &
+    save=$!
+    sleep 0.2
+    ovs-ofctl -O OpenFlow14 del-flows br0
+    check 'while save waits for a disk, flows are repaired' \
+        soon has_endpoint 02:00:00:01:00:01
+    check '...and save ends when it is told' \
+        says 'still being kept' 2 agent save 1
+    check "...so that bulkhead's status does" says 'still being kept' 4 \
+        "$BULKHEAD" status --bridge br0
+    check '...and the first still waits' kill -0 "$save"
+    kill -CONT "$child"
+    check '...until it is kept' wait "$save"
+    policy 's/"limit": "20Gbps"/"limit": "34Gbps"/'
+    soon has_rate 34000000 >/dev/null
+    child=$(catch_child)
+    agent exit
+    check 'a disk that does not answer does not keep it from its end' \
+        ended_within 7 "$agent_pid"
+    check '...nor does the process stay' soon has_ended "$child"
+    agent_start
+    becomes_equal >/dev/null
+}
+
+has_ended() { ! grep '^State:.[^XZ]' "/proc/$1/status" 2>/dev/null; }
+
+# ended_within SECS PID
+ended_within() {
+    timeout "$1" tail --pid="$2" -s 0.1 -f /dev/null
 }
 
 # What cannot be kept is said, and changes nothing else.
@@ -336,6 +373,7 @@ main() {
     test_kills
     test_silence
     test_saving
+    test_hung_disk
     test_full_disk
     test_externals
     [ "$failures" = 0 ]
