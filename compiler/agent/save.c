@@ -8,6 +8,7 @@
 
 #include "agent/agent-private.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +25,8 @@ enum {
     SAVE_MS = 2000,             /* What was pushed is kept when nothing has
                                  * been for so long... */
     SAVE_AGAIN_MS = 30000,      /* ...and if that fails, after this again. */
-    FINISH_MS = 5000,           /* For the last time. */
+    TIMEOUT_MS = 60000,         /* For each time... */
+    FINISH_MS = 5000,           /* ...and for the last. */
 };
 
 /* Keeps what is compiled.  Appends why it cannot, or nothing. */
@@ -108,6 +110,7 @@ start(struct agent *a)
     s->saving = s->pushes;
     s->answers = s->asked;
     s->asked = false;
+    s->deadline = time_msec() + TIMEOUT_MS;
     error = worker_start(&s->worker, save, a);
     if (error) {
         settle(s, ovs_strerror(error));
@@ -123,7 +126,16 @@ watch(struct saver *s)
     int status;
 
     if (worker_run(&s->worker, &status)) {
-        take(s, status);
+        if (s->deadline != LLONG_MAX) {
+            take(s, status);
+        }
+    } else if (time_msec() >= s->deadline) {
+        /* It may go on waiting for a disk. */
+        worker_kill(&s->worker);
+        s->deadline = LLONG_MAX;
+        settle(s, "took more than 60 s");
+    }
+    if (!s->worker.pid || s->deadline == LLONG_MAX) {
         s->answers = false;
         s->answer = s->trouble;
     }
@@ -143,7 +155,7 @@ saver_run(struct agent *a)
         watch(s);
     }
     if (s->worker.pid) {
-        return;
+        s->asked &= s->deadline != LLONG_MAX;
     } else if (s->asked && (s->saved == s->pushes || !is_put(a)
                             || !a->options->target.state)) {
         s->asked = false;
@@ -165,10 +177,11 @@ saver_wait(const struct agent *a)
 {
     const struct saver *s = &a->saver;
 
-    if (s->worker.pid) {
-        worker_wait(&s->worker);
-    } else if (s->asked) {
+    if (s->asked && (!s->worker.pid || s->deadline == LLONG_MAX)) {
         poll_immediate_wake();
+    } else if (s->worker.pid) {
+        worker_wait(&s->worker);
+        poll_timer_wait_until(s->deadline);
     } else if (s->saved != s->pushes) {
         poll_timer_wait_until(s->at);
     }

@@ -29,10 +29,16 @@ worker_init(struct worker *w)
 }
 
 void
+worker_kill(struct worker *w)
+{
+    kill(w->pid, SIGKILL);
+}
+
+void
 worker_destroy(struct worker *w)
 {
     if (w->pid) {
-        kill(w->pid, SIGKILL);
+        worker_kill(w);
         close(w->fd);
     }
     ds_destroy(&w->said);
@@ -149,7 +155,7 @@ void
 worker_cancel(struct worker *w)
 {
     if (w->pid) {
-        kill(w->pid, SIGKILL);
+        worker_kill(w);
         end(w);
     }
 }

@@ -37,6 +37,8 @@ int worker_start(struct worker *, void (*work)(const void *aux, struct ds *),
  * as wait(2) does. */
 bool worker_run(struct worker *, int *status);
 void worker_wait(const struct worker *);
+/* Kills it; worker_run() says when it has ended. */
+void worker_kill(struct worker *);
 void worker_cancel(struct worker *);
 
 #endif /* agent/worker.h */

@@ -294,6 +294,23 @@ test_hung_disk() {
     becomes_equal >/dev/null
 }
 
+# One that is not told to end is killed after a minute.
+test_late_process() {
+    local child
+    policy 's/"limit": "20Gbps"/"limit": "36Gbps"/'
+    soon has_rate 36000000 >/dev/null
+    child=$(catch_child)
+    sleep 61
+    check 'a disk that takes more than a minute is said' \
+        soon agent_says 'not kept: took more than 60 s'
+    check '...in the log, too' grep 'not kept: took more than 60 s' \
+        "$switch_dir/bulkheadd.log"
+    check '...and its process ended' soon has_ended "$child"
+    check '...and another keeps it when it is asked to' exits 0 agent save
+    check '...and that is no more said' [ "$(agent status |
+        grep -c 'not kept')" = 0 ]
+}
+
 has_ended() { ! grep '^State:.[^XZ]' "/proc/$1/status" 2>/dev/null; }
 
 # ended_within SECS PID
@@ -374,6 +391,7 @@ main() {
     test_silence
     test_saving
     test_hung_disk
+    test_late_process
     test_full_disk
     test_externals
     [ "$failures" = 0 ]
