@@ -27,18 +27,21 @@ plan_put_quoted(struct ds *ds, const char *s)
 }
 
 /* Words are split at blanks, of which none has any, and nothing of them is
- * taken for a command. */
+ * taken for a command.  A signal waits for the next step: then it is noted
+ * what undoes the last. */
 static void
 put_undo(const char *script, struct ds *ds)
 {
     ds_put_format(ds, "set -f\n"
-                  "undo=\n"
+                  "undo= stopped=\n"
+                  "trap 'stopped=1' HUP INT TERM\n"
                   "# was COMMAND...: what undoes a step.\n"
                   "was() {\n"
                   "    undo=\"$*\n"
                   "$undo\"\n"
                   "}\n"
                   "take_back() {\n"
+                  "    trap '' HUP INT TERM\n"
                   "    n=0\n"
                   "    while read -r line; do\n"
                   "        [ -n \"$line\" ] || continue\n"
@@ -77,8 +80,11 @@ plan_put_script_head(const struct plan *plan, const char *script,
                   "try() {\n"
                   "    asked=$1\n"
                   "    shift\n"
+                  "%s"
                   "    \"$@\" || fail \"$asked\" \"refused: $*\"\n"
-                  "}\n", script, undoes ? "    take_back\n" : "");
+                  "}\n", script, undoes ? "    take_back\n" : "",
+                  undoes ? "    [ -z \"$stopped\" ] || "
+                  "fail \"$asked\" 'stopped by a signal'\n" : "");
 }
 
 void

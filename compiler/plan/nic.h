@@ -85,8 +85,8 @@ void plan_format_vfs(const struct plan *, struct ds *);
 struct json *plan_vfs_to_json(const struct plan_vfs *);
 
 /* Appends what all scripts begin with: 'about' says what the script is for.
- * If it 'undoes', what the script does is undone when it fails: with each
- * step, "was COMMAND..." notes what does that. */
+ * If it 'undoes', what the script does is undone when it fails or a signal
+ * stops it: with each step, "was COMMAND..." notes what does that. */
 void plan_put_script_head(const struct plan *, const char *script,
                           const char *about, bool undoes, struct ds *);
 

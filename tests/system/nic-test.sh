@@ -311,7 +311,7 @@ test_undo() {
 dcb_is_as_before() {
     local port
     for port in p0 p1; do
-        diff -u - <(dcb dcbx show dev $port; dcb ets show dev $port
+        diff -u - <(dcb dcbx show dev $port; dcb ets show dev $port | xargs
             dcb pfc show dev $port; dcb -N app show dev $port) <<'END' || return
 host cee ieee
 willing on tc-tsa 0:strict 1:ets tc-bw 0:40 1:60 prio-tc 0:0 1:1
@@ -375,6 +375,40 @@ test_buffers() {
     compile_to buffers 's/"lossless": true,/& "buffer": "250KiB",/'
     check 'too much: 3' buffers_refused 'the buffers of p0 have 262016 bytes, and 256000 of them leave less than 10240'
     check 'all is undone at last' buffers_are "$firmware"
+    test_signals
+}
+
+# stopped_by SIGNAL [COMMAND]: dcb.sh gets it once pause frames are off, when
+# it sets buffers; COMMAND is what dcb does then.
+stopped_by() {
+    local status=0
+    cat >"$switch_dir/bin/dcb" <<END
+#!/bin/sh
+case "\$1 \$2" in 'buffer set')
+    if mkdir "$switch_dir/stopped" 2>/dev/null; then
+        kill -$1 \$PPID
+        ${2:-}
+    fi
+esac
+exec python3 "$here/nic.py" dcb "\$@"
+END
+    buffers_refused "${3:-stopped by a signal}" || status=$?
+    rmdir "$switch_dir/stopped"
+    return $status
+}
+
+test_signals() {
+    local signal
+    compile_to buffers 's/"lossless": true,/& "buffer": "97KiB",/'
+    for signal in HUP INT TERM; do
+        reset_nic
+        check "SIG$signal, while buffers are set: 3" stopped_by $signal
+        check 'pause frames and all else are as before' dcb_is_as_before
+        check 'buffers, too' buffers_are "$firmware"
+    done
+    check 'a signal that ends dcb, too: 3' stopped_by INT "kill -INT \$\$" \
+        'refused: dcb buffer set dev p0'
+    check 'all is as before then' dcb_is_as_before
 }
 
 every_dscp() {
