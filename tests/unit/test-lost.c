@@ -175,8 +175,7 @@ check_case(const struct backend *target, size_t i)
     d = &u.plan.differences.v[0];
     ck_assert_str_eq(d->tenant, "t");
     ck_assert_str_eq(d->uplink, "up");
-    ck_assert_str_eq(d->place,
-                     "intent.json, line 1, /tenants/t/bandwidth/limit");
+    ck_assert_str_eq(d->place, "line 1, /tenants/t/bandwidth/limit");
     ck_assert_str_eq(d->asked, cases[i].asked);
     ck_assert_str_eq(d->held, cases[i].held);
     ck_assert_msg(is_held(d->held), "%s is in no meter", d->held);
