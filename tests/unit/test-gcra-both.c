@@ -85,7 +85,7 @@ START_TEST(test_both)
     unsigned int n_part = 0, n_none = 0;
 
     for (int i = 0; i < 1000; i++) {
-        uint64_t now = 1000000 + rand_r(&seed);
+        uint64_t now = UINT64_C(1000000) + rand_r(&seed);
         struct gcra first, second;
 
         unit_gcra_init(&first, GCRA_KBPS, 1 + rand_r(&seed) % 100000000,

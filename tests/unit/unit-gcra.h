@@ -35,7 +35,7 @@ void unit_gcra_clone(struct unit_gcra *, uint64_t now);
 void unit_gcra_reconfigure(struct unit_gcra *, enum gcra_unit, uint64_t rate,
                            uint64_t burst, uint64_t now);
 
-/* The seed of this run: UNIT_SEED, or of the clock; always said. */
+/* The seed of this run: UNIT_SEED, or 1; always said. */
 unsigned int unit_gcra_seed(void);
 
 #endif /* unit-gcra.h */
