@@ -25,6 +25,7 @@ enum { KBIT_BYTES = 1000 / 8 };
 
 /* A meter, and where it is noted what is lost of it. */
 struct lost {
+    const struct ir_prog *prog;
     const struct lost_meters *target;
     const struct ir_meter *meter;
     struct arena *arena;
@@ -261,9 +262,8 @@ note_meter(struct lost *l, struct plan *plan)
     struct plan_difference d = {
         .tenant = meter->tenant->name,
         .uplink = meter->uplink,
-        .place = (place->pointer
-                  ? arena_printf(l->arena, "line %"PRIu32", %s", place->line,
-                                 place->pointer) : NULL),
+        .place = (place->pointer ? ir_place_text(l->prog, place, l->arena)
+                  : NULL),
         .asked = asked_string(meter, l->arena),
         .held = held_string(l),
     };
@@ -285,7 +285,7 @@ lost_note(const struct ir_prog *prog, struct plan *plan,
         if (lost_is_kept(meter)
             && (meter->microburst
                 || (!meter->unlimited && lost_is_too_fast(target, meter)))) {
-            struct lost lost = { target, meter, plan->arena, NULL };
+            struct lost lost = { prog, target, meter, plan->arena, NULL };
 
             note_meter(&lost, plan);
         }

@@ -43,16 +43,30 @@ ir_place_member(struct arena *arena, const struct ir_place *place,
     return at ? ir_place_of(arena, at, false) : *place;
 }
 
+/* Notes that a thing stands at 'place', if anywhere: a fabric has no place. */
+static void
+note_file(struct ir_prog *prog, const struct ir_place *place,
+          const struct source **first)
+{
+    const struct source *file = place->span.source;
+
+    if (!*first) {
+        *first = file;
+    }
+    prog->several_files |= file && file != *first;
+}
+
 void
 ir_find_files(struct ir_prog *prog)
 {
-    const struct source *first = prog->place.span.source;
+    const struct source *first = NULL;
 
+    note_file(prog, &prog->place, &first);
     for (size_t i = 0; i < prog->rules.n; i++) {
-        prog->several_files |= prog->rules.v[i]->place.span.source != first;
+        note_file(prog, &prog->rules.v[i]->place, &first);
     }
     for (size_t i = 0; i < prog->tenants.n; i++) {
-        prog->several_files |= prog->tenants.v[i]->place.span.source != first;
+        note_file(prog, &prog->tenants.v[i]->place, &first);
     }
 }
 
