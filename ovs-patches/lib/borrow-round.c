@@ -24,10 +24,8 @@
 #define MAX_ROUNDS 100
 
 /* Feedback, in 1/1024: how much more than what seems spare is served when the
- * queue is below its target, and the idle share of a round from which on the
- * borrowers are served faster. */
+ * queue is below its target. */
 #define MAX_BOOST 1229          /* 1.2 */
-#define IDLE_SHARE 307          /* 0.3 */
 
 /* Rounds in which it empties a queue, and that of a pool below another one at
  * least. */
@@ -40,9 +38,10 @@
 /* A claim of this, or less, fits into 63 bits with any weight. */
 #define MAX_CLAIM (UINT64_C(1) << 47)
 
-/* The target is this part of the limit of a queue.  In the last such part
- * below the limit less and less is served, and at the limit nothing. */
+/* The target is this part of the limit of a queue.  In another part below the
+ * limit less and less is served, and at the limit nothing. */
 #define TARGET_PART 6
+#define CUT_PART 4
 
 /* Rounds that 'shares' of a pool remembers, and what part of its own rate the
  * pool above has to have for it, so that its queue is to be full. */
@@ -205,21 +204,16 @@ struct supply {
     uint64_t depth, target;     /* The depth and what it is kept near. */
     uint64_t room;              /* Above the target: too much. */
     int64_t most;               /* The feedback at most. */
-    uint32_t idle;              /* In 1/1024: what nobody used. */
 };
 
 static uint64_t
-spare_of(const struct supply *s, uint64_t claimed)
+spare_of(const struct supply *s)
 {
     uint64_t spare = s->bytes - MIN(s->bytes, s->owed) + s->share;
     int64_t boost = 1024 - ((int64_t) (s->depth - s->target) * 1024
                             / (int64_t) s->room);
 
-    spare = spare * MIN(MAX(boost, 0), s->most) >> 10;
-    if (s->idle > IDLE_SHARE && claimed > spare) {
-        spare += claimed * (s->idle - IDLE_SHARE) / (1024 - IDLE_SHARE);
-    }
-    return spare;
+    return spare * MIN(MAX(boost, 0), s->most) >> 10;
 }
 
 static uint64_t
@@ -239,8 +233,7 @@ struct outcome {
     uint64_t now_ns;
     uint64_t ns, round_ns;      /* As of struct supply. */
     uint64_t served;            /* Virtual time. */
-    uint64_t bytes;             /* That there were, owed ones included... */
-    uint64_t spare;             /* ...and that were not owed. */
+    uint64_t spare;             /* Bytes. */
     bool enough;                /* Nobody wanted more? */
 };
 
@@ -250,17 +243,16 @@ struct outcome {
  * It borrows only when its own queue is full.  So if there is something to be
  * borrowed, the target is a full queue and to be ahead by a part of the reach.
  * If there is nothing, the target is that of any queue: at its limit, who
- * comes first would get all, and borrowing in vain must not look idle. */
+ * comes first would get all. */
 static struct supply
 supply_below(struct borrow_pool *below, const struct borrow_claim *c,
              const struct outcome *o)
 {
     uint64_t own = bytes_in(borrow_get32(&below->rate), o->ns);
-    uint64_t share = (o->enough ? MIN(o->spare, o->bytes - MIN(o->bytes, own))
+    uint64_t share = (o->enough ? o->spare
                       : o->served * c->weight >> BORROW_SCALE);
     uint64_t limit = borrow_get(&below->limit) / GCRA_BYTE;
     uint64_t reach = borrow_get(&c->member->reach) >> BORROW_SCALE;
-    uint64_t claim = c->ahead * c->weight >> BORROW_SCALE;
     uint64_t ahead = c->ahead - MIN(c->ahead, o->served);
     uint64_t lent;              /* In 1/1024: is there something? */
 
@@ -279,7 +271,6 @@ supply_below(struct borrow_pool *below, const struct borrow_claim *c,
             MAX(limit - target_of(limit), BELOW_ROUNDS * own),
             MAX(limit + reach, 2 * BELOW_ROUNDS * (own + share)), lent),
         .most = MAX_BOOST,
-        .idle = (share - MIN(share, claim)) * 1024 / MAX(own + share, 1),
     };
 }
 
@@ -310,7 +301,7 @@ close_round_with(struct borrow_pool *p, struct borrow_now *r, uint64_t now_ns,
     uint64_t weight = 0;
     struct outcome o = {
         .now_ns = now_ns, .ns = s->ns, .round_ns = s->round_ns,
-        .bytes = s->bytes + s->share, .spare = spare_of(s, claimed),
+        .spare = spare_of(s),
     };
 
     o.enough = o.spare >= claimed;
@@ -373,7 +364,6 @@ close_top_round(struct borrow_pool *p, struct borrow_now *r, uint64_t now_ns)
     uint64_t round_ns = borrow_get(&p->round_ns);
     uint64_t depth = depth_of(p, now_ns);
     uint64_t green = borrow_get(&p->green);
-    uint64_t other = borrow_get(&p->other), used;
     uint64_t limit = borrow_get(&p->limit) / GCRA_BYTE;
     uint32_t rate = borrow_get32(&p->rate);
     struct supply s = {
@@ -383,25 +373,18 @@ close_top_round(struct borrow_pool *p, struct borrow_now *r, uint64_t now_ns)
         .target = target_of(limit),
         .room = 1 + bytes_in(rate, FEEDBACK_ROUNDS * round_ns),
         .most = MIN((limit - MIN(limit, depth)) * 1024
-                    / MAX(target_of(limit), 1), MAX_BOOST),
+                    / MAX(limit / CUT_PART, 1), MAX_BOOST),
     };
 
     if (s.ns > MAX_ROUNDS * round_ns) {
         s.ns = round_ns;
         p->last_green = green;
-        p->last_other = other;
-        p->last_depth = depth;
     }
     /* While the pool is reconfigured, the rate may be less than goes with the
      * length of the round. */
     s.bytes = MAX(bytes_in(rate, s.ns), 1);
-    used = p->last_depth + green - p->last_green + other - p->last_other;
-    used -= MIN(used, depth);
-    s.idle = 1024 - MIN(used * 1024 / s.bytes, 1024);
     s.owed = green - p->last_green;
     p->last_green = green;
-    p->last_depth = depth;
-    p->last_other = other;
     close_round_with(p, r, now_ns, &s);
 }
 

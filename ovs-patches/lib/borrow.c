@@ -22,8 +22,10 @@
 #include "borrow-private.h"
 #include "openvswitch/compiler.h"
 
-/* A round lasts this, or as long as ROUND_BYTES take at the pool's rate. */
-#define MIN_ROUND_NS UINT64_C(10000)
+/* A round lasts ROUND_NS; less if the pool's queue is full sooner, but
+ * MIN_ROUND_NS; and never less than ROUND_BYTES take at the pool's rate. */
+#define ROUND_NS     UINT64_C(10000)
+#define MIN_ROUND_NS UINT64_C(5000)
 #define ROUND_BYTES  UINT64_C(12144)    /* Eight full frames. */
 
 static void
@@ -47,7 +49,7 @@ virtual_at(const struct borrow_now *r, uint64_t now_ns)
 /* Members. */
 
 /* The dynamic threshold: this many times what the queue has left. */
-#define ROOM_FACTOR 8
+#define ROOM_FACTOR 16
 
 static uint64_t room_of(const struct borrow_pool *, uint64_t now_ns);
 
@@ -135,7 +137,6 @@ borrow(struct borrow_member *m, uint64_t now_ns, uint32_t n_bytes)
         give_back(m, more);
         return false;
     }
-    add(&p->other, n_bytes);
     return true;
 }
 
@@ -176,8 +177,10 @@ static void
 configure(struct borrow_pool *p, const struct gcra_conf *conf,
           struct borrow_member *self)
 {
-    uint64_t round_ns = MAX(MIN_ROUND_NS,
-                            ROUND_BYTES * GCRA_BYTE / conf->rate);
+    uint64_t round_ns = MIN(ROUND_NS, conf->burst / conf->rate);
+
+    round_ns = MAX(round_ns, MIN_ROUND_NS);
+    round_ns = MAX(round_ns, ROUND_BYTES * GCRA_BYTE / conf->rate);
 
     atomic_store_relaxed(&p->rate, conf->rate);
     atomic_store_relaxed(&p->limit, conf->burst);

@@ -53,10 +53,10 @@
  * Goyal et al., SIGCOMM 1996): the virtual time at which what it has borrowed
  * would be served, if spare bandwidth were served by generalized processor
  * sharing.  A member may be ahead of the pool's virtual time by its 'reach',
- * in bytes, and by no more than eight times what the queue has left below
+ * in bytes, and by no more than 16 times what the queue has left below
  * 'burst', that of the pools above included: a dynamic threshold, as in
  * switches whose queues share their memory (Choudhury and Hahne, IEEE/ACM
- * Transactions on Networking 6(2), 1998; alpha is 8).  So when the queue is
+ * Transactions on Networking 6(2), 1998; alpha is 16).  So when the queue is
  * nearly full, there is room for those who have borrowed less than others, and
  * who comes first does not get all.  Nothing is queued and no packet waits:
  * the tags police.
@@ -133,7 +133,6 @@ struct borrow_pool {
     struct borrow_round rounds[2];
 
     atomic_uint64_t green;      /* Bytes that members are owed. */
-    atomic_uint64_t other;      /* Bytes that they were admitted beyond. */
     atomic_uint64_t borrowers[BORROW_MAX_MEMBERS / 64]; /* Bitmap of the
                                                          * members that have
                                                          * a tag. */
@@ -141,7 +140,7 @@ struct borrow_pool {
 
     /* Of the thread that closes a round. */
     atomic_flag closing;
-    uint64_t last_green, last_depth, last_other;
+    uint64_t last_green;
     uint64_t debt;              /* Bytes owed beyond what there was. */
     uint64_t shares;            /* What the pool above had for this one, of
                                  * late: the sum of some rounds. */

@@ -377,7 +377,6 @@ run_rows(struct trial *t, const struct proof_options *options)
 {
     const struct bounds steady = { 0.99, 1, 0.01 };
     const struct bounds on_off = { 0.97, 0.08, 0.03 };
-    const struct bounds full = { 0.99, 1, 0.015 };
 
     for (unsigned int i = 0; i < ARRAY_SIZE(rows) * 2; i++) {
         unsigned int n_windows = (rows[i / 2].window_ns > 1e7 ? 1
@@ -399,9 +398,7 @@ run_rows(struct trial *t, const struct proof_options *options)
 
         if (conf.tree || !conf.only_tenants) {
             run(t, rows[i / 2].what, &conf, n_windows,
-                conf.pattern == CLUSTER_ON_OFF ? &on_off
-                : conf.pattern == CLUSTER_POISSON && conf.owed > 0.9 ? &full
-                : &steady);
+                conf.pattern == CLUSTER_ON_OFF ? &on_off : &steady);
         }
     }
 }

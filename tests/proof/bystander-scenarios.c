@@ -112,7 +112,7 @@ const struct bystander_scenario bystander_scenarios[] = {
             .n_tenants = 2, .ovs31_kbps = { BURSTS_KBPS, BULK_KBPS },
             .uplink_kbps = 99600000, .uplink_burst = 65536,
         },
-        .max_ratio = 0.1, .min_used = 0.83,
+        .max_ratio = 0.1, .min_used = 0.84,
     },
 };
 const unsigned int n_bystander_scenarios = ARRAY_SIZE(bystander_scenarios);

@@ -350,7 +350,7 @@ START_TEST(test_lends_no_more)
         ck_assert_int_eq(dp_meters_del(&meters, 1, NULL, 0), 0);
         ck_assert_int_eq(set_meter(2, types[i], 0, NONE), 0);
         pass(2, 5);
-        ck_assert_uint_eq(pass(4, 20), 8);
+        ck_assert_uint_eq(pass(4, 20), 9);
 
         /* It may lend again. */
         ck_assert_int_eq(set(2, 2 * SIZE, NONE), 0);
@@ -394,7 +394,7 @@ START_TEST(test_two_bands)
     ck_assert_int_eq(set_meter(3, OFPMBT13_DROP, 0, NONE), EBUSY);
     ck_assert_int_eq(set(1, SIZE, 3), 0);
     ck_assert_int_eq(set_meter(3, OFPMBT13_DROP, 0, NONE), EBUSY);
-    ck_assert_uint_eq(pass(1, 20), 8);
+    ck_assert_uint_eq(pass(1, 20), 9);
     tear_down();
 }
 END_TEST
