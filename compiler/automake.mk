@@ -357,6 +357,7 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/doubt-families.c \
 	compiler/sema/contradiction.c \
 	compiler/sema/doubt-labels.c \
+	compiler/sema/doubt-shared.c \
 	compiler/sema/doubt-unused.c \
 	compiler/sema/expand-peering.c \
 	compiler/sema/expand.c \

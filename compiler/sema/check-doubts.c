@@ -169,6 +169,7 @@ check_doubts(const struct policy *policy, struct diags *diags)
     check_delays(policy, diags);
     doubt_dpdk(policy, diags);
     doubt_legacy(policy, diags);
+    doubt_shared(policy, diags);
     doubt_tunnels(policy, diags);
     doubt_unused(policy, diags);
     doubt_families(policy, diags);

@@ -67,6 +67,9 @@ struct legacy_rates legacy_rates(const struct policy_endpoint *);
 /* Warns of queues of a device that gain nothing. */
 void doubt_dpdk(const struct policy *, struct diags *);
 
+/* Warns of bursts of uplinks that are too short to share by. */
+void doubt_shared(const struct policy *, struct diags *);
+
 /* Rates, bursts, and what meters can hold. */
 void check_bandwidth(const struct policy *, struct diags *);
 
