@@ -35,13 +35,15 @@
 /* Virtual time goes on for this many rounds at most by itself. */
 #define MAX_ALONE 2
 
-/* A claim of this, or less, fits into 63 bits with any weight. */
+/* A claim of this, or less, fits into 63 bits with any weight, and so much
+ * virtual time with BORROW_SPEED_SCALE. */
 #define MAX_CLAIM (UINT64_C(1) << 47)
+#define MAX_NEXT  (UINT64_C(1) << 51)
 
 /* The target is this part of the limit of a queue.  In another part below the
  * limit less and less is served, and at the limit nothing. */
 #define TARGET_PART 6
-#define CUT_PART 4
+#define CUT_PART 3
 
 /* Rounds that 'shares' of a pool remembers, and what part of its own rate the
  * pool above has to have for it, so that its queue is to be full. */
@@ -150,31 +152,29 @@ sum_claims(const struct borrow_pool *p, size_t n)
 }
 
 /* Virtual time in which 'n' claims are served 'bytes', which is less than all
- * that they come to; '*weight' becomes that of those left unserved.
+ * that they come to.
  *
  * Newton's method from zero: each step takes only those for done that are,
  * so it ends. */
 static uint64_t
-serve_claims(const struct borrow_pool *p, size_t n, uint64_t bytes,
-             uint64_t *weight)
+serve_claims(const struct borrow_pool *p, size_t n, uint64_t bytes)
 {
     uint64_t served = 0, before;
 
     do {
-        uint64_t left = bytes << BORROW_SCALE;
+        uint64_t left = bytes << BORROW_SCALE, weight = 0;
 
         before = served;
-        *weight = 0;
         for (size_t i = 0; i < n; i++) {
             const struct borrow_claim *c = &p->claims[i];
 
             if (c->ahead <= before) {
                 left -= MIN(left, c->ahead * c->weight);
             } else {
-                *weight += c->weight;
+                weight += c->weight;
             }
         }
-        served = *weight ? MAX(left / *weight, before) : before;
+        served = weight ? MAX(left / weight, before) : before;
     } while (served > before);
     return served;
 }
@@ -292,30 +292,42 @@ close_rounds_below(struct borrow_pool *p, size_t n, const struct outcome *o)
     }
 }
 
+/* Serves 'n' claims with the spare bytes of '*o'.  Returns virtual time for
+ * the next round, in which as many bytes are served if they are claimed by the
+ * same members, and what is left by the one that is the furthest ahead. */
+static uint64_t
+serve_round(const struct borrow_pool *p, size_t n, struct outcome *o)
+{
+    uint64_t claimed = sum_claims(p, n);
+    uint32_t weight = 1;
+
+    o->enough = o->spare >= claimed;
+    if (!o->enough) {
+        return o->served = serve_claims(p, n, o->spare);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (p->claims[i].ahead >= o->served) {
+            o->served = p->claims[i].ahead;
+            weight = p->claims[i].weight;
+        }
+    }
+    return o->served + ((o->spare - claimed) << BORROW_SCALE) / weight;
+}
+
 static void
 close_round_with(struct borrow_pool *p, struct borrow_now *r, uint64_t now_ns,
                  const struct supply *s)
 {
     size_t n = gather_claims(p, r->virtual);
-    uint64_t claimed = sum_claims(p, n);
-    uint64_t weight = 0;
     struct outcome o = {
         .now_ns = now_ns, .ns = s->ns, .round_ns = s->round_ns,
         .spare = spare_of(s),
     };
+    uint64_t next = serve_round(p, n, &o);
 
-    o.enough = o.spare >= claimed;
-    if (o.enough) {
-        for (size_t i = 0; i < n; i++) {
-            o.served = MAX(o.served, p->claims[i].ahead);
-        }
-    } else {
-        o.served = serve_claims(p, n, o.spare, &weight);
-    }
     r->start_ns = now_ns;
     r->virtual += o.served;
-    r->speed = ((o.spare << BORROW_SCALE) / s->ns << BORROW_SPEED_SCALE)
-               / MAX(weight, 1);
+    r->speed = (MIN(next, MAX_NEXT) << BORROW_SPEED_SCALE) / s->ns;
     r->alone_ns = MAX_ALONE * s->round_ns;
     set_round(p, r);
     close_rounds_below(p, n, &o);

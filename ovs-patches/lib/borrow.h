@@ -65,9 +65,10 @@
  * over computes how many bytes were spare in it, from what was green and from
  * the depth of the queue, which it keeps near a target, and advances virtual
  * time by what serves as many bytes to the members that have borrowed.  Within
- * a round virtual time goes on at the speed of the last.  Only members with
- * something borrowed cost anything, and when nobody borrows there are no
- * rounds.
+ * the next round virtual time goes on at the same speed; if some was left, at
+ * one that leaves none, should the member that borrowed the most want more.
+ * Only members with something borrowed cost anything, and when nobody borrows
+ * there are no rounds.
  *
  * A pool in a pool has its own rate and its share above to spare.  It borrows
  * when its own queue is full, so that is the target as long as the pool above
