@@ -1,7 +1,10 @@
 # Unit tests: one program, a suite a module.  The meters are those that the
-# patches add to Open vSwitch, compiled here by themselves.
+# patches add to Open vSwitch, compiled here by themselves, as is what is only
+# bulkheadd's.
 check_PROGRAMS += tests/unit/unit-tests
 tests_unit_unit_tests_SOURCES = \
+	compiler/agent/worker.c \
+	compiler/agent/worker.h \
 	ovs-patches/lib/borrow-private.h \
 	ovs-patches/lib/borrow-round.c \
 	ovs-patches/lib/borrow.c \
@@ -74,6 +77,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-units.c \
 	tests/unit/test-value.c \
 	tests/unit/test-verify.c \
+	tests/unit/test-worker.c \
 	tests/unit/unit-gcra.c \
 	tests/unit/unit-gcra.h \
 	tests/unit/unit.c \

@@ -53,8 +53,6 @@ struct saver {
     uint64_t pushes;            /* Of the keeper; */
     uint64_t saving, saved;     /* those that are being kept, and are. */
     long long int at;           /* When the next begins. */
-    long long int deadline;     /* When the process is killed; LLONG_MAX: it
-                                 * was. */
     bool asked;                 /* Did agent_save() ask for one that is to
                                  * begin... */
     bool answers;               /* ...or for the one that runs? */

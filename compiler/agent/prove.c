@@ -40,7 +40,7 @@ struct prover {
                                  * is known, or why nothing is. */
     int skip;                   /* Where what is known begins there. */
     bool broken;                /* There was no process to be had. */
-    long long int start, deadline;
+    long long int start;
     struct proof_cost cost;
 };
 
@@ -145,8 +145,7 @@ prover_start(struct prover *p, const struct compiled *compiled,
     p->skip = 0;
     p->cost = (struct proof_cost) { .ms = 0 };
     p->start = time_msec();
-    p->deadline = p->start + time_ms + GRACE_MS;
-    error = worker_start(&p->worker, prove, &task);
+    error = worker_start(&p->worker, prove, &task, time_ms + GRACE_MS);
     if (error) {
         ds_put_format(&p->worker.said, "UNPROVED: no process for the proof: "
                       "%s\n", ovs_strerror(error));
@@ -184,16 +183,20 @@ prover_run(struct prover *p)
 
         p->broken = false;
         return broken ? PROOF_BROKEN : PROOF_NONE;
-    } else if (worker_run(&p->worker, &status)) {
-        p->cost.ms = time_msec() - p->start;
-        return judge(p, status);
-    } else if (time_msec() >= p->deadline) {
+    }
+    switch (worker_run(&p->worker, &status)) {
+    case WORKER_RUNS:
+        return PROOF_RUNS;
+    case WORKER_LATE:
         prover_cancel(p);
         ds_clear(&p->worker.said);
         ds_put_cstr(&p->worker.said, "UNPROVED: time is up\n");
         return PROOF_REFUSED;
+    case WORKER_ENDED:
+        break;
     }
-    return PROOF_RUNS;
+    p->cost.ms = time_msec() - p->start;
+    return judge(p, status);
 }
 
 void
@@ -201,7 +204,6 @@ prover_wait(struct prover *p)
 {
     if (p->worker.pid) {
         worker_wait(&p->worker);
-        poll_timer_wait_until(p->deadline);
     } else if (p->broken) {
         poll_immediate_wake();
     }

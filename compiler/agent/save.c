@@ -8,7 +8,6 @@
 
 #include "agent/agent-private.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,8 +109,7 @@ start(struct agent *a)
     s->saving = s->pushes;
     s->answers = s->asked;
     s->asked = false;
-    s->deadline = time_msec() + TIMEOUT_MS;
-    error = worker_start(&s->worker, save, a);
+    error = worker_start(&s->worker, save, a, TIMEOUT_MS);
     if (error) {
         settle(s, ovs_strerror(error));
         s->answers = false;
@@ -123,19 +121,22 @@ start(struct agent *a)
 static void
 watch(struct saver *s)
 {
+    bool killed = worker_is_killed(&s->worker);
     int status;
 
-    if (worker_run(&s->worker, &status)) {
-        if (s->deadline != LLONG_MAX) {
+    switch (worker_run(&s->worker, &status)) {
+    case WORKER_RUNS:
+        break;
+    case WORKER_LATE:
+        settle(s, "took more than 60 s");
+        break;
+    case WORKER_ENDED:
+        if (!killed) {
             take(s, status);
         }
-    } else if (time_msec() >= s->deadline) {
-        /* It may go on waiting for a disk. */
-        worker_kill(&s->worker);
-        s->deadline = LLONG_MAX;
-        settle(s, "took more than 60 s");
+        break;
     }
-    if (!s->worker.pid || s->deadline == LLONG_MAX) {
+    if (!s->worker.pid || worker_is_killed(&s->worker)) {
         s->answers = false;
         s->answer = s->trouble;
     }
@@ -155,7 +156,7 @@ saver_run(struct agent *a)
         watch(s);
     }
     if (s->worker.pid) {
-        s->asked &= s->deadline != LLONG_MAX;
+        s->asked &= !worker_is_killed(&s->worker);
     } else if (s->asked && (s->saved == s->pushes || !is_put(a)
                             || !a->options->target.state)) {
         s->asked = false;
@@ -177,11 +178,10 @@ saver_wait(const struct agent *a)
 {
     const struct saver *s = &a->saver;
 
-    if (s->asked && (!s->worker.pid || s->deadline == LLONG_MAX)) {
+    if (s->asked && (!s->worker.pid || worker_is_killed(&s->worker))) {
         poll_immediate_wake();
     } else if (s->worker.pid) {
         worker_wait(&s->worker);
-        poll_timer_wait_until(s->deadline);
     } else if (s->saved != s->pushes) {
         poll_timer_wait_until(s->at);
     }

@@ -9,6 +9,7 @@
 #include "agent/worker.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -19,6 +20,7 @@
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
 #include "socket-util.h"
+#include "timeval.h"
 #include "util.h"
 
 void
@@ -29,16 +31,10 @@ worker_init(struct worker *w)
 }
 
 void
-worker_kill(struct worker *w)
-{
-    kill(w->pid, SIGKILL);
-}
-
-void
 worker_destroy(struct worker *w)
 {
     if (w->pid) {
-        worker_kill(w);
+        kill(w->pid, SIGKILL);
         close(w->fd);
     }
     ds_destroy(&w->said);
@@ -85,7 +81,7 @@ write_all(int fd, const char *data, size_t n)
 
 int
 worker_start(struct worker *w, void (*work)(const void *aux, struct ds *),
-             const void *aux)
+             const void *aux, long long int time_ms)
 {
     pid_t parent = getpid();
     int fds[2] = { -1, -1 };
@@ -109,6 +105,7 @@ worker_start(struct worker *w, void (*work)(const void *aux, struct ds *),
     }
     close(fds[1]);
     w->fd = fds[0];
+    w->deadline = time_msec() + time_ms;
     return 0;
 }
 
@@ -127,7 +124,7 @@ end(struct worker *w)
     return status;
 }
 
-bool
+enum worker_news
 worker_run(struct worker *w, int *status)
 {
     char buffer[4096];
@@ -136,11 +133,15 @@ worker_run(struct worker *w, int *status)
     while ((n = read(w->fd, buffer, sizeof buffer)) > 0) {
         ds_put_buffer(&w->said, buffer, n);
     }
-    if (n) {
-        return false;
+    if (!n) {
+        *status = end(w);
+        return WORKER_ENDED;
+    } else if (time_msec() < w->deadline) {
+        return WORKER_RUNS;
     }
-    *status = end(w);
-    return true;
+    kill(w->pid, SIGKILL);
+    w->deadline = LLONG_MAX;
+    return WORKER_LATE;
 }
 
 void
@@ -148,14 +149,21 @@ worker_wait(const struct worker *w)
 {
     if (w->pid) {
         poll_fd_wait(w->fd, POLLIN);
+        poll_timer_wait_until(w->deadline);
     }
+}
+
+bool
+worker_is_killed(const struct worker *w)
+{
+    return w->pid && w->deadline == LLONG_MAX;
 }
 
 void
 worker_cancel(struct worker *w)
 {
     if (w->pid) {
-        worker_kill(w);
+        kill(w->pid, SIGKILL);
         end(w);
     }
 }

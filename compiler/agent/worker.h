@@ -20,7 +20,14 @@
 struct worker {
     pid_t pid;                  /* 0: none. */
     int fd;                     /* What it writes. */
+    long long int deadline;     /* When it is killed; LLONG_MAX: it was. */
     struct ds said;             /* What it has written. */
+};
+
+enum worker_news {
+    WORKER_RUNS,
+    WORKER_LATE,                /* Its time is up, and it was killed. */
+    WORKER_ENDED,
 };
 
 void worker_init(struct worker *);
@@ -28,17 +35,20 @@ void worker_init(struct worker *);
 /* Kills it, and does not wait: what it does to a disk may last. */
 void worker_destroy(struct worker *);
 
-/* Starts a process, while there is none, that writes what 'work' appends.
- * Returns 0 or a positive errno. */
+/* Starts a process, while there is none, that writes what 'work' appends, and
+ * has 'time_ms' for it.  Returns 0 or a positive errno. */
 int worker_start(struct worker *, void (*work)(const void *aux, struct ds *),
-                 const void *aux);
+                 const void *aux, long long int time_ms);
 
-/* Takes what it has written.  Returns true once it has ended, and stores how,
- * as wait(2) does. */
-bool worker_run(struct worker *, int *status);
+/* Takes what it has written.  Once it has ended, stores how, as wait(2) does;
+ * one that is late ends later, if it waits for a disk much later. */
+enum worker_news worker_run(struct worker *, int *status);
 void worker_wait(const struct worker *);
-/* Kills it; worker_run() says when it has ended. */
-void worker_kill(struct worker *);
+
+/* Was it late? */
+bool worker_is_killed(const struct worker *);
+
+/* Kills it, and waits for that. */
 void worker_cancel(struct worker *);
 
 #endif /* agent/worker.h */

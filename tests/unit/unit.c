@@ -272,6 +272,7 @@ main(void)
     srunner_add_suite(runner, dp_meter_suite());
     srunner_add_suite(runner, dp_meter_pool_suite());
     srunner_add_suite(runner, ofp_microburst_suite());
+    srunner_add_suite(runner, worker_suite());
 
     /* What Open vSwitch's library would log is part of no test's result. */
     vlog_set_levels(NULL, VLF_CONSOLE, VLL_OFF);

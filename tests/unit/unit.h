@@ -72,6 +72,7 @@ Suite *gcra_time_suite(void);
 Suite *dp_meter_pool_suite(void);
 Suite *dp_meter_suite(void);
 Suite *ofp_microburst_suite(void);
+Suite *worker_suite(void);
 
 /* A test case 'name' in 'suite', with time enough for sanitizers. */
 TCase *unit_case(Suite *, const char *name);
