@@ -8,6 +8,7 @@
 
 #include "agent/worker.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -40,6 +41,33 @@ worker_destroy(struct worker *w)
     ds_destroy(&w->said);
 }
 
+/* Closes each descriptor above 'first' but 'fd', one by one where there is no
+ * close_range(2), or a filter of system calls refuses it. */
+static bool
+close_others(int first, int fd)
+{
+    struct dirent *entry;
+    DIR *dir;
+
+    if ((fd == first + 1 || !close_range(first + 1, fd - 1, 0))
+        && !close_range(fd + 1, ~0U, 0)) {
+        return true;
+    }
+    dir = opendir("/proc/self/fd");
+    if (!dir) {
+        return false;
+    }
+    while ((entry = readdir(dir))) {
+        int other = atoi(entry->d_name);
+
+        if (other > first && other != fd && other != dirfd(dir)) {
+            close(other);
+        }
+    }
+    closedir(dir);
+    return true;
+}
+
 /* In the process.  It must not act for the daemon: no socket stays open by it,
  * nor is what it opens taken for the log, and no signal does what it is for
  * there. */
@@ -57,9 +85,7 @@ become_a_stranger(pid_t parent, int fd)
         _exit(EXIT_FAILURE);
     }
     vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
-    if ((fd > STDERR_FILENO + 1
-         && close_range(STDERR_FILENO + 1, fd - 1, 0))
-        || close_range(fd + 1, ~0U, 0)) {
+    if (!close_others(STDERR_FILENO, fd)) {
         _exit(EXIT_FAILURE);
     }
 }

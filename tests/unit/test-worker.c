@@ -6,7 +6,14 @@
 
 #include <config.h>
 
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,6 +54,66 @@ hang(const void *aux OVS_UNUSED, struct ds *ds OVS_UNUSED)
         pause();
     }
 }
+
+/* Says which of some descriptors are open. */
+static void
+list_open(const void *aux OVS_UNUSED, struct ds *ds)
+{
+    for (int fd = 0; fd < 1024; fd++) {
+        if (fcntl(fd, F_GETFD) >= 0) {
+            ds_put_format(ds, "%d ", fd);
+        }
+    }
+}
+
+/* As kernels before 5.9 have it, and some filters of containers. */
+static bool
+refuse_close_range(void)
+{
+    struct sock_filter insns[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_close_range, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = { ARRAY_SIZE(insns), insns };
+
+    return (!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+            && !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+}
+
+/* Is but one descriptor open in the process, besides those of all? */
+static void
+assert_closes(void)
+{
+    struct worker w;
+    int status, n;
+
+    worker_init(&w);
+    ck_assert(!worker_start(&w, list_open, NULL, PATIENCE_MS));
+    ck_assert_int_eq(await(&w, &status), WORKER_ENDED);
+    ck_assert_int_eq(status, 0);
+    ck_assert_msg(ovs_scan(ds_cstr(&w.said), "0 1 2 %*d %n", &n)
+                  && !ds_cstr(&w.said)[n], "open: %s", ds_cstr(&w.said));
+    worker_destroy(&w);
+}
+
+START_TEST(test_closes)
+{
+    enum { PIPE = 400, HIGH = 900 };
+
+    for (int fd = 0; fd < HIGH; ) {
+        fd = dup(STDERR_FILENO);
+        ck_assert_int_ge(fd, 0);
+    }
+    ck_assert(!close(PIPE) && !close(PIPE + 1));
+    assert_closes();
+    if (refuse_close_range()) {         /* Else by no filter here. */
+        ck_assert(close_range(HIGH, HIGH, 0) && errno == ENOSYS);
+        assert_closes();
+    }
+}
+END_TEST
 
 START_TEST(test_ends)
 {
@@ -89,5 +156,6 @@ worker_suite(void)
 
     tcase_add_test(tc, test_ends);
     tcase_add_test(tc, test_late);
+    tcase_add_test(tc, test_closes);
     return suite;
 }
