@@ -608,6 +608,8 @@ bulkheadd_SOURCES = \
 	compiler/agent/compiled-private.h \
 	compiler/agent/compiled.c \
 	compiler/agent/compiled.h \
+	compiler/agent/ending.c \
+	compiler/agent/ending.h \
 	compiler/agent/files.c \
 	compiler/agent/files.h \
 	compiler/agent/gate.c \

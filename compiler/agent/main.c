@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/ending.h"
 #include "agent/notify.h"
 #include "command-line.h"
 #include "daemon.h"
@@ -335,7 +336,7 @@ loop(struct agent *agent, struct unixctl_server *unixctl)
     const char *told = NULL;
     bool complete = false;
 
-    while (!exiting) {
+    while (!exiting && !ending_is_asked()) {
         agent_run(agent);
         unixctl_server_run(unixctl);
         answer(agent);
@@ -350,6 +351,7 @@ loop(struct agent *agent, struct unixctl_server *unixctl)
         }
         agent_wait(agent);
         unixctl_server_wait(unixctl);
+        ending_wait();
         poll_block();
     }
 }
@@ -432,6 +434,7 @@ main(int argc, char *argv[])
     unixctl_command_register("save", "[SECS]", 0, 1, unixctl_save, agent);
     unixctl_command_register("attached", "TENANT/ENDPOINT", 1, 1,
                              unixctl_attached, agent);
+    ending_init();
     loop(agent, unixctl);
     notify("STOPPING=1");
     agent_destroy(agent);

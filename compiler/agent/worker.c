@@ -69,17 +69,18 @@ close_others(int first, int fd)
 }
 
 /* In the process.  It must not act for the daemon: no socket stays open by it,
- * nor is what it opens taken for the log, and no signal does what it is for
- * there. */
+ * nor is what it opens taken for the log, and signals that ask the daemon to
+ * end, which whole groups get, leave it at its work. */
 static void
 become_a_stranger(pid_t parent, int fd)
 {
-    static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGALRM };
+    static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
 
     fatal_signal_fork();
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
-        signal(signals[i], SIG_DFL);
+        signal(signals[i], SIG_IGN);
     }
+    signal(SIGALRM, SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) {
         _exit(EXIT_FAILURE);

@@ -7,11 +7,13 @@
 
 agent_pid=
 
-# A job of this shell, with the arguments $agent_options.
+# A job of this shell, with the arguments $agent_options.  It takes signals that
+# jobs ignore, or nohup(1).
 agent_options=()
 agent_start() {
-    "${BULKHEAD}d" "$folder" --node $node --bridge br0 --pidfile --log-file \
-        -vconsole:off "${agent_options[@]}" </dev/null >>"$switch_dir/bulkheadd.out" 2>&1 &
+    env --default-signal=INT,HUP "${BULKHEAD}d" "$folder" --node $node \
+        --bridge br0 --pidfile --log-file -vconsole:off \
+        "${agent_options[@]}" </dev/null >>"$switch_dir/bulkheadd.out" 2>&1 &
     agent_pid=$!
     switch_pids+=("$agent_pid")
     soon agent_says ' on br0: '

@@ -294,6 +294,70 @@ test_hung_disk() {
     becomes_equal >/dev/null
 }
 
+# A signal does not end it before what the switch has is kept.
+test_signals() {
+    local child signal mbps=40000
+    change_to $mbps
+    child=$(catch_child)
+    kill -TERM "$agent_pid" "$child"
+    sleep 0.2
+    check 'SIGTERM: what is being kept is waited for' kill -0 "$agent_pid"
+    kill -CONT "$child"
+    check '...then it ends, with 0' ends_with 0
+    check '...and what the switch has is kept' newest_has ${mbps}000
+    check '...and nothing else stays' nothing_stays
+    for signal in TERM INT HUP; do
+        agent_start
+        mbps=$((mbps + 1000))
+        change_to $mbps
+        kill "-$signal" "$agent_pid"
+        check "SIG$signal, before it is being kept: 0" ends_with 0
+        check '...and it is kept' newest_has ${mbps}000
+    done
+    agent_start
+    change_to 44000
+    child=$(catch_child)
+    kill -TERM "$agent_pid"
+    sleep 0.2
+    kill -TERM "$agent_pid"
+    check 'a second signal ends it at once' ends_with 143
+    kill -CONT "$child" 2>/dev/null || true
+    check '...and its process' soon has_ended "$child"
+    check '...and its files go' nothing_stays -name 'bulkheadd*'
+    agent_start
+}
+
+# change_to MBPS
+change_to() {
+    policy 's/"limit": "20Gbps"/"limit": "'"$1"'Mbps"/'
+    soon has_rate "${1}000" >/dev/null
+    soon agent_says ' on br0: as intended' >/dev/null
+}
+
+# ends_with STATUS: does the daemon, within a second?
+ends_with() {
+    local status=0
+    ended_within 1 "$agent_pid" || return
+    wait "$agent_pid" || status=$?
+    [ "$status" = "$1" ] || { echo "exit status $status"; return 1; }
+}
+
+# newest_has TEXT: of the generations that are kept.
+newest_has() {
+    local newest
+    newest=$(find "$BULKHEAD_STATEDIR/br0" -name '*.plan' -printf '%f\n' |
+        sort -n | tail -n 1)
+    grep -q "$1" "$BULKHEAD_STATEDIR/br0/$newest"
+}
+
+# nothing_stays [TEST...]: of what goes when it ends.
+nothing_stays() {
+    local left
+    left=$(find "$switch_dir" \( -path '*/state/*.new' -o \
+        -name bulkheadd.pid -o -name "bulkheadd.$agent_pid.ctl" \) "$@")
+    [ -z "$left" ] || { echo "$left"; return 1; }
+}
+
 # One that is not told to end is killed after a minute.
 test_late_process() {
     local child
@@ -391,6 +455,7 @@ main() {
     test_silence
     test_saving
     test_hung_disk
+    test_signals
     test_late_process
     test_full_disk
     test_externals

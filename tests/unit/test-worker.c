@@ -55,6 +55,15 @@ hang(const void *aux OVS_UNUSED, struct ds *ds OVS_UNUSED)
     }
 }
 
+static void
+outlive_signals(const void *aux, struct ds *ds)
+{
+    raise(SIGTERM);
+    raise(SIGINT);
+    raise(SIGHUP);
+    answer(aux, ds);
+}
+
 /* Says which of some descriptors are open. */
 static void
 list_open(const void *aux OVS_UNUSED, struct ds *ds)
@@ -122,7 +131,8 @@ START_TEST(test_ends)
 
     worker_init(&w);
     for (int i = 0; i < 2; i++) {
-        ck_assert(!worker_start(&w, answer, "done", PATIENCE_MS));
+        ck_assert(!worker_start(&w, i ? outlive_signals : answer, "done",
+                                PATIENCE_MS));
         ck_assert_int_eq(await(&w, &status), WORKER_ENDED);
         ck_assert_int_eq(status, 0);
         ck_assert_str_eq(ds_cstr(&w.said), "done");
