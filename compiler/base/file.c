@@ -18,10 +18,18 @@
 #include "socket-util.h"
 #include "util.h"
 
+#define SUFFIX ".new"
+
 static const char *
 new_name(struct arena *arena, const char *path)
 {
-    return arena_printf(arena, "%s.new", path);
+    return arena_printf(arena, "%s"SUFFIX, path);
+}
+
+bool
+file_is_new(const char *name)
+{
+    return string_ends_with(name, SUFFIX);
 }
 
 static const char *
@@ -96,7 +104,8 @@ create_beside(struct arena *arena, const char *path, mode_t mode,
     int fd = -1;
 
     for (int i = 0; i < MAX_TRIES && fd < 0 && (!i || errno == EEXIST); i++) {
-        *new = arena_printf(arena, "%s.%ld.%d.new", path, (long) getpid(), i);
+        *new = arena_printf(arena, "%s.%ld.%d"SUFFIX, path, (long) getpid(),
+                            i);
         fd = create(*new, mode);
     }
     return fd;

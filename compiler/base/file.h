@@ -12,6 +12,7 @@
  *
  * All return NULL, or a reason in the arena. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -46,5 +47,8 @@ const char *file_rewrite(struct arena *, const char *path, const void *data,
 
 /* Takes back file_prepare(). */
 void file_abandon(struct arena *, const char *path);
+
+/* Is it a name of such a file, which nobody has installed? */
+bool file_is_new(const char *name);
 
 #endif /* base/file.h */

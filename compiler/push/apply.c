@@ -223,6 +223,8 @@ push_hold(const struct push_target *target, struct arena *arena,
         reason = check_guard(&state);
         if (reason) {
             lockfile_unlock(*lock);
+        } else {
+            state_sweep(&state);
         }
     }
     return reason;

@@ -200,6 +200,22 @@ state_read(struct state *state, const char *root, const char *bridge,
     }
 }
 
+void
+state_sweep(const struct state *state)
+{
+    DIR *dir = state->dir ? opendir(state->dir) : NULL;
+    struct dirent *entry;
+
+    while (dir && (entry = readdir(dir))) {
+        if (file_is_new(entry->d_name)) {
+            unlinkat(dirfd(dir), entry->d_name, 0);
+        }
+    }
+    if (dir) {
+        closedir(dir);
+    }
+}
+
 const char *
 state_make(struct state *state)
 {
@@ -223,6 +239,7 @@ state_prepare(struct state *state, const struct plan_record *record)
     struct ds ds = DS_EMPTY_INITIALIZER;
     const char *reason;
 
+    state_sweep(state);
     reason = state_make(state);
     if (!reason) {
         plan_record_format(record, &ds);

@@ -72,6 +72,10 @@ const char *state_choose(struct state *, uint64_t to, const char *node,
 const char *state_read_file(struct arena *, const char *path, char **text,
                             size_t *len);
 
+/* Removes what was half written when a process that wrote ended at once, as
+ * state_prepare() does, too. */
+void state_sweep(const struct state *);
+
 /* Makes the folder.  Returns NULL, or why it cannot. */
 const char *state_make(struct state *);
 

@@ -324,7 +324,10 @@ test_signals() {
     kill -CONT "$child" 2>/dev/null || true
     check '...and its process' soon has_ended "$child"
     check '...and its files go' nothing_stays -name 'bulkheadd*'
+    echo half >"$BULKHEAD_STATEDIR/br0/99999.plan.new"
     agent_start
+    check 'what an end at once left half written goes at the start' \
+        nothing_stays -path '*/state/*'
 }
 
 # change_to MBPS
