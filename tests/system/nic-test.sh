@@ -409,6 +409,12 @@ test_signals() {
     check 'a signal that ends dcb, too: 3' stopped_by INT "kill -INT \$\$" \
         'refused: dcb buffer set dev p0'
     check 'all is as before then' dcb_is_as_before
+    check '...and no buffer was set' exits 1 grep 'are as before, but set' \
+        "$switch_dir/said"
+    check 'one that ends it when it has set buffers: 3' stopped_by INT \
+        "python3 '$here/nic.py' dcb \"\$@\"; kill -INT \$\$" \
+        'refused: dcb buffer set dev p0'
+    check 'they are as before, too' buffers_are "$firmware"
 }
 
 every_dscp() {
