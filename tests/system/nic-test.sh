@@ -341,8 +341,9 @@ buffers_are() {
 firmware='{"prio_buffer":[0,1,0,0,0,0,0,0],"buffer_size":[131072,130944,0,0,0,0,0,0],"total_size":262016}'
 own='{"prio_buffer":[0,0,0,3,0,0,0,0],"buffer_size":[162688,0,0,99328,0,0,0,0],"total_size":262016}'
 
+# Jobs ignore SIGINT, and under nohup(1) SIGHUP; a shell then always does.
 buffers_refused() {
-    says "$1" 3 sh "$switch_dir/buffers/dcb.sh" &&
+    says "$1" 3 env --default-signal=HUP,INT sh "$switch_dir/buffers/dcb.sh" &&
         grep -c 'asked for at line 28, /classes/gold/' "$switch_dir/said"
 }
 
