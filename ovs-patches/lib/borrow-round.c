@@ -35,10 +35,10 @@
 /* Virtual time goes on for this many rounds at most by itself. */
 #define MAX_ALONE 2
 
-/* A claim of this, or less, fits into 63 bits with any weight, and so much
- * virtual time with BORROW_SPEED_SCALE. */
+/* A claim of this, or less, fits into 63 bits with any weight, and so does so
+ * much virtual time with BORROW_SPEED_SCALE in MAX_ALONE rounds. */
 #define MAX_CLAIM (UINT64_C(1) << 47)
-#define MAX_NEXT  (UINT64_C(1) << 51)
+#define MAX_NEXT  (UINT64_C(1) << 50)
 
 /* The target is this part of the limit of a queue.  In another part below the
  * limit less and less is served, and at the limit nothing. */
