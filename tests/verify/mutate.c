@@ -108,9 +108,8 @@ is_meant(const char *item, size_t n, const char *text)
             : !strncmp(item, text, len));
 }
 
-/* The item of a list that 'text' means, or NULL; stores its length. */
-static const char *
-find_item(const char *list, const char *text, size_t *n)
+const char *
+mutation_find(const char *list, const char *text, size_t *n)
 {
     for (const char *p = list; *p; p += *n + (p[*n] == ',')) {
         *n = item_length(p);
@@ -121,10 +120,9 @@ find_item(const char *list, const char *text, size_t *n)
     return NULL;
 }
 
-/* 'list' with 'new' for its item 'old' of 'n' characters; "" for none. */
-static const char *
-replace_item(struct arena *arena, const char *list, const char *old, size_t n,
-             const char *new, size_t n_new)
+const char *
+mutation_replace(struct arena *arena, const char *list, const char *old,
+                 size_t n, const char *new, size_t n_new)
 {
     const char *rest = old + n;
     size_t before = old - list;
@@ -157,7 +155,7 @@ find_flow(const struct plan *plan, const struct mutation *m, struct rng *rng)
                            : flow->actions;
 
         if (!m->text || (m->change == BIT ? strstr(list, m->text) != NULL
-                         : find_item(list, m->text, &n) != NULL)) {
+                         : mutation_find(list, m->text, &n) != NULL)) {
             return at;
         }
     }
@@ -176,8 +174,9 @@ find_other(const struct plan *plan, const struct mutation *m,
     for (size_t i = 0; i < plan->flows.n; i++) {
         const struct plan_flow *other
             = &plan->flows.v[(start + i) % plan->flows.n];
-        const char *found = find_item(is_of_match(m->change) ? other->match
-                                      : other->actions, m->text, n_other);
+        const char *found = mutation_find(
+            is_of_match(m->change) ? other->match : other->actions, m->text,
+            n_other);
 
         if (found && other->table == flow->table
             && (*n_other != n || strncmp(found, item, n))) {
@@ -194,7 +193,7 @@ change_item(struct plan *plan, const struct mutation *m,
     const char **list = is_of_match(m->change) ? &flow->match
                         : &flow->actions;
     size_t n, n_new = 0;
-    const char *item = find_item(*list, m->text, &n), *new = "";
+    const char *item = mutation_find(*list, m->text, &n), *new = "";
 
     if (m->change == OTHER_MATCH || m->change == OTHER_ACTION) {
         new = find_other(plan, m, flow, item, n, rng, &n_new);
@@ -202,7 +201,7 @@ change_item(struct plan *plan, const struct mutation *m,
             return false;
         }
     }
-    *list = replace_item(plan->arena, *list, item, n, new, n_new);
+    *list = mutation_replace(plan->arena, *list, item, n, new, n_new);
     if (!**list && list == &flow->actions) {
         *list = "drop";
     }
@@ -216,20 +215,20 @@ swap_items(struct plan *plan, const struct mutation *m,
            const struct plan_flow *flow, struct rng *rng)
 {
     size_t n, n_other;
-    const char *item = find_item(flow->actions, m->text, &n);
+    const char *item = mutation_find(flow->actions, m->text, &n);
     const char *other = find_other(plan, m, flow, item, n, rng, &n_other);
 
     for (size_t i = 0; i < plan->flows.n && other; i++) {
         const char **actions = &plan->flows.v[i].actions;
         size_t n_old;
-        const char *old = find_item(*actions, m->text, &n_old);
+        const char *old = mutation_find(*actions, m->text, &n_old);
 
         if (old && n_old == n && !strncmp(old, item, n)) {
-            *actions = replace_item(plan->arena, *actions, old, n_old, other,
-                                    n_other);
+            *actions = mutation_replace(plan->arena, *actions, old, n_old,
+                                        other, n_other);
         } else if (old && n_old == n_other && !strncmp(old, other, n_other)) {
-            *actions = replace_item(plan->arena, *actions, old, n_old, item,
-                                    n);
+            *actions = mutation_replace(plan->arena, *actions, old, n_old,
+                                        item, n);
         }
     }
     return other != NULL;
@@ -272,10 +271,9 @@ change_flow(struct plan *plan, const struct mutation *m,
     case SWAP:
         return swap_items(plan, m, flow, rng);
     case OTHER_TABLE:
-        flow->actions = replace_item(plan->arena, flow->actions,
-                                     strstr(flow->actions, m->text),
-                                     strlen(strstr(flow->actions, m->text)),
-                                     "goto_table:20", 13);
+        flow->actions = mutation_replace(
+            plan->arena, flow->actions, strstr(flow->actions, m->text),
+            strlen(strstr(flow->actions, m->text)), "goto_table:20", 13);
         return flow->table < 20;
     case BIT:
         change_bit(plan, m, flow, rng);
