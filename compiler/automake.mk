@@ -440,6 +440,16 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/compare-text.c \
 	compiler/verify/compare.c \
 	compiler/verify/compare.h \
+	compiler/verify/contract-deed.c \
+	compiler/verify/contract-note.c \
+	compiler/verify/contract-ports.c \
+	compiler/verify/contract-private.h \
+	compiler/verify/contract-route.c \
+	compiler/verify/contract-tables.h \
+	compiler/verify/contract-track.c \
+	compiler/verify/contract.c \
+	compiler/verify/contract.def \
+	compiler/verify/contract.h \
 	compiler/verify/dd-apply.c \
 	compiler/verify/dd-private.h \
 	compiler/verify/dd-walk.c \

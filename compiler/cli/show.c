@@ -42,20 +42,34 @@ show_json(struct json *json)
     json_destroy(json);
 }
 
+static struct json *
+place_json(const struct span *span, const struct value *at)
+{
+    struct arena *arena = arena_create();
+    struct source_pos pos = source_pos(span->source, span->start);
+    struct json *place = json_object_create();
+
+    show_put(place, "file", span->source->name);
+    show_put_number(place, "line", pos.line);
+    show_put_number(place, "column", pos.column);
+    show_put(place, "pointer", value_pointer(at, arena));
+    arena_destroy(arena);
+    return place;
+}
+
 struct json *
 show_rule_place_json(const struct policy_rule *rule)
 {
-    struct arena *arena = arena_create();
     struct span span = policy_rule_span(rule);
-    struct source_pos pos = source_pos(span.source, span.start);
-    struct json *place = json_object_create();
 
-    show_put(place, "file", span.source->name);
-    show_put_number(place, "line", pos.line);
-    show_put_number(place, "column", pos.column);
-    show_put(place, "pointer", value_pointer(rule->at, arena));
-    arena_destroy(arena);
-    return place;
+    return place_json(&span, rule->at);
+}
+
+struct json *
+show_value_place_json(const struct value *at)
+{
+    return place_json(at->type == VALUE_OBJECT ? &at->key_span : &at->span,
+                      at);
 }
 
 static const char *

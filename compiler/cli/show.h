@@ -15,6 +15,7 @@
 
 struct json;
 struct policy_rule;
+struct value;
 
 /* Add a member to a JSON object; a string that is NULL becomes null. */
 void show_put(struct json *object, const char *key, const char *value);
@@ -31,5 +32,6 @@ void show_rule_place(const struct policy_rule *);
 
 /* The same as an object with "file", "line", "column" and "pointer". */
 struct json *show_rule_place_json(const struct policy_rule *);
+struct json *show_value_place_json(const struct value *);
 
 #endif /* cli/show.h */

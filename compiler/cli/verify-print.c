@@ -111,7 +111,10 @@ difference_json(const struct verify_task *task,
     show_put(object, "trace", d->packet
              ? plan_proof_trace(d, bridge, task->tables->arena)
              : NULL);
+    json_object_put(object, "table", d->of_table
+                    ? json_integer_create(d->table) : json_null_create());
     json_object_put(object, "rule", d->rule ? show_rule_place_json(d->rule)
+                    : d->at ? show_value_place_json(d->at)
                     : json_null_create());
     json_object_put(object, "flows", steps_json(task, &d->steps));
     return object;

@@ -226,6 +226,7 @@ prove(struct job *job)
     note_native_dhcp(job);
     job->task.deadline = (options->timeout
                           ? time_msec() + 1000LL * options->timeout : 0);
+    job->task.contracts = true;
     start = clock();
     verify(&job->task, job->arena, &result);
     job->cost.proof = verify_since(start);

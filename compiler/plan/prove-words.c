@@ -23,11 +23,30 @@ plan_proof_trace(const struct verify_difference *d, const char *bridge,
     struct ds ds = DS_EMPTY_INITIALIZER;
     const char *line;
 
-    ds_put_format(&ds, "ovs-appctl ofproto/trace %s%s ", d->ct_next, bridge);
+    ds_put_format(&ds, "ovs-appctl ofproto/trace%s %s%s ",
+                  d->of_table ? "-packet-out" : "", d->ct_next, bridge);
     plan_put_quoted(&ds, d->packet);    /* Names of ports may be anything. */
+    if (d->of_table) {
+        ds_put_format(&ds, " 'resubmit(,%u)'", d->table);
+    }
     line = arena_strdup(arena, ds_cstr(&ds));
     ds_destroy(&ds);
     return line;
+}
+
+/* Where the intent says what is meant. */
+static void
+put_place(const struct verify_difference *d, struct ds *ds)
+{
+    if (d->rule || d->at) {
+        struct span span = (d->rule ? policy_rule_span(d->rule)
+                            : d->at->type == VALUE_OBJECT ? d->at->key_span
+                            : d->at->span);
+
+        ds_put_cstr(ds, "          ");
+        diag_put_place(ds, &span);
+        ds_put_char(ds, '\n');
+    }
 }
 
 static void
@@ -35,17 +54,11 @@ put_difference(const struct verify_task *task,
                const struct verify_difference *d, const char *bridge,
                struct ds *ds)
 {
-    ds_put_format(ds, "%s: from %s: %s\n", verify_kind_name(d->kind), d->from,
-                  d->what);
+    ds_put_format(ds, "%s: %s%s: %s\n", verify_kind_name(d->kind),
+                  d->of_table ? "" : "from ", d->from, d->what);
     if (d->packet) {
         ds_put_format(ds, "  meant   %s\n", d->meant);
-        if (d->rule) {
-            struct span span = policy_rule_span(d->rule);
-
-            ds_put_cstr(ds, "          ");
-            diag_put_place(ds, &span);
-            ds_put_char(ds, '\n');
-        }
+        put_place(d, ds);
         ds_put_format(ds, "  found   %s\n", d->found);
         for (size_t i = 0; i < d->steps.n; i++) {
             ds_put_format(ds, "  %s %s: %s\n", i ? "       " : "flows  ",

@@ -89,6 +89,7 @@ plan_prove(struct plan_proof *p, const struct policy *policy,
         .task = {
             .policy = policy, .node = plan->node,
             .deadline = time_ms ? time_msec() + time_ms : 0,
+            .contracts = true,
         },
         .n_tenants = policy->tenants.n, .n_proved = policy->tenants.n,
     };

@@ -21,6 +21,8 @@ static const struct {
     [VERIFY_METER] = { "meters", "nothing passes without its meters" },
     [VERIFY_MEANING] = { "meaning", "headers, zones, rules and reasons are as "
                          "meant" },
+    [VERIFY_CONTRACT] = { "contracts", "no table does by itself what another "
+                          "one has to make good" },
 };
 
 const char *

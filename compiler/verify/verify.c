@@ -15,6 +15,7 @@
 #include "sema/interface.h"
 #include "timeval.h"
 #include "util.h"
+#include "verify/contract.h"
 #include "verify/proof.h"
 #include "verify/scope.h"
 
@@ -356,6 +357,9 @@ look_at_tables(struct proof *p, const struct limits *limits)
         proof_look_at_flows(p, limits->flows, limits->n_flows);
     } else {
         proof_look_at_tables(p);
+    }
+    if (p->task->contracts) {
+        contract_ask(p);
     }
 }
 

@@ -33,6 +33,8 @@ enum verify_kind {
     VERIFY_BLACK_HOLE,          /* It should pass, and does not. */
     VERIFY_METER,               /* It passes by no meter, or a wrong one. */
     VERIFY_MEANING,             /* Anything else: rewrites, reasons, zones. */
+    VERIFY_CONTRACT,            /* A table does by itself what it must not,
+                                 * even if another one hides it. */
     N_VERIFY_KINDS,
 };
 
@@ -46,6 +48,11 @@ struct verify_difference {
                                  * not about one packet. */
     const char *ct_next;        /* The options before it, or "". */
     const struct policy_rule *rule;     /* That decides, or NULL. */
+    const struct value *at;     /* Else the place of what is meant, or
+                                 * NULL. */
+    bool of_table;              /* The packet is one that comes to 'table',
+                                 * whatever is before that. */
+    uint8_t table;
     step_vec steps;             /* The flows that it meets. */
 };
 VEC_TYPEDEF(difference_vec, struct verify_difference);
@@ -81,6 +88,7 @@ struct verify_task {
                                  * asked about, with those that are nobody's;
                                  * NULL: all. */
     const struct exec_fields *fields;   /* If they are known, else NULL. */
+    bool contracts;             /* Are those of tables asked, too? */
 };
 
 /* Fills '*result', whose texts are in 'arena'.  Nothing is proved unless

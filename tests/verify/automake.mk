@@ -27,7 +27,19 @@ tests_verify_mutants_SOURCES = \
 tests_verify_mutants_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tests
 tests_verify_mutants_LDADD = $(BULKHEAD_LIBS)
 
-# The same of one tenant that changes, proved by itself.
+# Errors that another table hides.
+check_PROGRAMS += tests/verify/latent
+tests_verify_latent_SOURCES = \
+	tests/verify/latent.c \
+	tests/verify/mutate.c \
+	tests/verify/mutate.h \
+	tests/verify/proving.c \
+	tests/verify/proving.h \
+	$(random_worlds)
+tests_verify_latent_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tests
+tests_verify_latent_LDADD = $(BULKHEAD_LIBS)
+
+# Random changes of one tenant, proved by itself.
 check_PROGRAMS += tests/verify/changes
 tests_verify_changes_SOURCES = \
 	tests/differential/random.h \
@@ -74,7 +86,7 @@ tests_verify_faultyd_CPPFLAGS = $(bulkheadd_CPPFLAGS)
 tests_verify_faultyd_LDFLAGS = $(forgetful)
 tests_verify_faultyd_LDADD = $(bulkheadd_LDADD)
 
-TESTS += tests/verify/changes tests/verify/meanings tests/verify/mutants \
-	tests/verify/oracle
+TESTS += tests/verify/changes tests/verify/latent tests/verify/meanings \
+	tests/verify/mutants tests/verify/oracle
 
 EXTRA_DIST += tests/verify/two-layouts.json
