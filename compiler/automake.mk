@@ -441,10 +441,14 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/compare.c \
 	compiler/verify/compare.h \
 	compiler/verify/contract-deed.c \
+	compiler/verify/contract-flows.c \
 	compiler/verify/contract-note.c \
+	compiler/verify/contract-policy.c \
+	compiler/verify/contract-policy.h \
 	compiler/verify/contract-ports.c \
 	compiler/verify/contract-private.h \
 	compiler/verify/contract-route.c \
+	compiler/verify/contract-rules.c \
 	compiler/verify/contract-tables.h \
 	compiler/verify/contract-track.c \
 	compiler/verify/contract.c \

@@ -13,8 +13,9 @@
  * This is the one part of the verifier that knows what tables and registers
  * are for (docs/pipeline.md).  A flow may only do what its table is for
  * (contract.def), and pass only what the intent says of whom its match and
- * what it notes name.  What a table takes for granted about registers is what
- * the contracts of those before it say of who sets them. */
+ * what it notes name; POLICY must say what the rules say of all that could
+ * come to it.  What a table takes for granted about registers is what the
+ * contracts of those before it say of who sets them. */
 
 struct proof;
 
