@@ -16,7 +16,10 @@
  * each of the two trees of a tenant that is split.  A table without a
  * matching flow drops (that is OpenFlow's rule for a missing table-miss
  * entry; each table also has an explicit drop that counts under the cookie of
- * its reason, see sema/reasons.def). */
+ * its reason, see sema/reasons.def).
+ *
+ * The verifier's contracts say tables and values once more, on purpose: see
+ * verify/contract-tables.h. */
 
 enum of_table {
     TABLE_ADMIT,        /* Port -> endpoint, tenant, network, zone; outer
