@@ -442,6 +442,7 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/compare.h \
 	compiler/verify/contract-deed.c \
 	compiler/verify/contract-flows.c \
+	compiler/verify/contract-limit.c \
 	compiler/verify/contract-note.c \
 	compiler/verify/contract-policy.c \
 	compiler/verify/contract-policy.h \

@@ -9,7 +9,8 @@
 
 /* The rooms behind contract.h: contract-deed.c reads what flows do,
  * contract-note.c whom registers name; contract-ports.c, contract-track.c and
- * contract-route.c ask what flows must match and note, table by table, and
+ * contract-route.c ask what flows must match and note, table by table,
+ * contract-limit.c what is noted of tenants with a limit of connections, and
  * contract-policy.c what POLICY says as a whole. */
 
 #include "verify/compare.h"
@@ -188,6 +189,9 @@ void ask_output(struct contract *);
 
 /* Are the meters that the flow calls those of who pays? */
 void ask_payer(struct contract *);
+
+/* That of tables that note connections of tenants with a limit. */
+void ask_limits(struct contract *);
 
 /* That of POLICY as a whole. */
 void ask_policy(struct contract *);

@@ -191,6 +191,7 @@ contract_ask(struct proof *p)
     ask_tables(&c, TABLE_TUNNEL, TABLE_GATEWAY);
     c.learning = false;
     ask_tables(&c, TABLE_ADMIT, N_TABLES - 1);
+    ask_limits(&c);
     ask_policy(&c);
     notes_destroy(&c);
     arena_destroy(c.arena);

@@ -79,6 +79,8 @@ static const struct latent {
       "reg10=9", "ct(commit",
       "ct(commit,zone=NXM_NX_REG6[0..15],exec(move:reg13->ct_mark))", false,
       false },
+    { "a limit of connections that nobody asks about", TABLE_COMMIT, "reg0=",
+      "reg0=0x77", "ct(commit", NULL, true, false },
     { "the sender's zone for the receiver's", TABLE_PEER, "reg10=", "reg10=9",
       "ct(table", "ct(table=18,zone=NXM_NX_REG6[0..15])", false, false },
     { "a class that is none", TABLE_CLASS, "reg5=", "reg5=0x8000ffff", NULL,
@@ -192,8 +194,8 @@ judge(const struct proving *p, const struct latent *l, const char *line,
 {
     const struct verify_result *r = &p->result;
     bool seen = r->n_differences > r->n_of_kind[VERIFY_CONTRACT];
-    /* That a rule is missing is said of the flow that acts in its place. */
-    bool found = (l->same && l->table == TABLE_POLICY
+    /* What is missing is said of the flow that acts in its place. */
+    bool found = (l->same && l->other_match
                   ? r->n_of_kind[VERIFY_CONTRACT] > 0 : is_named(r, line));
 
     count->planted++;
