@@ -8,8 +8,6 @@
 
 #include "sema/check.h"
 
-#include <inttypes.h>
-
 #include "intent/units.h"
 #include "openvswitch/dynamic-string.h"
 #include "sema/policy.h"
@@ -17,10 +15,10 @@
 #include "util.h"
 
 /* Warns of uplinks whose queue is so short that who comes first borrows what
- * is the others' share: two rounds of ovs-patches/lib/borrow.h at least are
- * to be in it. */
+ * is the others' share: at least two rounds are to be in it, of 10 us or eight
+ * full frames each (ovs-patches/lib/borrow.h). */
 
-enum { LEAST_US = 20 };
+enum { LEAST_US = 20, LEAST_BYTES = 2 * 8 * GUARANTEED_FRAME };
 
 static uint64_t
 shared_rate(const struct policy *policy, const struct intent_node *node,
@@ -41,13 +39,13 @@ doubt_uplink(const struct policy *policy, const struct intent_node *node,
              const struct intent_uplink *uplink, struct diags *diags)
 {
     uint64_t rate = shared_rate(policy, node, uplink);
-    uint64_t least = rate / (8 * 1000000 / LEAST_US);
+    uint64_t least = MAX(rate / (8 * 1000000 / LEAST_US), LEAST_BYTES);
 
-    if (uplink->burst.n < least) {
+    if (rate && uplink->burst.n < least) {
         struct diag *d = value_warning(
             diags, uplink->burst.at, "tenants share uplink '%s' of node '%s', "
-            "and this is sent in less than %d us: who comes first borrows "
-            "more than its share", uplink->name.s, node->name.s, LEAST_US);
+            "and this is too short for it: who comes first borrows more than "
+            "its share", uplink->name.s, node->name.s);
         struct ds text = DS_EMPTY_INITIALIZER;
 
         format_bytes(ROUND_UP(least, 1024), &text);
