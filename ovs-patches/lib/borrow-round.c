@@ -24,8 +24,10 @@
 #define MAX_ROUNDS 100
 
 /* Feedback, in 1/1024: how much more than what seems spare is served when the
- * queue is below its target. */
+ * queue is below its target, and the idle share of a round from which on the
+ * borrowers are served faster. */
 #define MAX_BOOST 1229          /* 1.2 */
+#define IDLE_SHARE 307          /* 0.3 */
 
 /* Rounds in which it empties a queue, and that of a pool below another one at
  * least. */
@@ -204,16 +206,23 @@ struct supply {
     uint64_t depth, target;     /* The depth and what it is kept near. */
     uint64_t room;              /* Above the target: too much. */
     int64_t most;               /* The feedback at most. */
+    uint32_t idle;              /* In 1/1024: what nobody used. */
 };
 
+/* What is spare for claims of so much.  They may be of members that have
+ * stopped: then the link would be idle until all of that is served. */
 static uint64_t
-spare_of(const struct supply *s)
+spare_of(const struct supply *s, uint64_t claimed)
 {
     uint64_t spare = s->bytes - MIN(s->bytes, s->owed) + s->share;
     int64_t boost = 1024 - ((int64_t) (s->depth - s->target) * 1024
                             / (int64_t) s->room);
 
-    return spare * MIN(MAX(boost, 0), s->most) >> 10;
+    spare = spare * MIN(MAX(boost, 0), s->most) >> 10;
+    if (s->idle > IDLE_SHARE && claimed > spare) {
+        spare += claimed * (s->idle - IDLE_SHARE) / (1024 - IDLE_SHARE);
+    }
+    return spare;
 }
 
 static uint64_t
@@ -233,7 +242,8 @@ struct outcome {
     uint64_t now_ns;
     uint64_t ns, round_ns;      /* As of struct supply. */
     uint64_t served;            /* Virtual time. */
-    uint64_t spare;             /* Bytes. */
+    uint64_t bytes;             /* That there were, owed ones included... */
+    uint64_t spare;             /* ...and that were not owed. */
     bool enough;                /* Nobody wanted more? */
 };
 
@@ -243,16 +253,17 @@ struct outcome {
  * It borrows only when its own queue is full.  So if there is something to be
  * borrowed, the target is a full queue and to be ahead by a part of the reach.
  * If there is nothing, the target is that of any queue: at its limit, who
- * comes first would get all. */
+ * comes first would get all, and borrowing in vain must not look idle. */
 static struct supply
 supply_below(struct borrow_pool *below, const struct borrow_claim *c,
              const struct outcome *o)
 {
     uint64_t own = bytes_in(borrow_get32(&below->rate), o->ns);
-    uint64_t share = (o->enough ? o->spare
+    uint64_t share = (o->enough ? MIN(o->spare, o->bytes - MIN(o->bytes, own))
                       : o->served * c->weight >> BORROW_SCALE);
     uint64_t limit = borrow_get(&below->limit) / GCRA_BYTE;
     uint64_t reach = borrow_get(&c->member->reach) >> BORROW_SCALE;
+    uint64_t claim = c->ahead * c->weight >> BORROW_SCALE;
     uint64_t ahead = c->ahead - MIN(c->ahead, o->served);
     uint64_t lent;              /* In 1/1024: is there something? */
 
@@ -271,6 +282,7 @@ supply_below(struct borrow_pool *below, const struct borrow_claim *c,
             MAX(limit - target_of(limit), BELOW_ROUNDS * own),
             MAX(limit + reach, 2 * BELOW_ROUNDS * (own + share)), lent),
         .most = MAX_BOOST,
+        .idle = (share - MIN(share, claim)) * 1024 / MAX(own + share, 1),
     };
 }
 
@@ -292,13 +304,14 @@ close_rounds_below(struct borrow_pool *p, size_t n, const struct outcome *o)
     }
 }
 
-/* Serves 'n' claims with the spare bytes of '*o'.  Returns virtual time for
- * the next round, in which as many bytes are served if they are claimed by the
- * same members, and what is left by the one that is the furthest ahead. */
+/* Serves 'n' claims of so much with the spare bytes of '*o'.  Returns virtual
+ * time for the next round, in which as many bytes are served if they are
+ * claimed by the same members, and what is left by the one that is the
+ * furthest ahead. */
 static uint64_t
-serve_round(const struct borrow_pool *p, size_t n, struct outcome *o)
+serve_round(const struct borrow_pool *p, size_t n, uint64_t claimed,
+            struct outcome *o)
 {
-    uint64_t claimed = sum_claims(p, n);
     uint32_t weight = 1;
 
     o->enough = o->spare >= claimed;
@@ -319,11 +332,12 @@ close_round_with(struct borrow_pool *p, struct borrow_now *r, uint64_t now_ns,
                  const struct supply *s)
 {
     size_t n = gather_claims(p, r->virtual);
+    uint64_t claimed = sum_claims(p, n);
     struct outcome o = {
         .now_ns = now_ns, .ns = s->ns, .round_ns = s->round_ns,
-        .spare = spare_of(s),
+        .bytes = s->bytes + s->share, .spare = spare_of(s, claimed),
     };
-    uint64_t next = serve_round(p, n, &o);
+    uint64_t next = serve_round(p, n, claimed, &o);
 
     r->start_ns = now_ns;
     r->virtual += o.served;
@@ -376,6 +390,7 @@ close_top_round(struct borrow_pool *p, struct borrow_now *r, uint64_t now_ns)
     uint64_t round_ns = borrow_get(&p->round_ns);
     uint64_t depth = depth_of(p, now_ns);
     uint64_t green = borrow_get(&p->green);
+    uint64_t other = borrow_get(&p->other), used;
     uint64_t limit = borrow_get(&p->limit) / GCRA_BYTE;
     uint32_t rate = borrow_get32(&p->rate);
     struct supply s = {
@@ -391,12 +406,19 @@ close_top_round(struct borrow_pool *p, struct borrow_now *r, uint64_t now_ns)
     if (s.ns > MAX_ROUNDS * round_ns) {
         s.ns = round_ns;
         p->last_green = green;
+        p->last_other = other;
+        p->last_depth = depth;
     }
     /* While the pool is reconfigured, the rate may be less than goes with the
      * length of the round. */
     s.bytes = MAX(bytes_in(rate, s.ns), 1);
+    used = p->last_depth + green - p->last_green + other - p->last_other;
+    used -= MIN(used, depth);
+    s.idle = 1024 - MIN(used * 1024 / s.bytes, 1024);
     s.owed = green - p->last_green;
     p->last_green = green;
+    p->last_depth = depth;
+    p->last_other = other;
     close_round_with(p, r, now_ns, &s);
 }
 

@@ -137,6 +137,7 @@ borrow(struct borrow_member *m, uint64_t now_ns, uint32_t n_bytes)
         give_back(m, more);
         return false;
     }
+    add(&p->other, n_bytes);
     return true;
 }
 
@@ -266,11 +267,31 @@ borrow_join(struct borrow_member *m, struct borrow_pool *pool,
     return false;
 }
 
+/* What 'm' has borrowed stays as many bytes with another weight. */
+static void
+change_weight(struct borrow_member *m, uint32_t to)
+{
+    uint32_t from = borrow_get32(&m->weight);
+    uint64_t virtual = borrow_get_round(m->pool).virtual;
+    uint64_t tag = borrow_get(&m->tag), next;
+
+    atomic_store_relaxed(&m->weight, to);
+    do {
+        uint64_t ahead = tag - virtual;
+
+        if (!tag || !borrow_is_ahead(tag, virtual)) {
+            return;
+        }
+        next = virtual + MIN(ahead, UINT64_MAX / from) * from / to;
+        next += !next;
+    } while (!atomic_compare_exchange_weak(&m->tag, &tag, next));
+}
+
 void
 borrow_member_reconfigure(struct borrow_member *m, uint16_t weight,
                           uint64_t reach)
 {
-    atomic_store_relaxed(&m->weight, weight);
+    change_weight(m, weight);
     atomic_store_relaxed(&m->reach, reach << BORROW_SCALE);
 }
 

@@ -66,7 +66,7 @@
  * the depth of the queue, which it keeps near a target, and advances virtual
  * time by what serves as many bytes to the members that have borrowed.  Within
  * the next round virtual time goes on at the same speed; if some was left, at
- * one that leaves none, should the member that borrowed the most want more.
+ * one that leaves none, should the member that is the furthest ahead want more.
  * Only members with something borrowed cost anything, and when nobody borrows
  * there are no rounds.
  *
@@ -134,6 +134,7 @@ struct borrow_pool {
     struct borrow_round rounds[2];
 
     atomic_uint64_t green;      /* Bytes that members are owed. */
+    atomic_uint64_t other;      /* Bytes that they were admitted beyond. */
     atomic_uint64_t borrowers[BORROW_MAX_MEMBERS / 64]; /* Bitmap of the
                                                          * members that have
                                                          * a tag. */
@@ -141,7 +142,7 @@ struct borrow_pool {
 
     /* Of the thread that closes a round. */
     atomic_flag closing;
-    uint64_t last_green;
+    uint64_t last_green, last_depth, last_other;
     uint64_t debt;              /* Bytes owed beyond what there was. */
     uint64_t shares;            /* What the pool above had for this one, of
                                  * late: the sum of some rounds. */

@@ -106,6 +106,23 @@ START_TEST(test_threshold)
 }
 END_TEST
 
+/* With another weight, as many bytes are borrowed. */
+START_TEST(test_weight_changes)
+{
+    struct borrow_member *a;
+
+    set_up(1000000);
+    a = join(0, 1, 10000);
+    ck_assert_uint_eq(borrow_all(a, START), 10);
+    borrow_member_reconfigure(a, 10, 10000);
+    ck_assert_uint_eq(a->tag, UINT64_C(1000) << 20);
+    ck_assert(!borrow_admit(a, START, 1000));
+    borrow_member_reconfigure(a, 2, 12000);
+    ck_assert_uint_eq(a->tag, UINT64_C(5000) << 20);
+    ck_assert_uint_eq(borrow_all(a, START), 2);
+}
+END_TEST
+
 START_TEST(test_reach)
 {
     struct borrow_member *a, *b;
@@ -415,6 +432,7 @@ borrow_suite(void)
     tcase_add_test(tc, test_limit);
     tcase_add_test(tc, test_threshold);
     tcase_add_test(tc, test_threshold_below);
+    tcase_add_test(tc, test_weight_changes);
     tcase_add_test(tc, test_reach);
     tcase_add_test(tc, test_weights);
     tcase_add_test(tc, test_idle);
