@@ -457,6 +457,7 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/contract.h \
 	compiler/verify/dd-apply.c \
 	compiler/verify/dd-private.h \
+	compiler/verify/dd-shape.c \
 	compiler/verify/dd-walk.c \
 	compiler/verify/dd.c \
 	compiler/verify/dd.h \

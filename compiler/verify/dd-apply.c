@@ -13,35 +13,6 @@
 
 enum { OP_CUT = 1, OP_OVER, OP_NOT, OP_MARK, OP_WHERE };
 
-/* The third operand of operations that have two. */
-#define OF_TWO(OP) (~(uint32_t) (OP))
-#define OF_DIGIT(OP, DIGIT) (~((uint32_t) (DIGIT) << 8 | (OP)))
-
-/* Where the result for the operands is, or is to be, remembered. */
-static struct memory *
-place(struct dd *dd, dd_t a, dd_t b, dd_t c)
-{
-    uint64_t hash = mix_word(c, a | (uint64_t) b << 32);
-
-    return &dd->memories[hash & (dd->n_memories - 1)];
-}
-
-static bool
-recall(struct dd *dd, dd_t a, dd_t b, dd_t c, dd_t *result)
-{
-    const struct memory *m = place(dd, a, b, c);
-
-    *result = m->result;
-    return m->a == a && m->b == b && m->c == c;
-}
-
-static dd_t
-remember(struct dd *dd, dd_t a, dd_t b, dd_t c, dd_t result)
-{
-    *place(dd, a, b, c) = (struct memory) { a, b, c, result };
-    return result;
-}
-
 void
 dd_grow_memories(struct dd *dd)
 {
@@ -51,13 +22,13 @@ dd_grow_memories(struct dd *dd)
     dd->n_memories = n * 2;
     dd->memories = xcalloc(dd->n_memories, sizeof *dd->memories);
     for (size_t i = 0; i < n; i++) {
-        *place(dd, old[i].a, old[i].b, old[i].c) = old[i];
+        *dd_memory(dd, old[i].a, old[i].b, old[i].c) = old[i];
     }
     free(old);
 }
 
 /* The result if it is known without looking further. */
-static bool
+static inline bool
 is_trivial(const struct dd_op *op, dd_t a, dd_t b, dd_t *result)
 {
     if (op->keep_none && (a == DD_NONE || b == DD_NONE)) {
@@ -163,6 +134,18 @@ lower(const struct dd *dd, uint32_t a, uint32_t b)
     return a == b || dd->lasts[a] < dd->lasts[b] ? a : b;
 }
 
+static dd_t apply_deep(struct dd *, const struct dd_op *, dd_t a, dd_t b);
+
+/* dd_apply(), of which most calls end here. */
+static inline dd_t
+apply(struct dd *dd, const struct dd_op *op, dd_t a, dd_t b)
+{
+    dd_t result;
+
+    return (is_trivial(op, a, b, &result) ? result
+            : apply_deep(dd, op, a, b));
+}
+
 /* Where both ask for the same digit. */
 static void
 apply_both(struct dd *dd, const struct dd_op *op, dd_t a, dd_t b, size_t base)
@@ -174,7 +157,7 @@ apply_both(struct dd *dd, const struct dd_op *op, dd_t a, dd_t b, size_t base)
         struct edge of_a = dd->room[x], of_b = dd->room[y];
         uint32_t last = lower(dd, of_a.last, of_b.last);
 
-        dd_push_edge(dd, base, last, dd_apply(dd, op, of_a.to, of_b.to));
+        dd_push_edge(dd, base, last, apply(dd, op, of_a.to, of_b.to));
         x += of_a.last == last;
         y += of_b.last == last;
     }
@@ -191,26 +174,25 @@ apply_one(struct dd *dd, const struct dd_op *op, dd_t asking, dd_t other,
     for (uint32_t x = asking + 1; x < end; x++) {
         struct edge e = dd->room[x];
 
-        dd_push_edge(dd, base, e.last, first ? dd_apply(dd, op, e.to, other)
-                     : dd_apply(dd, op, other, e.to));
+        dd_push_edge(dd, base, e.last, first ? apply(dd, op, e.to, other)
+                     : apply(dd, op, other, e.to));
     }
 }
 
-dd_t
-dd_apply(struct dd *dd, const struct dd_op *op, dd_t a, dd_t b)
+static dd_t
+apply_deep(struct dd *dd, const struct dd_op *op, dd_t a, dd_t b)
 {
     size_t base = dd->n_stack;
     int of_a, of_b;
     dd_t result;
 
-    if (is_trivial(op, a, b, &result)
-        || recall(dd, a, b, OF_TWO(op->id), &result)) {
+    if (dd_recall(dd, a, b, OF_TWO(op->id), &result)) {
         return result;
     }
     of_a = digit_of(dd, a);
     of_b = digit_of(dd, b);
     if (MIN(of_a, of_b) == dd->bound) {
-        return remember(dd, a, b, OF_TWO(op->id),
+        return dd_remember(dd, a, b, OF_TWO(op->id),
                         apply_bound(dd, op, a, b));
     } else if (of_a == of_b) {
         apply_both(dd, op, a, b, base);
@@ -218,8 +200,14 @@ dd_apply(struct dd *dd, const struct dd_op *op, dd_t a, dd_t b)
         apply_one(dd, op, of_a < of_b ? a : b, of_a < of_b ? b : a,
                   of_a < of_b, base);
     }
-    return remember(dd, a, b, OF_TWO(op->id),
+    return dd_remember(dd, a, b, OF_TWO(op->id),
                     dd_make(dd, MIN(of_a, of_b), base));
+}
+
+dd_t
+dd_apply(struct dd *dd, const struct dd_op *op, dd_t a, dd_t b)
+{
+    return apply(dd, op, a, b);
 }
 
 /* Marks what follows where the digits of 'f' before that of marks end. */
@@ -235,7 +223,7 @@ mark_from(struct dd *dd, dd_t f, dd_t number)
     } else if (digit_of(dd, f) > dd->bound) {
         return mark(dd, f, number);
     }
-    if (recall(dd, f, number, OF_TWO(OP_MARK), &result)) {
+    if (dd_recall(dd, f, number, OF_TWO(OP_MARK), &result)) {
         return result;
     }
     n = node_of(dd, f)->n;
@@ -245,7 +233,7 @@ mark_from(struct dd *dd, dd_t f, dd_t number)
         result = mark_from(dd, e.to, number);
         dd_push_edge(dd, base, e.last, result);
     }
-    return remember(dd, f, number, OF_TWO(OP_MARK),
+    return dd_remember(dd, f, number, OF_TWO(OP_MARK),
                     dd_make(dd, digit_of(dd, f), base));
 }
 
@@ -271,7 +259,7 @@ where(struct dd *dd, dd_t f, int digit, u128 value, uint32_t at)
             e++;
         }
         return e->to;
-    } else if (recall(dd, f, at, OF_DIGIT(OP_WHERE, digit), &result)) {
+    } else if (dd_recall(dd, f, at, OF_DIGIT(OP_WHERE, digit), &result)) {
         return result;
     }
     n = node_of(dd, f)->n;
@@ -281,7 +269,7 @@ where(struct dd *dd, dd_t f, int digit, u128 value, uint32_t at)
         result = where(dd, e.to, digit, value, at);
         dd_push_edge(dd, base, e.last, result);
     }
-    return remember(dd, f, at, OF_DIGIT(OP_WHERE, digit),
+    return dd_remember(dd, f, at, OF_DIGIT(OP_WHERE, digit),
                     dd_make(dd, digit_of(dd, f), base));
 }
 
@@ -400,13 +388,13 @@ dd_choose(struct dd *dd, dd_t set, dd_t yes, dd_t no)
         return no;
     } else if (no == DD_NONE) {
         return dd_cut(dd, set, yes);
-    } else if (recall(dd, set, yes, no, &result)) {
+    } else if (dd_recall(dd, set, yes, no, &result)) {
         return result;
     }
     digit = MIN(digit_of(dd, yes), digit_of(dd, no));
     digit = MIN(digit, digit_of(dd, set));
     if (digit == dd->bound) {
-        return remember(dd, set, yes, no,
+        return dd_remember(dd, set, yes, no,
                         choose_bound(dd, set, yes, no));
     }
     x = edges_of(dd, set, digit);
@@ -424,5 +412,5 @@ dd_choose(struct dd *dd, dd_t set, dd_t yes, dd_t no)
         y.i += of_yes.last == last;
         z.i += of_no.last == last;
     }
-    return remember(dd, set, yes, no, dd_make(dd, digit, base));
+    return dd_remember(dd, set, yes, no, dd_make(dd, digit, base));
 }

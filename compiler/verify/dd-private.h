@@ -66,7 +66,7 @@ struct dd {
     size_t n_stack, allocated_stack;
     struct memory *memories;
     size_t n_memories;          /* A power of 2. */
-    uint32_t n_walks;
+    uint32_t n_walks, n_fills;
     struct hmap lists;          /* Contains "struct leaf_list"s, of
                                  * dd_each_leaf(). */
 };
@@ -120,5 +120,34 @@ dd_push_edge(struct dd *dd, size_t base, uint32_t last, dd_t to)
 /* Takes the edges from 'base' on off the stack and makes the diagram that has
  * them. */
 dd_t dd_make(struct dd *, int digit, size_t base);
+
+/* The third operand of operations that have two. */
+#define OF_TWO(OP) (~(uint32_t) (OP))
+#define OF_DIGIT(OP, DIGIT) (~((uint32_t) (DIGIT) << 8 | (OP)))
+
+/* Where the result for the operands is, or is to be, remembered. */
+static inline struct memory *
+dd_memory(struct dd *dd, dd_t a, dd_t b, dd_t c)
+{
+    uint64_t hash = mix_word(c, a | (uint64_t) b << 32);
+
+    return &dd->memories[hash & (dd->n_memories - 1)];
+}
+
+static inline bool
+dd_recall(struct dd *dd, dd_t a, dd_t b, dd_t c, dd_t *result)
+{
+    const struct memory *m = dd_memory(dd, a, b, c);
+
+    *result = m->result;
+    return m->a == a && m->b == b && m->c == c;
+}
+
+static inline dd_t
+dd_remember(struct dd *dd, dd_t a, dd_t b, dd_t c, dd_t result)
+{
+    *dd_memory(dd, a, b, c) = (struct memory) { a, b, c, result };
+    return result;
+}
 
 #endif /* verify/dd-private.h */

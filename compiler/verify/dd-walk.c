@@ -139,6 +139,36 @@ dd_each_leaf(struct dd *dd, dd_t f, bool (*visit)(void *aux, dd_t leaf),
     }
 }
 
+static int
+deepest_from(struct dd *dd, dd_t f)
+{
+    int deepest = -1;
+
+    if (dd_is_leaf(f) || node_of(dd, f)->stamp == dd->n_walks) {
+        return deepest;
+    }
+    node_of(dd, f)->stamp = dd->n_walks;
+    for (size_t i = 0; i < node_of(dd, f)->n; i++) {
+        int below = deepest_from(dd, node_of(dd, f)->edges[i].to);
+
+        deepest = MAX(deepest, below);
+    }
+    return MAX(deepest, digit_of(dd, f));
+}
+
+int
+dd_deepest(struct dd *dd, dd_t f)
+{
+    dd->n_walks++;
+    return deepest_from(dd, f);
+}
+
+int
+dd_first(const struct dd *dd, dd_t f)
+{
+    return digit_of(dd, f);
+}
+
 dd_t
 dd_eval(const struct dd *dd, dd_t f, const u128 digits[])
 {

@@ -92,6 +92,23 @@ struct dd_op {
 enum { DD_OP_USER = 8 };
 dd_t dd_apply(struct dd *, const struct dd_op *, dd_t, dd_t);
 
+/* A shape says of packets which of the sets 'v' they are in; DD_NONE if some
+ * are in two.  Overwrites 'v'. */
+dd_t dd_shape(struct dd *, dd_t v[], size_t n);
+
+/* 'v[i]' for the packets of the set i of 'shape'.  The first digit that 'v[i]'
+ * asks for must be behind the deepest that the set does. */
+dd_t dd_fill(struct dd *, dd_t shape, const dd_t v[]);
+
+/* Where all of 'v' that are bound are so to one number, and can be so after
+ * they are filled in: takes that off, and returns it; else 0. */
+uint32_t dd_unbind_all(const struct dd *, dd_t shape, dd_t v[], size_t n);
+
+/* The last digit that 'f' asks for, -1 if it is a leaf; the first, which is
+ * then behind all. */
+int dd_deepest(struct dd *, dd_t f);
+int dd_first(const struct dd *, dd_t f);
+
 /* What 'f' says of packets whose 'digit' is 'value', whatever theirs is. */
 dd_t dd_where(struct dd *, dd_t f, int digit, u128 value);
 

@@ -164,7 +164,8 @@ dec_ttl(struct exec *ex, const struct table_flow *flow, struct state *s,
         const struct ofpact *rest, const struct ofpact *end)
 {
     term_t *ttl = &s->fields[F_NW_TTL];
-    dd_t ended, left = DD_NONE;
+    struct dd *dd = ex->space->dd;
+    dd_t met = ex->met, ended, left = DD_NONE;
 
     if (!term_match(ex->terms, *ttl, 0, 0xfe, ex->space, &ended)
         || !term_decrement(ex->terms, ttl)) {
@@ -174,8 +175,9 @@ dec_ttl(struct exec *ex, const struct table_flow *flow, struct state *s,
         left = run_actions(ex, flow, s, rest, end);
         ex->nested--;
     }
-    return dd_choose(ex->space->dd, ended,
-                     effects_one(ex->effects, EFFECT_TTL, 0), left);
+    return (dd_and(dd, ended, met) == DD_NONE ? left
+            : dd_choose(dd, ended, effects_one(ex->effects, EFFECT_TTL, 0),
+                        left));
 }
 
 /* What is done to a copy is in brackets. */

@@ -234,7 +234,7 @@ split_level(struct lookup *l, size_t *i, dd_t packets)
         if (left != DD_NONE) {
             *LIST_ADD(&l->taken) = left;
             *LIST_ADD(&ex->shares) = (struct share) {
-                c->flow, c->id, left, type,
+                c->flow, c->id, left, type, 0,
             };
         }
     }
@@ -317,6 +317,23 @@ find_candidates(struct lookup *l, uint8_t table)
     }
 }
 
+/* Puts the sets of all shares together, and of what is missed. */
+static dd_t
+shape_of(struct lookup *l, const struct split *split)
+{
+    struct exec *ex = l->exec;
+
+    l->sets.n = 0;
+    for (size_t i = 0; i < split->n; i++) {
+        struct share *share = &ex->shares.v[split->first + i];
+
+        share->deepest = dd_deepest(ex->space->dd, share->packets) + 1;
+        *LIST_ADD(&l->sets) = share->packets;
+    }
+    *LIST_ADD(&l->sets) = split->missed;
+    return dd_shape(ex->space->dd, l->sets.v, l->sets.n);
+}
+
 /* Which packets meet which flow, of those that no stronger one takes. */
 static void
 split(struct lookup *l, uint8_t table, struct split *split)
@@ -339,6 +356,7 @@ split(struct lookup *l, uint8_t table, struct split *split)
     }
     split->n = l->exec->shares.n - split->first;
     split->missed = left;
+    split->shape = l->exec->values ? DD_NONE : shape_of(l, split);
     free(l->found.v);
     free(l->clauses.v);
     free(l->sets.v);
@@ -394,25 +412,59 @@ run_share(struct exec *ex, uint8_t table, const struct state *state,
     return exec_look_again(ex, table, &s);
 }
 
+/* What becomes of packets of each share, and of those that are missed, put
+ * together one by one. */
+static dd_t
+merge_parts(struct exec *ex, const struct split *split, dd_t parts[])
+{
+    struct dd *dd = ex->space->dd;
+
+    for (size_t i = 0; i < split->n; i++) {
+        parts[i] = dd_cut(dd, ex->shares.v[split->first + i].packets,
+                          parts[i]);
+    }
+    parts[split->n] = dd_cut(dd, split->missed, parts[split->n]);
+    return dd_fold(dd, &ex->merge, parts, split->n + 1);
+}
+
+/* The same at once, but for those that ask for what tells shares apart. */
+static dd_t
+fill_shape(struct exec *ex, const struct split *split, dd_t parts[])
+{
+    struct dd *dd = ex->space->dd;
+    struct dd_list rest = { .v = NULL };
+    uint32_t number = dd_unbind_all(dd, split->shape, parts, split->n);
+    dd_t result;
+
+    for (size_t i = 0; i < split->n; i++) {
+        const struct share *share = &ex->shares.v[split->first + i];
+
+        if (dd_first(dd, parts[i]) < share->deepest) {
+            *LIST_ADD(&rest) = dd_cut(dd, share->packets, parts[i]);
+            parts[i] = DD_NONE;
+        }
+    }
+    *LIST_ADD(&rest) = dd_fill(dd, split->shape, parts);
+    result = dd_over_all(dd, rest.v, rest.n);
+    free(rest.v);
+    return number ? dd_bind(dd, result, number) : result;
+}
+
 dd_t
 exec_look_up(struct exec *ex, uint8_t table, const struct state *state)
 {
     struct split split = find_split(ex, table, state);
-    struct dd *dd = ex->space->dd;
-    struct dd_list parts = { .v = NULL };
-    dd_t result;
+    dd_t *parts = xcalloc(split.n + 1, sizeof *parts), result;
 
-    for (size_t i = 0; i < split.n && !ex->refused; i++) {
+    for (size_t i = 0; i < split.n; i++) {
         struct share share = ex->shares.v[split.first + i];
 
-        result = run_share(ex, table, state, &share);
-        *LIST_ADD(&parts) = dd_cut(dd, share.packets, result);
+        parts[i] = (ex->refused ? DD_NONE
+                    : run_share(ex, table, state, &share));
     }
-    if (split.missed != DD_NONE) {
-        *LIST_ADD(&parts) = dd_cut(dd, split.missed, effects_one(
-            ex->effects, EFFECT_MISS, table));
-    }
-    result = dd_fold(dd, &ex->merge, parts.v, parts.n);
-    free(parts.v);
+    parts[split.n] = effects_one(ex->effects, EFFECT_MISS, table);
+    result = (split.shape == DD_NONE ? merge_parts(ex, &split, parts)
+              : fill_shape(ex, &split, parts));
+    free(parts);
     return result;
 }

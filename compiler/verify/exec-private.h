@@ -58,12 +58,15 @@ struct share {
     uint32_t id;                /* Of the conjunction. */
     dd_t packets;
     uint16_t type;              /* That they all have, or 0. */
+    uint8_t deepest;            /* See dd_deepest(). */
 };
 
 /* All packets, by what a table does with them. */
 struct split {
     size_t first, n;            /* Shares. */
     dd_t missed;                /* Those that no flow matches. */
+    dd_t shape;                 /* By number, from 1, whose share a packet is;
+                                 * DD_NONE if not known. */
 };
 
 struct exec {
