@@ -76,6 +76,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-tunnels.c \
 	tests/unit/test-units.c \
 	tests/unit/test-value.c \
+	tests/unit/test-verify-parts.c \
 	tests/unit/test-verify.c \
 	tests/unit/test-worker.c \
 	tests/unit/unit-gcra.c \

@@ -149,6 +149,24 @@ find_zone(struct exec *ex, struct state *s, uint32_t zone, struct zone *z)
     return true;
 }
 
+/* What is known of packets that come back as 'track'; 'plain' as above. */
+static void
+set_tracked(struct exec *ex, struct state *s, const struct zone *z,
+            enum track track, bool plain)
+{
+    s->fields[F_CT_STATE] = exec_const(ex, F_CT_STATE, states[track]);
+    /* A packet that opens a connection again, or is not valid in one, has its
+     * mark too (write_ct_md()). */
+    s->fields[F_CT_MARK] = (z->noted ? exec_const(ex, F_CT_MARK, *z->noted)
+                            : track != TRACK_NONE ? exec_field(ex, z->mark)
+                            : exec_const(ex, F_CT_MARK, 0));
+    if (z->first) {
+        set_opener(ex, s, track, plain);
+    } else {
+        forget_opener(ex, s);
+    }
+}
+
 /* What becomes of packets that come back as 'track'. */
 static dd_t
 come_back(struct exec *ex, const struct state *state, const struct zone *z,
@@ -157,25 +175,61 @@ come_back(struct exec *ex, const struct state *state, const struct zone *z,
     struct state s = *state;
     dd_t plain = tells_ports(ex, track), yes = DD_NONE, no = DD_NONE;
 
-    s.fields[F_CT_STATE] = exec_const(ex, F_CT_STATE, states[track]);
-    /* A packet that opens a connection again, or is not valid in one, has its
-     * mark too (write_ct_md()). */
-    s.fields[F_CT_MARK] = (z->noted ? exec_const(ex, F_CT_MARK, *z->noted)
-                           : track != TRACK_NONE ? exec_field(ex, z->mark)
-                           : exec_const(ex, F_CT_MARK, 0));
     if (!z->first) {
-        forget_opener(ex, &s);
+        set_tracked(ex, &s, z, track, false);
         return exec_recirculate(ex, table, &s);
     }
     if (plain != DD_NONE) {
-        set_opener(ex, &s, track, true);
+        set_tracked(ex, &s, z, track, true);
         yes = exec_recirculate(ex, table, &s);
     }
     if (plain != DD_ALL) {
-        set_opener(ex, &s, track, false);
+        set_tracked(ex, &s, z, track, false);
         no = exec_recirculate(ex, table, &s);
     }
     return dd_choose(ex->space->dd, plain, yes, no);
+}
+
+/* Finds the packets of each case, in the first zone: of each track those that
+ * tell ports, and the others. */
+static void
+find_cases(struct exec *ex)
+{
+    struct space *space = ex->space;
+
+    for (enum track track = 0; track < N_TRACKS; track++) {
+        dd_t those = space_is(space, F_CONN1, track);
+        dd_t plain = tells_ports(ex, track);
+
+        space->cases[2 * track] = dd_and(space->dd, those, plain);
+        space->cases[2 * track + 1] = dd_and(space->dd, those,
+                                             dd_not(space->dd, plain));
+    }
+}
+
+/* What becomes of packets that come back in the first zone, however tracked:
+ * what is said of them there differs by case, and little asks for it before
+ * POLICY. */
+static dd_t
+come_back_all(struct exec *ex, const struct state *state,
+              const struct zone *z, uint8_t table)
+{
+    struct state s = *state, of_case[N_CASES];
+
+    find_cases(ex);
+    for (int i = 0; i < N_CASES; i++) {
+        of_case[i] = *state;
+        set_tracked(ex, &of_case[i], z, i / 2, !(i % 2));
+    }
+    for (int f = F_CT_STATE; f <= F_CT_TP_DST; f++) {
+        term_t v[N_CASES];
+
+        for (int i = 0; i < N_CASES; i++) {
+            v[i] = of_case[i].fields[f];
+        }
+        s.fields[f] = term_cases(ex->terms, v);
+    }
+    return exec_recirculate(ex, table, &s);
 }
 
 /* Is it the tuple of the packet as it came, which F_CONN1 and F_CONN2 speak
@@ -253,6 +307,9 @@ recirculate(struct exec *ex, const struct table_flow *flow,
     } else if (noted && passes_unnoted(ex, &s, &z, table)) {
         return exec_refuse(ex, flow, "what it does not note, because the zone "
                            "is full, passes all the same");
+    }
+    if (z.first && !noted && !ex->by_port && !ex->apart) {
+        return come_back_all(ex, &s, &z, table);
     }
     for (enum track track = 0; track < N_TRACKS && !ex->refused; track++) {
         result = dd_choose(ex->space->dd,

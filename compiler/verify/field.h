@@ -40,6 +40,10 @@ enum track {
     N_TRACKS,
 };
 
+/* How connection tracking sees a packet, and whether the packet itself says
+ * what opened its connection. */
+enum { N_CASES = 2 * N_TRACKS };
+
 struct field_info {
     const char *name;
     uint8_t width;
@@ -82,6 +86,7 @@ struct space {
     size_t n_digits;
     uint8_t begin[N_FIELDS], end[N_FIELDS];     /* All digits of a field. */
     dd_t real;                  /* The packets that a switch can meet. */
+    dd_t cases[N_CASES];        /* See term_cases(); exec-track.c sets them. */
 };
 
 void space_init(struct space *, enum layout);

@@ -17,6 +17,7 @@
 struct terms {
     struct pool all;            /* By number. */
     struct pool choices;        /* Of values. */
+    struct pool cases;          /* Of terms. */
     term_t zeros[N_FIELDS], fields[N_FIELDS], opens[N_FIELDS];
 };
 
@@ -26,6 +27,7 @@ terms_destroy(struct terms *terms)
     if (terms) {
         pool_destroy(&terms->all);
         pool_destroy(&terms->choices);
+        pool_destroy(&terms->cases);
         free(terms);
     }
 }
@@ -82,6 +84,7 @@ terms_create(void)
 
     pool_init(&terms->all);
     pool_init(&terms->choices);
+    pool_init(&terms->cases);
     for (int f = 0; f < N_FIELDS; f++) {
         terms->zeros[f] = term_const(terms, fields[f].width, 0);
         terms->fields[f] = one_piece(terms, fields[f].width, f);
@@ -146,10 +149,40 @@ term_choices(const struct terms *terms, term_t t, size_t *n)
     return v;
 }
 
+term_t
+term_cases(struct terms *terms, const term_t v[N_CASES])
+{
+    struct term term;
+    int same = 1;
+
+    while (same < N_CASES && v[same] == v[0]) {
+        same++;
+    }
+    if (same == N_CASES) {
+        return v[0];
+    }
+    init(&term, term_get(terms, v[0])->width);
+    term.pieces[0].width = term.width;
+    term.pieces[0].field = PIECE_CASES;
+    term.n_pieces = 1;
+    term.cases = pool_add(&terms->cases, v, N_CASES * sizeof *v) + 1;
+    return intern(terms, &term);
+}
+
+/* What a term is of packets of each case; NULL if the same of all. */
+static const term_t *
+get_cases(const struct terms *terms, term_t t)
+{
+    uint32_t cases = term_get(terms, t)->cases;
+    size_t size;
+
+    return cases ? pool_get(&terms->cases, cases - 1, &size) : NULL;
+}
+
 static bool
 is_open(const struct piece *p)
 {
-    return p->field >= PIECE_OPEN && p->field < PIECE_CHOICE;
+    return p->field >= PIECE_OPEN && p->field < PIECE_CASES;
 }
 
 /* Does 'b' go on where 'a' ends? */
@@ -204,6 +237,26 @@ add_pieces(struct term *to, int ofs, int n, const struct term *from,
     return true;
 }
 
+/* term_copy() case by case. */
+static bool
+copy_cases(struct terms *terms, term_t *to, int ofs, int n, term_t from,
+           int from_ofs)
+{
+    const term_t *of_to = get_cases(terms, *to);
+    const term_t *of_from = get_cases(terms, from);
+    term_t v[N_CASES];
+
+    for (int i = 0; i < N_CASES; i++) {
+        v[i] = of_to ? of_to[i] : *to;
+        if (!term_copy(terms, &v[i], ofs, n, of_from ? of_from[i] : from,
+                       from_ofs)) {
+            return false;
+        }
+    }
+    *to = term_cases(terms, v);
+    return true;
+}
+
 bool
 term_copy(struct terms *terms, term_t *to, int ofs, int n, term_t from_,
           int from_ofs)
@@ -217,6 +270,8 @@ term_copy(struct terms *terms, term_t *to, int ofs, int n, term_t from_,
     if (whole || old->choice || from->choice) {
         *to = from_;
         return whole;
+    } else if (old->cases || from->cases) {
+        return copy_cases(terms, to, ofs, n, from_, from_ofs);
     }
     init(&new, old->width);
     new.known = ((old->known & ~mask)
@@ -233,6 +288,22 @@ term_copy(struct terms *terms, term_t *to, int ofs, int n, term_t from_,
     return true;
 }
 
+/* term_bind() case by case. */
+static bool
+bind_cases(struct terms *terms, term_t *t, const term_t fields_[N_FIELDS])
+{
+    term_t v[N_CASES];
+
+    memcpy(v, get_cases(terms, *t), sizeof v);
+    for (int i = 0; i < N_CASES; i++) {
+        if (!term_bind(terms, &v[i], fields_)) {
+            return false;
+        }
+    }
+    *t = term_cases(terms, v);
+    return true;
+}
+
 bool
 term_bind(struct terms *terms, term_t *t, const term_t fields_[N_FIELDS])
 {
@@ -240,6 +311,8 @@ term_bind(struct terms *terms, term_t *t, const term_t fields_[N_FIELDS])
 
     if (!term_get(terms, *t)->n_pieces) {
         return true;
+    } else if (term_get(terms, *t)->cases) {
+        return bind_cases(terms, t, fields_);
     }
     term = *term_get(terms, *t);
     for (int i = 0; i < term.n_pieces; i++) {
@@ -312,12 +385,42 @@ match_choice(const struct terms *terms, term_t t, u128 value, u128 mask,
     return set;
 }
 
+/* The packets of which the term of their case has these bits. */
+static bool
+match_cases(const struct terms *terms, term_t t, u128 value, u128 mask,
+            struct space *space, dd_t *set)
+{
+    const term_t *v = get_cases(terms, t);
+    bool known = true;
+
+    *set = DD_NONE;
+    for (int i = 0; i < N_CASES && known; i++) {
+        dd_t packets = DD_NONE, part;
+
+        for (int j = 0; j < N_CASES; j++) {
+            if (v[j] == v[i] && j < i) {
+                break;
+            } else if (v[j] == v[i]) {
+                packets = dd_or(space->dd, packets, space->cases[j]);
+            }
+        }
+        if (packets != DD_NONE) {
+            known = term_match(terms, v[i], value, mask, space, &part);
+            *set = dd_or(space->dd, *set, dd_and(space->dd, packets, part));
+        }
+    }
+    return known;
+}
+
 bool
 term_match(const struct terms *terms, term_t t, u128 value, u128 mask,
            struct space *space, dd_t *set)
 {
     const struct term *term = term_get(terms, t);
 
+    if (term->cases) {
+        return match_cases(terms, t, value, mask, space, set);
+    }
     *set = (term->value ^ value) & term->known & mask ? DD_NONE : DD_ALL;
     for (int i = 0; i < term->n_pieces && *set != DD_NONE; i++) {
         const struct piece *p = &term->pieces[i];

@@ -26,15 +26,18 @@ struct piece {
     uint8_t less;               /* The whole field, less this. */
     uint8_t field;              /* ... this field of the packet; N_FIELDS:
                                  * they are known; PIECE_UNKNOWN;
-                                 * PIECE_CHOICE; PIECE_OPEN + a field. */
+                                 * PIECE_CHOICE; PIECE_CASES; PIECE_OPEN + a
+                                 * field. */
 };
-enum { PIECE_OPEN = 128, PIECE_CHOICE = 254, PIECE_UNKNOWN = 255 };
+enum { PIECE_OPEN = 128, PIECE_CASES = 253, PIECE_CHOICE = 254,
+       PIECE_UNKNOWN = 255 };
 
 struct term {
     u128 value, known;          /* Where 'known' is 1, the bits. */
     struct piece pieces[MAX_PIECES];    /* Of what is not known. */
     uint8_t n_pieces, width;
     uint32_t choice;            /* Of term_choice(): its number; else 0. */
+    uint32_t cases;             /* The same of term_cases(). */
 };
 
 struct terms *terms_create(void);
@@ -55,6 +58,9 @@ term_t term_choice(struct terms *, int width, const uint64_t v[], size_t n);
 
 /* The values of a choice; NULL if it is none. */
 const uint64_t *term_choices(const struct terms *, term_t, size_t *n);
+
+/* 'v[i]' of packets of space->cases[i]. */
+term_t term_cases(struct terms *, const term_t v[N_CASES]);
 
 /* What field 'f' holds, left open for term_bind() to say. */
 term_t term_open(const struct terms *, enum field f);

@@ -265,6 +265,7 @@ main(void)
     srunner_add_suite(runner, flows_suite());
     srunner_add_suite(runner, tunnels_suite());
     srunner_add_suite(runner, verify_suite());
+    srunner_add_suite(runner, verify_parts_suite());
     srunner_add_suite(runner, borrow_suite());
     srunner_add_suite(runner, gcra_suite());
     srunner_add_suite(runner, gcra_both_suite());

@@ -30,6 +30,7 @@ Suite *source_suite(void);
 Suite *diag_suite(void);
 Suite *units_suite(void);
 Suite *verify_suite(void);
+Suite *verify_parts_suite(void);
 Suite *value_suite(void);
 Suite *intent_suite(void);
 Suite *sema_suite(void);
