@@ -77,13 +77,18 @@ effects_join(struct effects *e, dd_t a, dd_t b)
     size_t n_a, n_b;
     const struct effect *first = effects_get(e, a, &n_a);
     const struct effect *second = effects_get(e, b, &n_b);
-    struct effect *both = xmalloc((n_a + n_b) * sizeof *both + 1);
+    struct effect few[32], *both = few;
     dd_t joined;
 
+    if (n_a + n_b > ARRAY_SIZE(few)) {
+        both = xmalloc((n_a + n_b) * sizeof *both);
+    }
     memcpy(both, first, n_a * sizeof *both);
     memcpy(both + n_a, second, n_b * sizeof *both);
     joined = effects_list(e, both, n_a + n_b);
-    free(both);
+    if (both != few) {
+        free(both);
+    }
     return joined;
 }
 

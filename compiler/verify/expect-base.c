@@ -80,8 +80,11 @@ expect_based(struct judge *j, uint32_t number, dd_t leaf)
     return expect_leaf(j, &e);
 }
 
-dd_t
-expect_settled(struct judge *j, dd_t leaf)
+/* In the place of a leaf that is not there. */
+#define NO_LEAF DD_ALL
+
+static dd_t
+settle(struct judge *j, dd_t leaf)
 {
     struct expect settled = *expect_get(j, leaf);
     size_t n;
@@ -90,11 +93,20 @@ expect_settled(struct judge *j, dd_t leaf)
 
     for (size_t i = 0; i < n; i++) {
         if (rules[i]->charge != CHARGE_SENDER) {
-            return DD_NONE;
+            return NO_LEAF;
         }
     }
     settled.rules = settled.reason = settled.rank = 0;
-    return settled.open ? expect_leaf(j, &settled) : DD_NONE;
+    return settled.open ? expect_leaf(j, &settled) : NO_LEAF;
+}
+
+dd_t
+expect_settled(struct judge *j, dd_t leaf)
+{
+    dd_t *known = memo_find(&j->settled, &leaf, sizeof leaf);
+
+    *known = *known == DD_NONE ? settle(j, leaf) : *known;
+    return *known == NO_LEAF ? DD_NONE : *known;
 }
 
 /* A verdict with all else that is known: a number of a base. */

@@ -7,6 +7,7 @@
 #include <config.h>
 
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "packets.h"
@@ -239,16 +240,58 @@ judge_to(struct judge *j, const struct origin *s, const struct target *target)
 struct receivers {
     struct judge *judge;
     const struct origin *origin;
-    VEC(dd_t) parts;
+    VEC(dd_t) packets, parts;
 };
 
 static void
 add_receiver(struct receivers *r, dd_t packets, const struct target *target)
 {
-    dd_t all = judge_to(r->judge, r->origin, target);
+    struct arena *arena = r->judge->arena;
 
-    *vec_push(r->judge->arena, &r->parts) = dd_cut(r->judge->space->dd,
-                                                   packets, all);
+    *vec_push(arena, &r->packets) = packets;
+    *vec_push(arena, &r->parts) = judge_to(r->judge, r->origin, target);
+}
+
+/* In the place of a shape that is not there. */
+#define NO_SHAPE DD_ALL
+
+/* The shape of packets for each of them, and of those for nobody, once for all
+ * senders that have the same before them. */
+static dd_t
+find_shape(const struct receivers *r)
+{
+    struct judge *j = r->judge;
+    size_t n = r->packets.n;
+    dd_t shape = *memo_find(&j->shapes, r->packets.v,
+                            n * sizeof *r->packets.v);
+
+    if (shape == DD_NONE) {
+        struct dd *dd = j->space->dd;
+        dd_t *sets = xmalloc((n + 1) * sizeof *sets);
+
+        memcpy(sets, r->packets.v, n * sizeof *sets);
+        sets[n] = dd_not(dd, dd_over_all(dd, sets, n));
+        memcpy(sets, r->packets.v, n * sizeof *sets);
+        shape = dd_shape(dd, sets, n + 1);
+        shape = shape == DD_NONE ? NO_SHAPE : shape;
+        *memo_find(&j->shapes, r->packets.v,
+                   n * sizeof *r->packets.v) = shape;
+        free(sets);
+    }
+    return shape;
+}
+
+/* Can the parts be filled into a shape that asks for nothing behind
+ * 'deepest'? */
+static bool
+are_behind(const struct receivers *r, int deepest)
+{
+    for (size_t i = 0; i < r->parts.n; i++) {
+        if (dd_first(r->judge->space->dd, r->parts.v[i]) <= deepest) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* 'others' is to become of packets to nobody of them. */
@@ -256,9 +299,19 @@ static dd_t
 fold_receivers(struct receivers *r, const struct target *others)
 {
     struct dd *dd = r->judge->space->dd;
+    dd_t rest = judge_to(r->judge, r->origin, others), shape;
 
-    return dd_over(dd, dd_over_all(dd, r->parts.v, r->parts.n),
-                   judge_to(r->judge, r->origin, others));
+    *vec_push(r->judge->arena, &r->parts) = rest;
+    if (r->packets.n) {
+        shape = find_shape(r);
+        if (shape != NO_SHAPE && are_behind(r, dd_deepest(dd, shape))) {
+            return dd_fill(dd, shape, r->parts.v);
+        }
+    }
+    for (size_t i = 0; i < r->packets.n; i++) {
+        r->parts.v[i] = dd_cut(dd, r->packets.v[i], r->parts.v[i]);
+    }
+    return dd_over(dd, dd_over_all(dd, r->parts.v, r->packets.n), rest);
 }
 
 /* By the gateway's MAC. */
@@ -268,7 +321,7 @@ expect_routed(struct judge *j, const struct origin *s)
     const struct policy_tenant *tenant = s->q.from->tenant;
     const struct policy *policy = j->policy;
     const endpoint_vec *reached = judge_reached(j, s);
-    struct receivers r = { j, s, VEC_INIT };
+    struct receivers r = { j, s, VEC_INIT, VEC_INIT };
     struct target nobody = { .routed = true };
 
     for (size_t i = 0; i < reached->n; i++) {
@@ -295,7 +348,7 @@ static dd_t
 expect_direct(struct judge *j, const struct origin *s)
 {
     const struct policy_tenant *tenant = s->network->tenant;
-    struct receivers r = { j, s, VEC_INIT };
+    struct receivers r = { j, s, VEC_INIT, VEC_INIT };
     struct target nobody = { .routed = false };
 
     for (size_t i = 0; i < tenant->endpoints.n; i++) {
@@ -317,7 +370,7 @@ static dd_t
 expect_inside(struct judge *j, const struct origin *s)
 {
     const struct policy_tenant *tenant = s->zone;
-    struct receivers r = { j, s, VEC_INIT };
+    struct receivers r = { j, s, VEC_INIT, VEC_INIT };
     struct target nobody = { .routed = true };
 
     for (size_t i = 0; i < tenant->endpoints.n; i++) {

@@ -122,6 +122,9 @@ judge_init(struct judge *j, struct judge_facts *facts, struct space *space,
     memo_init(&j->passed);
     memo_init(&j->answers);
     memo_init(&j->sets);
+    memo_init(&j->shapes);
+    memo_init(&j->addresses);
+    memo_init(&j->settled);
 }
 
 void
@@ -137,6 +140,9 @@ judge_destroy(struct judge *j)
     memo_destroy(&j->passed);
     memo_destroy(&j->answers);
     memo_destroy(&j->sets);
+    memo_destroy(&j->shapes);
+    memo_destroy(&j->addresses);
+    memo_destroy(&j->settled);
 }
 
 static dd_t

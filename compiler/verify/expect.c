@@ -133,28 +133,36 @@ is_to_range(struct judge *j, const struct in6_addr *ip, int plen)
     return is_in_range(j, F_NW_DST, F_IPV6_DST, ip, plen);
 }
 
+/* Packets of which the addresses of a side are the endpoint's. */
+static dd_t
+find_addresses(struct judge *j, const struct policy_endpoint *e, bool from)
+{
+    struct {
+        const struct policy_endpoint *endpoint;
+        uint64_t from;
+    } key = { e, from };
+    dd_t set = *memo_find(&j->addresses, &key, sizeof key);
+    bool known = set != DD_NONE;
+
+    for (size_t i = 0; i < e->intent->addresses.n && !known; i++) {
+        const struct in6_addr *ip = &e->intent->addresses.v[i].ip;
+
+        set = dd_or(j->space->dd, set, from ? is_from_range(j, ip, 128)
+                    : is_to_range(j, ip, 128));
+    }
+    return *memo_find(&j->addresses, &key, sizeof key) = set;
+}
+
 dd_t
 is_from(struct judge *j, const struct policy_endpoint *e)
 {
-    dd_t set = DD_NONE;
-
-    for (size_t i = 0; i < e->intent->addresses.n; i++) {
-        set = dd_or(j->space->dd, set, is_from_range(
-            j, &e->intent->addresses.v[i].ip, 128));
-    }
-    return set;
+    return find_addresses(j, e, true);
 }
 
 dd_t
 is_to(struct judge *j, const struct policy_endpoint *e)
 {
-    dd_t set = DD_NONE;
-
-    for (size_t i = 0; i < e->intent->addresses.n; i++) {
-        set = dd_or(j->space->dd, set, is_to_range(
-            j, &e->intent->addresses.v[i].ip, 128));
-    }
-    return set;
+    return find_addresses(j, e, false);
 }
 
 dd_t

@@ -84,6 +84,9 @@ struct judge {
     struct dd_op stronger, agree, add_copy;
     const uint32_t *marks;      /* Of connections of tenant i of the policy. */
     struct memo verdicts, connections, between, passed, answers, sets;
+    struct memo shapes;         /* Of packets for each of many. */
+    struct memo addresses;      /* Of endpoints: packets from or to them. */
+    struct memo settled;        /* See expect_settled(). */
     bool by_port;               /* No diagram is to be bound. */
     bool unbound;               /* It is to be bound as a whole. */
 };

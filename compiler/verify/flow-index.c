@@ -345,16 +345,15 @@ hash_known(const struct group *group, table_set_known *known,
            const void *state, uint32_t *hash)
 {
     *hash = 0;
-    for (int f = 0; f < F_FIRST_OF_PACKET; f++) {
+    for (unsigned long left = group->whole; left; left &= left - 1) {
+        enum field f = raw_ctz(left);
         u128 value, mask;
 
-        if (group->whole >> f & 1) {
-            known(state, f, &value, &mask);
-            if (mask != field_ones(fields[f].width)) {
-                return false;
-            }
-            *hash = hash_value(*hash, value);
+        known(state, f, &value, &mask);
+        if (mask != field_ones(fields[f].width)) {
+            return false;
         }
+        *hash = hash_value(*hash, value);
     }
     return true;
 }

@@ -43,30 +43,22 @@ flow_place(const struct table_set *t, const struct table_flow *flow)
             : t->file);
 }
 
-/* Adds what 'match' says about 'f', and says the same in 'said'. */
-static void
-add_condition(struct table_set *t, struct table_flow *flow,
-              size_t *allocated, enum field f, const struct match *match,
-              struct match *said)
+/* What 'match' says about 'f'; says the same in 'said'. */
+static struct condition
+make_condition(enum field f, const struct match *match, struct match *said)
 {
     const struct mf_field *mf = mf_from_id(fields[f].mf);
+    struct condition c = { .field = f };
     union mf_value value, mask;
-    struct condition *c;
 
     mf_get(mf, match, &value, &mask);
-    if (flow->n_conditions >= *allocated) {
-        flow->conditions = vec_grow__(t->arena, flow->conditions,
-                                      flow->n_conditions, allocated,
-                                      sizeof *flow->conditions);
-    }
-    c = &flow->conditions[flow->n_conditions++];
-    c->field = f;
-    c->value = field_from_value(&value, mf->n_bytes);
-    c->mask = (field_from_value(&mask, mf->n_bytes)
-               & field_ones(fields[f].width));
+    c.value = field_from_value(&value, mf->n_bytes);
+    c.mask = (field_from_value(&mask, mf->n_bytes)
+              & field_ones(fields[f].width));
     /* Bytes of a DSCP are never all ones. */
-    mf_set(mf, &value, c->mask == field_ones(fields[f].width) ? NULL : &mask,
+    mf_set(mf, &value, c.mask == field_ones(fields[f].width) ? NULL : &mask,
            said, NULL);
+    return c;
 }
 
 /* The name of a field of 'match' that no condition says. */
@@ -90,8 +82,9 @@ static const char *
 set_conditions(struct table_set *t, struct table_flow *flow,
                const struct match *match)
 {
-    size_t allocated = 0;
+    struct condition v[N_FIELDS];
     struct match said;
+    size_t n = 0;
 
     /* What neighbor advertisements have in the place of TCP's flags and of
      * IGMP's group is set only. */
@@ -100,9 +93,12 @@ set_conditions(struct table_set *t, struct table_flow *flow,
         if (fields[f].mf != MFF_N_IDS
             && f != F_ND_RESERVED && f != F_ND_OPTIONS
             && !mf_is_all_wild(mf_from_id(fields[f].mf), &match->wc)) {
-            add_condition(t, flow, &allocated, f, match, &said);
+            v[n++] = make_condition(f, match, &said);
         }
     }
+    flow->conditions = arena_zalloc(t->arena, (n + 1) * sizeof *v);
+    flow->n_conditions = n;
+    memcpy(flow->conditions, v, n * sizeof *v);
     if (match->flow.packet_type == htonl(PT_ETH)) {
         /* As all packets are. */
         said.flow.packet_type = match->flow.packet_type;
