@@ -492,6 +492,8 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/field.h \
 	compiler/verify/fields.def \
 	compiler/verify/flow-index.c \
+	compiler/verify/jobs.c \
+	compiler/verify/jobs.h \
 	compiler/verify/memo.c \
 	compiler/verify/memo.h \
 	compiler/verify/pool.c \
@@ -499,6 +501,8 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/pool.h \
 	compiler/verify/proof.c \
 	compiler/verify/proof.h \
+	compiler/verify/round.c \
+	compiler/verify/round.h \
 	compiler/verify/scope.c \
 	compiler/verify/scope.h \
 	compiler/verify/shadow.c \
@@ -602,6 +606,7 @@ bulkhead_SOURCES = \
 	compiler/cli/trace-tunnel.c \
 	compiler/cli/trace.c \
 	compiler/cli/trace.h \
+	compiler/cli/verify-cost.c \
 	compiler/cli/verify-hash.c \
 	compiler/cli/verify-order.c \
 	compiler/cli/verify-print.c \

@@ -95,7 +95,8 @@ prove_all(const struct compiled *compiled, const plan_names *known,
     if (!policy) {              /* It was right when it was compiled. */
         ds_put_cstr(ds, REFUSED);
         diags_format(&diags, ds);
-    } else if (plan_prove(&proof, policy, &plan, known, time_ms, arena)) {
+    } else if (plan_prove(&proof, policy, &plan, known, time_ms, 1,
+                          arena)) {
         put_proved(proof.n_proved, proof.n_tenants, &proof.proved, ds);
     } else {
         ds_put_cstr(ds, REFUSED);

@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/cli.h"
 #include "plan/prove.h"
@@ -33,12 +32,12 @@ time_limit(const struct cli_options *options)
 
 static int
 refuse(const struct cli_options *options, const struct plan_proof *proof,
-       const struct verify_cost *cost, const char *bridge)
+       const struct verify_costs *costs, const char *bridge)
 {
     bool late = proof->result.unproved && time_msec() > proof->task.deadline;
 
     if (options->format == FORMAT_JSON) {
-        verify_print_json(&proof->task, &proof->result, cost, bridge);
+        verify_print_json(&proof->task, &proof->result, costs, bridge);
     } else {
         verify_print_table(&proof->task, &proof->result, bridge);
     }
@@ -75,15 +74,16 @@ prove(const struct cli_options *options, const struct policy *policy,
       const struct plan_record *kept, struct plan_record *order,
       struct arena *arena)
 {
-    struct verify_cost cost = { 0, 0 };
-    clock_t start = clock();
+    struct verify_cost start = verify_cost_begin();
+    struct verify_costs costs = { .read = { .cpu = 0 } };
     struct plan_proof proof;
     int status = EXIT_DONE;
 
     if (!plan_prove(&proof, policy, order->plan, kept ? &kept->proved : NULL,
-                    1000 * time_limit(options), arena)) {
-        cost.proof = verify_since(start);
-        status = refuse(options, &proof, &cost, order->bridge);
+                    1000 * time_limit(options),
+                    verify_n_jobs(policy->tenants.n), arena)) {
+        costs.proof = verify_cost_since(&start, proof.result.n_jobs);
+        status = refuse(options, &proof, &costs, order->bridge);
     } else {
         tell(options, &proof, order);
         order->verified = true;

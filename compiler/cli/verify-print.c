@@ -165,7 +165,7 @@ shadowed_json(const struct verify_task *task, const struct verify_result *r)
 void
 verify_print_json(const struct verify_task *task,
                   const struct verify_result *r,
-                  const struct verify_cost *cost, const char *bridge)
+                  const struct verify_costs *costs, const char *bridge)
 {
     struct json *object = json_object_create();
     struct json *differences = json_array_create_empty();
@@ -190,8 +190,11 @@ verify_print_json(const struct verify_task *task,
         task, task->tables->arena));
     show_put(object, "flows_sha1", verify_hash_flows(
         task, task->tables->arena));
-    json_object_put(object, "read_ms", json_real_create(cost->read));
-    json_object_put(object, "proof_ms", json_real_create(cost->proof));
+    json_object_put(object, "read_ms", json_real_create(costs->read.cpu));
+    json_object_put(object, "proof_ms", json_real_create(costs->proof.cpu));
+    json_object_put(object, "wall_ms", json_real_create(costs->proof.wall));
+    show_put_number(object, "processes", 1 + r->n_jobs);
+    show_put_number(object, "memory", 1024 * costs->proof.kib);
     show_put_number(object, "diagrams", r->n_bytes);
     show_json(object);
 }

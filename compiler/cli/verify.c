@@ -27,14 +27,8 @@ struct job {
     struct table_set tables;
     struct ofputil_port_map ports;
     const char *unfit;          /* Why the bridge is, or NULL. */
-    struct verify_cost cost;
+    struct verify_costs costs;
 };
-
-double
-verify_since(clock_t start)
-{
-    return (clock() - start) * 1000.0 / CLOCKS_PER_SEC;
-}
 
 static int
 done_reading(const struct job *job, const char *wrong)
@@ -49,7 +43,7 @@ done_reading(const struct job *job, const char *wrong)
 static int
 read_flows(struct job *job, const char *file, const char *text, size_t size)
 {
-    clock_t start = clock();
+    struct verify_cost start = verify_cost_begin();
     const char *wrong;
 
     job->task.tables = &job->tables;
@@ -57,7 +51,7 @@ read_flows(struct job *job, const char *file, const char *text, size_t size)
     job->tables.ports_known = job->options->bridge;
     wrong = table_set_parse(&job->tables, text, size);
     wrong = wrong ? wrong : table_set_finish(&job->tables);
-    job->cost.read = verify_since(start);
+    job->costs.read = verify_cost_since(&start, 0);
     return done_reading(job, wrong);
 }
 
@@ -112,11 +106,11 @@ load_bridge(struct job *job, const struct plan *plan)
 static int
 load_plan(struct job *job, const struct plan *plan)
 {
-    clock_t start = clock();
+    struct verify_cost start = verify_cost_begin();
     const char *wrong = plan_to_task(plan, &job->task, &job->tables,
                                      &job->ports, job->arena);
 
-    job->cost.read = verify_since(start);
+    job->costs.read = verify_cost_since(&start, 0);
     return done_reading(job, wrong);
 }
 
@@ -208,7 +202,7 @@ prove(struct job *job)
     const struct cli_options *options = job->options;
     const char *bridge = options->bridge ? options->bridge : "BRIDGE";
     struct verify_result result;
-    clock_t start;
+    struct verify_cost start;
     int status;
 
     job->task.policy = cli_consult_policy(options, job->arena);
@@ -227,12 +221,13 @@ prove(struct job *job)
     job->task.deadline = (options->timeout
                           ? time_msec() + 1000LL * options->timeout : 0);
     job->task.contracts = true;
-    start = clock();
+    job->task.n_jobs = verify_n_jobs(job->task.policy->tenants.n);
+    start = verify_cost_begin();
     verify(&job->task, job->arena, &result);
-    job->cost.proof = verify_since(start);
+    job->costs.proof = verify_cost_since(&start, result.n_jobs);
     result.unproved = result.unproved ? result.unproved : job->unfit;
     if (options->format == FORMAT_JSON) {
-        verify_print_json(&job->task, &result, &job->cost, bridge);
+        verify_print_json(&job->task, &result, &job->costs, bridge);
     } else {
         verify_print_table(&job->task, &result, bridge);
     }

@@ -81,7 +81,7 @@ leave_out_known(struct plan_proof *p, const plan_names *known,
 bool
 plan_prove(struct plan_proof *p, const struct policy *policy,
            const struct plan *plan, const plan_names *known, int time_ms,
-           struct arena *arena)
+           unsigned int n_jobs, struct arena *arena)
 {
     const char *wrong;
 
@@ -90,6 +90,7 @@ plan_prove(struct plan_proof *p, const struct policy *policy,
             .policy = policy, .node = plan->node,
             .deadline = time_ms ? time_msec() + time_ms : 0,
             .contracts = true,
+            .n_jobs = n_jobs,
         },
         .n_tenants = policy->tenants.n, .n_proved = policy->tenants.n,
     };

@@ -43,15 +43,15 @@ struct plan_proof {
 
 /* Proves the plan, which is what the policy gives on its node.  'known' is
  * what an earlier proof has left in 'proved', of whichever plan.  With
- * 'time_ms' it gives up after so long: then it is unproved.  What is found is
- * in the arena, as policy and plan must be as long as it is used.  Returns
- * whether it is proved.
+ * 'time_ms' it gives up after so long: then it is unproved.  'n_jobs' is as in
+ * struct verify_task.  What is found is in the arena, as policy and plan must
+ * be as long as it is used.  Returns whether it is proved.
  *
  * Plans of the userspace datapath only: for others' connection tracking of
  * fragments the reference meaning has no words. */
 bool plan_prove(struct plan_proof *, const struct policy *,
                 const struct plan *, const plan_names *known, int time_ms,
-                struct arena *);
+                unsigned int n_jobs, struct arena *);
 void plan_proof_destroy(struct plan_proof *);
 
 /* Lets a task be about the flows and meters of a plan.  'tables' and 'ports'

@@ -49,7 +49,9 @@ struct comparison {
     bool voting;                /* Usages are being counted. */
 };
 
+/* Counts it once; or usage->n times. */
 void usage_vote(struct comparison *, const struct usage *);
+void usage_count(struct comparison *, const struct usage *);
 
 /* Is it what most use?  Or, while voting, from now on. */
 bool usage_is_usual(struct comparison *, struct usage);

@@ -33,6 +33,12 @@ proof_is_late(struct proof *p)
     return p->result->unproved != NULL;
 }
 
+bool
+proof_is_fine(const struct proof *p)
+{
+    return !p->result->unproved && !p->mixed && !p->scattered;
+}
+
 static struct side *
 get_side(struct proof *p, enum layout layout)
 {

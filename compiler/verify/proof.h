@@ -51,6 +51,9 @@ struct proof {
 /* Is it over: is something unproved, or the time up? */
 bool proof_is_late(struct proof *);
 
+/* Could all be told so far? */
+bool proof_is_fine(const struct proof *);
+
 /* Finds what becomes of the packets of 'entry'. */
 void proof_run(struct proof *, struct entry *);
 

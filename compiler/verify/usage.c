@@ -48,19 +48,19 @@ find_same(const struct comparison *c, const struct usage *usage)
 }
 
 void
-usage_vote(struct comparison *c, const struct usage *usage)
+usage_count(struct comparison *c, const struct usage *usage)
 {
     struct usage *first = find_same(c, usage), *new;
 
     for (new = first; new; new = new->next) {
         if (new->value == usage->value) {
-            new->n++;
+            new->n += usage->n;
             return;
         }
     }
     new = arena_zalloc(c->arena, sizeof *new);
     *new = *usage;
-    new->n = 1;
+    new->next = NULL;
     if (first) {
         new->next = first->next;
         first->next = new;
@@ -68,6 +68,15 @@ usage_vote(struct comparison *c, const struct usage *usage)
     } else {
         hmap_insert(&c->usages, &new->node, hash_about(usage));
     }
+}
+
+void
+usage_vote(struct comparison *c, const struct usage *usage)
+{
+    struct usage once = *usage;
+
+    once.n = 1;
+    usage_count(c, &once);
 }
 
 bool

@@ -11,63 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sema/ident.h"
 #include "sema/interface.h"
 #include "timeval.h"
 #include "util.h"
 #include "verify/contract.h"
+#include "verify/jobs.h"
 #include "verify/proof.h"
+#include "verify/round.h"
 #include "verify/scope.h"
-
-/* More diagrams than that are forgotten once their entry is done with, or once
- * their tenant is: those of other tenants have little in common with them, and
- * caches are small. */
-enum { MAX_NODES = 1 << 18, MAX_NODES_OF_TENANTS = 1 << 15 };
-
-/* The mark of a tenant's connections.  Where no flow notes any, it is what the
- * name gives: no connection is then there to have it. */
-static uint32_t
-find_mark(struct proof *p, size_t i)
-{
-    const struct policy_tenant *tenant = p->task->policy->tenants.v[i];
-    struct usage usage = { .kind = USE_ZONE, .tenant = tenant };
-    uint64_t value;
-
-    if (usage_winner(&p->comparison, &usage, &value)) {
-        usage = (struct usage) { .kind = USE_MARK, .zone = value };
-        if (usage_winner(&p->comparison, &usage, &value)) {
-            return value;
-        }
-    }
-    return ident("tenant", tenant->name, 32);
-}
 
 static void
 find_marks(struct proof *p)
 {
     for (size_t i = 0; i < p->task->policy->tenants.n; i++) {
-        p->marks[i] = find_mark(p, i);
-    }
-}
-
-static bool
-is_known(struct proof *p, const struct policy_tenant *tenant)
-{
-    struct usage usage = { .kind = USE_ZONE, .tenant = tenant };
-    uint64_t value;
-
-    if (!usage_winner(&p->comparison, &usage, &value)) {
-        return false;
-    }
-    usage = (struct usage) { .kind = USE_MARK, .zone = value };
-    return usage_winner(&p->comparison, &usage, &value);
-}
-
-static void
-reset_if_large(struct proof *p, size_t max)
-{
-    if (proof_nodes(p) > max) {
-        proof_reset(p);
+        p->marks[i] = round_find_mark(p, i);
     }
 }
 
@@ -83,17 +40,17 @@ probe(struct proof *p, bool all)
 
         if (entry->probed
             && (all || !entry->endpoint
-                || !is_known(p, entry->endpoint->tenant))) {
+                || !round_is_known(p, entry->endpoint->tenant))) {
             proof_run(p, entry);
             if (!p->result->unproved) {
                 proof_vote(p, entry, all);
             }
-            reset_if_large(p, MAX_NODES);
+            round_reset_if_large(p);
         }
     }
     for (size_t i = 0; i < p->entries.n; i++) {
         known &= (!p->entries.v[i].probed || !p->entries.v[i].endpoint
-                  || is_known(p, p->entries.v[i].endpoint->tenant));
+                  || round_is_known(p, p->entries.v[i].endpoint->tenant));
     }
     return known;
 }
@@ -114,7 +71,7 @@ compare_all(struct proof *p, bool voting, bool all)
                 entry->differs = !proof_compare(p, entry, voting);
                 same &= !entry->differs;
             }
-            reset_if_large(p, MAX_NODES);
+            round_reset_if_large(p);
         }
     }
     return same;
@@ -135,134 +92,6 @@ compare_and_vote(struct proof *p)
     return same && !p->comparison.disputed;
 }
 
-/* Tenants one after the other, so that what was computed to find their zones
- * and marks is still known when they are compared. */
-struct round {
-    struct proof *proof;
-    struct neighbors neighbors;
-    bool *known;                /* By tenant: is its mark? */
-    size_t *first;              /* By tenant: its first entry. */
-    bool same;
-};
-
-/* Finds zone and mark of the tenant by as few endpoints as will do. */
-static void
-know_tenant(struct round *r, size_t number)
-{
-    struct proof *p = r->proof;
-    const struct policy_tenant *tenant = p->task->policy->tenants.v[number];
-
-    for (size_t i = r->first[number]; i < p->entries.n
-         && p->entries.v[i].endpoint
-         && p->entries.v[i].endpoint->tenant == tenant
-         && !is_known(p, tenant) && !proof_is_late(p); i++) {
-        if (p->entries.v[i].probed) {
-            proof_run(p, &p->entries.v[i]);
-            if (!p->result->unproved) {
-                proof_vote(p, &p->entries.v[i], false);
-            }
-        }
-    }
-    p->marks[number] = find_mark(p, number);
-    r->known[number] = true;
-}
-
-/* The same of those that its packets may be for, or of all if that is not
- * known. */
-static void
-know_enough(struct round *r, const struct entry *entry)
-{
-    const struct policy *policy = r->proof->task->policy;
-    size_t own = (entry->endpoint
-                  ? scope_number(policy, entry->endpoint->tenant) : 0);
-
-    for (size_t i = 0; i < policy->tenants.n; i++) {
-        if (i != own && !r->known[i]
-            && (!entry->endpoint
-                || bitmap_is_set(neighbors_of(&r->neighbors, own), i))) {
-            know_tenant(r, i);
-        }
-    }
-    if (entry->endpoint && !r->known[own]) {
-        know_tenant(r, own);
-    }
-}
-
-static void
-compare_next(struct round *r, struct entry *entry, struct entry *last)
-{
-    struct proof *p = r->proof;
-
-    if (last && last->endpoint && (!entry->endpoint
-        || last->endpoint->tenant != entry->endpoint->tenant)) {
-        reset_if_large(p, MAX_NODES_OF_TENANTS);
-    }
-    know_enough(r, entry);
-    proof_run(p, entry);
-    if (!p->result->unproved && !entry->endpoint && entry->probed) {
-        proof_vote(p, entry, false);
-    }
-    if (!p->result->unproved && entry->asked) {
-        entry->differs = !proof_compare(p, entry, true);
-        r->same &= !entry->differs;
-    }
-    reset_if_large(p, MAX_NODES);
-}
-
-/* Are all marks those that were found?  What was compared later, and is not
- * of an endpoint, has a vote too. */
-static bool
-are_marks_right(struct round *r)
-{
-    struct proof *p = r->proof;
-    bool right = true;
-
-    for (size_t i = 0; i < p->task->policy->tenants.n; i++) {
-        right &= r->known[i] && p->marks[i] == find_mark(p, i);
-    }
-    for (size_t i = 0; i < p->entries.n; i++) {
-        right &= (!p->entries.v[i].probed || !p->entries.v[i].endpoint
-                  || is_known(p, p->entries.v[i].endpoint->tenant));
-    }
-    return right;
-}
-
-/* Finds zones and marks, and compares all, tenant by tenant.  Returns false if
- * that cannot be done so; else stores whether all is as expected. */
-static bool
-compare_by_tenant(struct proof *p, bool *same)
-{
-    const struct policy *policy = p->task->policy;
-    struct round r = { .proof = p, .same = true };
-    struct entry *last = NULL;
-    bool right;
-
-    r.known = xcalloc(policy->tenants.n + 1, sizeof *r.known);
-    r.first = xcalloc(policy->tenants.n + 1, sizeof *r.first);
-    for (size_t i = p->entries.n; i > 0; i--) {
-        const struct policy_endpoint *e = p->entries.v[i - 1].endpoint;
-
-        if (e) {
-            r.first[scope_number(policy, e->tenant)] = i - 1;
-        }
-    }
-    neighbors_init(&r.neighbors, policy);
-    for (size_t i = 0; i < p->entries.n && !proof_is_late(p); i++) {
-        struct entry *entry = &p->entries.v[i];
-
-        if (entry->asked || (entry->probed && !entry->endpoint)) {
-            compare_next(&r, entry, last);
-            last = entry;
-        }
-    }
-    right = are_marks_right(&r);
-    neighbors_destroy(&r.neighbors);
-    free(r.known);
-    free(r.first);
-    *same = r.same && !p->comparison.disputed;
-    return right || p->result->unproved;
-}
-
 /* Forgets all that was found. */
 static void
 start_anew(struct proof *p)
@@ -272,12 +101,31 @@ start_anew(struct proof *p)
     p->comparison.disputed = false;
 }
 
+/* Finds zones and marks, and compares all, tenant by tenant.  Returns false if
+ * that cannot be done so; else stores whether all is as expected. */
+static bool
+compare_by_tenant(struct proof *p, bool *same)
+{
+    struct round r;
+    bool right;
+
+    round_init(&r, p);
+    round_run(&r, 0, p->entries.n);
+    right = round_has_marks(&r);
+    *same = round_is_fine(&r);
+    round_destroy(&r);
+    return right || p->result->unproved;
+}
+
 /* What is not as expected is told port by port. */
 static void
 prove(struct proof *p)
 {
     bool same;
 
+    if (!p->result->unproved && jobs_prove(p)) {
+        return;
+    }
     if (!compare_by_tenant(p, &same)) {
         start_anew(p);
         same = compare_and_vote(p);

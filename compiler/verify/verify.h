@@ -75,6 +75,7 @@ struct verify_result {
     size_t n_endpoints, n_externals, n_tunnels, n_ports, n_tenants;
     bool whole;                 /* Of all tenants. */
     size_t n_states, n_nodes, n_bytes;
+    size_t n_jobs;              /* Processes beside this one. */
 };
 
 struct verify_task {
@@ -89,7 +90,13 @@ struct verify_task {
                                  * NULL: all. */
     const struct exec_fields *fields;   /* If they are known, else NULL. */
     bool contracts;             /* Are those of tables asked, too? */
+    unsigned int n_jobs;        /* At most so many processes; 0 as 1: none but
+                                 * this one. */
 };
+
+/* As many processes as a proof of so many tenants is faster by, one for each
+ * processor.  (jobs.c) */
+unsigned int verify_n_jobs(size_t n_tenants);
 
 /* Fills '*result', whose texts are in 'arena'.  Nothing is proved unless
  * 'unproved' is NULL and there are no differences and nothing is shadowed.

@@ -39,6 +39,15 @@ tests_verify_latent_SOURCES = \
 tests_verify_latent_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tests
 tests_verify_latent_LDADD = $(BULKHEAD_LIBS)
 
+# The same in several processes.
+check_PROGRAMS += tests/verify/jobs
+tests_verify_jobs_SOURCES = \
+	tests/verify/jobs.c \
+	tests/verify/mutate.c \
+	tests/verify/mutate.h
+tests_verify_jobs_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tests
+tests_verify_jobs_LDADD = $(BULKHEAD_LIBS)
+
 # Random changes of one tenant, proved by itself.
 check_PROGRAMS += tests/verify/changes
 tests_verify_changes_SOURCES = \
@@ -86,7 +95,8 @@ tests_verify_faultyd_CPPFLAGS = $(bulkheadd_CPPFLAGS)
 tests_verify_faultyd_LDFLAGS = $(forgetful)
 tests_verify_faultyd_LDADD = $(bulkheadd_LDADD)
 
-TESTS += tests/verify/changes tests/verify/latent tests/verify/meanings \
+TESTS += tests/verify/changes tests/verify/jobs tests/verify/latent \
+	tests/verify/meanings \
 	tests/verify/mutants tests/verify/oracle
 
 EXTRA_DIST += tests/verify/two-layouts.json

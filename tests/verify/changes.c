@@ -210,7 +210,7 @@ prove_all(struct world *w, const struct policy *policy,
 {
     struct plan_proof proof;
     const struct verify_result *result = &proof.result;
-    bool proved = (plan_prove(&proof, policy, plan, NULL, 0, w->arena)
+    bool proved = (plan_prove(&proof, policy, plan, NULL, 0, 1, w->arena)
                    || (!result->unproved && !result->shadowed.n
                        && result->n_differences
                           == result->n_of_kind[VERIFY_CONTRACT]));
