@@ -39,7 +39,7 @@ is_trivial(const struct dd_op *op, dd_t a, dd_t b, dd_t *result)
         *result = b;
     } else if (op->id == OP_OVER && (a == b || dd_is_leaf(a))) {
         *result = a;
-    } else if (dd_is_leaf(a) && dd_is_leaf(b)) {
+    } else if (op->id < DD_OP_USER && dd_is_leaf(a) && dd_is_leaf(b)) {
         *result = op->leaf(op->aux, a, b);
     } else {
         return false;
@@ -188,6 +188,10 @@ apply_deep(struct dd *dd, const struct dd_op *op, dd_t a, dd_t b)
 
     if (dd_recall(dd, a, b, OF_TWO(op->id), &result)) {
         return result;
+    } else if (dd_is_leaf(a) && dd_is_leaf(b)) {
+        /* Those of users take longer than to remember it. */
+        return dd_remember(dd, a, b, OF_TWO(op->id),
+                           op->leaf(op->aux, a, b));
     }
     of_a = digit_of(dd, a);
     of_b = digit_of(dd, b);

@@ -327,6 +327,8 @@ bind_list(struct exec *ex, uint32_t number, dd_t leaf)
     size_t n;
     const struct effect *e = effects_get(ex->effects, leaf, &n);
 
+    list.allocated = n + 8;
+    list.v = xmalloc(list.allocated * sizeof *list.v);
     for (size_t i = 0; i < n && single; i++) {
         single = add_bound(ex, number, &e[i], &list, &bound.reach);
     }

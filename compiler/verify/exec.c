@@ -182,12 +182,15 @@ find_state(struct exec *ex, uint8_t table, const struct state *state,
 static struct state
 forget_dead(struct exec *ex, uint8_t table, const struct state *state)
 {
+    uint64_t dead = ~(uint64_t) ex->fields->live[table]
+                    & ((UINT64_C(1) << F_FIRST_OF_PACKET) - 1)
+                    & ~(UINT64_C(1) << F_IN_PORT);
     struct state s = *state;
 
-    for (int f = F_IN_PORT + 1; f < F_FIRST_OF_PACKET; f++) {
-        if (!(ex->fields->live[table] & FIELD_BIT(f))) {
-            s.fields[f] = term_zero(ex->terms, f);
-        }
+    for (; dead; dead &= dead - 1) {
+        int f = raw_ctz(dead);
+
+        s.fields[f] = term_zero(ex->terms, f);
     }
     if (!ex->by_port && !ex->values
         && !(ex->fields->live[table] & FIELD_BIT(F_IN_PORT))) {

@@ -21,6 +21,7 @@ struct target {
     const struct policy_endpoint *to;
     const struct policy_attachment *out;
     bool routed;
+    bool late;                  /* Their TTL ends before all else is asked. */
 };
 
 /* Question 7, and on. */
@@ -29,7 +30,8 @@ reach_target(struct judge *j, const struct origin *s, const struct seen *seen,
              const struct target *target)
 {
     struct dd *dd = j->space->dd;
-    dd_t result = (target->to || target->out
+    dd_t result = (target->late ? expect_deny(j, s, REASON_TTL)
+                   : target->to || target->out
                    ? expect_rule(j, s, seen, target->to, target->out,
                                  target->routed)
                    : expect_deny(j, s, REASON_UNREACHABLE));
@@ -166,27 +168,46 @@ judge_connection(struct judge *j, const struct origin *s,
                      result);
 }
 
-/* The same between two of a tenant, once for all that are treated alike: only
- * whose they are differs, which is bound to the whole.  Of what one sends to
- * itself no rule speaks. */
+/* The same, remembered by 'key', and not bound. */
 static dd_t
-judge_between(struct judge *j, const struct origin *s,
-              const struct target *target)
+judge_unbound(struct judge *j, const struct origin *s,
+              const struct target *target, const uint32_t key[3])
 {
-    const uint32_t key[] = {
-        judge_sending(j, s->q.from), judge_alike(j, target->to),
-        target->routed, target->to == s->q.from,
-    };
-    const struct seen any = { .stateless = true };
-    struct expect base = expect_base(j, s, &any, target->to, NULL,
-                                     target->routed);
-    dd_t result = *memo_find(&j->between, key, sizeof key);
+    dd_t result = *memo_find(&j->between, key, 3 * sizeof *key);
 
     if (result == DD_NONE) {
         j->unbound = true;
         result = judge_connection(j, s, target);
         j->unbound = false;
-        *memo_find(&j->between, key, sizeof key) = result;
+        *memo_find(&j->between, key, 3 * sizeof *key) = result;
+    }
+    return result;
+}
+
+/* The same between two of a tenant, once for all that are treated alike: only
+ * whose they are differs, which is bound to the whole.  Of what one sends to
+ * itself no rule speaks.  What is routed differs where its TTL ends, whoever
+ * is to get it. */
+static dd_t
+judge_between(struct judge *j, const struct origin *s,
+              const struct target *target)
+{
+    uint32_t sending = judge_sending(j, s->q.from);
+    const uint32_t key[] = {
+        sending, judge_alike(j, target->to), target->to == s->q.from,
+    };
+    const uint32_t late_key[] = { sending, UINT32_MAX, 0 };
+    const struct target direct = { .to = target->to };
+    const struct target late = { .late = true };
+    const struct seen any = { .stateless = true };
+    struct expect base = expect_base(j, s, &any, target->to, NULL,
+                                     target->routed);
+    dd_t result = judge_unbound(j, s, &direct, key);
+
+    if (target->routed) {
+        result = dd_choose(j->space->dd,
+                           space_range(j->space, F_NW_TTL, 0, 1),
+                           judge_unbound(j, s, &late, late_key), result);
     }
     return dd_bind(j->space->dd, result, expect_base_number(j, &base));
 }
