@@ -89,17 +89,23 @@ static void
 know_enough(struct round *r, const struct entry *entry)
 {
     const struct policy *policy = r->proof->task->policy;
-    size_t own = (entry->endpoint
-                  ? scope_number(policy, entry->endpoint->tenant) : 0);
+    size_t n = policy->tenants.n, own, i;
 
-    for (size_t i = 0; i < policy->tenants.n; i++) {
-        if (i != own && !r->known[i]
-            && (!entry->endpoint
-                || bitmap_is_set(neighbors_of(&r->neighbors, own), i))) {
+    if (!entry->endpoint) {
+        for (i = 0; i < n; i++) {
+            if (!r->known[i]) {
+                know_tenant(r, i);
+            }
+        }
+        return;
+    }
+    own = scope_number(policy, entry->endpoint->tenant);
+    BITMAP_FOR_EACH_1 (i, n, neighbors_of(&r->neighbors, own)) {
+        if (i != own && !r->known[i]) {
             know_tenant(r, i);
         }
     }
-    if (entry->endpoint && !r->known[own]) {
+    if (!r->known[own]) {
         know_tenant(r, own);
     }
 }

@@ -52,7 +52,8 @@ put_tenant(struct ds *ds, int t)
                   : t == 5 ? ", \"peers\": [ \"t0\" ]" : "");
 }
 
-/* Tenants that have nothing in common, but for two that have a peering. */
+/* Tenants that have nothing in common, but for two that have a peering.  The
+ * first has no endpoints. */
 static const struct policy *
 make_policy(void)
 {
@@ -67,14 +68,17 @@ make_policy(void)
                 "\"s\": { \"protocol\": \"tcp\", \"ports\": [ 80 ] } }, "
                 "\"peerings\": { \"p\": { \"from\": { \"tenant\": \"t0\" }, "
                 "\"to\": { \"tenant\": \"t5\" }, \"service\": \"s\" } }, "
-                "\"tenants\": {");
+                "\"tenants\": { \"a\": { \"networks\": { \"n\": { \"vni\": "
+                "99, \"subnets\": [ \"10.99.0.0/24\" ] } } }, ");
     for (int t = 0; t < N_TENANTS; t++) {
         put_tenant(&ds, t);
     }
     ds_put_cstr(&ds, "} }");
     diags_init(&diags, arena);
-    intent = intent_parse(source_create(arena, "intent", ds_cstr(&ds),
-                                        ds.length), arena, &diags);
+    intent = intent_parse(source_create(
+        arena, "intent", arena_strdup(arena, ds_cstr(&ds)), ds.length),
+        arena, &diags);
+    ds_destroy(&ds);
     if (intent) {
         policy = policy_resolve(intent, arena, &diags);
     }
@@ -85,7 +89,6 @@ make_policy(void)
         printf("not ok - the intent is refused\n%s", ds_cstr(&words));
         exit(EXIT_FAILURE);
     }
-    ds_destroy(&ds);
     return policy;
 }
 
