@@ -15,8 +15,8 @@
 #include "util.h"
 #include "verify/compare.h"
 
-bool
-compare_has_meter(const struct comparison *c, uint64_t id)
+static bool
+has_meter(const struct comparison *c, uint64_t id)
 {
     for (size_t i = 0; i < c->task->n_meters; i++) {
         if (c->task->meters[i] == id) {
@@ -24,6 +24,21 @@ compare_has_meter(const struct comparison *c, uint64_t id)
         }
     }
     return !c->task->meters;
+}
+
+/* In the place of diagrams. */
+#define IS_THERE DD_LEAF(1)
+#define IS_NOT_THERE DD_LEAF(2)
+
+bool
+compare_has_meter(struct comparison *c, uint64_t id)
+{
+    dd_t *known = memo_find(&c->meters, &id, sizeof id);
+
+    if (*known == DD_NONE) {
+        *known = has_meter(c, id) ? IS_THERE : IS_NOT_THERE;
+    }
+    return *known == IS_THERE;
 }
 
 /* Is what is meant the meter of a class that does not borrow? */

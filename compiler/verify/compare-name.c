@@ -23,7 +23,7 @@ enum { NUMBER_BITS = 28, ZONE_BITS = 16 };
 #define HAS_ZONE (UINT32_C(1) << NUMBER_BITS)
 
 static bool
-has_number(const struct comparison *c, uint64_t id, uint32_t number)
+has_number(struct comparison *c, uint64_t id, uint32_t number)
 {
     uint32_t mask = (1u << NUMBER_BITS) - 1;
     uint64_t which = id >> NUMBER_BITS;

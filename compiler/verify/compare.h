@@ -44,6 +44,7 @@ struct comparison {
     const struct intent_node *node;
     struct hmap usages;         /* Contains "struct usage"s. */
     struct memo numbers;        /* Of meters, by what they are for. */
+    struct memo meters;         /* By id: are they there? */
     bool disputed;              /* Two values are used for the same. */
     ofp_port_t tunnel;
     bool voting;                /* Usages are being counted. */
@@ -77,7 +78,7 @@ void compare_settle(struct comparison *, dd_t *effects, dd_t *expect);
 const char *compare_meters(struct comparison *, const uint64_t meters[],
                            size_t n_meters, const struct expect *,
                            const struct expect_copy *);
-bool compare_has_meter(const struct comparison *, uint64_t id);
+bool compare_has_meter(struct comparison *, uint64_t id);
 
 /* Is the value the id of such a meter?  If another has the number of its name,
  * it has the next that is free, of so many. */

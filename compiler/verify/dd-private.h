@@ -61,6 +61,7 @@ struct dd {
     uint32_t *places;           /* Of 'lasts', by hash; less 1, 0: none. */
     size_t n_places;            /* A power of 2. */
     uint32_t ones[MAX_DIGITS];  /* By digit: its highest value's place. */
+    size_t n_ones;              /* Places of these, which come first. */
 
     struct edge *stack;         /* Edges of nodes that are being made. */
     size_t n_stack, allocated_stack;

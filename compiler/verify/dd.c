@@ -35,6 +35,7 @@ dd_create(const uint8_t widths[], size_t n_digits)
     for (size_t i = 0; i < n_digits; i++) {
         dd->ones[i] = dd_place(dd, highest(widths[i]));
     }
+    dd->n_ones = dd->n_lasts;
     hmap_init(&dd->lists);
     return dd;
 }
@@ -54,17 +55,6 @@ dd_destroy(struct dd *dd)
         hmap_destroy(&dd->lists);
         free(dd);
     }
-}
-
-void
-dd_clear(struct dd *dd)
-{
-    memset(dd->tags, 0, dd->n_unique * sizeof *dd->tags);
-    dd->n_memories = MIN_MEMORIES;
-    memset(dd->memories, 0, dd->n_memories * sizeof *dd->memories);
-    dd->n_nodes = dd->n_room = dd->n_stack = 0;
-    dd->refused = dd->mixed = false;
-    dd_forget_lists(dd);
 }
 
 /* Where the place of 'last' is in 'places', or is to be. */
@@ -110,6 +100,29 @@ dd_place(struct dd *dd, u128 last)
         grow_places(dd);
     }
     return dd->n_lasts - 1;
+}
+
+/* But for the highest of each digit, which have the places that they had. */
+static void
+forget_values(struct dd *dd)
+{
+    memset(dd->places, 0, dd->n_places * sizeof *dd->places);
+    dd->n_lasts = dd->n_ones;
+    for (size_t i = 0; i < dd->n_lasts; i++) {
+        *find_place(dd, dd->lasts[i]) = i + 1;
+    }
+}
+
+void
+dd_clear(struct dd *dd)
+{
+    memset(dd->tags, 0, dd->n_unique * sizeof *dd->tags);
+    dd->n_memories = MIN_MEMORIES;
+    memset(dd->memories, 0, dd->n_memories * sizeof *dd->memories);
+    forget_values(dd);
+    dd->n_nodes = dd->n_room = dd->n_stack = 0;
+    dd->refused = dd->mixed = false;
+    dd_forget_lists(dd);
 }
 
 void

@@ -238,6 +238,7 @@ attempt(const struct verify_task *task, const struct limits *limits,
     };
     hmap_init(&p.comparison.usages);
     memo_init(&p.comparison.numbers);
+    memo_init(&p.comparison.meters);
     p.comparison.node = find_node(task);
     result->unproved = entries_list(task, limits, arena, result, &p.entries);
     if (limits) {
@@ -254,6 +255,7 @@ attempt(const struct verify_task *task, const struct limits *limits,
     exec_fields_destroy(own);
     hmap_destroy(&p.comparison.usages);
     memo_destroy(&p.comparison.numbers);
+    memo_destroy(&p.comparison.meters);
     return outcome;
 }
 
