@@ -295,6 +295,26 @@ rewrite() {
         cat - "$switch_dir/body" >"$file"
 }
 
+# As many as there are processors that this may use, of four tenants at least.
+test_processes() {
+    local n intent=$switch_dir/many.json
+    n=$(nproc)
+    n=$((n < 4 ? n : 4))
+    "$srcdir/tests/bench/make-intent.py" 16 5 10 >"$intent"
+    check '16 tenants in several processes' says "\"processes\":$n," 0 \
+        "$BULKHEAD" verify "$intent" --node node -f json
+    check '  in one, where there is one processor' says '"processes":1,' 0 \
+        taskset -c "$(taskset -cp $$ | sed 's/.*[^0-9]//')" \
+        "$BULKHEAD" verify "$intent" --node node -f json
+    "$BULKHEAD" compile "$intent" --node node -o "$switch_dir/many" \
+        >/dev/null 2>&1
+    grep -v 'table=0,.*t00011e001' "$switch_dir/many/flows.txt" \
+        >"$switch_dir/fewer"
+    check '  a flow that is missing' says 'tenant00011/e001' 1 \
+        "$BULKHEAD" verify "$intent" --node node \
+        --flows "$switch_dir/fewer"
+}
+
 # What apply proves before it changes the bridge.
 test_apply() {
     "$BULKHEAD" clear --bridge br0 >/dev/null
@@ -400,6 +420,7 @@ main() {
     test_corners
     test_tenants
     test_layouts
+    test_processes
     test_apply
     test_known
     test_fault
