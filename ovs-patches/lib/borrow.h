@@ -66,7 +66,7 @@
  * the depth of the queue, which it keeps near a target, and advances virtual
  * time by what serves as many bytes to the members that have borrowed.  Within
  * the next round virtual time goes on at the same speed; if some was left, at
- * one that leaves none, should the member that is the furthest ahead want more.
+ * one that leaves none, should the member that is furthest ahead want more.
  * Only members with something borrowed cost anything, and when nobody borrows
  * there are no rounds.
  *
