@@ -268,11 +268,14 @@ verify_deep() {
     verify --flows "$switch_dir/deep"
 }
 
-# A proof that takes many times as long.
+# on_one COMMAND...: on one processor.
+on_one() { taskset -c "$(taskset -cp $$ | sed 's/.*[^0-9]//')" "$@"; }
+
+# A proof that takes several seconds there.
 verify_slowly() {
-    python3 "$srcdir/tests/bench/make-intent.py" 200 20 40 \
+    python3 "$srcdir/tests/bench/make-intent.py" 600 20 40 \
         >"$switch_dir/slow.json"
-    "$BULKHEAD" verify "$switch_dir/slow.json" --timeout 1 --node node
+    on_one "$BULKHEAD" verify "$switch_dir/slow.json" --timeout 1 --node node
 }
 
 # apply_limited RATE OPTION...: with the inference tenant at that.
@@ -304,8 +307,7 @@ test_processes() {
     check '16 tenants in several processes' says "\"processes\":$n," 0 \
         "$BULKHEAD" verify "$intent" --node node -f json
     check '  in one, where there is one processor' says '"processes":1,' 0 \
-        taskset -c "$(taskset -cp $$ | sed 's/.*[^0-9]//')" \
-        "$BULKHEAD" verify "$intent" --node node -f json
+        on_one "$BULKHEAD" verify "$intent" --node node -f json
     "$BULKHEAD" compile "$intent" --node node -o "$switch_dir/many" \
         >/dev/null 2>&1
     grep -v 'table=0,.*t00011e001' "$switch_dir/many/flows.txt" \
@@ -341,10 +343,10 @@ test_apply() {
     check 'and to what was: verified' says ', verified' 0 \
         "$BULKHEAD" rollback --bridge br0
     check 'no time to prove it: refused' unchanged br0 \
-        says 'UNPROVED: time is up' 1 "$BULKHEAD" apply \
+        says 'UNPROVED: time is up' 1 on_one "$BULKHEAD" apply \
         "$switch_dir/slow.json" --node node --bridge br0 --verify=1s
     check '... with the remedy' \
-        says '--verify=TIME gives it more' 1 "$BULKHEAD" apply \
+        says '--verify=TIME gives it more' 1 on_one "$BULKHEAD" apply \
         "$switch_dir/slow.json" --node node --bridge br0 --verify=1s
     check 'for OVN: 2' says 'takes no --verify' 2 "$BULKHEAD" apply \
         "$intent" --target=ovn --verify
