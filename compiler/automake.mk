@@ -52,6 +52,7 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/openflow/emit-stateless.h \
 	compiler/backend/openflow/emit-sides.c \
 	compiler/backend/openflow/emit-state.c \
+	compiler/backend/openflow/emit-tags.c \
 	compiler/backend/openflow/emit-tunnels.c \
 	compiler/backend/openflow/emit-upcalls.c \
 	compiler/backend/openflow/emit.h \
@@ -174,6 +175,7 @@ libbulkhead_a_SOURCES = \
 	compiler/ir/print.c \
 	compiler/ir/side.c \
 	compiler/ir/split.c \
+	compiler/ir/tag.c \
 	compiler/ir/uplink.c \
 	compiler/ir/validate-meter.c \
 	compiler/ir/validate-rule.c \

@@ -386,6 +386,7 @@ add_records(struct builder *b)
     }
     ir_name_sides(b->prog, b->arena);
     ir_add_caps(b->prog, &b->meter_numbers);
+    ir_add_tags(b->prog, &b->meter_numbers);
 }
 
 struct ir_prog *

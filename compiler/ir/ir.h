@@ -227,6 +227,18 @@ struct ir_cap {
     uint32_t number;            /* As a meter's. */
 };
 
+/* What gives packets a tenant's tag that pass no meter of what anybody sends
+ * here, in a program with 'telemetry'.  What endpoints get from outside is
+ * among them, if a meter of what they get counts it. */
+struct ir_tag {
+    const char *name;           /* "TENANT/tag". */
+    struct ir_place place;      /* Of the tenant. */
+    const struct ir_tenant *tenant;
+    uint32_t number;            /* As a meter's. */
+    bool arrives;               /* What the tenant sends comes by tunnel... */
+    bool pays;                  /* ...or what others send at its cost. */
+};
+
 /* Another node, behind a tunnel; in a program of the fabric, any node. */
 struct ir_node {
     const char *name;
@@ -345,6 +357,7 @@ struct ir_prog {
     VEC(struct ir_meter *) meters;          /* The uplinks', then in the
                                              * tenants' order. */
     VEC(struct ir_cap *) caps;              /* By class. */
+    VEC(struct ir_tag *) tags;              /* In the tenants' order. */
     VEC(struct ir_rule *) rules;            /* Sorted by name. */
     VEC(struct ir_dpdk_port *) dpdk_ports;  /* Uplinks', then endpoints'. */
     VEC(struct ir_vf *) vfs;    /* Of this node, by tenant and name. */

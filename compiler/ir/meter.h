@@ -51,4 +51,7 @@ void ir_add_meters(struct ir_prog *, const struct intent_node *node,
  * is in the program. */
 void ir_add_caps(struct ir_prog *, struct ident_set *numbers);
 
+/* Adds what tags packets that tenants have not sent here, then too. */
+void ir_add_tags(struct ir_prog *, struct ident_set *numbers);
+
 #endif /* ir/meter.h */

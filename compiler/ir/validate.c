@@ -111,6 +111,17 @@ check_cap(struct ir_validator *v, const struct ir_cap *cap)
 }
 
 static void
+check_tag(struct ir_validator *v, const struct ir_tag *tag)
+{
+    if (!v->prog->telemetry) {
+        ir_invalid(v, "packets carry no tags without telemetry");
+    }
+    ir_check_prefix(v, tag->tenant, tag->name);
+    ir_once(v, "meter's number %#"PRIx32, tag->number);
+    ir_once(v, "tag of tenant '%s'", tag->tenant->name);
+}
+
+static void
 check_service(struct ir_validator *v, const struct ir_service *s)
 {
     for (size_t i = 0; s->symmetric && i < s->matches.n; i++) {
@@ -317,6 +328,7 @@ check_whole(struct ir_validator *v, enum ir_op op, const void *record)
     case IR_OP_endpoint: check_endpoint(v, record); return;
     case IR_OP_meter: ir_validate_meter(v, record); return;
     case IR_OP_cap: check_cap(v, record); return;
+    case IR_OP_tag: check_tag(v, record); return;
     case IR_OP_rule: ir_validate_rule(v, record); return;
     case IR_OP_class: check_class(v, record); return;
     case IR_OP_dpdk: ir_validate_dpdk(v, record); return;

@@ -96,6 +96,7 @@ meters_to_json(const struct plan *plan)
             json_object_put_string(object, "class", m->class);
         }
         put_flag(object, "dscp_in", m->dscp_in);
+        put_flag(object, "tags", m->tags);
         put_flag(object, "receive", m->receive);
         put_flag(object, "split", m->split);
         put_flag(object, "rest", m->rest);

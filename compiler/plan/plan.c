@@ -199,7 +199,7 @@ plan_meter_title(const struct plan *plan, const struct plan_meter *meter)
         meter->receive ? "receive" : NULL, meter->uplink,
         (meter->class ? arena_printf(plan->arena, "class %s", meter->class)
          : NULL),
-        meter->dscp_in ? "dscp_in" : NULL,
+        meter->dscp_in ? "dscp_in" : NULL, meter->tags ? "tag" : NULL,
         meter->rest ? "rest" : NULL, meter->limits ? "limit" : NULL,
     };
     struct ds ds = DS_EMPTY_INITIALIZER;

@@ -46,6 +46,8 @@ struct plan_meter {
     const char *endpoint;       /* Its own; NULL: all of the tenant's... */
     const char *class;          /* ...in this class; NULL: in any. */
     bool dscp_in;               /* Of that only what keeps its DSCP. */
+    bool tags;                  /* Lets all pass, for its tag: what the
+                                 * tenant has not sent here. */
     const char *uplink;         /* If the tenant takes several, else NULL. */
     bool receive;               /* Of what its endpoints get, not send. */
     bool packets;

@@ -39,7 +39,7 @@ struct member {
 
 /* A structure is an array of its members; what is listed here is what is
  * written and read. */
-enum { MAX_MEMBERS = 24 };
+enum { MAX_MEMBERS = 25 };
 struct shape {
     size_t size, n;
     struct member members[MAX_MEMBERS];
@@ -58,7 +58,7 @@ static const struct shape flow_shape = {
 };
 
 static const struct shape meter_shape = {
-    sizeof(struct plan_meter), 24, {
+    sizeof(struct plan_meter), 25, {
         MEMBER(plan_meter, id, NUMBER_32),
         MEMBER(plan_meter, name, TEXT),
         MEMBER(plan_meter, lends, FLAG),
@@ -68,6 +68,7 @@ static const struct shape meter_shape = {
         MEMBER(plan_meter, endpoint, TEXT_OR_NULL),
         MEMBER(plan_meter, class, TEXT_OR_NULL),
         MEMBER(plan_meter, dscp_in, FLAG),
+        MEMBER(plan_meter, tags, FLAG),
         MEMBER(plan_meter, uplink, TEXT_OR_NULL),
         MEMBER(plan_meter, receive, FLAG),
         MEMBER(plan_meter, packets, FLAG),

@@ -109,3 +109,11 @@ meaning_meters(const struct meaning *m, const struct policy_endpoint *to,
     }
     return n;
 }
+
+const struct policy_tenant *
+meaning_tag(const struct meaning *m, const struct policy_endpoint *to)
+{
+    return (!to || m->node || m->charged || !to->node->telemetry ? NULL
+            : m->payer ? m->payer
+            : m->from ? m->from->tenant : to->tenant);
+}

@@ -44,6 +44,13 @@ enum { MAX_MEANING_METERS = 5 };
 size_t meaning_meters(const struct meaning *, const struct policy_endpoint *to,
                       struct meaning_meter meters[MAX_MEANING_METERS]);
 
+/* Whose tag a packet for 'to' gets on the node of that, if it counts by tenant
+ * ("telemetry") and the packet passes no meter of what anybody sends there: of
+ * who sent it by tunnel, or of the receiver if it comes from outside; but of
+ * who pays, if a peering says who does.  NULL: nobody's. */
+const struct policy_tenant *meaning_tag(const struct meaning *,
+                                        const struct policy_endpoint *to);
+
 /* Has the tenant of an endpoint a meter of what such endpoints get? */
 bool pays_for_getting(const struct policy_endpoint *);
 

@@ -94,7 +94,9 @@ name_of(const struct comparison *c, const struct usage *usage)
     bool receive = usage->kind == USE_RECEIVE;
     const char *name;
 
-    if (usage->kind == USE_DSCP_IN) {
+    if (usage->kind == USE_TAG) {
+        return arena_printf(c->arena, "%s/tag", tenant->name);
+    } else if (usage->kind == USE_DSCP_IN) {
         return arena_printf(c->arena, "%s/dscp_in/%s", tenant->name,
                             class->name);
     }

@@ -21,6 +21,8 @@ enum use_kind {
                                * endpoint. */
     USE_DSCP_IN,              /* That of a tenant's packets of a class that
                                * keep their DSCP. */
+    USE_TAG,                  /* The meter that lets all pass, for the
+                               * tenant's tag. */
 };
 
 struct usage {

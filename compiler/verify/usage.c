@@ -119,6 +119,7 @@ usage_name(const struct usage *usage)
         [USE_MARK] = "mark of connections",
         [USE_COUNTER] = "meter", [USE_SEND] = "meter",
         [USE_RECEIVE] = "meter", [USE_DSCP_IN] = "meter",
+        [USE_TAG] = "meter",
     };
 
     return names[usage->kind];

@@ -59,7 +59,7 @@ outcome_meter_owner(const struct compiled *c, const struct outcome *o,
 static bool
 is_meant(const struct plan_meter *meter, const struct meaning_meter *meant)
 {
-    return (meter && !meter->lends && !meter->split
+    return (meter && !meter->lends && !meter->split && !meter->tags
             && !strcmp(meter->name, meant->tenant->name)
             && meter->receive == meant->receive
             && meter->dscp_in == meant->dscp_in
@@ -102,8 +102,18 @@ outcome_compare_meters(const struct compiled *c, const struct outcome *o,
                        const struct policy_endpoint *to, struct arena *arena)
 {
     struct meaning_meter meant[MAX_MEANING_METERS];
+    const struct policy_tenant *tag = meaning_tag(m, to);
     size_t n = meaning_meters(m, to, meant), i = 0, j = 0;
 
+    if (tag && c->plan.telemetry) {
+        const struct plan_meter *first
+            = out->meters.n ? find_meter(c, o, out->meters.v[j++]) : NULL;
+
+        if (!first || !first->tags || strcmp(first->name, tag->name)) {
+            return arena_printf(arena, "it has not the tag of '%s'",
+                                tag->name);
+        }
+    }
     for (; i < n && j < out->meters.n; i++, j++) {
         const struct plan_meter *meter = find_meter(c, o, out->meters.v[j]);
 

@@ -17,6 +17,14 @@
 
 /* Meters: what the plan must say of the world's bandwidth. */
 
+void
+world_init_telemetry(struct world *w, struct rng rng)
+{
+    for (int i = 0; i < MAX_NODES; i++) {
+        w->telemetry |= rng_chance(&rng, 40) << i;
+    }
+}
+
 /* The number N of what is named "eN", "tN" or "uN". */
 static int
 number_of(const char *name)
@@ -82,7 +90,8 @@ has_meter(const struct plan *plan, const struct wanted *w)
         const struct plan_meter *m = &plan->meters.v[i];
         bool counts_packets = plan_meter_counts_packets(m->id);
 
-        if (m->lends || m->dscp_in || number_of(m->name) != w->tenant
+        if (m->lends || m->dscp_in || m->tags
+            || number_of(m->name) != w->tenant
             || counts_packets != w->packets || m->receive != w->receive
             || m->split != w->split || m->rest != w->rest
             || m->limits != w->limits
@@ -103,18 +112,27 @@ has_meter(const struct plan *plan, const struct wanted *w)
     return n == (w->rate != 0);
 }
 
+/* Has what is sent the tag of its tenant? */
+static bool
+is_tagged(const struct world *w, bool receive)
+{
+    return (w->telemetry & 1) && !receive;
+}
+
 /* Is what it says of bursts what the world wrote? */
 static bool
-has_microburst(const struct plan *plan, int tenant,
-               const struct world_tenant *t)
+has_microburst(const struct world *w, const struct plan *plan, int tenant)
 {
+    const struct world_tenant *t = &w->tenants[tenant];
+
     for (size_t i = 0; i < plan->meters.n; i++) {
         const struct plan_meter *m = &plan->meters.v[i];
         bool bursts = t->bursts && !m->receive && !m->endpoint;
 
-        if (!m->lends && !m->dscp_in && number_of(m->name) == tenant
-            && !m->packets
-            && (m->microburst != (bursts || m->parent || m->split)
+        if (!m->lends && !m->dscp_in && !m->tags
+            && number_of(m->name) == tenant && !m->packets
+            && (m->microburst != (bursts || m->parent || m->split
+                                  || is_tagged(w, m->receive))
                 || m->exceed != (bursts ? t->exceed : EXCEED_DROP)
                 || m->mark != (bursts ? t->mark_kib * 1024 : 0)
                 || m->depth != (bursts ? t->depth_kib * 1024 : 0))) {
@@ -152,7 +170,21 @@ own_cap_kib(const struct world_bandwidth *b, const struct world_tenant *t)
             : deepest_kib(b, t));
 }
 
-/* Meters of bits are in kbps and whole kbit of 1000 bits, or bytes. */
+/* All that a meter does that neither borrows nor looks at bursts: in kbps, and
+ * whole kbit of 1000 bits, or bytes. */
+static struct wanted
+want_plain(const struct world *w, struct wanted wanted, uint64_t kbps,
+           uint64_t kib)
+{
+    bool tagged = is_tagged(w, wanted.receive);
+
+    wanted.rate = kbps;
+    wanted.burst = tagged ? 1024 * kib : (1024 * 8 * kib + 999) / 1000;
+    wanted.peak = tagged ? kbps : 0;
+    wanted.cap = tagged ? 1024 * kib : 0;
+    return wanted;
+}
+
 static struct wanted
 want(const struct world *w, const struct plan *plan, int tenant, int uplink,
      bool receive)
@@ -168,12 +200,12 @@ want(const struct world *w, const struct plan *plan, int tenant, int uplink,
 
     if (receive && !b.limited && !shared) {
         return wanted;
+    } else if ((!shared || b.share.no_borrow) && !bursts) {
+        return want_plain(w, wanted, kbps, b.kib);
     } else if (!shared || b.share.no_borrow) {
-        wanted.rate = kbps;
-        wanted.burst = (bursts ? 1024 * (uint64_t) b.kib
-                        : (1024 * 8 * (uint64_t) b.kib + 999) / 1000);
-        wanted.peak = bursts ? kbps : 0;
-        wanted.cap = bursts ? own_cap_kib(&b, t) * 1024 : 0;
+        wanted.rate = wanted.peak = kbps;
+        wanted.burst = 1024 * (uint64_t) b.kib;
+        wanted.cap = own_cap_kib(&b, t) * 1024;
         return wanted;
     }
     wanted.rate = b.share.guarantee_mbps ? b.share.guarantee_mbps * 1000 : 1;
@@ -261,9 +293,9 @@ want_part(const struct world *w, const struct plan *plan,
     if (wanted.limits && (!twice || part->share.no_borrow)) {
         return wanted;
     } else if (part->share.no_borrow) {
-        wanted.rate = part->share.guarantee_mbps * UINT64_C(1000);
-        wanted.burst = (1024 * 8 * OWN_BURST_KIB + 999) / 1000;
-        return wanted;
+        return want_plain(w, wanted,
+                          part->share.guarantee_mbps * UINT64_C(1000),
+                          OWN_BURST_KIB);
     }
     if (part->mbps && (wanted.limits || !twice)) {
         wanted.peak = 1000 * part->mbps;
@@ -356,8 +388,7 @@ has_own(const struct world *w, const struct plan *plan, int endpoint,
         if (split) {
             wanted = want_part(w, plan, wanted, &part, n->uplink);
         } else if (here && !limits) {
-            wanted.rate = 1000 * part.mbps;
-            wanted.burst = (1024 * 8 * OWN_BURST_KIB + 999) / 1000;
+            wanted = want_plain(w, wanted, 1000 * part.mbps, OWN_BURST_KIB);
         }
         if (!has_meter(plan, &wanted)) {
             return false;
@@ -390,7 +421,7 @@ world_check_meters(const struct world *w, const struct compiled *c)
             || !has_bandwidth(w, plan, i, true)) {
             return arena_printf(plan->arena, "tenant t%d has another "
                                 "bandwidth", i);
-        } else if (!has_microburst(plan, i, t)) {
+        } else if (!has_microburst(w, plan, i)) {
             return arena_printf(plan->arena, "tenant t%d has other bursts",
                                 i);
         } else if (!has_meter(plan, &packets)) {

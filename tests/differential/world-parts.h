@@ -154,6 +154,9 @@ void world_put_dscp_in(struct ds *, const struct world_class *);
 const char *world_check_dscp_in(const struct world *,
                                 const struct compiled *);
 
+/* Draws for itself which nodes count by tenant. */
+void world_init_telemetry(struct world *, struct rng);
+
 /* Draws for itself which tenants have a limit of upcalls. */
 void world_init_upcalls(struct world *, struct rng);
 

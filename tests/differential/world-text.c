@@ -409,6 +409,10 @@ put_fabric(struct ds *ds, const struct world *w)
             ds_put_format(ds, "\"tunnel_address\": \"%s%d\"",
                           w->underlay6 ? "2001:db8::" : "192.0.2.", i + 1);
         }
+        if (w->telemetry & 1u << i) {
+            world_put_comma(ds);
+            ds_put_cstr(ds, "\"telemetry\": true");
+        }
         world_put_comma(ds);
         put_uplinks(ds, w);
     }

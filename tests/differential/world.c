@@ -299,6 +299,7 @@ world_init(struct world *w, uint64_t seed)
     w->seed = seed;
     init_services(w, &rng);
     init_fabric(w, &rng);
+    world_init_telemetry(w, (struct rng) { ~rng.state ^ 3 });
     init_tenants(w, &rng);
     init_endpoints(w, &rng);
     world_init_shares(w, (struct rng) { ~rng.state });

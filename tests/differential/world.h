@@ -162,7 +162,8 @@ struct world {
     uint64_t seed;
     const char *encapsulation;  /* NULL: no tunnels. */
     bool underlay6;             /* Tunnel addresses are IPv6. */
-    unsigned int tunnels;       /* 1-bits: nodes that have tunnels. */
+    unsigned int tunnels;       /* 1-bits: nodes that have tunnels... */
+    unsigned int telemetry;     /* ...and that count by tenant. */
     int n_uplinks;              /* Of each node. */
     bool shared;                /* Tenants say guarantees and weights. */
     int n_tenants, n_networks, n_endpoints, n_rules;

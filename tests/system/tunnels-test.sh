@@ -213,6 +213,35 @@ arp_is_answered() {
         holds "${dirs[0]}/vf0.pcap" 00020200000100010a0b000b0200000100000a0b000a
 }
 
+# What comes by tunnel counts as its sender's where it is got.
+test_telemetry() {
+    intent=$(with "s/\"${nodes[1]}\": {/& \"telemetry\": true,/")
+    check 'counting by tenant is switched on' on 1 ovs-vsctl --timeout=10 \
+        set open . other_config:tenant-queue-telemetry=true
+    check 'and applied' exits 0 bulkhead_on apply 1
+    send 0 "$(ip4 0 17)udp(src=5000,dst=4791)"
+    check 'what arrives is of its tenant' counted 'pretraining 1'
+    send 0 "$(ip4 0 17)udp(src=5000,dst=4791)"
+    send 0 "$(ip4 0 6)tcp(src=5003,dst=22),tcp_flags(syn)"
+    check 'each time' counted 'pretraining 3'
+}
+
+# counted WORDS: of tenants that have sent by vf0 of node 1, and how much.
+counted() {
+    sleep 0.2
+    on 1 "$BULKHEAD" metrics --once |
+        python3 -c 'import re, sys
+sums = {}
+for port, tenant, n in re.findall(
+        r"""sent_packets_total{port="(.*?)",tenant="(.*?)".*} (\d+)""",
+        sys.stdin.read()):
+    if port == "vf0":
+        sums[tenant] = sums.get(tenant, 0) + int(n)
+for tenant in sorted(sums):
+    print(tenant, sums[tenant])' >"$switch_dir/counted"
+    echo "$1" | diff - "$switch_dir/counted"
+}
+
 main() {
     find_ovs
     find_bulkhead
@@ -224,6 +253,7 @@ main() {
     test_port
     if [ $isolated = yes ]; then
         test_packets
+        test_telemetry
     else
         echo "# no packets: network namespaces are not to be had"
     fi

@@ -21,8 +21,8 @@
 
 /* A program of two tenants and one elsewhere, a line each. */
 static const char *const good[] = {
-    "node n1 encapsulation geneve tunnel-address 192.0.2.1 unbound a/u "
-        "elsewhere a/v,b/v",
+    "node n1 encapsulation geneve tunnel-address 192.0.2.1 telemetry "
+        "unbound a/u elsewhere a/v,b/v",
     "# A comment.",
     "uplink u interface p0 at 6:/fabric/nodes/n1/uplinks/u/interface",
     "class gold dscp 46 queue 5 lossless buffer-bytes 131072 dscp-in 48 "
@@ -52,6 +52,8 @@ static const char *const good[] = {
     "meter b/send:u tenant b uplink u rate-kbps 9 burst-bytes 99 microburst "
         "mark-bytes 7 limit-bytes 8 exceed dscp:8 at 80:/tenants/b",
     "cap a/dscp_in/gold tenant a class gold number 300",
+    "tag a/tag tenant a number 301",
+    "tag c/tag tenant c number 302 arrives pays at 90:/tenants/c",
     "rule a/r kind allow id 0x3001 from a/x,a/y to a/x,a/y service web "
         "class gold at 70:/tenants/a/rules/0/name",
     "rule b/s kind deny id 0x3002 from b/x to b/x "
@@ -114,6 +116,18 @@ START_TEST(test_good)
     ck_assert_ptr_nonnull(unit_parse_prog(&u, variant(u.arena, 1, "")));
     ck_assert_uint_eq(u.prog->rules.v[2]->from.groups.n, 0);
     ck_assert_uint_eq(u.prog->rules.v[2]->from.tenants.n, 1);
+    unit_destroy(&u);
+}
+END_TEST
+
+START_TEST(test_tags_without_telemetry)
+{
+    struct unit u;
+
+    unit_init(&u);
+    ck_assert_ptr_null(unit_parse_prog(&u, variant(
+        u.arena, 0, "node n1 encapsulation geneve tunnel-address 192.0.2.1")));
+    unit_complains(&u, "tag 'a/tag': packets carry no tags without telemetry");
     unit_destroy(&u);
 }
 END_TEST
@@ -239,6 +253,9 @@ START_TEST(test_bad_tenants)
             "it takes an uplink without endpoints here, or none with");
     refused("meter b/send:u tenant a uplink u rate-kbps 9 burst-bytes 99",
             "it is not of tenant 'a'");
+    refused("tag c/tag tenant a number 302", "it is not of tenant 'a'");
+    refused("tag c/tag tenant c number 301",
+            "meter's number 0x12d is there twice");
     refused("endpoint a/x number 0x2001 group 0x2001 network a/net "
             "interface i0 mac 02:00:00:00:00:01 addresses 10.0.0.2 "
             "dhcp-server", "its network has no DHCP");
@@ -313,6 +330,7 @@ START_TEST(test_lines_missing_or_twice)
         bool needed = good[i][0] != '#' && strncmp(good[i], "rule", 4)
                       && strncmp(good[i], "uplink", 6)
                       && strncmp(good[i], "cap", 3)
+                      && strncmp(good[i], "tag", 3)
                       && strncmp(good[i], "service rocev2", 14);
         const char *twice;
 
@@ -378,6 +396,7 @@ ir_suite(void)
     TCase *tc = unit_case(suite, "text");
 
     tcase_add_test(tc, test_good);
+    tcase_add_test(tc, test_tags_without_telemetry);
     tcase_add_test(tc, test_symmetric_ports);
     tcase_add_test(tc, test_bad_lines);
     tcase_add_test(tc, test_bad_tenants);

@@ -143,6 +143,8 @@ plant_flow(struct plan *plan, const struct latent *l, struct rng *rng)
 
         if (flow.table != l->table || !item || (l->action && !action)) {
             continue;
+        } else if (l->table == TABLE_METER && strstr(flow.match, "in_port=")) {
+            continue;           /* What came by tunnel has paid. */
         }
         if (other && !strcmp(other, "OTHER")) {
             other = other_tenant(plan, flow.match);

@@ -33,7 +33,8 @@ check_tenants(const struct ir_prog *prog, const struct backend_caps *caps,
               struct diags *diags)
 {
     const char *remedy = "bind endpoints of fewer tenants to this node";
-    size_t n_zones = 0, n_meters = prog->caps.n;
+    size_t n_zones = 0, n_meters = (prog->caps.n
+                                    + (prog->telemetry ? prog->tags.n : 0));
 
     for (size_t i = 0; i < prog->tenants.n; i++) {
         const struct ir_tenant *tenant = prog->tenants.v[i];

@@ -114,8 +114,7 @@ emit_inward_call(struct emitter *e, const struct ir_network *network)
                                CROSSING_EXTERNAL, network->vni);
 
     if (ir_find_meter(e->prog, ir_account_of(network), true)) {
-        emit_flow(e, TABLE_METER, PRIORITY_ALLOW, REASON_PIPELINE, match,
-                  FORMAT(e, "goto_table:%d", TABLE_OUTPUT));
+        emit_tagged(e, PRIORITY_ALLOW, match, network->tenant);
     } else {
         emit_charge(e, network, match);
     }
@@ -236,6 +235,7 @@ emit_qos(struct emitter *e)
     emit_classes(e);
     emit_dscp_in(e);
     add_meters(e);
+    add_tag_meters(e);
     emit_calls(e);
     emit_payers(e);
 }

@@ -130,9 +130,5 @@ emit_tunnels(struct emitter *e)
         }
     }
     emit_tunnel_queues(e);
-    /* Stronger than the meter that its tenant may have here: it has paid on
-     * the sender's node. */
-    emit_flow(e, TABLE_METER, PRIORITY_DENY, REASON_PIPELINE,
-              "in_port=\""PLAN_TUNNEL"\"",
-              FORMAT(e, "goto_table:%d", TABLE_OUTPUT));
+    emit_arrived(e);
 }

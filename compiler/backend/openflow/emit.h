@@ -176,6 +176,13 @@ void add_meters(struct emitter *);
 /* What of CLASS is for packets that keep their DSCP, and its meters. */
 void emit_dscp_in(struct emitter *);
 
+/* What of METER is for packets that pass no meter of what anybody sends here:
+ * with telemetry they get the tag of a tenant by meters that let all pass. */
+void add_tag_meters(struct emitter *);
+void emit_arrived(struct emitter *);
+void emit_tagged(struct emitter *, enum of_priority, const char *match,
+                 const struct ir_tenant *);
+
 /* CLASS and METER, and all meters of bits. */
 void emit_qos(struct emitter *);
 

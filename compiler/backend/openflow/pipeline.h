@@ -138,6 +138,8 @@ enum of_priority {
     PRIORITY_PAYER = 260,       /* Of who pays for others; and ... */
     PRIORITY_PAYER_CLASS = 270, /* ... of a class of theirs. */
     PRIORITY_DENY = 300,
+    PRIORITY_ARRIVED_PAYER = 310,   /* In METER: of who pays for what came by
+                                     * tunnel. */
     PRIORITY_FORBIDDEN = 400,   /* Never, whoever sends it. */
     PRIORITY_EVERYBODY = 450,   /* A guardrail from or to everybody. */
     PRIORITY_NEIGHBOR = 500,    /* ND that is all right. */
