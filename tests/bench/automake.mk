@@ -109,6 +109,8 @@ bench-push: all
 	    srcdir='$(abs_srcdir)' $(srcdir)/tests/bench/push
 	@BULKHEAD='$(abs_top_builddir)/bulkhead' OVS_PREFIX='$(OVS_PREFIX)' \
 	    srcdir='$(abs_srcdir)' $(srcdir)/tests/bench/push --resident
+	@BULKHEAD='$(abs_top_builddir)/bulkhead' OVS_PREFIX='$(OVS_PREFIX)' \
+	    srcdir='$(abs_srcdir)' $(srcdir)/tests/bench/push --ovn
 .PHONY: bench-push
 bench-verify: all tests/bench/changes
 	@BULKHEAD='$(abs_top_builddir)/bulkhead' $(srcdir)/tests/bench/verify
@@ -132,6 +134,7 @@ EXTRA_DIST += \
 	tests/bench/ovn_cost.py \
 	tests/bench/push \
 	tests/bench/push.py \
+	tests/bench/push_ovn.py \
 	tests/bench/push_resident.py \
 	tests/bench/report.py \
 	tests/bench/sampling.py \

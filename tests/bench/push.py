@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 
+from report import percentile
+
 BRIDGE = "br0"
 BULKHEAD = os.environ["BULKHEAD"]
 
@@ -23,10 +25,6 @@ def seconds(*command):
     begin = time.monotonic()
     run(*command)
     return time.monotonic() - begin
-
-
-def percentile(values, p):
-    return sorted(values)[min(len(values) - 1, int(len(values) * p))]
 
 
 def clear():

@@ -19,16 +19,13 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, f"{HERE}/../system")
+from report import percentile  # noqa: E402
 from split import replace, split, take_bindings, tenant_file  # noqa: E402
 
 BRIDGE = "br0"
 BULKHEAD = os.environ["BULKHEAD"]
 RUNDIR = os.environ["OVS_RUNDIR"]
 WAIT = 120      # Seconds, for the first load.
-
-
-def percentile(values, p):
-    return sorted(values)[min(len(values) - 1, int(len(values) * p))]
 
 
 class Peer:

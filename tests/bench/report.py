@@ -17,6 +17,10 @@ def spread(values):
     return statistics.median(values), min(values), max(values)
 
 
+def percentile(values, p):
+    return sorted(values)[min(len(values) - 1, int(len(values) * p))]
+
+
 def in_words(median, least, greatest, form):
     return [form.format(median), form.format(least), form.format(greatest)]
 
