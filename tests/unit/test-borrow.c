@@ -257,6 +257,8 @@ START_TEST(test_give_back)
     ck_assert_uint_eq(leaf.tag, UINT64_C(4000) << 20);
     ck_assert_uint_eq(self->tag, UINT64_C(2000) << 20);
     ck_assert_uint_eq(house.pool.green, 2000);
+    ck_assert_uint_eq(house.pool.other, 2000);
+    ck_assert_uint_eq(tenant.other, 4000);
 }
 END_TEST
 
