@@ -97,7 +97,7 @@ static const struct latent {
       NULL, false, true },
 };
 
-enum { N_LATENTS = ARRAY_SIZE(latents), MAX_DIAGRAMS = 200000 };
+enum { N_LATENTS = ARRAY_SIZE(latents) };
 
 /* What came of the errors of a kind. */
 struct count {
@@ -346,29 +346,14 @@ static bool
 try_world(uint64_t seed, struct counts *counts)
 {
     struct rng rng = { ~seed };
-    struct compiled c;
-    struct proving p;
-    struct world w;
-    line_vec lines;
-    bool ok, small;
+    struct proved_world w;
+    bool ok = proved_world_init(&w, seed), small = proved_world_is_small(&w);
 
-    world_init(&w, seed);
-    world_compile(&w, &c);
-    compiled_lower(&c, WORLD_NODE);
-    lines = proving_lines(&c);
-    proving_init(&p, &c, &lines);
-    ok = !p.unreadable && verify_is_proved(&p.result);
     counts->worlds++;
-    if (!ok) {
-        printf("not ok - seed %"PRIu64" is not proved\n%s", seed, c.text);
-        proving_print(&p);
-    }
-    small = p.result.n_nodes <= MAX_DIAGRAMS;
     for (size_t i = 0; i < N_LATENTS && ok && small; i++) {
-        plant(&c, &p, &latents[i], &rng, counts);
+        plant(&w.compiled, &w.proving, &latents[i], &rng, counts);
     }
-    proving_destroy(&p);
-    compiled_destroy(&c);
+    proved_world_destroy(&w);
     return ok;
 }
 

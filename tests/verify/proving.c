@@ -8,11 +8,14 @@
 
 #include "proving.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "openvswitch/dynamic-string.h"
 #include "util.h"
+
+enum { MAX_DIAGRAMS = 200000 };
 
 line_vec
 proving_lines(const struct compiled *c)
@@ -117,4 +120,37 @@ proving_print(const struct proving *p)
     for (size_t i = 0; i < p->result.shadowed.n; i++) {
         printf("# shadowed: %s\n", p->result.shadowed.v[i].flow->text);
     }
+}
+
+bool
+proved_world_init(struct proved_world *w, uint64_t seed)
+{
+    struct proving *p = &w->proving;
+    bool ok;
+
+    world_init(&w->world, seed);
+    world_compile(&w->world, &w->compiled);
+    compiled_lower(&w->compiled, WORLD_NODE);
+    w->lines = proving_lines(&w->compiled);
+    proving_init(p, &w->compiled, &w->lines);
+    ok = !p->unreadable && verify_is_proved(&p->result);
+    if (!ok) {
+        printf("not ok - seed %"PRIu64" is not proved\n%s", seed,
+               w->compiled.text);
+        proving_print(p);
+    }
+    return ok;
+}
+
+void
+proved_world_destroy(struct proved_world *w)
+{
+    proving_destroy(&w->proving);
+    compiled_destroy(&w->compiled);
+}
+
+bool
+proved_world_is_small(const struct proved_world *w)
+{
+    return w->proving.result.n_nodes <= MAX_DIAGRAMS;
 }

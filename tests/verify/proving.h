@@ -39,4 +39,20 @@ void proving_destroy(struct proving *);
 /* Prints what was found, as comments. */
 void proving_print(const struct proving *);
 
+/* A random intent, its tables, and what their proof came to. */
+struct proved_world {
+    struct world world;
+    struct compiled compiled;
+    line_vec lines;
+    struct proving proving;
+};
+
+/* Returns false, and prints why, if the tables are not proved. */
+bool proved_world_init(struct proved_world *, uint64_t seed);
+void proved_world_destroy(struct proved_world *);
+
+/* Did the proof take so few diagrams that many more may be made of the same
+ * with errors planted? */
+bool proved_world_is_small(const struct proved_world *);
+
 #endif /* proving.h */
