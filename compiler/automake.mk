@@ -75,6 +75,8 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/text/text.h \
 	compiler/base/arena.c \
 	compiler/base/arena.h \
+	compiler/base/child.c \
+	compiler/base/child.h \
 	compiler/base/diag.c \
 	compiler/base/diag.h \
 	compiler/base/file.c \

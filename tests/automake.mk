@@ -33,6 +33,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-backend.c \
 	tests/unit/test-base.c \
 	tests/unit/test-borrow.c \
+	tests/unit/test-child.c \
 	tests/unit/test-conflict.c \
 	tests/unit/test-conjunction.c \
 	tests/unit/test-diag.c \

@@ -8,18 +8,15 @@
 
 #include "agent/worker.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fatal-signal.h"
+#include "base/child.h"
 #include "openvswitch/poll-loop.h"
-#include "openvswitch/vlog.h"
 #include "socket-util.h"
 #include "timeval.h"
 #include "util.h"
@@ -39,56 +36,6 @@ worker_destroy(struct worker *w)
         close(w->fd);
     }
     ds_destroy(&w->said);
-}
-
-/* Closes each descriptor above 'first' but 'fd', one by one where there is no
- * close_range(2), or a filter of system calls refuses it. */
-static bool
-close_others(int first, int fd)
-{
-    struct dirent *entry;
-    DIR *dir;
-
-    if ((fd == first + 1 || !close_range(first + 1, fd - 1, 0))
-        && !close_range(fd + 1, ~0U, 0)) {
-        return true;
-    }
-    dir = opendir("/proc/self/fd");
-    if (!dir) {
-        return false;
-    }
-    while ((entry = readdir(dir))) {
-        int other = atoi(entry->d_name);
-
-        if (other > first && other != fd && other != dirfd(dir)) {
-            close(other);
-        }
-    }
-    closedir(dir);
-    return true;
-}
-
-/* In the process.  It must not act for the daemon: no socket stays open by it,
- * nor is what it opens taken for the log, and signals that ask the daemon to
- * end, which whole groups get, leave it at its work. */
-static void
-become_a_stranger(pid_t parent, int fd)
-{
-    static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
-
-    fatal_signal_fork();
-    for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
-        signal(signals[i], SIG_IGN);
-    }
-    signal(SIGALRM, SIG_DFL);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) {
-        _exit(EXIT_FAILURE);
-    }
-    vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
-    if (!close_others(STDERR_FILENO, fd)) {
-        _exit(EXIT_FAILURE);
-    }
 }
 
 static bool
@@ -125,7 +72,11 @@ worker_start(struct worker *w, void (*work)(const void *aux, struct ds *),
     } else if (!w->pid) {
         struct ds ds = DS_EMPTY_INITIALIZER;
 
-        become_a_stranger(parent, fds[1]);
+        child_begin(parent, true);
+        /* No socket of the daemon stays open by it. */
+        if (!child_close_others(fds[1])) {
+            _exit(EXIT_FAILURE);
+        }
         work(aux, &ds);
         _exit(write_all(fds[1], ds_cstr(&ds), ds.length) ? EXIT_SUCCESS
               : EXIT_FAILURE);

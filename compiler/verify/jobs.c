@@ -12,12 +12,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fatal-signal.h"
-#include "openvswitch/vlog.h"
+#include "base/child.h"
 #include "ovs-thread.h"
 #include "util.h"
 #include "verify/round.h"
@@ -72,24 +70,6 @@ report(struct round *r, FILE *to)
     _exit(fclose(to) ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
-/* In the process: no signal does what it is for in the one that began it, with
- * which it ends. */
-static void
-become_a_stranger(pid_t parent)
-{
-    static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGALRM };
-
-    fatal_signal_fork();
-    for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
-        signal(signals[i], SIG_DFL);
-    }
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) {
-        _exit(EXIT_FAILURE);
-    }
-    vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
-}
-
 /* Begins the job in a process of its own.  Returns false if there is none. */
 static bool
 begin(struct job *job, struct round *r)
@@ -104,7 +84,7 @@ begin(struct job *job, struct round *r)
     if (!job->pid) {
         FILE *to = fdopen(fds[1], "w");
 
-        become_a_stranger(parent);
+        child_begin(parent, false);
         round_run(r, job->first, job->end);
         report(r, to);
     }

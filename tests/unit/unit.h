@@ -26,6 +26,7 @@
 
 /* One suite a module; see unit.c. */
 Suite *base_suite(void);
+Suite *child_suite(void);
 Suite *source_suite(void);
 Suite *diag_suite(void);
 Suite *units_suite(void);
