@@ -120,6 +120,13 @@ matched_network(struct contract *c)
     return network;
 }
 
+/* The same; NULL, too, while learning. */
+static const struct policy_network *
+asked_network(struct contract *c)
+{
+    return c->learning ? NULL : matched_network(c);
+}
+
 /* The endpoint here whose number the deed notes as the receiver's. */
 static const struct policy_endpoint *
 noted_receiver(const struct contract *c, const struct deed *d)
@@ -145,13 +152,9 @@ is_in_network(const struct contract *c, const struct deed *d,
 void
 ask_dhcp(struct contract *c)
 {
-    const struct policy_network *network;
+    const struct policy_network *network = asked_network(c);
     bool ok;
 
-    if (c->learning) {
-        return;
-    }
-    network = matched_network(c);
     if (!network) {
         return;
     }
@@ -177,13 +180,9 @@ ask_dhcp(struct contract *c)
 void
 ask_copy(struct contract *c)
 {
-    const struct policy_network *network;
+    const struct policy_network *network = asked_network(c);
     bool ok;
 
-    if (c->learning) {
-        return;
-    }
-    network = matched_network(c);
     if (!network) {
         return;
     }
