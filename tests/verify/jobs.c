@@ -42,8 +42,10 @@ put_tenant(struct ds *ds, int t)
         ds_put_format(ds, "%s\"e%d\": { \"network\": \"n\", \"node\": \"a\", "
                       "\"interface\": \"t%de%d\", \"labels\": { \"role\": "
                       "\"r%d\" }, \"mac\": \"02:00:00:00:0%d:0%d\", "
-                      "\"addresses\": [ \"10.%d.0.%d\" ] }", e ? ", " : "", e,
-                      t, e, e, t, e, t, 10 + e);
+                      "\"addresses\": [ \"10.%d.0.%d\" ], \"bandwidth\": { "
+                      "\"receive\": { \"limit\": \"1Gbps\", \"burst\": "
+                      "\"64KiB\" } } }", e ? ", " : "", e, t, e, e, t, e, t,
+                      10 + e);
     }
     ds_put_format(ds, "}, \"rules\": [ { \"name\": \"r\", \"from\": { "
                   "\"labels\": { \"role\": \"r%d\" } }, \"to\": {}, "
@@ -136,6 +138,66 @@ plant(const struct policy *policy, struct plan *plan, size_t kind,
     return found;
 }
 
+static uint32_t
+number_of(const struct plan *plan, const char *tenant)
+{
+    size_t i = 0;
+
+    while (strcmp(plan->tenants.v[i].name, tenant)) {
+        i++;
+    }
+    return plan->tenants.v[i].number;
+}
+
+/* What t0 sends to an endpoint of t5 passes a meter that could be the
+ * endpoint's, but is not that of what t5 sends to it.  The two are in
+ * processes of their own, and neither sees both meters. */
+static void
+plant_meter(struct plan *plan)
+{
+    struct plan_flow flow;
+    struct plan_meter meter;
+    const char *old, *new;
+    size_t i, n;
+
+    for (i = 0; !strstr(plan->flows.v[i].actions, "output:\"t5e0\""); i++) {
+        continue;
+    }
+    flow = plan->flows.v[i];
+    old = mutation_find(flow.actions, "meter:", &n);
+    for (i = 0; plan->meters.v[i].id != strtoul(old + 6, NULL, 10); i++) {
+        continue;
+    }
+    meter = plan->meters.v[i];
+    meter.id ^= PLAN_METER_NUMBER(0) | PLAN_METER_NUMBER(0) << 1;
+    *vec_push(plan->arena, &plan->meters) = meter;
+    new = arena_printf(plan->arena, "meter:%"PRIu32, meter.id);
+    flow.actions = mutation_replace(plan->arena, flow.actions, old, n, new,
+                                    strlen(new));
+    flow.match = arena_printf(plan->arena, "reg0=%#"PRIx32",%s",
+                              number_of(plan, "t0"), flow.match);
+    flow.priority++;
+    *vec_push(plan->arena, &plan->flows) = flow;
+}
+
+/* What no process finds by itself. */
+static bool
+finds_dispute(const struct policy *policy, struct plan *plan)
+{
+    struct plan_proof alone, together;
+    bool ok;
+
+    plant_meter(plan);
+    prove(policy, plan, 1, &alone);
+    prove(policy, plan, N_JOBS, &together);
+    ok = (!verify_is_proved(&alone.result)
+          && are_same(&alone.result, &together.result));
+    printf("%sok - two meters for what an endpoint gets are %"PRIuSIZE" "
+           "differences, and %"PRIuSIZE" in processes\n", ok ? "" : "not ",
+           alone.result.n_differences, together.result.n_differences);
+    return ok;
+}
+
 int
 main(int argc, char *argv[])
 {
@@ -165,6 +227,7 @@ main(int argc, char *argv[])
     ok = ok && found > n / 4;
     printf("%sok - of %"PRIuSIZE" planted bugs %"PRIuSIZE" found, as in one "
            "process\n", ok ? "" : "not ", n, found);
+    ok &= finds_dispute(policy, &plan);
     arena_destroy(arena);
     return ok ? 0 : 1;
 }
