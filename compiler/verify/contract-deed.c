@@ -66,7 +66,10 @@ add_tracking(struct deed *d, const struct ofpact_conntrack *ct)
             && !move->src.ofs && move->dst.n_bits == 32) {
             t.mark = field_find(move->src.field);
         }
-    } else if (len || (ct->zone_src.field && ct->zone_src.ofs)) {
+    } else if (len) {
+        d->acts |= ACT_OTHER;
+    }
+    if (ct->zone_src.field && ct->zone_src.ofs) {
         d->acts |= ACT_OTHER;
     }
     if (ct->recirc_table != NX_CT_RECIRC_NONE) {
