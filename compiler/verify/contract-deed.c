@@ -53,7 +53,6 @@ add_tracking(struct deed *d, const struct ofpact_conntrack *ct)
     struct tracking t = {
         .zone = ct->zone_src.field ? field_find(ct->zone_src.field) : N_FIELDS,
         .mark = N_FIELDS,
-        .commit = ct->flags & NX_CT_F_COMMIT,
     };
     size_t len = ofpact_ct_get_action_len(ct);
     const struct ofpact *a = ct->actions;
@@ -75,7 +74,7 @@ add_tracking(struct deed *d, const struct ofpact_conntrack *ct)
     if (ct->recirc_table != NX_CT_RECIRC_NONE) {
         d->next |= UINT32_C(1) << MIN(ct->recirc_table, 31);
     }
-    d->acts |= t.commit ? ACT_NOTE : ACT_TRACK;
+    d->acts |= ct->flags & NX_CT_F_COMMIT ? ACT_NOTE : ACT_TRACK;
     if (d->n_tracks < MAX_TRACKINGS) {
         d->tracks[d->n_tracks++] = t;
     } else {
@@ -226,8 +225,8 @@ deed_copies(const struct deed *d, enum field to, enum field from)
     return false;
 }
 
-static const struct condition *
-find_condition(const struct table_flow *flow, enum field f)
+const struct condition *
+flow_condition(const struct table_flow *flow, enum field f)
 {
     for (size_t i = 0; i < flow->n_conditions; i++) {
         if (flow->conditions[i].field == f) {
@@ -240,7 +239,7 @@ find_condition(const struct table_flow *flow, enum field f)
 bool
 flow_matches(const struct table_flow *flow, enum field f, u128 *value)
 {
-    const struct condition *cond = find_condition(flow, f);
+    const struct condition *cond = flow_condition(flow, f);
 
     *value = cond ? cond->value : 0;
     return cond && cond->mask == field_ones(fields[f].width);
@@ -258,7 +257,7 @@ bool
 flow_has_bits(const struct table_flow *flow, enum field f, u128 value,
               u128 mask)
 {
-    const struct condition *cond = find_condition(flow, f);
+    const struct condition *cond = flow_condition(flow, f);
 
     return (cond && (cond->mask & mask) == mask
             && (cond->value & mask) == value);
@@ -270,12 +269,12 @@ static bool
 get_address(const struct table_flow *flow, enum field field4,
             enum field field6, struct flow_address *a)
 {
-    const struct condition *cond = find_condition(flow, field4);
+    const struct condition *cond;
     u128 type;
 
     flow_matches(flow, F_ETH_TYPE, &type);
     a->ip6 = type == ETH_TYPE_IPV6;
-    cond = a->ip6 ? find_condition(flow, field6) : cond;
+    cond = flow_condition(flow, a->ip6 ? field6 : field4);
     a->value = cond ? cond->value : 0;
     a->mask = cond ? cond->mask : 0;
     return cond || type == ETH_TYPE_IP || type == ETH_TYPE_IPV6;

@@ -26,12 +26,9 @@ static const struct condition any;
 static const struct condition *
 condition_on(const struct table_flow *flow, enum field f)
 {
-    for (size_t i = 0; i < flow->n_conditions; i++) {
-        if (flow->conditions[i].field == f) {
-            return &flow->conditions[i];
-        }
-    }
-    return &any;
+    const struct condition *cond = flow_condition(flow, f);
+
+    return cond ? cond : &any;
 }
 
 static bool

@@ -41,7 +41,6 @@ struct tracking {
     enum field zone;            /* Where the zone is; N_FIELDS: in no field. */
     enum field mark;            /* What is noted; N_FIELDS: nothing, or no
                                  * field. */
-    bool commit;
 };
 
 enum { MAX_WRITES = 12, MAX_TRACKINGS = 2, MAX_METERS = 2 };
@@ -75,10 +74,10 @@ struct contract {
     struct arena *arena;        /* Lives as long as this. */
     const struct intent_node *node;
     ofp_port_t tunnel;
-    struct hmap namings;        /* Contains "struct naming"s. */
-    struct hmap by_value;
+    struct hmap namings;        /* Contains "struct naming"s, by whom. */
+    struct hmap by_value;       /* The same. */
     struct hmap addresses;      /* Of endpoints: "struct place"s. */
-    struct hmap ports;          /* Of endpoints. */
+    struct hmap ports;          /* Of endpoints: "struct port"s. */
     bool learning;              /* Numbers are being counted. */
     const struct table_flow *flow;      /* That is asked about, ... */
     struct deed deed;           /* ...what it does, ... */
@@ -97,7 +96,8 @@ bool deed_leads_to(const struct deed *, enum contract_table);
 /* Is all that it does to copy 'from' to 'to', as far as the latter goes? */
 bool deed_copies(const struct deed *, enum field to, enum field from);
 
-/* What the flow matches. */
+/* What the flow matches; of a field, NULL if nothing. */
+const struct condition *flow_condition(const struct table_flow *, enum field);
 bool flow_matches(const struct table_flow *, enum field, u128 *value);
 bool flow_has(const struct table_flow *, enum field, u128 value);
 bool flow_has_bits(const struct table_flow *, enum field, u128 value,

@@ -257,8 +257,7 @@ is_noted_right(const struct contract *c, const struct tracking *t)
     bool receivers = (flow_has(c->flow, F_IN_PORT, ofp_to_u16(c->tunnel))
                       || flow_has(c->flow, F_REG10, CROSSING_EXTERNAL));
 
-    return (!t->commit ? false
-            : t->zone == F_REG9 ? t->mark == F_REG13
+    return (t->zone == F_REG9 ? t->mark == F_REG13
             : t->zone == F_REG6 && t->mark == (receivers ? F_REG13 : F_REG0));
 }
 
