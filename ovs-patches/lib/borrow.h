@@ -100,6 +100,7 @@ extern "C" {
 #endif
 
 enum { BORROW_MAX_MEMBERS = 1024 };     /* Of a pool. */
+#define BORROW_MAX_REACH UINT32_MAX     /* Of a member, in bytes. */
 
 struct borrow_pool;
 
@@ -174,7 +175,7 @@ bool borrow_pool_is_empty(const struct borrow_pool *p);
 unsigned int borrow_pool_height(const struct borrow_pool *p);
 
 /* Makes '*m' a member of 'pool'.  It may borrow up to 'reach' bytes, at most
- * 4 GiB, ahead of its share.  Returns false if the pool is full. */
+ * BORROW_MAX_REACH, ahead of its share.  Returns false if the pool is full. */
 bool borrow_join(struct borrow_member *m, struct borrow_pool *pool,
                  uint16_t weight, uint64_t reach);
 

@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "borrow.h"
 #include "bulkhead-ext.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/ofp-meter.h"
@@ -181,6 +182,9 @@ parse_microburst(const struct ofputil_meter_band *band, uint16_t flags,
     bc->tag = mb->tag;
     bc->lends = true;
     bc->has_parent = mb->parent != 0;
+    if (bc->has_parent && bits / 8 > BORROW_MAX_REACH) {
+        return refuse(ERANGE, why, "burst cannot be kept below a parent");
+    }
     bc->parent = mb->provider_parent;
     bc->weight = mb->weight ? mb->weight : 1;
     bc->action.verb = verbs[mb->exceed];

@@ -178,6 +178,23 @@ START_TEST(test_refused)
 }
 END_TEST
 
+/* A burst that no reach can be. */
+START_TEST(test_burst)
+{
+    struct ofputil_meter_band band = band_conf(OFPMBT13_EXPERIMENTER, 0, 3);
+
+    set_up();
+    ck_assert_int_eq(set(3, SIZE, NONE), 0);
+    band.burst_size = 34359738;         /* 4 GiB less 46 bytes. */
+    ck_assert_int_eq(set_bands(1, &band, 1), 0);
+    band.burst_size++;
+    ck_assert_int_eq(set_bands(1, &band, 1), ERANGE);
+    band.microburst.parent = 0;
+    ck_assert_int_eq(set_bands(1, &band, 1), 0);
+    tear_down();
+}
+END_TEST
+
 START_TEST(test_full)
 {
     set_up();
@@ -406,6 +423,7 @@ dp_meter_pool_suite(void)
     TCase *tc = unit_case(suite, "dp-meter-pool");
 
     tcase_add_test(tc, test_refused);
+    tcase_add_test(tc, test_burst);
     tcase_add_test(tc, test_full);
     tcase_add_test(tc, test_passed);
     tcase_add_test(tc, test_exceed_ecn);
