@@ -21,6 +21,7 @@
  * time, share. */
 
 #include "borrow.h"
+#include "openvswitch/compiler.h"
 #include "util.h"
 
 /* Units
@@ -33,6 +34,18 @@
 #define BORROW_SCALE 20
 #define BORROW_SPEED_SCALE 12
 #define BORROW_MAX_AHEAD (UINT64_C(1) << 53)
+
+/* What of 'ahead', a difference of tags, fits into 63 bits with 'weight': all
+ * of BORROW_MAX_CLAIM does with any.  A tag that is too far ahead is so for a
+ * moment, as its weight changes or virtual time slows down. */
+#define BORROW_MAX_CLAIM (UINT64_C(1) << 47)
+
+static inline uint64_t
+borrow_fit(uint64_t ahead, uint32_t weight)
+{
+    return (OVS_UNLIKELY(ahead > BORROW_MAX_CLAIM)
+            ? MIN(ahead, UINT64_MAX / 2 / weight) : ahead);
+}
 
 static inline uint64_t
 borrow_get(const atomic_uint64_t *number)

@@ -17,8 +17,6 @@
 #include <config.h>
 #include "borrow-private.h"
 
-#include "openvswitch/compiler.h"
-
 /* A round that nobody has closed for this many times its length is not
  * continued: nobody has borrowed since. */
 #define MAX_ROUNDS 100
@@ -37,10 +35,9 @@
 /* Virtual time goes on for this many rounds at most by itself. */
 #define MAX_ALONE 2
 
-/* A claim of this, or less, fits into 63 bits with any weight, and so does so
- * much virtual time with BORROW_SPEED_SCALE in MAX_ALONE rounds. */
-#define MAX_CLAIM (UINT64_C(1) << 47)
-#define MAX_NEXT  (UINT64_C(1) << 50)
+/* Virtual time of this, or less, fits into 63 bits with BORROW_SPEED_SCALE in
+ * MAX_ALONE rounds. */
+#define MAX_NEXT (UINT64_C(1) << 50)
 
 /* The target is this part of the limit of a queue.  In another part below the
  * limit less and less is served, and at the limit nothing. */
@@ -103,12 +100,9 @@ get_claim(struct borrow_member *m, uint64_t virtual, struct borrow_claim *c)
     }
     *c = (struct borrow_claim) {
         .member = m,
-        .ahead = tag ? tag - virtual : 0,
+        .ahead = tag ? borrow_fit(tag - virtual, weight) : 0,
         .weight = weight,
     };
-    if (OVS_UNLIKELY(c->ahead > MAX_CLAIM)) {
-        c->ahead = MIN(c->ahead, UINT64_MAX / 2 / weight);
-    }
     below = borrow_get_below(m);
     return tag || (below && has_borrowers(below));
 }

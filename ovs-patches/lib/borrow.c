@@ -74,8 +74,9 @@ room_of(const struct borrow_pool *p, uint64_t now_ns)
         uint64_t virtual = virtual_at(&r, now_ns);
         uint64_t tag = borrow_get(&self->tag);
         uint64_t reach = reach_of(self, now_ns);
+        uint32_t weight = borrow_get32(&self->weight);
         uint64_t ahead = (borrow_is_ahead(tag, virtual)
-                          ? (tag - virtual) * borrow_get32(&self->weight) : 0);
+                          ? borrow_fit(tag - virtual, weight) * weight : 0);
 
         room += reach - MIN(reach, ahead);
     }

@@ -14,9 +14,9 @@
 #define START UINT64_C(1000000000)
 #define US UINT64_C(1000)
 
-/* A pool of 8 Gbps, a byte a ns, and its members. */
+/* A pool of 8 Gbps, a byte a ns, its members, and a pool below one of them. */
 struct house {
-    struct borrow_pool pool;
+    struct borrow_pool pool, below;
     struct borrow_member members[BORROW_MAX_MEMBERS + 1];
 };
 
@@ -236,29 +236,37 @@ START_TEST(test_alone)
 }
 END_TEST
 
+/* A pool below 'self', and a member of it. */
+static struct borrow_member *
+join_below(struct borrow_member *self, uint32_t kbps, uint64_t burst)
+{
+    struct gcra_conf conf = pool_conf(kbps, burst);
+    static struct borrow_member member;
+
+    borrow_pool_init(&house.below, &conf, self, START);
+    ck_assert(borrow_join(&member, &house.below, 1, 100000));
+    return &member;
+}
+
 /* What an upper pool refuses is given back below. */
 START_TEST(test_give_back)
 {
-    static struct borrow_pool tenant;
-    static struct borrow_member leaf;
-    struct gcra_conf conf = pool_conf(8, 2000);
-    struct borrow_member *self;
+    struct borrow_member *self, *leaf;
 
     set_up(4000);
     self = join(0, 1, 100000);
-    borrow_pool_init(&tenant, &conf, self, START);
+    leaf = join_below(self, 8, 2000);
     ck_assert_uint_eq(borrow_pool_height(&house.pool), 2);
-    ck_assert_ptr_eq(borrow_pool_above(&tenant), &house.pool);
-    ck_assert(borrow_join(&leaf, &tenant, 1, 10000));
+    ck_assert_ptr_eq(borrow_pool_above(&house.below), &house.pool);
 
     /* 2000 bytes are the tenant's own, and fill half of the uplink's. */
-    ck_assert_uint_eq(borrow_all(&leaf, START), 4);
+    ck_assert_uint_eq(borrow_all(leaf, START), 4);
     ck_assert_uint_eq(queue(START), 4000);
-    ck_assert_uint_eq(leaf.tag, UINT64_C(4000) << 20);
+    ck_assert_uint_eq(leaf->tag, UINT64_C(4000) << 20);
     ck_assert_uint_eq(self->tag, UINT64_C(2000) << 20);
     ck_assert_uint_eq(house.pool.green, 2000);
     ck_assert_uint_eq(house.pool.other, 2000);
-    ck_assert_uint_eq(tenant.other, 4000);
+    ck_assert_uint_eq(house.below.other, 4000);
 }
 END_TEST
 
@@ -294,27 +302,14 @@ START_TEST(test_left)
 }
 END_TEST
 
-/* A pool of 8 Mbps below 'self', and a member of it. */
-static struct borrow_member *
-join_below(struct borrow_pool *below, struct borrow_member *self)
-{
-    struct gcra_conf conf = pool_conf(8000, 4000);
-    static struct borrow_member member;
-
-    borrow_pool_init(below, &conf, self, START);
-    ck_assert(borrow_join(&member, below, 1, 100000));
-    return &member;
-}
-
 /* Below another pool, what that one has is left, too. */
 START_TEST(test_threshold_below)
 {
-    static struct borrow_pool below;
     struct borrow_member *self, *member;
 
     set_up(40000);
     self = join(0, 1, 17000);
-    member = join_below(&below, self);
+    member = join_below(self, 8000, 4000);
     ck_assert_uint_eq(borrow_all(member, START), 20);
 
     /* It is 16000 ahead above, of 17000, and 1000 times 16 is not 21000. */
@@ -323,42 +318,53 @@ START_TEST(test_threshold_below)
 }
 END_TEST
 
+/* Too far ahead above, for its weight, a pool has only its own queue left:
+ * 16 times 2000 is not 39000. */
+START_TEST(test_far_ahead)
+{
+    struct borrow_member *member;
+
+    set_up(1000000);
+    member = join_below(join(0, 1 << 15, 100000), 8000, 40000);
+    house.members[0].tag = UINT64_C(1) << 49;   /* 2**64, with the weight. */
+    ck_assert_uint_eq(borrow_all(member, START), 38);
+}
+END_TEST
+
 /* What is owed beyond what there is, is owed in the next round, too, but not
  * when nobody has borrowed for long. */
 START_TEST(test_debt)
 {
-    static struct borrow_pool below;
     struct borrow_member *member;
 
     set_up(20000);
-    member = join_below(&below, join(0, 1, 9000));
+    member = join_below(join(0, 1, 9000), 8000, 4000);
     ck_assert(borrow_admit(member, START, 1000));
-    borrow_debit(&below, START, 3000);
+    borrow_debit(&house.below, START, 3000);
     borrow_admit(member, START + 20 * US, 1);
-    ck_assert_uint_eq(below.debt, 2980);
+    ck_assert_uint_eq(house.below.debt, 2980);
     borrow_admit(member, START + 40 * US, 1);
-    ck_assert_uint_eq(below.debt, 2960);
+    ck_assert_uint_eq(house.below.debt, 2960);
     borrow_admit(member, START + 10000 * US, 1);
-    ck_assert_uint_eq(below.debt, 0);
+    ck_assert_uint_eq(house.below.debt, 0);
 }
 END_TEST
 
 /* A pool that changes from member to member is below both for a moment. */
 START_TEST(test_below_two)
 {
-    static struct borrow_pool below;
     struct gcra_conf conf = pool_conf(8000, 4000);
     struct borrow_member *member;
 
     set_up(20000);
-    member = join_below(&below, join(0, 1, 9000));
+    member = join_below(join(0, 1, 9000), 8000, 4000);
     borrow_all(member, START);
-    borrow_pool_reconfigure(&below, &conf, join(1, 1, 9000), START);
+    borrow_pool_reconfigure(&house.below, &conf, join(1, 1, 9000), START);
     borrow_all(member, START);
     borrow_admit(member, START + 20 * US, 1);
-    ck_assert_uint_eq(below.version, 1);
+    ck_assert_uint_eq(house.below.version, 1);
     borrow_admit(member, START + 40 * US, 1);
-    ck_assert_uint_eq(below.version, 2);
+    ck_assert_uint_eq(house.below.version, 2);
 }
 END_TEST
 
@@ -443,6 +449,7 @@ borrow_suite(void)
     tcase_add_test(tc, test_give_back);
     tcase_add_test(tc, test_no_credit);
     tcase_add_test(tc, test_left);
+    tcase_add_test(tc, test_far_ahead);
     tcase_add_test(tc, test_debt);
     tcase_add_test(tc, test_below_two);
     tcase_add_test(tc, test_full);
