@@ -177,10 +177,12 @@ serve_claims(const struct borrow_pool *p, size_t n, uint64_t bytes)
 
 /* Closing a round. */
 
+/* A round may last minutes, as it does at 1 kbps, and a pool below may have
+ * 4 Tbps: then it has what fits, 2 TB. */
 static uint64_t
 bytes_in(uint32_t rate, uint64_t ns)
 {
-    return (uint64_t) rate * ns / GCRA_BYTE;
+    return MIN(ns, UINT64_MAX / rate) * rate / GCRA_BYTE;
 }
 
 static uint64_t

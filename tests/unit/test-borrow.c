@@ -32,12 +32,18 @@ pool_conf(uint32_t kbps, uint64_t burst)
 }
 
 static void
-set_up(uint64_t burst)
+set_up_at(uint32_t kbps, uint64_t burst)
 {
-    struct gcra_conf conf = pool_conf(8000000, burst);
+    struct gcra_conf conf = pool_conf(kbps, burst);
 
     memset(&house, 0, sizeof house);
     borrow_pool_init(&house.pool, &conf, NULL, START);
+}
+
+static void
+set_up(uint64_t burst)
+{
+    set_up_at(8000000, burst);
 }
 
 static struct borrow_member *
@@ -331,6 +337,20 @@ START_TEST(test_far_ahead)
 }
 END_TEST
 
+/* What a fast pool has in a round of a slow one is at most what fits. */
+START_TEST(test_long_round)
+{
+    struct borrow_member *member;
+
+    set_up_at(1, 1000000);
+    member = join_below(join(0, 1, 100000), 1u << 31, 200000);
+    ck_assert_uint_eq(borrow_all(member, START), 100);
+
+    /* 12 times 2**64 tokens. */
+    ck_assert_uint_ge(borrow_all(member, START + (UINT64_C(12) << 33)), 100);
+}
+END_TEST
+
 /* What is owed beyond what there is, is owed in the next round, too, but not
  * when nobody has borrowed for long. */
 START_TEST(test_debt)
@@ -450,6 +470,7 @@ borrow_suite(void)
     tcase_add_test(tc, test_no_credit);
     tcase_add_test(tc, test_left);
     tcase_add_test(tc, test_far_ahead);
+    tcase_add_test(tc, test_long_round);
     tcase_add_test(tc, test_debt);
     tcase_add_test(tc, test_below_two);
     tcase_add_test(tc, test_full);
