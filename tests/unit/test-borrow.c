@@ -223,6 +223,24 @@ START_TEST(test_rounds)
 }
 END_TEST
 
+/* At 100 Gbps: as long as the queue takes to fill, from 5 to 10 us. */
+START_TEST(test_short_rounds)
+{
+    static const uint64_t rows[][2] = {     /* Burst and ns. */
+        { 50000, 5000 }, { 87500, 7000 }, { 200000, 10000 },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        set_up_at(100000000, rows[i][0]);
+        join(0, 1, 3000);
+        for (uint64_t now = START; now < START + 1000 * US; now += 500) {
+            borrow_admit(&house.members[0], now, 1000);
+        }
+        ck_assert_uint_eq(house.pool.version, 999500 / rows[i][1]);
+    }
+}
+END_TEST
+
 /* While nobody can close a round, virtual time goes on for two and stands. */
 START_TEST(test_alone)
 {
@@ -465,6 +483,7 @@ borrow_suite(void)
     tcase_add_test(tc, test_weights);
     tcase_add_test(tc, test_idle);
     tcase_add_test(tc, test_rounds);
+    tcase_add_test(tc, test_short_rounds);
     tcase_add_test(tc, test_alone);
     tcase_add_test(tc, test_give_back);
     tcase_add_test(tc, test_no_credit);
