@@ -385,14 +385,23 @@ static const struct {
       1e8, 0.995, 1.2, false },
     { "Poisson, all is owed to tenants", CLUSTER_POISSON, 1500, 16, 600000,
       1e8, 0.995, 1.2, true },
+    { "CBR, 64 KiB", CLUSTER_CBR, 1500, 2, 65536, 1e7, 0.4, 0, false },
 };
+
+static const struct bounds *
+bounds_of(const struct cluster_conf *conf)
+{
+    static const struct bounds steady = { 0.99, 1, 0.01 };
+    static const struct bounds shallow = { 0.98, 1, 0.02 };
+    static const struct bounds on_off = { 0.97, 0.08, 0.03 };
+
+    return (conf->pattern == CLUSTER_ON_OFF ? &on_off
+            : conf->burst < 262144 ? &shallow : &steady);
+}
 
 static void
 run_rows(struct trial *t, const struct proof_options *options)
 {
-    const struct bounds steady = { 0.99, 1, 0.01 };
-    const struct bounds on_off = { 0.97, 0.08, 0.03 };
-
     for (unsigned int i = 0; i < ARRAY_SIZE(rows) * 2; i++) {
         unsigned int n_windows = (rows[i / 2].window_ns > 1e7 ? 1
                                   : options->longer ? 100 : 5);
@@ -412,8 +421,7 @@ run_rows(struct trial *t, const struct proof_options *options)
         };
 
         if (conf.tree || !conf.only_tenants) {
-            run(t, rows[i / 2].what, &conf, n_windows,
-                conf.pattern == CLUSTER_ON_OFF ? &on_off : &steady);
+            run(t, rows[i / 2].what, &conf, n_windows, bounds_of(&conf));
         }
     }
 }
