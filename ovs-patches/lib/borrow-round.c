@@ -25,7 +25,7 @@
  * queue is below its target, and the idle share of a round from which on the
  * borrowers are served faster. */
 #define MAX_BOOST 1229          /* 1.2 */
-#define IDLE_SHARE 307          /* 0.3 */
+#define IDLE_SHARE 102          /* 0.1 */
 
 /* Rounds in which it empties a queue, and that of a pool below another one at
  * least. */

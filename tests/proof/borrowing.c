@@ -386,6 +386,9 @@ static const struct {
     { "Poisson, all is owed to tenants", CLUSTER_POISSON, 1500, 16, 600000,
       1e8, 0.995, 1.2, true },
     { "CBR, 64 KiB", CLUSTER_CBR, 1500, 2, 65536, 1e7, 0.4, 0, false },
+    { "by turns", CLUSTER_TURNS, 1500, 2, 600000, 1e7, 0.4, 0, false },
+    { "by turns, 256 KiB", CLUSTER_TURNS, 1500, 2, 262144, 1e7, 0.4, 0,
+      false },
 };
 
 static const struct bounds *
@@ -394,8 +397,10 @@ bounds_of(const struct cluster_conf *conf)
     static const struct bounds steady = { 0.99, 1, 0.01 };
     static const struct bounds shallow = { 0.98, 1, 0.02 };
     static const struct bounds on_off = { 0.97, 0.08, 0.03 };
+    static const struct bounds turns = { 0.96, 1, 0.01 };
 
     return (conf->pattern == CLUSTER_ON_OFF ? &on_off
+            : conf->pattern == CLUSTER_TURNS ? &turns
             : conf->burst < 262144 ? &shallow : &steady);
 }
 

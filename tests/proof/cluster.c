@@ -16,6 +16,7 @@
 
 #define BYTES_PER_NS(KBPS) ((KBPS) / 8e6)
 #define LOCKED_NS 1e5
+#define TURN_NS 1e6
 
 /* Who is first. */
 
@@ -124,10 +125,18 @@ share_all(const struct cluster *c, double ns, const double wants[],
 
 /* Senders. */
 
+/* Do they go on and off? */
+static bool
+flips(const struct cluster_conf *conf)
+{
+    return conf->pattern == CLUSTER_ON_OFF || conf->pattern == CLUSTER_TURNS;
+}
+
 static double
 draw_flip(struct cluster *c)
 {
-    return 1e5 * pow(100, proof_unit(&c->random));      /* 0.1 to 10 ms. */
+    return (c->conf.pattern == CLUSTER_TURNS ? TURN_NS
+            : 1e5 * pow(100, proof_unit(&c->random)));  /* 0.1 to 10 ms. */
 }
 
 static void
@@ -186,7 +195,7 @@ draw_asks(struct cluster *c, const double fair[], double asks[])
 
     for (unsigned int i = 0; i < c->n; i++) {
         asks[i] = fair[i] * 0.3 * pow(10, proof_unit(&c->random));
-        asks[i] *= conf->pattern == CLUSTER_ON_OFF ? 2 : 1;
+        asks[i] *= flips(conf) ? 2 : 1;
     }
     for (unsigned int t = 0; t < conf->n_tenants; t++) {
         double ask = 0, share = 0;
@@ -226,9 +235,9 @@ cluster_init(struct cluster *c, const struct cluster_conf *conf)
         s->next = proof_unit(&c->random) * (
             conf->pattern == CLUSTER_LOCKED ? LOCKED_NS : s->frame / s->rate);
         s->period = s->next;
-        s->on = true;
-        s->flip = (conf->pattern == CLUSTER_ON_OFF ? draw_flip(c)
-                   : INFINITY);
+        s->on = conf->pattern != CLUSTER_TURNS || i % 2;
+        s->flip = flips(conf) ? draw_flip(c) : INFINITY;
+        s->next = s->on ? s->next : s->flip;
         c->order[i] = i;
     }
     for (unsigned int i = c->n / 2 + 1; i-- > 0;) {
@@ -254,7 +263,7 @@ flow_on(struct cluster *c, double ns)
 static void
 flow_to(struct cluster *c, double when)
 {
-    if (c->conf.pattern == CLUSTER_ON_OFF && when > c->flowed) {
+    if (flips(&c->conf) && when > c->flowed) {
         flow_on(c, when - c->flowed);
     }
     c->flowed = when;
@@ -283,6 +292,7 @@ schedule(struct cluster *c, struct cluster_sender *s)
         return;
     case CLUSTER_CBR:
     case CLUSTER_ON_OFF:
+    case CLUSTER_TURNS:
         s->next = fmin(s->next + gap, s->flip);
         return;
     }
@@ -352,7 +362,7 @@ cluster_judge(struct cluster *c)
     share_all(c, c->conf.window_ns, wants, gots);
     for (unsigned int i = 0; i < c->n; i++) {
         struct cluster_sender *s = &c->senders[i];
-        double due = c->conf.pattern == CLUSTER_ON_OFF ? s->fluid : gots[i];
+        double due = flips(&c->conf) ? s->fluid : gots[i];
         double distance = fabs(s->admitted - due);
         double allowed = s->frame + s->n_flips * (double) (
             c->leaves[i].burst + c->leaves[i].reach);

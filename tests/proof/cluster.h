@@ -32,6 +32,8 @@ enum cluster_pattern {
     CLUSTER_LOCKED,             /* A burst each 0.1 ms, at a phase of its
                                  * own. */
     CLUSTER_ON_OFF,             /* CBR; on or off for 0.1 to 10 ms. */
+    CLUSTER_TURNS,              /* CBR; every other one for 1 ms, then the
+                                 * rest. */
 };
 
 /* What the senders of a run are. */
@@ -71,7 +73,7 @@ struct cluster_sender {
     double flip;                /* When it goes on or off. */
     unsigned int n_flips;       /* In this window. */
     double offered, admitted;   /* Bytes in this window. */
-    double fluid;               /* ON_OFF: what it should get. */
+    double fluid;               /* ON_OFF, TURNS: what it should get. */
 };
 
 struct cluster {
