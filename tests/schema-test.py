@@ -174,7 +174,7 @@ NEEDS_RESOLVING = {
     **dict.fromkeys([
         "device-twice", "device-without-dpdk", "dpdk-lcore-polls",
         "legacy-and-representor", "legacy-default-deny", "legacy-deny-rule",
-        "legacy-interface", "legacy-no-vf", "legacy-no-vlan", "legacy-shared",
+        "legacy-interface", "legacy-lossless", "legacy-no-vf", "legacy-no-vlan", "legacy-shared",
         "legacy-vf-twice", "legacy-vlan-twice",
         "port-without-dpdk", "uplink-cpu-twice", "uplink-cpu-unknown",
         "uplink-cpus-all", "uplink-cpus-over-queues", "vf-alone",

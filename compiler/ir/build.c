@@ -432,6 +432,17 @@ ir_has_ip6(const struct ir_endpoint *endpoint)
     return false;
 }
 
+const struct ir_class *
+ir_find_class(const struct ir_prog *prog, const char *name)
+{
+    for (size_t i = 0; i < prog->classes.n; i++) {
+        if (!strcmp(prog->classes.v[i]->name, name)) {
+            return prog->classes.v[i];
+        }
+    }
+    return NULL;
+}
+
 bool
 ir_uses_class(const struct ir_prog *prog, const struct ir_class *class)
 {

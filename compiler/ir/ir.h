@@ -107,6 +107,8 @@ struct ir_vf {
     const char *interface;      /* The uplink's: its PF. */
     uint16_t vf, vlan;
     struct eth_addr mac;
+    const struct ir_class *class;       /* Of all that it sends; NULL:
+                                         * best-effort. */
     uint64_t max_mbps, min_mbps;        /* Of what it sends; 0: none. */
     struct ir_place vlan_place, rate_place;     /* What asks for these. */
 };
@@ -425,6 +427,9 @@ const struct ir_meter *ir_find_meter(const struct ir_prog *,
 /* The uplink of this name, or NULL: a program that was parsed may lack it. */
 const struct ir_uplink *ir_find_uplink(const struct ir_prog *,
                                        const char *name);
+
+/* The class of this name, or NULL. */
+const struct ir_class *ir_find_class(const struct ir_prog *, const char *name);
 
 /* Has a rule the class? */
 bool ir_uses_class(const struct ir_prog *, const struct ir_class *);

@@ -14,9 +14,11 @@
 #include "sema/check.h"
 
 static void
-add_vf(struct ir_prog *prog, const struct policy_endpoint *e,
-       const struct intent_uplink *uplink, struct arena *arena)
+add_vf(struct ir_prog *prog, const struct policy *policy,
+       const struct policy_endpoint *e, const struct intent_uplink *uplink,
+       struct arena *arena)
 {
+    const struct policy_class *class = legacy_class(policy, e);
     struct legacy_rates rates = legacy_rates(e);
     struct ir_vf *vf = arena_zalloc(arena, sizeof *vf);
 
@@ -30,6 +32,7 @@ add_vf(struct ir_prog *prog, const struct policy_endpoint *e,
     vf->vf = e->intent->vf.n;
     vf->mac = e->intent->mac;
     vf->vlan = e->network->intent->vlan.n;
+    vf->class = class ? ir_find_class(prog, class->name) : NULL;
     vf->max_mbps = rates.max_mbps;
     vf->min_mbps = rates.min_mbps;
     *vec_push(arena, &prog->vfs) = vf;
@@ -47,7 +50,7 @@ ir_add_vfs(struct ir_prog *prog, const struct policy *policy,
             const struct intent_uplink *uplink = legacy_uplink(e);
 
             if (uplink && e->node == node) {
-                add_vf(prog, e, uplink, arena);
+                add_vf(prog, policy, e, uplink, arena);
             }
         }
     }

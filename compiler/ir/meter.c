@@ -93,11 +93,7 @@ add_part(struct ir_prog *prog, const struct ir_meter *all,
         arena_printf(arena, "%s/class/%s", all->name, policy->class->name),
         all->uplink, all->tenant, all->receive, arena);
 
-    for (size_t i = 0; i < prog->classes.n; i++) {
-        if (!strcmp(prog->classes.v[i]->name, policy->class->name)) {
-            meter->class = prog->classes.v[i];
-        }
-    }
+    meter->class = ir_find_class(prog, policy->class->name);
     set_bandwidth(meter, policy->bandwidth, arena);
     ir_join_split(prog, meter);
     *vec_push(arena, &prog->meters) = meter;

@@ -72,6 +72,7 @@ struct plan_vf {
     /* What asks for it, as plan_meter has it, and for what of it is set. */
     const char *place, *mac_place, *vlan_place, *rate_place;
     uint16_t vf, vlan;
+    uint8_t priority;           /* In its VLAN tag. */
     struct eth_addr mac;
     uint64_t max_mbps, min_mbps;        /* 0: none. */
 };

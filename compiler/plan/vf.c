@@ -60,7 +60,7 @@ static const char functions[] =
     "    *[!\\ ]*) was ip link set dev \"$pf\" vf \"$number\" $back ;;\n"
     "    esac\n"
     "}\n"
-    "# vf PF VF PLACE MAC PLACE VLAN PLACE MAX-MBPS MIN-MBPS PLACE\n"
+    "# vf PF VF PLACE MAC PLACE VLAN PRIORITY PLACE MAX-MBPS MIN-MBPS PLACE\n"
     "vf() {\n"
     "    pf=$1 number=$2 place=$3\n"
     "    eswitch \"$1\" \"$3\"\n"
@@ -74,11 +74,11 @@ static const char functions[] =
     "    put \"$state\" auto state auto\n"
     "    back=\"mac $mac\" place=$5\n"
     "    put \"$mac\" \"$4\" mac \"$4\"\n"
-    "    back=\"vlan $vlan qos $qos\" place=$7\n"
-    "    put \"$vlan $qos\" \"$6 0\" vlan \"$6\" qos 0\n"
-    "    back=\"max_tx_rate $most min_tx_rate $least\" place=${10}\n"
-    "    put \"$most $least\" \"$8 $9\" max_tx_rate \"$8\" "
-    "min_tx_rate \"$9\"\n"
+    "    back=\"vlan $vlan qos $qos\" place=$8\n"
+    "    put \"$vlan $qos\" \"$6 $7\" vlan \"$6\" qos \"$7\"\n"
+    "    back=\"max_tx_rate $most min_tx_rate $least\" place=${11}\n"
+    "    put \"$most $least\" \"$9 ${10}\" max_tx_rate \"$9\" "
+    "min_tx_rate \"${10}\"\n"
     "}\n"
     "# eswitch PF PLACE: what its VFs send must not have to meet flows.\n"
     "eswitch() {\n"
@@ -106,7 +106,7 @@ plan_format_vfs(const struct plan *plan, struct ds *ds)
         plan_put_quoted(ds, vf->place);
         ds_put_format(ds, " "ETH_ADDR_FMT" ", ETH_ADDR_ARGS(vf->mac));
         plan_put_quoted(ds, vf->mac_place);
-        ds_put_format(ds, " %"PRIu16" ", vf->vlan);
+        ds_put_format(ds, " %"PRIu16" %"PRIu8" ", vf->vlan, vf->priority);
         plan_put_quoted(ds, vf->vlan_place);
         ds_put_format(ds, " %"PRIu64" %"PRIu64" ", vf->max_mbps,
                       vf->min_mbps);
@@ -127,6 +127,7 @@ vf_to_json(const struct plan_vf *vf)
     json_object_put_format(object, "mac", ETH_ADDR_FMT,
                            ETH_ADDR_ARGS(vf->mac));
     json_object_put(object, "vlan", json_integer_create(vf->vlan));
+    json_object_put(object, "priority", json_integer_create(vf->priority));
     json_object_put(object, "max_mbps", vf->max_mbps
                     ? json_integer_create(vf->max_mbps)
                     : json_null_create());

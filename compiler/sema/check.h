@@ -63,6 +63,10 @@ struct legacy_rates {
 };
 struct legacy_rates legacy_rates(const struct policy_endpoint *);
 
+/* The class of all that rules let a legacy VF send in its VLAN; NULL:
+ * POLICY_BEST_EFFORT, or several that have not one queue. */
+const struct policy_class *legacy_class(const struct policy *,
+                                        const struct policy_endpoint *);
 
 /* Warns of queues of a device that gain nothing. */
 void doubt_dpdk(const struct policy *, struct diags *);

@@ -476,6 +476,34 @@ test_vfs() {
         'p0 is in switchdev mode: its VFs have representors'
 }
 
+# vf.sh on VFs that have classes: set, refused and undone.
+test_vf_classes() {
+    compile_classes legacy
+    reset_nic legacy
+    check 'all of a VF has the priority of its class' \
+        sh "$switch_dir/legacy/vf.sh"
+    check 'or 0, if it has several' vf_tags_are 'vlan 101, qos 3' \
+        'vlan 101, qos 3' 'vlan 102' 'vlan 102, qos 2'
+    : >"$NIC_STATE.log"
+    check 'run again' sh "$switch_dir/legacy/vf.sh"
+    check 'no priority is set' exits 1 grep '^ip .* set ' "$NIC_STATE.log"
+    reset_nic legacy
+    NIC_REFUSES='vf 3 vlan 102 qos 2' check 'a priority is refused: 3' \
+        vf_refused 'refused: ip link set dev p0 vf 3 vlan 102 qos 2; asked for at line 26, /tenants/blue/networks/net/vlan; line 20, /classes/idle/queue'
+    check 'priorities are as before' vfs_are "${before[@]}"
+}
+
+compile_classes() {
+    "$BULKHEAD" compile "$here/legacy-classes.json" --node=n1 --target=asap2 \
+        -o "$switch_dir/$1" >"$switch_dir/compiled" 2>&1
+}
+
+# vf_tags_are TAG...: VLAN and priority of the VFs of p0, in their order.
+vf_tags_are() {
+    diff -u <(printf '%s\n' "$@") <(ip link show dev p0 |
+        sed -n 's/^ *vf .*ff, \(vlan [0-9]*\(, qos [0-9]\)\?\).*/\1/p')
+}
+
 has_offload() {
     says 'restart ovs-vswitchd: it reads hw-offload' 0 \
         sh "$switch_dir/all/ovs-vsctl.sh" br0 &&
@@ -515,6 +543,7 @@ main() {
     test_bond
     test_settings
     test_vfs
+    test_vf_classes
     [ "$failures" = 0 ]
 }
 

@@ -12,6 +12,22 @@
 #include "plan/nic.h"
 #include "plan/plan.h"
 
+/* What asks for the VLAN tag. */
+static const char *
+tag_place(const struct ir_prog *prog, const struct ir_vf *vf, uint8_t priority,
+          struct arena *arena)
+{
+    const char *vlan = ir_place_text(prog, &vf->vlan_place, arena);
+    struct ir_place queue;
+
+    if (!priority) {
+        return vlan;
+    }
+    queue = ir_place_member(arena, &vf->class->place, "queue");
+    return arena_printf(arena, "%s; %s", vlan,
+                        ir_place_text(prog, &queue, arena));
+}
+
 void
 openflow_set_vfs(const struct ir_prog *prog, struct plan *plan)
 {
@@ -22,6 +38,7 @@ openflow_set_vfs(const struct ir_prog *prog, struct plan *plan)
         const struct ir_vf *vf = prog->vfs.v[i];
         struct ir_place mac = ir_place_member(plan->arena, &vf->place,
                                               "../mac");
+        uint8_t priority = vf->class ? vf->class->queue : 0;
 
         *vec_push(plan->arena, &plan->vfs->all) = (struct plan_vf) {
             .name = vf->name,
@@ -29,10 +46,11 @@ openflow_set_vfs(const struct ir_prog *prog, struct plan *plan)
             .interface = vf->interface,
             .place = ir_place_text(prog, &vf->place, plan->arena),
             .mac_place = ir_place_text(prog, &mac, plan->arena),
-            .vlan_place = ir_place_text(prog, &vf->vlan_place, plan->arena),
+            .vlan_place = tag_place(prog, vf, priority, plan->arena),
             .rate_place = ir_place_text(prog, &vf->rate_place, plan->arena),
             .vf = vf->vf,
             .vlan = vf->vlan,
+            .priority = priority,
             .mac = vf->mac,
             .max_mbps = vf->max_mbps,
             .min_mbps = vf->min_mbps,
