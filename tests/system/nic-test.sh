@@ -491,6 +491,12 @@ test_vf_classes() {
     NIC_REFUSES='vf 3 vlan 102 qos 2' check 'a priority is refused: 3' \
         vf_refused 'refused: ip link set dev p0 vf 3 vlan 102 qos 2; asked for at line 26, /tenants/blue/networks/net/vlan; line 20, /classes/idle/queue'
     check 'priorities are as before' vfs_are "${before[@]}"
+    check 'the uplink of VFs that have one has priorities' \
+        sh "$switch_dir/legacy/dcb.sh"
+    check 'with pause frames' grep \
+        '^dcb pfc set dev p0 prio-pfc all:off 3:on$' "$NIC_STATE.log"
+    check 'and no groups' exits 1 grep "^uplink 'p0'" \
+        "$switch_dir/legacy/devlink.sh"
 }
 
 compile_classes() {

@@ -59,6 +59,18 @@ class_marks(const struct ir_class *class, struct mark marks[MAX_MARKS])
     return class->dscp_in ? 2 : 1;
 }
 
+/* Has a rule the class, or a legacy VF all that it sends? */
+static bool
+uses_class(const struct ir_prog *prog, const struct ir_class *class)
+{
+    for (size_t i = 0; i < prog->vfs.n; i++) {
+        if (prog->vfs.v[i]->class == class) {
+            return true;
+        }
+    }
+    return ir_uses_class(prog, class);
+}
+
 /* An error about 'b', which is not built in, shows 'a' too. */
 static void
 see_other(const struct mark *a, const struct mark *b, struct diag *d,
@@ -108,7 +120,7 @@ check_mark(const struct ir_prog *prog, size_t end, const struct mark *mark,
         size_t n = class_marks(prog->classes.v[i], marks);
 
         for (size_t j = 0; fits && j < n
-             && ir_uses_class(prog, prog->classes.v[i]); j++) {
+             && uses_class(prog, prog->classes.v[i]); j++) {
             fits = check_pair(&marks[j], mark, diags);
         }
     }
@@ -125,7 +137,7 @@ check_buffers(const struct ir_prog *prog, struct diags *diags)
     for (size_t i = 0; i < prog->classes.n; i++) {
         const struct ir_class *class = prog->classes.v[i];
 
-        if (class->lossless && ir_uses_class(prog, class)) {
+        if (class->lossless && uses_class(prog, class)) {
             *(class->buffer_bytes ? &with : &without) = class;
         }
     }
@@ -150,7 +162,7 @@ asap2_check_classes(const struct ir_prog *prog, struct diags *diags)
         struct mark marks[MAX_MARKS];
         size_t n = class_marks(prog->classes.v[i], marks);
 
-        for (size_t j = 0; j < n && ir_uses_class(prog, prog->classes.v[i]);
+        for (size_t j = 0; j < n && uses_class(prog, prog->classes.v[i]);
              j++) {
             fits &= (check_mark(prog, i, &marks[j], diags)
                      && (!j || check_pair(&marks[0], &marks[1], diags)));
@@ -276,7 +288,7 @@ asap2_set_priorities(const struct ir_prog *prog,
         struct mark marks[MAX_MARKS];
         size_t n = class_marks(class, marks);
 
-        if (!ir_uses_class(prog, class)) {
+        if (!uses_class(prog, class)) {
             continue;
         }
         for (size_t j = 0; j < n; j++) {
@@ -353,7 +365,7 @@ asap2_set_places(const struct ir_prog *prog, const struct ir_uplink *uplink,
         struct mark marks[MAX_MARKS];
         size_t n = class_marks(class, marks);
 
-        if (!ir_uses_class(prog, class)) {
+        if (!uses_class(prog, class)) {
             continue;
         }
         for (size_t j = 0; j < n; j++) {

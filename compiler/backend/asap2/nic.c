@@ -93,7 +93,7 @@ add_group(const struct ir_prog *prog, const struct ir_meter *all,
     }
 }
 
-static void
+static struct plan_nic_port *
 add_port(const struct ir_prog *prog, const struct ir_uplink *uplink,
          struct plan *plan)
 {
@@ -102,11 +102,15 @@ add_port(const struct ir_prog *prog, const struct ir_uplink *uplink,
     port->name = uplink->name;
     port->interface = uplink->interface;
     port->place = ir_place_text(prog, &uplink->place, plan->arena);
-    for (size_t i = 0; i < prog->vfs.n; i++) {
-        port->legacy |= !strcmp(prog->vfs.v[i]->uplink, uplink->name);
-    }
     asap2_set_priorities(prog, uplink, plan->nic, port);
     asap2_set_places(prog, uplink, port, plan->arena);
+    return port;
+}
+
+static void
+add_rates(const struct ir_prog *prog, const struct ir_uplink *uplink,
+          struct plan_nic_port *port, struct plan *plan)
+{
     for (size_t i = 0; i < prog->meters.n; i++) {
         const struct ir_meter *meter = prog->meters.v[i];
 
@@ -116,11 +120,45 @@ add_port(const struct ir_prog *prog, const struct ir_uplink *uplink,
     }
 }
 
+/* The port of this name, or NULL. */
+static struct plan_nic_port *
+find_port(const struct plan *plan, const char *name)
+{
+    for (size_t i = 0; i < plan->nic->ports.n; i++) {
+        if (!strcmp(plan->nic->ports.v[i].name, name)) {
+            return &plan->nic->ports.v[i];
+        }
+    }
+    return NULL;
+}
+
+/* Its uplink has priorities, if what it sends has one. */
+static void
+add_vf(const struct ir_prog *prog, const struct ir_vf *vf, struct plan *plan)
+{
+    struct plan_nic_port *port = find_port(plan, vf->uplink);
+    struct ir_uplink uplink = {
+        .name = vf->uplink, .interface = vf->interface, .place = vf->place,
+    };
+
+    if (!port && vf->class && vf->class->queue) {
+        port = add_port(prog, &uplink, plan);
+    }
+    if (port) {
+        port->legacy = true;
+    }
+}
+
 void
 asap2_set_nic(const struct ir_prog *prog, struct plan *plan)
 {
     plan->nic = arena_zalloc(plan->arena, sizeof *plan->nic);
     for (size_t i = 0; i < prog->uplinks.n; i++) {
-        add_port(prog, prog->uplinks.v[i], plan);
+        const struct ir_uplink *uplink = prog->uplinks.v[i];
+
+        add_rates(prog, uplink, add_port(prog, uplink, plan), plan);
+    }
+    for (size_t i = 0; i < prog->vfs.n; i++) {
+        add_vf(prog, prog->vfs.v[i], plan);
     }
 }
