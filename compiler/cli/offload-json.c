@@ -17,6 +17,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "plan/manifest.h"
+#include "plan/nic.h"
 #include "plan/plan.h"
 #include "sema/packet.h"
 #include "util.h"
@@ -224,5 +225,8 @@ offload_print_json(const struct offload_report *report, const char *node)
     show_put_number(object, "meters", report->n_meters);
     json_object_put(object, "quotas", quotas_json(report->profile));
     json_object_put(object, "carried", carried_json(report));
+    if (report->plan->vfs) {
+        json_object_put(object, "vfs", plan_vfs_to_json(report->plan->vfs));
+    }
     show_json(object);
 }

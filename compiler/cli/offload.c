@@ -20,6 +20,7 @@
 #include "offload/rte-flow.h"
 #include "offload/tc-batch.h"
 #include "openvswitch/dynamic-string.h"
+#include "plan/nic.h"
 #include "plan/plan.h"
 #include "util.h"
 
@@ -277,6 +278,17 @@ print_meters(const struct offload_report *report)
     }
 }
 
+/* Whose rules no packet here meets. */
+static void
+print_vfs(const struct plan_vfs *vfs)
+{
+    if (vfs) {
+        printf("%"PRIuSIZE" VF%s in legacy mode: no flow sees what %s\n",
+               vfs->all.n, vfs->all.n == 1 ? "" : "s",
+               vfs->all.n == 1 ? "it sends" : "they send");
+    }
+}
+
 static void
 print_table(const struct offload_report *report, const char *node,
             struct arena *arena)
@@ -301,6 +313,7 @@ print_table(const struct offload_report *report, const char *node,
              "own datapath");
     }
     print_meters(report);
+    print_vfs(report->plan->vfs);
     for (size_t i = 0; i < report->rules.n; i++) {
         print_rule(report->profile, &report->rules.v[i], arena);
     }
