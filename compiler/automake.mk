@@ -313,6 +313,7 @@ libbulkhead_a_SOURCES = \
 	compiler/push/upcalls.h \
 	compiler/push/watch.c \
 	compiler/push/watch.h \
+	compiler/push/words-meter.c \
 	compiler/push/words.c \
 	compiler/push/zones.c \
 	compiler/resident/change.c \

@@ -19,6 +19,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
+#include "intent/exceed.h"
 #include "sema/interface.h"
 
 struct ds;
@@ -63,6 +64,22 @@ struct plan_meter {
     const char *place;          /* What asks for it, "line 1, /tenants/...";
                                  * NULL: not known. */
 };
+
+/* Is it one that others borrow from and that borrows from none, or one that
+ * 'tags'?  So it is known on a bridge, too: all other microburst bands have a
+ * queue or a parent. */
+static inline bool
+plan_meter_lends(const struct plan_meter *m)
+{
+    return (m->microburst && !m->peak && !m->parent
+            && m->exceed != EXCEED_PASS);
+}
+static inline bool
+plan_meter_tags(const struct plan_meter *m)
+{
+    return (m->microburst && !m->peak && !m->parent
+            && m->exceed == EXCEED_PASS);
+}
 
 /* Meter ids that are Bulkhead's on a bridge; all others are somebody else's.
  * Meters carry no cookie, so the id says whose they are.

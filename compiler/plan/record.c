@@ -43,6 +43,8 @@ enum { MAX_MEMBERS = 25 };
 struct shape {
     size_t size, n;
     struct member members[MAX_MEMBERS];
+    size_t n_first;             /* So many are in all records, the others 0 in
+                                 * those of before; 0: all are. */
 };
 
 #define MEMBER(TYPE, NAME, KIND) { offsetof(struct TYPE, NAME), KIND }
@@ -68,7 +70,6 @@ static const struct shape meter_shape = {
         MEMBER(plan_meter, endpoint, TEXT_OR_NULL),
         MEMBER(plan_meter, class, TEXT_OR_NULL),
         MEMBER(plan_meter, dscp_in, FLAG),
-        MEMBER(plan_meter, tags, FLAG),
         MEMBER(plan_meter, uplink, TEXT_OR_NULL),
         MEMBER(plan_meter, receive, FLAG),
         MEMBER(plan_meter, packets, FLAG),
@@ -84,7 +85,8 @@ static const struct shape meter_shape = {
         MEMBER(plan_meter, parent, NUMBER_32),
         MEMBER(plan_meter, weight, NUMBER_16),
         MEMBER(plan_meter, place, TEXT_OR_NULL),
-    },
+        MEMBER(plan_meter, tags, FLAG),
+    }, .n_first = 24,
 };
 
 static const struct shape cookie_shape = {
@@ -381,10 +383,13 @@ static bool
 read_shape(const struct json *json, const struct shape *shape,
            struct arena *arena, void *p)
 {
-    if (!json || json->type != JSON_ARRAY || json->array.n != shape->n) {
+    size_t least = shape->n_first ? shape->n_first : shape->n;
+
+    if (!json || json->type != JSON_ARRAY || json->array.n < least
+        || json->array.n > shape->n) {
         return false;
     }
-    for (size_t i = 0; i < shape->n; i++) {
+    for (size_t i = 0; i < json->array.n; i++) {
         if (!read_member(json->array.elems[i], shape->members[i].kind, arena,
                          (char *) p + shape->members[i].offset)) {
             return false;

@@ -208,7 +208,8 @@ static bool
 may_lend(const struct meter_entry *meter)
 {
     return (!meter->simple
-            || (meter->limit.microburst && !meter->limit.peak));
+            || (meter->limit.microburst && !meter->limit.peak
+                && !plan_meter_tags(&meter->limit)));
 }
 
 /* Of 'n_levels' levels of those that borrow from it. */

@@ -132,6 +132,9 @@ const char *push_run(const struct push_target *, const struct plan_record *,
 /* Fills 'diff->changes'.  'old' is what was applied last, or NULL. */
 void push_words(struct push *, const struct plan *old);
 
+/* "20Gbps, burst 65625B", in the arena.  (words-meter.c) */
+const char *meter_words(struct arena *, const struct plan_meter *);
+
 /* The SHA-1 of Bulkhead's flows and meters that the switch holds. */
 const char *push_held(const struct push *);
 

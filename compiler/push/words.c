@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "intent/exceed.h"
-#include "intent/units.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/meta-flow.h"
 #include "openvswitch/ofp-actions.h"
@@ -227,86 +225,6 @@ add_flows(struct words *words)
     }
 }
 
-/* Is it one that others borrow from?  All others have a queue or a parent. */
-static bool
-lends(const struct plan_meter *m)
-{
-    return m->microburst && !m->peak && !m->parent;
-}
-
-/* ", burst 64KiB, depth 64KiB, ..., exceed drop". */
-static void
-put_depths(struct ds *ds, const struct plan_meter *m)
-{
-    const struct {
-        const char *name;
-        uint32_t bytes;
-    } depths[] = {
-        { "burst", m->burst > 1 ? m->burst : 0 }, { "depth", m->depth },
-        { "mark", m->mark }, { "cap", m->limit },
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(depths); i++) {
-        if (depths[i].bytes) {
-            ds_put_format(ds, ", %s ", depths[i].name);
-            format_bytes(depths[i].bytes, ds);
-        }
-    }
-    if (!lends(m)) {
-        ds_put_cstr(ds, ", exceed ");
-        exceed_format(m->exceed, ds);
-    }
-}
-
-/* "guaranteed 20Gbps, limit 40Gbps, weight 3", or "lends 98Gbps". */
-static void
-put_share(struct ds *ds, const struct plan_meter *m)
-{
-    if (lends(m)) {
-        ds_put_cstr(ds, "lends ");
-        format_rate(m->rate * 1000, ds);
-        return;
-    } else if (m->burst > 1) {
-        ds_put_cstr(ds, "guaranteed ");
-        format_rate(m->rate * 1000, ds);
-    } else {
-        ds_put_cstr(ds, "borrows only");
-    }
-    if (m->peak) {
-        ds_put_cstr(ds, ", limit ");
-        format_rate(m->peak * 1000, ds);
-    }
-    ds_put_format(ds, ", weight %"PRIu16, m->weight);
-}
-
-/* "20Gbps, burst 65625B". */
-static const char *
-meter_words(struct arena *arena, const struct plan_meter *m)
-{
-    struct ds ds = DS_EMPTY_INITIALIZER;
-    const char *text;
-
-    if (m->packets) {
-        format_packet_rate(m->rate, &ds);
-        ds_put_cstr(&ds, ", burst ");
-        format_packets(m->burst, &ds);
-    } else if (lends(m) || m->parent) {
-        put_share(&ds, m);
-        put_depths(&ds, m);
-    } else {
-        format_rate(m->rate * 1000, &ds);
-        if (m->microburst) {
-            put_depths(&ds, m);
-        } else {
-            ds_put_cstr(&ds, ", burst ");
-            format_bytes(m->burst * UINT64_C(125), &ds);
-        }
-    }
-    text = arena_strdup(arena, ds_cstr(&ds));
-    ds_destroy(&ds);
-    return text;
-}
-
 static const char *
 live_words(const struct words *words, const struct meter_entry *meter)
 {
@@ -329,6 +247,27 @@ static const char *
 limit_of(uint32_t id)
 {
     return plan_meter_counts_packets(id) ? "limits" : "bandwidth";
+}
+
+/* Tells the tags of a meter that changes, if nothing else of it does. */
+static void
+tell_tags(const struct words *words, struct push_change *change,
+          const struct meter_entry *live)
+{
+    const struct plan *plan = words->push->plan;
+
+    for (size_t i = 0; i < plan->meters.n; i++) {
+        const struct plan_meter *m = &plan->meters.v[i];
+
+        if (m->id == live->id && change->after
+            && !strcmp(change->before, change->after)) {
+            change->before = arena_printf(words->push->arena, "%s, tag "
+                                          "%"PRIu32, change->before,
+                                          live->limit.tag);
+            change->after = arena_printf(words->push->arena, "%s, tag "
+                                         "%"PRIu32, change->after, m->tag);
+        }
+    }
 }
 
 /* Is below 'above', which has a path. */
@@ -402,6 +341,7 @@ add_meters(struct words *words)
                 title_of_meter(words, meter->id))->change;
 
             change->before = live_words(words, meter);
+            tell_tags(words, change, meter);
             if (meter->parent && !change->after) {
                 put_below(words, change, live_path(words, meter->parent,
                                                    METER_MAX_LEVELS));

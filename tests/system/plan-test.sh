@@ -50,6 +50,28 @@ test_empty() {
         plan "$intent" --exit-code
 }
 
+# What only gives packets a tag is no limit; whose tag that is, is told.
+test_tags() {
+    local meter
+    tags=$srcdir/tests/golden/plan/telemetry-arrivals/intent.json
+    make_dummy_bridge br1 "$tags" n1
+    "$BULKHEAD" compile "$tags" --node n1 -o "$switch_dir/tags" >/dev/null 2>&1
+    sh "$switch_dir/tags/ovs-vsctl.sh" br1
+    check 'a meter for a tag' \
+        says '  + bandwidth training (tag): lets all pass' 0 tags plan
+    check 'it is put there' exits 0 tags apply
+    meter=$(sed -n 's/^meter=\([0-9]*\),.* exceed=pass .*/\1/p' \
+        "$switch_dir/tags/meters.txt" | head -n 1)
+    ovs-ofctl -O OpenFlow14 mod-meter br1 "meter=$meter,kbps,burst,stats,`
+        `bands=type=microburst rate=4294967295 burst_bytes=4294967295 `
+        `exceed=pass tag=7"
+    check 'one of another tag is told' \
+        says 'lets all pass, tag 7 -> lets all pass, tag ' 0 tags plan
+}
+
+# tags COMMAND: of what has tags, on br1.
+tags() { "$BULKHEAD" "$1" "$tags" --node n1 --bridge br1; }
+
 same_dry_run() {
     diff <(plan "$intent") <("$BULKHEAD" apply "$intent" --node $node \
                                          --bridge br0 --dry-run --no-verify)
@@ -235,6 +257,8 @@ main() {
     test_tampered
     test_partial
     test_bad
+    ovs-vsctl --timeout=10 del-br br0
+    test_tags
     [ "$failures" = 0 ]
 }
 

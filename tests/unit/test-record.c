@@ -106,6 +106,34 @@ START_TEST(test_round)
 }
 END_TEST
 
+/* What was kept by a version that knew no meters for tags is still a plan. */
+START_TEST(test_before)
+{
+    const char *start = strchr(ds_cstr(&text), '\n') + 1;
+    const char *rest = strstr(start, "\"meters\":["), *end;
+    struct ds body = DS_EMPTY_INITIALIZER, before = DS_EMPTY_INITIALIZER;
+    struct plan_record parsed;
+    size_t n = 0;
+
+    ck_assert_ptr_nonnull(rest);
+    end = strstr(rest, "]]");
+    ds_put_buffer(&body, start, rest - start);
+    for (const char *last; (last = strstr(rest, ",false]")) && last < end;
+         rest = last + strlen(",false"), n++) {
+        ds_put_buffer(&body, rest, last - rest);
+    }
+    ds_put_cstr(&body, rest);
+    ck_assert_uint_eq(n, u.plan.meters.n);
+    ds_put_format(&before, "bulkhead-plan 1 %s\n%s",
+                  plan_hash(u.arena, ds_cstr(&body), body.length),
+                  ds_cstr(&body));
+    ck_assert_ptr_null(parse(before.string, before.length, &parsed));
+    ck_assert_str_eq(plan_text(parsed.plan), plan_text(&u.plan));
+    ds_destroy(&body);
+    ds_destroy(&before);
+}
+END_TEST
+
 /* Cut short anywhere, or with any byte changed, it is refused. */
 START_TEST(test_damage)
 {
@@ -253,6 +281,7 @@ record_suite(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, test_round, 0, ARRAY_SIZE(examples));
+    tcase_add_test(tc, test_before);
     tcase_add_test(tc, test_damage);
     tcase_add_test(tc, test_foreign);
     tcase_add_test(tc, test_rows);

@@ -81,6 +81,7 @@ static void
 asap2_lower(struct ir_prog *prog, struct arena *arena)
 {
     prog->telemetry = false;
+    prog->tags.n = 0;
     pass_group(prog, arena);
     kernel_lower_meters(prog);
 }

@@ -20,7 +20,7 @@
 void
 add_tag_meters(struct emitter *e)
 {
-    for (size_t i = 0; e->prog->telemetry && i < e->prog->tags.n; i++) {
+    for (size_t i = 0; i < e->prog->tags.n; i++) {
         const struct ir_tag *tag = e->prog->tags.v[i];
 
         *vec_push(e->arena, &e->plan->meters) = (struct plan_meter) {
@@ -35,7 +35,7 @@ add_tag_meters(struct emitter *e)
 static const struct ir_tag *
 find_tag(const struct emitter *e, const struct ir_tenant *tenant)
 {
-    for (size_t i = 0; e->prog->telemetry && i < e->prog->tags.n; i++) {
+    for (size_t i = 0; i < e->prog->tags.n; i++) {
         if (e->prog->tags.v[i]->tenant == tenant) {
             return e->prog->tags.v[i];
         }
