@@ -94,6 +94,7 @@ load_bridge(struct job *job, const struct plan *plan)
     vec_push(job->arena, &held.meters);
     job->task.meters = held.meters.v;
     job->task.n_meters = held.meters.n - 1;
+    job->task.tags = plan->telemetry;
     for (size_t i = 0; i < held.ports.n; i++) {
         ofputil_port_map_put(&job->ports, held.ports.v[i].number,
                              held.ports.v[i].name);

@@ -36,6 +36,7 @@ plan_to_task(const struct plan *plan, struct verify_task *task,
     }
     task->meters = meters;
     task->n_meters = plan->meters.n;
+    task->tags = plan->telemetry;
     task->tables = tables;
     table_set_init(tables, "compiled", arena, ports);
     wrong = table_set_parse(tables, ds_cstr(&ds), ds.length);

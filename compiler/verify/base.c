@@ -37,6 +37,7 @@ struct verify_base {
         uint32_t *v;
         size_t n, allocated;
     } meters;
+    bool tags;
     uint32_t *owners;           /* By port: the slice whose it is, or 'n'. */
     size_t n_gone;
     struct touched asked;       /* In the proof that has begun, or is to be
@@ -145,6 +146,7 @@ verify_base_create(const struct verify_task *task)
     for (size_t i = 0; i < b->n; i++) {
         b->names[i] = xstrdup(policy->tenants.v[i]->name);
     }
+    b->tags = task->tags;
     b->meters.n = task->n_meters;
     b->meters.allocated = task->n_meters + 1;
     b->meters.v = xcalloc(b->meters.allocated, sizeof *b->meters.v);
@@ -413,6 +415,7 @@ verify_change(const struct verify_base *b, const struct verify_task *task_,
     task.fields = b->fields;
     task.meters = b->meters.v;
     task.n_meters = b->meters.n;
+    task.tags = b->tags;
     task.tenants = tenants;
     if (b->lost || task.policy->externals.n
         || !find_asked(b, &task, tenants, bound)) {

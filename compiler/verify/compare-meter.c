@@ -93,14 +93,14 @@ compare_meter(struct comparison *c, const struct meaning_meter *meant,
             : NULL);
 }
 
-/* Is the meter one that tags what passes no meter of what is sent here?  Only
- * datapaths that count by tenant have it, so it may lack. */
+/* Is the meter the one that tags what is of 'tenant' and passes no meter of
+ * what is sent here? */
 static bool
 is_tag(struct comparison *c, const struct policy_tenant *tenant, uint64_t id)
 {
     struct usage usage = { .kind = USE_TAG, .tenant = tenant, .value = id };
 
-    return (tenant && compare_is_named(c, &usage) && usage_is_usual(c, usage)
+    return (compare_is_named(c, &usage) && usage_is_usual(c, usage)
             && compare_has_meter(c, id));
 }
 
@@ -113,14 +113,17 @@ compare_meters(struct comparison *c, const uint64_t meters[], size_t n_meters,
         .uplink = e->uplink, .node = e->node, .kept = copy->kept,
         .dscp = copy->dscp, .queue = copy->queue,
     };
+    const struct policy_tenant *tag = meaning_tag(&m, copy->to);
     struct meaning_meter meant[MAX_MEANING_METERS];
     size_t n_meant = meaning_meters(&m, copy->to, meant), n = 0;
     const char *wrong = NULL;
 
-    if (n_meters && is_tag(c, meaning_tag(&m, copy->to), meters[0])) {
+    if (tag && n_meters && is_tag(c, tag, meters[0])) {
         n++;
+    } else if (tag && c->task->tags) {
+        return arena_printf(c->arena, "it passes no meter that gives it the "
+                            "tag of %s", tag->name);
     }
-
     for (size_t i = 0; i < n_meant && !wrong; i++) {
         for (int limit = is_twice(c, &meant[i]); limit >= 0 && !wrong;
              limit--, n++) {

@@ -144,6 +144,7 @@ hash_rest(const struct verify_task *task, struct sha1_ctx *ctx)
 
     hash_text(ctx, PACKAGE_STRING);
     hash_text(ctx, task->node);
+    hash_text(ctx, task->tags ? "tags" : "");
     for (size_t i = 0; i < policy->intent->nodes.n; i++) {
         n += policy->intent->nodes.v[i].uplinks.n;
     }

@@ -84,6 +84,8 @@ struct verify_task {
     struct table_set *tables;      /* After table_set_finish(). */
     const uint32_t *meters;     /* That the switch has; NULL: not known. */
     size_t n_meters;
+    bool tags;                  /* Must packets that pass no meter of what is
+                                 * sent here have a tag?  Else they may. */
     long long int deadline;     /* As time_msec(); 0: none. */
     const bool *tenants;        /* By number in the policy: whose packets are
                                  * asked about, with those that are nobody's;

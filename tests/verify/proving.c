@@ -66,8 +66,8 @@ proving_init(struct proving *p, const struct compiled *c,
     }
     p->task = (struct verify_task) {
         .policy = c->policy, .node = WORLD_NODE, .tables = &p->tables,
-        .meters = meters, .n_meters = c->plan.meters.n, .contracts = true,
-        .n_jobs = 3,
+        .meters = meters, .n_meters = c->plan.meters.n,
+        .tags = c->plan.telemetry, .contracts = true, .n_jobs = 3,
     };
     verify(&p->task, p->arena, &p->result);
     p->digests = arena_zalloc(p->arena, (c->policy->tenants.n + 1)
