@@ -54,12 +54,12 @@ print_sample(const struct cli_options *options,
 }
 
 static void
-print_doubts(const struct cli_options *options, const struct sample *s,
+print_doubts(const struct watch_names *w, const struct sample *s,
              struct arena *arena)
 {
     watch_lines lines = VEC_INIT;
 
-    watch_doubts(options, s, arena, &lines);
+    watch_doubts(w, s, arena, &lines);
     for (size_t i = 0; i < lines.n; i++) {
         fprintf(stderr, "bulkhead: warning: %s\n", lines.v[i]);
     }
@@ -81,7 +81,7 @@ list(const struct cli_options *options, struct watch_names *w,
         print_sample(options, w->names, &s);
         bursts_end(options);
         watch_warn_unknown(options, w->names, &s);
-        print_doubts(options, &s, arena);
+        print_doubts(w, &s, arena);
     }
     follower_destroy(f);
     return reason ? EXIT_UNREACHABLE : EXIT_DONE;
@@ -168,16 +168,15 @@ record_until_stopped(struct recording *r)
 
 /* Is there telemetry?  If not, nobody waits for it overnight. */
 static const char *
-check_telemetry(const struct cli_options *options,
-                const struct tenant_names *names, struct arena *arena)
+check_telemetry(const struct watch_names *w, struct arena *arena)
 {
-    struct follower *f = watch_follower(options);
+    struct follower *f = watch_follower(w->options);
     struct sample s;
     const char *reason = follower_sample(f, arena, &s);
 
     if (!reason) {
-        watch_warn_unknown(options, names, &s);
-        print_doubts(options, &s, arena);
+        watch_warn_unknown(w->options, w->names, &s);
+        print_doubts(w, &s, arena);
     }
     follower_destroy(f);
     return reason;
@@ -188,7 +187,7 @@ record(const struct cli_options *options, struct watch_names *w,
        struct arena *arena)
 {
     struct recording r = { .options = options, .names = w };
-    const char *reason = check_telemetry(options, w->names, arena);
+    const char *reason = check_telemetry(w, arena);
     int status;
 
     if (reason) {

@@ -33,7 +33,7 @@ top_summary(const struct top *top, struct arena *arena, watch_lines *lines)
     if (top->trouble) {
         *vec_push(arena, lines) = top->trouble;
     } else {
-        watch_doubts(top->options, now, arena, lines);
+        watch_doubts(&top->names, now, arena, lines);
     }
     *vec_push(arena, lines) = "";
 }

@@ -217,8 +217,7 @@ open_source(struct top *top, struct arena *arena)
     const char *reason = NULL;
 
     if (file) {
-        top->names.options = top->options;
-        top->names.names = tenant_names_create();
+        watch_names_init_empty(&top->names, top->options);
         reason = replay_open(file, arena, &top->replay);
         if (reason) {
             cli_print_error(reason);

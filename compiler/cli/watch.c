@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/nearest.h"
 #include "dirs.h"
@@ -95,6 +96,25 @@ add_state(struct tenant_names *names, struct arena *arena)
     }
 }
 
+/* Adds those of an intent, and its ports. */
+static void
+add_plan(struct watch_names *w, const struct plan *plan)
+{
+    tenant_names_add_plan(w->names, plan);
+    for (size_t i = 0; i < plan->ports.n; i++) {
+        sset_add(&w->ports, plan->ports.v[i]);
+    }
+}
+
+void
+watch_names_init_empty(struct watch_names *w,
+                       const struct cli_options *options)
+{
+    *w = (struct watch_names) { .options = options,
+                                .names = tenant_names_create() };
+    sset_init(&w->ports);
+}
+
 int
 watch_names_init(struct watch_names *w, const struct cli_options *options)
 {
@@ -102,11 +122,11 @@ watch_names_init(struct watch_names *w, const struct cli_options *options)
     int status = EXIT_DONE;
     struct plan plan;
 
-    *w = (struct watch_names) { options, tenant_names_create(), 0 };
+    watch_names_init_empty(w, options);
     if (!options->n_intent) {
         add_state(w->names, arena);
     } else if (cli_load_plan(options, arena, &plan)) {
-        tenant_names_add_plan(w->names, &plan);
+        add_plan(w, &plan);
     } else {
         status = EXIT_WRONG;
     }
@@ -118,6 +138,7 @@ void
 watch_names_destroy(struct watch_names *w)
 {
     tenant_names_destroy(w->names);
+    sset_destroy(&w->ports);
 }
 
 static bool
@@ -179,25 +200,74 @@ watch_selects_burst(const struct cli_options *options,
     return !options->tenant;
 }
 
-/* The first of the ports that '--port' leaves, in words. */
-static const char *
-list_ports(const struct cli_options *options, const struct sample *s,
-           struct arena *arena)
-{
-    const char *list = "";
-    size_t n = 0;
+/* Ports by whether, and how likely, it is their rate that is to be set. */
+enum port_kind {
+    PORT_OF_INTENT,
+    PORT_OTHER,
+    PORT_OF_BRIDGE,             /* A bridge's local port. */
+    N_PORTS_TO_SET,
+    PORT_OF_DATAPATH = N_PORTS_TO_SET   /* No row of Interface is its. */
+};
 
+/* Is it the port of all tunnels of a type, such as genev_sys_6081? */
+static bool
+is_tunnels(const char *port)
+{
+    const char *end = strstr(port, "_sys");
+
+    return end && (!end[4] || (end[4] == '_'
+                               && !end[5 + strspn(end + 5, "0123456789")]));
+}
+
+/* Has ovs-vswitchd a bridge of that name? */
+static bool
+is_bridge(const char *port, struct arena *arena)
+{
+    return !access(arena_printf(arena, "%s/%s.mgmt", ovs_rundir(), port),
+                   F_OK);
+}
+
+static enum port_kind
+port_kind(const struct watch_names *w, const char *port, struct arena *arena)
+{
+    if (sset_contains(&w->ports, port)) {
+        return PORT_OF_INTENT;
+    } else if (is_tunnels(port) || !strcmp(port, "ovs-netdev")
+               || !strcmp(port, "ovs-dummy") || !strcmp(port, "ovs-system")) {
+        return PORT_OF_DATAPATH;
+    }
+    return (!w->options->replay && is_bridge(port, arena) ? PORT_OF_BRIDGE
+            : PORT_OTHER);
+}
+
+/* Adds the ports of a kind that '--port' leaves. */
+static void
+add_ports(const struct watch_names *w, const struct sample *s,
+          enum port_kind kind, struct arena *arena, watch_lines *ports)
+{
     for (size_t i = 0; i < s->ports.n; i++) {
         const char *name = s->ports.v[i].name;
 
-        if (watch_selects_port(options, name) && n++ < MAX_LISTED) {
-            list = arena_printf(arena, "%s%s%s", list, n > 1 ? ", " : "",
-                                name);
+        if (watch_selects_port(w->options, name)
+            && port_kind(w, name, arena) == kind) {
+            *vec_push(arena, ports) = name;
         }
     }
-    return (n <= MAX_LISTED ? list
+}
+
+/* The first of them, in words. */
+static const char *
+list_ports(const watch_lines *ports, struct arena *arena)
+{
+    const char *list = "";
+
+    for (size_t i = 0; i < MIN(ports->n, MAX_LISTED); i++) {
+        list = arena_printf(arena, "%s%s%s", list, i ? ", " : "",
+                            ports->v[i]);
+    }
+    return (ports->n <= MAX_LISTED ? list
             : arena_printf(arena, "%s and %"PRIuSIZE" more", list,
-                           n - MAX_LISTED));
+                           ports->n - MAX_LISTED));
 }
 
 static void
@@ -212,13 +282,16 @@ warn_unknown(const char *what, const struct nearest *nearest)
 static void
 warn_no_port(const struct nearest *nearest, const struct sample *s)
 {
-    static const struct cli_options all;
     struct arena *arena = arena_create();
     const char *what = "the switch counts for no port";
+    watch_lines ports = VEC_INIT;
 
-    if (!nearest->best && s->ports.n) {
+    for (size_t i = 0; i < s->ports.n; i++) {
+        *vec_push(arena, &ports) = s->ports.v[i].name;
+    }
+    if (!nearest->best && ports.n) {
         what = arena_printf(arena, "the switch counts for %s, and no port",
-                            list_ports(&all, s, arena));
+                            list_ports(&ports, arena));
     }
     warn_unknown(what, nearest);
     arena_destroy(arena);
@@ -297,15 +370,33 @@ is_blind(const struct cli_options *options, const struct sample *s)
     return blind;
 }
 
+/* What helps then. */
+static const char *
+explain_blind(const struct watch_names *w, const struct sample *s,
+              struct arena *arena)
+{
+    watch_lines ports = VEC_INIT;
+
+    for (enum port_kind kind = 0; kind < N_PORTS_TO_SET; kind++) {
+        add_ports(w, s, kind, arena, &ports);
+    }
+    if (ports.n) {
+        return arena_printf(arena, "no burst can be seen, since the rate is "
+                            "unknown: set other_config:tenant-queue-rate of "
+                            "Interface %s", list_ports(&ports, arena));
+    }
+    add_ports(w, s, PORT_OF_DATAPATH, arena, &ports);
+    return arena_printf(arena, "no burst can be seen: %s is the datapath's "
+                        "own, which has no rate",
+                        list_ports(&ports, arena));
+}
+
 void
-watch_doubts(const struct cli_options *options, const struct sample *s,
+watch_doubts(const struct watch_names *w, const struct sample *s,
              struct arena *arena, watch_lines *lines)
 {
-    if (is_blind(options, s)) {
-        *vec_push(arena, lines) = arena_printf(
-            arena, "no burst can be seen, since the rate is unknown: set "
-            "other_config:tenant-queue-rate of Interface %s",
-            list_ports(options, s, arena));
+    if (is_blind(w->options, s)) {
+        *vec_push(arena, lines) = explain_blind(w, s, arena);
     }
     if (s->orphaned) {
         *vec_push(arena, lines) = watch_orphaned(s, arena);

@@ -10,6 +10,7 @@
 /* What the commands that watch telemetry share. */
 
 #include "cli/cli.h"
+#include "sset.h"
 #include "telemetry/sample.h"
 
 struct follower;
@@ -20,11 +21,15 @@ struct tenant_names;
 struct watch_names {
     const struct cli_options *options;
     struct tenant_names *names;
+    struct sset ports;          /* Of the intent. */
     uint64_t loaded_ns;         /* A clock_ns of samples. */
 };
 
 /* Returns EXIT_*, after printing what is wrong. */
 int watch_names_init(struct watch_names *, const struct cli_options *);
+
+/* For a recording, which has the names. */
+void watch_names_init_empty(struct watch_names *, const struct cli_options *);
 void watch_names_destroy(struct watch_names *);
 
 /* Looks again if the sample has a tenant without a name. */
@@ -46,7 +51,7 @@ const char *watch_orphaned(const struct sample *, struct arena *);
 
 /* All that is doubtful about a sample, a line each. */
 VEC_TYPEDEF(watch_lines, const char *);
-void watch_doubts(const struct cli_options *, const struct sample *,
+void watch_doubts(const struct watch_names *, const struct sample *,
                   struct arena *, watch_lines *);
 
 /* The follower of the switch's telemetry. */

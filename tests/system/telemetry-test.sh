@@ -39,6 +39,27 @@ prepare() {
     ovs-appctl time/stop
 }
 
+# Of ports whose rate is unknown, those that a rate can be set for: the
+# intent's first, local ports of bridges last.
+test_unknown_rates() {
+    local advice="other_config:tenant-queue-rate of Interface" rate=12000000
+    ovs-vsctl remove Interface "$port" other_config tenant-queue-rate \
+        -- add-port br0 a0 -- set Interface a0 type=dummy \
+        -- add-port br0 tun0 -- set Interface tun0 type=geneve \
+        options:remote_ip=flow
+    wait_for genev_sys_6081 "$switch_dir/tenant-queues.ovs-dummy"
+    check 'ports whose rate can be set' says \
+        "$advice a0, p0, pf0vf0, pf0vf1, pf0vf2, pf0vf3, pf0vf4, pf0vf5 and 3 more" \
+        0 bursts
+    check "the intent's first" says \
+        "$advice pf0vf0, pf0vf1, pf0vf2, pf0vf3, pf0vf4, pf0vf5, pf0vf6, pf0vf7 and 3 more" \
+        0 bursts "$intent" --node "$node"
+    check 'one that has none' says "genev_sys_6081 is the datapath's own" 0 \
+        bursts --port=genev_sys_6081
+    ovs-vsctl del-port br0 a0 -- del-port br0 tun0 \
+        -- set Interface "$port" other_config:tenant-queue-rate="$rate"
+}
+
 # 1500 bytes take 1 us: 40 frames are 40 us.
 test_bursts() {
     check 'no burst yet' counts '[]' bursts -f json
@@ -431,6 +452,7 @@ gone_while_recording() {
 main() {
     start_dummy_switch
     prepare
+    test_unknown_rates
     test_bursts
     test_queues
     test_names
