@@ -253,6 +253,18 @@ meters() {
         awk -v RS= '{ $1 = $1; print }' | sort
 }
 
+# syn ARGUMENT...: the SYN that bulkhead trace tells of, in the syntax of
+# datapath flows.
+syn() {
+    "$BULKHEAD" trace "$intent" "$@" -f json |
+        python3 -c 'import json, sys
+p = dict(x.split("=") for x in json.load(sys.stdin)["packet"].split(",")[1:])
+print("in_port(1),eth(src=%s,dst=%s),eth_type(0x0800),ipv4(src=%s,dst=%s,"
+      "proto=6,tos=0,ttl=64,frag=no),tcp(src=1000,dst=%s),tcp_flags(syn)"
+      % tuple(p[k] for k in ("dl_src", "dl_dst", "nw_src", "nw_dst",
+                             "tp_dst")))'
+}
+
 # state BRIDGE: everything that a policy is.
 state() { flows "$1"; meters "$1"; }
 

@@ -10,24 +10,12 @@ intent=$srcdir/examples/ai-cluster.json
 node=gpu-node-1
 port=pf0vf6                     # That of storage/target0.
 
-# frame SENDER: from that endpoint to storage/target0, SYN.
-frame() {
-    "$BULKHEAD" trace "$intent" --from "$1" \
-        'tcp,nw_dst=10.4.0.10,tp_dst=4420' -f json |
-        python3 -c 'import json, sys
-p = dict(x.split("=") for x in json.load(sys.stdin)["packet"].split(",")[1:])
-print("in_port(1),eth(src=%s,dst=%s),eth_type(0x0800),ipv4(src=%s,dst=%s,"
-      "proto=6,tos=0,ttl=64,frag=no),tcp(src=1000,dst=%s),tcp_flags(syn)"
-      % tuple(p[k] for k in ("dl_src", "dl_dst", "nw_src", "nw_dst",
-                             "tp_dst")))'
-}
-
 # send TENANT N: N frames of 1500 bytes in no time.
 send() {
     local i frames=() sender=storage/meta0 interface=pf0vf7 before frame
     before=$(n_sent "$port")
     [ "$1" = storage ] || { sender=llm-training/gpu0; interface=pf0vf0; }
-    frame=$(frame "$sender")
+    frame=$(syn --from "$sender" 'tcp,nw_dst=10.4.0.10,tp_dst=4420')
     for ((i = 0; i < $2; i++)); do frames+=("$frame" --len 1500); done
     ovs-appctl netdev-dummy/receive "$interface" "${frames[@]}"
     for ((i = 0; i < 100; i++)); do

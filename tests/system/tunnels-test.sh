@@ -126,8 +126,8 @@ compile_and_apply() {
         br0 && bulkhead_on apply "$1"
 }
 
-# send I FLOW: to vf0 of node I, in the syntax of datapath flows.
-send() { on "$1" ovs-appctl netdev-dummy/receive vf0 "$2"; }
+# send I FLOW [INTERFACE]: to vf0 of node I, in the syntax of datapath flows.
+send() { on "$1" ovs-appctl netdev-dummy/receive "${3:-vf0}" "$2"; }
 
 # holds FILE HEX [N]: the capture has these bytes, N times.
 holds() {
@@ -216,8 +216,7 @@ arp_is_answered() {
 # What comes by tunnel counts as its sender's where it is got.
 test_telemetry() {
     intent=$(with "s/\"${nodes[1]}\": {/& \"telemetry\": true,/")
-    check 'counting by tenant is switched on' on 1 ovs-vsctl --timeout=10 \
-        set open . other_config:tenant-queue-telemetry=true
+    check 'counting by tenant is switched on' telemetry true
     check 'and applied' exits 0 bulkhead_on apply 1
     send 0 "$(ip4 0 17)udp(src=5000,dst=4791)"
     check 'what arrives is of its tenant' counted 'pretraining 1'
@@ -226,9 +225,22 @@ test_telemetry() {
     check 'each time' counted 'pretraining 3'
 }
 
-# counted WORDS: of tenants that have sent by vf0 of node 1, and how much.
-counted() {
-    sleep 0.2
+# Whatever the switches have under way may come a little later.
+soon() {
+    local i
+    for ((i = 0; i < 50; i++)); do
+        ! "$@" || return 0
+        sleep 0.2
+    done
+    return 1
+}
+
+# counted LINES: of tenants that have sent by vf0 of node 1, and how much.
+counted() { soon same_counts "$1"; }
+
+same_counts() { count && diff <(echo "$1") "$switch_dir/counted"; }
+
+count() {
     on 1 "$BULKHEAD" metrics --once |
         python3 -c 'import re, sys
 sums = {}
@@ -239,7 +251,58 @@ for port, tenant, n in re.findall(
         sums[tenant] = sums.get(tenant, 0) + int(n)
 for tenant in sorted(sums):
     print(tenant, sums[tenant])' >"$switch_dir/counted"
-    echo "$1" | diff - "$switch_dir/counted"
+}
+
+# Of tenants, a third of whom has what the others and one outside send to.
+test_payers() {
+    local to_store=nw_dst=10.3.0.2 blue red
+    intent=$here/tunnels.json
+    nodes=(n1 n2)
+    on 0 ovs-vsctl --timeout=10 add-port br0 vf1 \
+        -- set interface vf1 type=dummy
+    on 1 ovs-vsctl --timeout=10 add-port br0 ext0 \
+        -- set interface ext0 type=dummy \
+        -- set interface vf0 other_config:tenant-queue-rate=12000000 \
+        other_config:tenant-queue-threshold=20000
+    check 'another intent' eval 'bulkhead_on apply 0 && bulkhead_on apply 1'
+    check 'what was counted is gone' eval 'telemetry false && telemetry true'
+    blue=$(syn --node n1 --from blue/a "tcp,$to_store,tp_dst=22")
+    red=$(syn --node n1 --from red/b "tcp,$to_store,tp_dst=22")
+    send 0 "$(syn --node n1 --from red/b "tcp,$to_store,tp_dst=4420")" vf1
+    check 'what another pays for is of that one' counted 'store 1'
+    send 1 "$(syn --node n2 --from external:outside \
+        "tcp,nw_src=198.51.100.7,$to_store,tp_dst=443")" ext0
+    check 'what comes from outside is of who gets it' counted 'store 2'
+    on 1 ovs-appctl time/stop
+    check 'two send at once' send_burst "$blue" "$red"
+    on 1 ovs-appctl time/warp-ns 100000 >/dev/null
+    check 'the burst has its culprit and its victim' soon names_burst
+}
+
+telemetry() {
+    on 1 ovs-vsctl --timeout=10 set open . \
+        other_config:tenant-queue-telemetry="$1"
+}
+
+# send_burst BLUE RED: 24 frames of 1000 bytes, and 8.
+send_burst() {
+    local i blue=() red=()
+    for ((i = 0; i < 8; i++)); do
+        red+=("$2" --len 1000)
+        blue+=("$1" --len 1000 "$1" --len 1000 "$1" --len 1000)
+    done
+    on 0 ovs-appctl netdev-dummy/receive vf0 "${blue[@]}"
+    on 0 ovs-appctl netdev-dummy/receive vf1 "${red[@]}"
+    counted $'blue 24\nred 8\nstore 2'
+}
+
+names_burst() {
+    on 1 "$BULKHEAD" bursts -f csv --no-headings | cut -d, -f6,8,9 \
+        >"$switch_dir/burst"
+    diff - "$switch_dir/burst" <<'END'
+blue,24000,culprit
+red,8000,victim
+END
 }
 
 main() {
@@ -254,6 +317,7 @@ main() {
     if [ $isolated = yes ]; then
         test_packets
         test_telemetry
+        test_payers
     else
         echo "# no packets: network namespaces are not to be had"
     fi
