@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "base/nearest.h"
 #include "intent/decode.h"
 
 /* The functions of this file mirror the language from the leaves up; the
@@ -165,6 +166,35 @@ decode_tenant(struct decoder *d, const struct value *v,
                 "a list of rules", decode_rule, &tenant->rules);
 }
 
+/* Is it a file of something else?  All but the version is foreign then, and
+ * not for a slip of the pen. */
+static bool
+is_foreign(const struct value *v, const struct member *members)
+{
+    bool foreign = false;
+
+    for (size_t i = 0; v->type == VALUE_OBJECT && i < v->n; i++) {
+        const struct value *e = &v->elems[i];
+        struct nearest nearest = nearest_init(e->key);
+
+        if (value_is_comment(e) || !strcmp(e->key, "version")) {
+            continue;
+        }
+        for (const struct member *m = members; m->name; m++) {
+            if (!strcmp(m->name, e->key)) {
+                return false;
+            } else if (strcmp(m->name, "version")) {
+                nearest_try(&nearest, m->name);
+            }
+        }
+        if (nearest.best) {
+            return false;
+        }
+        foreign = true;
+    }
+    return foreign;
+}
+
 void
 decode_intent(struct decoder *d, const struct value *v, struct intent *intent)
 {
@@ -176,7 +206,16 @@ decode_intent(struct decoder *d, const struct value *v, struct intent *intent)
         { "bindings", false }, { NULL, false },
     };
 
-    if (!decode_object(d, v, "an intent", members)) {
+    if (is_foreign(v, members)) {
+        struct span start = { v->span.source, v->span.start,
+                              v->span.start + 1 };
+
+        diag_remedy(d->diags, diag_error(d->diags, start, "",
+                                         "this is no file of an intent"),
+                    "leave it out; an intent has members such as 'fabric' "
+                    "and 'tenants'");
+        return;
+    } else if (!decode_object(d, v, "an intent", members)) {
         return;
     }
     check_file(d, v);
