@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What 'bulkhead metrics' serves, and what a Prometheus makes of it with the
-# rules and the dashboard of docs/monitoring.  Without prometheus (Debian),
+# rules and the dashboard of examples/monitoring.  Without prometheus (Debian),
 # only the first of it is tested.
 # Environment: BULKHEAD, OVS_PREFIX, srcdir; found by themselves if unset.
 set -euo pipefail
@@ -171,7 +171,7 @@ start_prometheus() {
     local at
     at=127.0.0.1:$(free_port)
     prometheus_url=http://$at
-    cp "$srcdir"/docs/monitoring/*.yml "$switch_dir/"
+    cp "$srcdir"/examples/monitoring/*.yml "$switch_dir/"
     sed -i "s/127.0.0.1:9478/$(cut -d/ -f3 <<<"$url")/
             s/15s/1s/" "$switch_dir/prometheus.yml"
     spawn "$switch_dir/prometheus.log" prometheus \
@@ -186,7 +186,7 @@ values() { diff <(echo "$1") <(ask value "$prometheus_url" "$2"); }
 healthy_rules() { diff <(echo "$1") <(ask rules "$prometheus_url"); }
 
 test_prometheus() {
-    local monitoring=$srcdir/docs/monitoring
+    local monitoring=$srcdir/examples/monitoring
     check 'promtool likes the metrics' eval \
         'metrics --once | promtool check metrics'
     check 'promtool likes the rules' promtool check rules \
