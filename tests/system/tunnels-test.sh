@@ -273,10 +273,19 @@ test_payers() {
     send 1 "$(syn --node n2 --from external:outside \
         "tcp,nw_src=198.51.100.7,$to_store,tp_dst=443")" ext0
     check 'what comes from outside is of who gets it' counted 'store 2'
+    check 'what the switch answers itself is of nobody' own_answer
     on 1 ovs-appctl time/stop
     check 'two send at once' send_burst "$blue" "$red"
     on 1 ovs-appctl time/warp-ns 100000 >/dev/null
     check 'the burst has its culprit and its victim' soon names_burst
+}
+
+# To one who asks by ARP for its gateway.
+own_answer() {
+    local mac=02:00:00:00:00:03
+    send 1 "in_port(1),eth(src=$mac,dst=ff:ff:ff:ff:ff:ff),"`
+        `"eth_type(0x0806),arp(sip=10.3.0.2,tip=10.3.0.1,op=1,sha=$mac,"`
+        `"tha=00:00:00:00:00:00)" && counted $'(none) 1\nstore 2'
 }
 
 telemetry() {
@@ -293,7 +302,7 @@ send_burst() {
     done
     on 0 ovs-appctl netdev-dummy/receive vf0 "${blue[@]}"
     on 0 ovs-appctl netdev-dummy/receive vf1 "${red[@]}"
-    counted $'blue 24\nred 8\nstore 2'
+    counted $'(none) 1\nblue 24\nred 8\nstore 2'
 }
 
 names_burst() {
