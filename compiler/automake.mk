@@ -371,6 +371,7 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/ident.h \
 	compiler/sema/interface.c \
 	compiler/sema/interface.h \
+	compiler/sema/legacy-class.c \
 	compiler/sema/meaning-dhcp.c \
 	compiler/sema/meaning-dhcp.h \
 	compiler/sema/meaning-endpoint.c \

@@ -27,12 +27,8 @@ enum { MAX_LISTED = 100 };
 const struct profile *
 held_profile(const struct cli_options *options)
 {
-    const struct backend *target = options->target ? options->target
-                                                   : backends[0];
-
-    return profile_find(options->profile->name,
-                        target->caps->kernel ? asap2_backend.name
-                        : target->name);
+    return offload_profile(options->profile, options->target
+                           ? options->target : backends[0]);
 }
 
 /* The datapath of the bridge, of what "dpif/show" says of all: a line for each

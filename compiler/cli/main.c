@@ -20,8 +20,8 @@
 #include "backend/asap2/asap2.h"
 #include "backend/backend.h"
 #include "base/nearest.h"
+#include "cli/offload.h"
 #include "fatal-signal.h"
-#include "offload/profile.h"
 #include "openvswitch/vlog.h"
 #include "stream-ssl.h"
 #include "stream.h"
@@ -358,7 +358,7 @@ check_target(const struct cli_command *command,
                     command->name, target->name);
     } else if (options->profile && target
                && !(command->options & OPTION_SWITCH)
-               && !profile_find(options->profile->name, target->name)) {
+               && !offload_profile(options->profile, target)) {
         usage_error("--profile=%s says nothing of --target=%s",
                     options->profile->name, target->name);
     }

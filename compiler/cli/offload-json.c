@@ -214,7 +214,7 @@ offload_print_json(const struct offload_report *report, const char *node)
         json_array_add(rules, rule_json(report, &report->rules.v[i]));
     }
     show_put(object, "node", node);
-    show_put(object, "target", report->profile->target);
+    show_put(object, "target", report->plan->target);
     show_put(object, "profile", report->profile->name);
     json_object_put(object, "hardware",
                     json_boolean_create(report->profile->hardware));

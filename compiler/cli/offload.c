@@ -282,10 +282,13 @@ print_meters(const struct offload_report *report)
 static void
 print_vfs(const struct plan_vfs *vfs)
 {
-    if (vfs) {
-        printf("%"PRIuSIZE" VF%s in legacy mode: no flow sees what %s\n",
-               vfs->all.n, vfs->all.n == 1 ? "" : "s",
-               vfs->all.n == 1 ? "it sends" : "they send");
+    for (size_t i = 0; vfs && i < vfs->all.n; i++) {
+        const struct plan_vf *vf = &vfs->all.v[i];
+
+        printf("\n%s: VF %"PRIu16" of %s in legacy mode, no rule is enforced "
+               "(%s)\n  its NIC forwards by MAC and VLAN %"PRIu16", with "
+               "priority %"PRIu8"\n", vf->name, vf->vf, vf->interface,
+               vf->place, vf->vlan, vf->priority);
     }
 }
 
@@ -301,7 +304,7 @@ print_table(const struct offload_report *report, const char *node,
     for (size_t i = 0; i < report->rules.n; i++) {
         n[report->rules.v[i].verdict] += report->rules.v[i].rule != NULL;
     }
-    printf("%s, target %s, %s: rules", node, report->profile->target,
+    printf("%s, target %s, %s: rules", node, report->plan->target,
            report->profile->title);
     for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
         printf("%s %"PRIuSIZE" %s", i ? "," : "", n[order[i]],
@@ -313,10 +316,10 @@ print_table(const struct offload_report *report, const char *node,
              "own datapath");
     }
     print_meters(report);
-    print_vfs(report->plan->vfs);
     for (size_t i = 0; i < report->rules.n; i++) {
         print_rule(report->profile, &report->rules.v[i], arena);
     }
+    print_vfs(report->plan->vfs);
     print_refusals(report);
     print_quotas(report);
 }
@@ -375,13 +378,19 @@ end_offload(const struct cli_options *options, struct offload_report *report,
             ? EXIT_DIFFERENT : status);
 }
 
+const struct profile *
+offload_profile(const struct profile *named, const struct backend *target)
+{
+    return profile_find(named->name, target->caps && target->caps->kernel
+                        ? asap2_backend.name : target->name);
+}
+
 static int
 offload(const struct cli_options *options, struct arena *arena)
 {
     const struct backend *target = options->target ? options->target
                                                    : &asap2_backend;
-    const struct profile *profile = profile_find(options->profile->name,
-                                                 target->name);
+    const struct profile *profile = offload_profile(options->profile, target);
     struct ir_prog *prog = cli_load_prog(options, arena);
     struct offload_report report;
     const char *reason;
@@ -409,9 +418,7 @@ cli_gate_offload(const struct cli_options *options,
                  struct arena *arena)
 {
     const struct backend *target = backend_find(plan->target);
-    const struct profile *profile = profile_find(
-        options->profile->name, target->caps && target->caps->kernel
-        ? asap2_backend.name : target->name);
+    const struct profile *profile = offload_profile(options->profile, target);
     struct offload_report report;
     struct ir_prog *prog;
     const char *reason;

@@ -11,9 +11,15 @@
 
 #include "offload/offload.h"
 
+struct backend;
 struct cli_options;
 struct json;
 struct policy;
+
+/* That of the name of 'named' for what 'target' makes, which in the kernel is
+ * the same for all targets; NULL if there is none. */
+const struct profile *offload_profile(const struct profile *named,
+                                      const struct backend *target);
 
 /* What refuses a capability: the layer and what it says. */
 struct offload_refusal {

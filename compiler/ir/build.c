@@ -432,7 +432,7 @@ ir_has_ip6(const struct ir_endpoint *endpoint)
     return false;
 }
 
-const struct ir_class *
+struct ir_class *
 ir_find_class(const struct ir_prog *prog, const char *name)
 {
     for (size_t i = 0; i < prog->classes.n; i++) {

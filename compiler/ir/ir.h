@@ -69,6 +69,7 @@ struct ir_class {
     uint8_t dscp_in;            /* What comes with it keeps it; 0: none. */
     uint16_t queue_in;          /* Of that, and how much of it may pass of */
     uint64_t in_kbps, in_burst_bytes;   /* each tenant; see struct ir_cap. */
+    bool legacy;                /* A VF in 'vfs' sends or gets in it. */
 };
 
 VEC_TYPEDEF(ir_numbers, uint32_t);
@@ -109,8 +110,9 @@ struct ir_vf {
     struct eth_addr mac;
     const struct ir_class *class;       /* Of all that it sends; NULL:
                                          * best-effort. */
+    uint8_t queues;             /* Of all that it sends or gets: a bit each. */
     uint64_t max_mbps, min_mbps;        /* Of what it sends; 0: none. */
-    struct ir_place vlan_place, rate_place;     /* What asks for these. */
+    struct ir_place uplink_place, vlan_place, rate_place;  /* Who asks. */
 };
 
 /* An uplink of this node that networks take. */
@@ -429,7 +431,7 @@ const struct ir_uplink *ir_find_uplink(const struct ir_prog *,
                                        const char *name);
 
 /* The class of this name, or NULL. */
-const struct ir_class *ir_find_class(const struct ir_prog *, const char *name);
+struct ir_class *ir_find_class(const struct ir_prog *, const char *name);
 
 /* Has a rule the class? */
 bool ir_uses_class(const struct ir_prog *, const struct ir_class *);

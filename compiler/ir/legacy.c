@@ -13,6 +13,28 @@
 #include "ir/validate.h"
 #include "sema/check.h"
 
+/* What comes to a VF has a class, too, and the VF sends all in one. */
+static void
+note_classes(struct ir_prog *prog, const struct policy *policy,
+             const struct policy_endpoint *e, struct ir_vf *vf,
+             struct arena *arena)
+{
+    class_vec classes = VEC_INIT;
+
+    legacy_find_classes(policy, e, &classes, arena);
+    for (size_t i = 0; i < classes.n; i++) {
+        const struct policy_class *class = classes.v[i];
+
+        if (class) {
+            ir_find_class(prog, class->name)->legacy = true;
+        }
+        vf->queues |= 1 << (class ? class->queue : 0);
+    }
+    if (!classes.n) {
+        vf->queues = 1;         /* What its tenant's default lets pass. */
+    }
+}
+
 static void
 add_vf(struct ir_prog *prog, const struct policy *policy,
        const struct policy_endpoint *e, const struct intent_uplink *uplink,
@@ -24,6 +46,7 @@ add_vf(struct ir_prog *prog, const struct policy *policy,
 
     vf->name = e->name;
     vf->place = ir_place_of(arena, e->intent->port.at, false);
+    vf->uplink_place = ir_place_of(arena, uplink->interface.at, false);
     vf->vlan_place = ir_place_of(arena, e->network->intent->vlan.at, false);
     vf->rate_place = (rates.at ? ir_place_of(arena, rates.at, false)
                       : vf->place);
@@ -33,6 +56,7 @@ add_vf(struct ir_prog *prog, const struct policy *policy,
     vf->mac = e->intent->mac;
     vf->vlan = e->network->intent->vlan.n;
     vf->class = class ? ir_find_class(prog, class->name) : NULL;
+    note_classes(prog, policy, e, vf, arena);
     vf->max_mbps = rates.max_mbps;
     vf->min_mbps = rates.min_mbps;
     *vec_push(arena, &prog->vfs) = vf;
@@ -62,5 +86,8 @@ ir_validate_vf(struct ir_validator *v, const struct ir_vf *vf)
     ir_once(v, "VF %u of %s", vf->vf, vf->interface);
     if (vf->max_mbps && vf->min_mbps > vf->max_mbps) {
         ir_invalid(v, "its least rate is more than its most");
+    }
+    if (vf->class && !(vf->queues & 1 << vf->class->queue)) {
+        ir_invalid(v, "its queues are without that of its class");
     }
 }

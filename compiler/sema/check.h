@@ -63,10 +63,27 @@ struct legacy_rates {
 };
 struct legacy_rates legacy_rates(const struct policy_endpoint *);
 
+/* Does a side of a rule hold the endpoint, or, if 'network', anybody of its
+ * network?  'every': the side holds all. */
+bool legacy_holds(const endpoint_vec *side, bool every,
+                  const struct policy_endpoint *, bool network);
+
 /* The class of all that rules let a legacy VF send in its VLAN; NULL:
  * POLICY_BEST_EFFORT, or several that have not one queue. */
 const struct policy_class *legacy_class(const struct policy *,
                                         const struct policy_endpoint *);
+
+/* Adds to 'classes' what is not there of those that rules let a legacy VF send
+ * or get in, in its VLAN; NULL: POLICY_BEST_EFFORT. */
+void legacy_find_classes(const struct policy *,
+                         const struct policy_endpoint *, class_vec *classes,
+                         struct arena *);
+
+/* Classes that one priority of a VF can't do justice to. */
+void check_legacy_class(const struct policy *,
+                        const struct policy_endpoint *, struct diags *);
+void doubt_legacy_classes(const struct policy *, const struct policy_tenant *,
+                          struct diags *);
 
 /* Warns of queues of a device that gain nothing. */
 void doubt_dpdk(const struct policy *, struct diags *);

@@ -103,6 +103,7 @@ struct policy_tenant {
     VEC(struct policy_part) parts[2];   /* Of what it sends, and gets. */
 };
 
+VEC_TYPEDEF(class_vec, const struct policy_class *);
 VEC_TYPEDEF(endpoint_vec, const struct policy_endpoint *);
 VEC_TYPEDEF(tenant_vec, const struct policy_tenant *);
 

@@ -425,7 +425,7 @@ every_dscp() {
 
 # vfs_are LINE...: all VFs of p0, but for their broadcast address.
 vfs_are() {
-    ip link show dev p0 | sed -n 's/^ *vf //; T; s/  *link.ether//
+    ip -d link show dev p0 | sed -n 's/^ *vf //; T; s/  *link.ether//
         s/ brd [f:]*//p' | diff -u <(printf '%s\n' "$@") -
 }
 
@@ -459,9 +459,10 @@ test_vfs() {
     check 'a port with legacy VFs only has no groups' exits 1 \
         grep "^uplink 'p0'" "$switch_dir/legacy/devlink.sh"
     reset_nic legacy
+    sed -i 's/"vlan": "7"/"proto": "802.1ad", &/' "$NIC_STATE"
     NIC_REFUSES='vf 1 max_tx_rate 500' check 'a rate is refused: 3' \
         vf_refused "refused: $vf 1 max_tx_rate 500 min_tx_rate 0; asked for at line 80, /tenants/red/endpoints/b/bandwidth/send/limit"
-    check 'all is undone' vfs_are "${before[@]}"
+    check 'all is undone' vfs_are "${before[@]/qos 3/qos 3, vlan protocol 802.1ad}"
     reset_nic legacy
     sed -i '/00:33/s/"spoofchk": "on"/"x": ""/' "$NIC_STATE"
     check 'no check of the sender: 3' vf_refused "refused: $vf 2 spoofchk on"
@@ -471,6 +472,8 @@ test_vfs() {
     sed -i 's/ "p9": \[/ "p0": [], "p8": [/' "$NIC_STATE"
     check 'no such VF: 3' vf_refused \
         'p0 has no VF 2: see /sys/class/net/p0/device/sriov_numvfs'
+    sed -i 's/"bonds": {}/"bonds": {"p0": ["p1"]}/' "$NIC_STATE"
+    check 'a bond: 3' vf_refused 'p0 is a bond, which has no VFs'
     reset_nic
     check 'in switchdev mode: 3' vf_refused \
         'p0 is in switchdev mode: its VFs have representors'
@@ -499,6 +502,51 @@ test_vf_classes() {
         "$switch_dir/legacy/devlink.sh"
 }
 
+# compile_nodes DIR NODE [SED-SCRIPT]: VFs of two nodes, of two classes in one
+# queue; what it says is in "compiled".
+compile_nodes() {
+    sed "${3:-}" "$here/legacy-nodes.json" >"$switch_dir/nodes.json"
+    "$BULKHEAD" compile "$switch_dir/nodes.json" --node="$2" --target=asap2 \
+        -o "$switch_dir/$1" >"$switch_dir/compiled" 2>&1
+}
+
+# compile_refused SED-SCRIPT WORDS
+compile_refused() {
+    exits 1 compile_nodes refused n2 "$1" &&
+        grep -F -c -e "error: $2" "$switch_dir/compiled"
+}
+
+# dcb_gets WORDS: what dcb.sh of n2 sets.
+dcb_gets() {
+    grep -F -e "$1" "$NIC_STATE.log"
+}
+
+# A node that gets what is lossless, and sends nothing of it.
+test_vf_nodes() {
+    local c='/"c": {/,/}/'
+    check 'VFs of two nodes' compile_nodes n2 n2
+    reset_nic legacy
+    check 'the uplink of a VF that only gets' sh "$switch_dir/n2/dcb.sh"
+    check 'pauses what is lossless' dcb_gets \
+        'dcb pfc set dev p0 prio-pfc all:off 3:on'
+    check 'shares out by what VFs are owed' dcb_gets \
+        'prio-tc all:0 3:3 tc-tsa all:strict 0:ets 3:ets tc-bw all:0 0:57 3:43'
+    check 'knows both classes of a queue' dcb_gets ' 26:3 27:3 28:0 '
+    check 'two queues of one DSCP' compile_refused \
+        's/, "lossless": true//; s/27, "queue": 3/26, "queue": 4/' \
+        "the NIC knows a class by its DSCP: 'rose' and 'gold' both have DSCP 26, and queues 4 and 3"
+    check 'a buffer for one class only' compile_refused \
+        's/"queue": 3, "lossless": true }$/"queue": 3, "lossless": true, "buffer": "64KiB" }/' \
+        'the NIC leaves all buffers to its firmware, or none'
+    check 'a port of the bridge beside them' compile_nodes both n2 \
+        "$c {s/\"port\": \"legacy-vf\"/\"interface\": \"rep0\"/; s/\"vf\": 1/\"addresses\": \"10.2.0.1\"/}"
+    check 'has no guarantee' grep -F \
+        "warning: uplink 'up0' has VFs in legacy mode, and a NIC in that mode has no rates of tenants" \
+        "$switch_dir/compiled"
+    check 'and no rate' exits 1 grep "^uplink 'p0'" \
+        "$switch_dir/both/devlink.sh"
+}
+
 compile_classes() {
     "$BULKHEAD" compile "$here/legacy-classes.json" --node=n1 --target=asap2 \
         -o "$switch_dir/$1" >"$switch_dir/compiled" 2>&1
@@ -506,7 +554,7 @@ compile_classes() {
 
 # vf_tags_are TAG...: VLAN and priority of the VFs of p0, in their order.
 vf_tags_are() {
-    diff -u <(printf '%s\n' "$@") <(ip link show dev p0 |
+    diff -u <(printf '%s\n' "$@") <(ip -d link show dev p0 |
         sed -n 's/^ *vf .*ff, \(vlan [0-9]*\(, qos [0-9]\)\?\).*/\1/p')
 }
 
@@ -550,6 +598,7 @@ main() {
     test_settings
     test_vfs
     test_vf_classes
+    test_vf_nodes
     [ "$failures" = 0 ]
 }
 

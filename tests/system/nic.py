@@ -245,6 +245,7 @@ def vf_text(number, vf):
     text = f"    vf {number}     link/ether {vf['mac']} brd ff:ff:ff:ff:ff:ff"
     text += f", vlan {vf['vlan']}" if vf.get("vlan") else ""
     text += f", qos {vf['qos']}" if vf.get("qos") else ""
+    text += f", vlan protocol {vf['proto']}" if vf.get("proto") else ""
     for key in "max_tx_rate", "min_tx_rate":
         text += f", {key} {vf[key]}Mbps" if vf.get(key) else ""
     for key, word in (("spoofchk", "spoof checking"), ("state", "link-state"),
@@ -274,8 +275,11 @@ def ip(state, text):
                   f"master {match[1]} state UP\\    link/ether 02:00:00:00:ff:01"
                   " brd ff:ff:ff:ff:ff:ff")
         return
-    match = re.fullmatch(r"link show dev (\S+)", text)
+    match = re.fullmatch(r"-d link show dev (\S+)", text)
     if match:
+        if match[1] in state["bonds"]:
+            link_show(state, match[1])
+            return
         if match[1] not in state["vfs"]:
             refuse("Cannot find device")
         print(f"2: {match[1]}: <BROADCAST,UP> mtu 1500\n    link/ether "
@@ -284,7 +288,8 @@ def ip(state, text):
             print(vf_text(number, vf))
         return
     match = re.fullmatch(
-        r"link set dev (\S+) vf (\d+)( mac [0-9a-f:]{17}| vlan \d+ qos \d| "
+        r"link set dev (\S+) vf (\d+)( mac [0-9a-f:]{17}| "
+        r"vlan \d+ qos \d( proto 802.1ad)?| "
         r"(spoofchk|trust) (on|off)| state (auto|enable|disable)| "
         r"max_tx_rate \d+ min_tx_rate \d+)", text)
     if not match:
@@ -295,6 +300,8 @@ def ip(state, text):
         if key in ("trust", "state", "spoofchk") and key not in vf:
             refuse("Operation not supported")
         vf[key] = "" if value == "0" else value
+    if "vlan" in words and "proto" not in words:
+        vf["proto"] = ""
     save(state)
 
 

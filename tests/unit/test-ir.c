@@ -26,7 +26,7 @@ static const char *const good[] = {
     "# A comment.",
     "uplink u interface p0 at 6:/fabric/nodes/n1/uplinks/u/interface",
     "class gold dscp 46 queue 5 lossless buffer-bytes 131072 dscp-in 48 "
-        "queue-in 6 in-kbps 9 in-burst-bytes 2000 at 7:/classes/gold",
+        "queue-in 6 in-kbps 9 in-burst-bytes 2000 legacy at 7:/classes/gold",
     "service rocev2 symmetric matches udp:4791",
     "service web matches tcp:80,tcp:8000-8100,icmp",
     "peer n2 number 0x4001 address 192.0.2.2",
@@ -62,6 +62,9 @@ static const char *const good[] = {
         "at 95:/peerings/p",
     "rule peering:q kind peering id 0x3004 from a/x,a/y to c/x "
         "at 96:/peerings/q",
+    "legacy-vf a/l uplink u interface p0 vf 3 vlan 9 mac 02:00:00:00:00:05 "
+        "class gold queues 0x21 max-mbps 9 min-mbps 3 uplink-at 6:/u "
+        "vlan-at 95:/v rate-at 96:/r at 97:/p",
 };
 
 /* 'good' with line 'i' (from 0) in other words, or without it if NULL. */
@@ -217,6 +220,14 @@ START_TEST(test_bad_lines)
     refused("class gold dscp 46 queue 5 buffer-bytes 9000",
             "it has a buffer and is not lossless");
     refused("class gold dscp\t46 queue 5", "no such field");
+    refused("legacy-vf a/l uplink u interface p0 vlan 9 mac "
+            "02:00:00:00:00:05 queues 0x100", "not a number");
+    refused("legacy-vf a/l uplink u interface p0 vlan 9 mac "
+            "02:00:00:00:00:05 max-mbps 1 min-mbps 2",
+            "its least rate is more than its most");
+    refused("legacy-vf a/l uplink u interface p0 vlan 9 mac "
+            "02:00:00:00:00:05 class gold queues 0x10",
+            "its queues are without that of its class");
 }
 END_TEST
 
@@ -331,6 +342,7 @@ START_TEST(test_lines_missing_or_twice)
                       && strncmp(good[i], "uplink", 6)
                       && strncmp(good[i], "cap", 3)
                       && strncmp(good[i], "tag", 3)
+                      && strncmp(good[i], "legacy-vf", 9)
                       && strncmp(good[i], "service rocev2", 14);
         const char *twice;
 

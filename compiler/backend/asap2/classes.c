@@ -59,16 +59,11 @@ class_marks(const struct ir_class *class, struct mark marks[MAX_MARKS])
     return class->dscp_in ? 2 : 1;
 }
 
-/* Has a rule the class, or a legacy VF all that it sends? */
+/* Has a rule the class, for flows or for legacy VFs? */
 static bool
 uses_class(const struct ir_prog *prog, const struct ir_class *class)
 {
-    for (size_t i = 0; i < prog->vfs.n; i++) {
-        if (prog->vfs.v[i]->class == class) {
-            return true;
-        }
-    }
-    return ir_uses_class(prog, class);
+    return class->legacy || ir_uses_class(prog, class);
 }
 
 /* An error about 'b', which is not built in, shows 'a' too. */
@@ -215,7 +210,8 @@ is_owed(const struct ir_meter *meter, const struct ir_uplink *uplink)
             && !strcmp(meter->uplink, uplink->name));
 }
 
-/* What tenants that may use the queue are owed by the uplink. */
+/* What tenants and legacy VFs that may use the queue are owed by the
+ * uplink. */
 static uint64_t
 owed_kbps(const struct ir_prog *prog, const struct ir_uplink *uplink,
           uint16_t queue)
@@ -228,6 +224,13 @@ owed_kbps(const struct ir_prog *prog, const struct ir_uplink *uplink,
         if (is_owed(meter, uplink)
             && uses_queue(prog, meter->tenant, queue)) {
             kbps += meter->guarantee_kbps;
+        }
+    }
+    for (size_t i = 0; i < prog->vfs.n; i++) {
+        const struct ir_vf *vf = prog->vfs.v[i];
+
+        if (vf->queues & (1 << queue) && !strcmp(vf->uplink, uplink->name)) {
+            kbps += vf->min_mbps * 1000;
         }
     }
     return kbps;
@@ -385,6 +388,13 @@ asap2_set_places(const struct ir_prog *prog, const struct ir_uplink *uplink,
 
         if (is_owed(meter, uplink) && uses_any_queue(prog, meter->tenant)) {
             add_place(&ets, &meter->place, "");
+        }
+    }
+    for (size_t i = 0; i < prog->vfs.n; i++) {
+        const struct ir_vf *vf = prog->vfs.v[i];
+
+        if (vf->min_mbps && !strcmp(vf->uplink, uplink->name)) {
+            add_place(&ets, &vf->rate_place, "");
         }
     }
     port->ets_place = places_text(&ets, port->place);

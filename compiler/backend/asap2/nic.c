@@ -132,16 +132,17 @@ find_port(const struct plan *plan, const char *name)
     return NULL;
 }
 
-/* Its uplink has priorities, if what it sends has one. */
+/* Its uplink has priorities, if what it sends or gets has one. */
 static void
 add_vf(const struct ir_prog *prog, const struct ir_vf *vf, struct plan *plan)
 {
     struct plan_nic_port *port = find_port(plan, vf->uplink);
     struct ir_uplink uplink = {
-        .name = vf->uplink, .interface = vf->interface, .place = vf->place,
+        .name = vf->uplink, .interface = vf->interface,
+        .place = vf->uplink_place,
     };
 
-    if (!port && vf->class && vf->class->queue) {
+    if (!port && vf->queues & ~1u) {
         port = add_port(prog, &uplink, plan);
     }
     if (port) {

@@ -8,6 +8,8 @@
 
 #include "backend/asap2/rates.h"
 
+#include <string.h>
+
 #include "backend/kernel/meters.h"
 #include "backend/lost.h"
 #include "backend/refuse.h"
@@ -22,6 +24,38 @@
 static const struct lost_meters meters = {
     .whose = "the kernel's", .max_kbps = TC_MAX_KBPS, .kbit_bytes = 128,
 };
+
+/* devlink.sh has no rates for an uplink with VFs in legacy mode. */
+static bool
+is_of_legacy(const struct ir_prog *prog, const struct ir_meter *meter)
+{
+    for (size_t i = 0; i < prog->vfs.n; i++) {
+        if (!strcmp(prog->vfs.v[i]->uplink, meter->uplink)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+warn_of_legacy(const struct ir_prog *prog, struct diags *diags)
+{
+    struct hmapx said = HMAPX_INITIALIZER(&said);
+
+    for (size_t i = 0; i < prog->meters.n; i++) {
+        const struct ir_meter *meter = prog->meters.v[i];
+
+        if (meter->guarantee_kbps && !meter->receive
+            && is_of_legacy(prog, meter)
+            && is_first_at(&said, &meter->place)) {
+            warn_of(diags, &meter->place, NULL, "uplink '%s' has VFs in "
+                    "legacy mode, and a NIC in that mode has no rates of "
+                    "tenants: of what ports of the bridge send there, nothing "
+                    "keeps this guarantee", meter->uplink);
+        }
+    }
+    hmapx_destroy(&said);
+}
 
 static void
 warn_of_direction(const struct ir_prog *prog, bool receive,
@@ -39,6 +73,7 @@ warn_of_direction(const struct ir_prog *prog, bool receive,
                     "more than %d Mbps, so this limit has no meter: of what "
                     "is %s", TC_MAX_KBPS / 1000,
                     receive ? "received, nothing keeps it"
+                    : is_of_legacy(prog, meter) ? "sent, nothing keeps it"
                     : "sent, only the NIC's rate keeps it (devlink.sh)");
         }
     }
@@ -48,6 +83,7 @@ warn_of_direction(const struct ir_prog *prog, bool receive,
 bool
 asap2_check_rates(const struct ir_prog *prog, struct diags *diags)
 {
+    warn_of_legacy(prog, diags);
     warn_of_direction(prog, false, diags);
     warn_of_direction(prog, true, diags);
     kernel_warn_bursts(prog, diags, &meters);
