@@ -12,8 +12,10 @@ tests_unit_unit_tests_SOURCES = \
 	ovs-patches/lib/dp-counter.h \
 	ovs-patches/lib/dp-meter-conf.c \
 	ovs-patches/lib/dp-meter-conf.h \
+	ovs-patches/lib/dp-meter-drop.c \
 	ovs-patches/lib/dp-meter-pool.c \
 	ovs-patches/lib/dp-meter-private.h \
+	ovs-patches/lib/dp-meter-reason.h \
 	ovs-patches/lib/dp-meter-run.c \
 	ovs-patches/lib/dp-meter.c \
 	ovs-patches/lib/dp-meter.h \
@@ -22,6 +24,8 @@ tests_unit_unit_tests_SOURCES = \
 	ovs-patches/lib/gcra.h \
 	ovs-patches/lib/ip-remark.c \
 	ovs-patches/lib/ip-remark.h \
+	ovs-patches/lib/odp-ahead.c \
+	ovs-patches/lib/odp-ahead.h \
 	ovs-patches/lib/phantom.c \
 	ovs-patches/lib/phantom.h \
 	tests/proof/oracle.c \
@@ -53,6 +57,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-lost.c \
 	tests/unit/test-meaning.c \
 	tests/unit/test-narrower.c \
+	tests/unit/test-odp-ahead.c \
 	tests/unit/test-ofp-microburst.c \
 	tests/unit/test-openflow.c \
 	tests/unit/test-kernel.c \
@@ -71,6 +76,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-resident.c \
 	tests/unit/test-sema.c \
 	tests/unit/test-source.c \
+	tests/unit/test-telemetry-meters.c \
 	tests/unit/test-telemetry-race.c \
 	tests/unit/test-tc.c \
 	tests/unit/test-telemetry.c \

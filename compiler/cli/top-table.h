@@ -12,7 +12,7 @@
 
 #include "cli/watch.h"
 
-enum { TOP_COLUMNS = 10 };      /* At most. */
+enum { TOP_COLUMNS = 11 };      /* At most. */
 
 /* The weight of a column: those of less are left out first. */
 enum {

@@ -48,8 +48,8 @@ is_filtered_out(const struct top *top, const char *port, const char *tenant)
 static const struct top_column tenant_columns[] = {
     { "PORT", 15, TOP_NAME }, { "TENANT", 20, TOP_NAME }, { "QUEUE", 5, 3 },
     { "RATE", 9, 6 }, { "PACKETS/S", 10, 0 }, { "DROPS/S", 9, 4 },
-    { "MARKS/S", 9, 2 }, { "BORROW/S", 9, 1 }, { "CULPRIT", 7, TOP_KEPT + 1 },
-    { "VICTIM", 6, TOP_KEPT },
+    { "METER/S", 8, 5 }, { "MARKS/S", 9, 2 }, { "BORROW/S", 9, 1 },
+    { "CULPRIT", 7, TOP_KEPT + 1 }, { "VICTIM", 6, TOP_KEPT },
 };
 
 void
@@ -73,10 +73,10 @@ top_tenants(const struct top *top, struct arena *arena, size_t width,
             continue;
         }
         top_table_add(&table, arena, "%s\t%s\t%"PRIu64"\t%s\t%.0f\t%.0f"
-                      "\t%.0f\t%.0f\t%"PRIu64"\t%"PRIu64, r->port, r->tenant,
-                      r->queue, watch_bits(r->bits, bits), r->packets,
-                      r->dropped, r->marked, r->borrowed, r->culprit,
-                      r->victim);
+                      "\t%.0f\t%.0f\t%.0f\t%"PRIu64"\t%"PRIu64, r->port,
+                      r->tenant, r->queue, watch_bits(r->bits, bits),
+                      r->packets, r->dropped, r->metered, r->marked,
+                      r->borrowed, r->culprit, r->victim);
     }
     top_table_print(&table, arena, width, lines);
 }

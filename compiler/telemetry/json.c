@@ -71,6 +71,16 @@ static const struct member sample_members[] = {
 static const struct member file_member = {
     "file", offsetof(struct sample, file),
 };
+#define METERED(NAME, REASON)                                           \
+    { "metered_" #NAME "_packets",                                      \
+      offsetof(struct queue_total, counts.metered[REASON].packets) },   \
+    { "metered_" #NAME "_bytes",                                        \
+      offsetof(struct queue_total, counts.metered[REASON].bytes) }
+static const struct member meter_members[] = {
+    COUNTER(remarked),
+    METERED(rate, TQ_RATE), METERED(limit, TQ_LIMIT),
+    METERED(parent, TQ_PARENT), METERED(missing, TQ_MISSING),
+};
 
 /* Writing. */
 
@@ -181,6 +191,8 @@ sample_to_json(const struct sample *s, const struct tenant_names *names)
                    tenant_names_find(names, s->totals.v[i].tag));
         put_members(total, &s->totals.v[i], total_members,
                     ARRAY_SIZE(total_members));
+        put_members(total, &s->totals.v[i], meter_members,
+                    ARRAY_SIZE(meter_members));
         json_array_add(totals, total);
     }
     json_object_put(object, "ports", ports);
@@ -352,6 +364,8 @@ get_totals(const struct json *totals, struct arena *arena,
                          ARRAY_SIZE(total_members))) {
             return false;
         }
+        ignore(get_members(json, total, meter_members,
+                           ARRAY_SIZE(meter_members)));
         get_tenant(json, arena, names, total->tag);
     }
     return totals;

@@ -227,7 +227,7 @@ make_rows(struct page *p, const struct sample *s)
         const struct queue_total *total = &s->totals.v[i];
 
         *vec_push(p->arena, &p->rows) = (struct row) {
-            label(p, sample_port(s, total->generation)->name),
+            label(p, sample_port_name(s, total->generation)),
             tenant_label(p, total->tag), total->queue, total->counts,
         };
     }
@@ -246,10 +246,15 @@ make_rows(struct page *p, const struct sample *s)
 }
 
 #define COUNTER(NAME, UNIT, WHAT)                                       \
-    { "tenant_" #NAME "_" #UNIT, WHAT, offsetof(struct tq_counts, NAME.UNIT) }
+    { "tenant_" #NAME "_" #UNIT, WHAT,                                  \
+      offsetof(struct tq_counts, NAME.UNIT), false }
+#define METERED(UNIT, WHAT)                                             \
+    { "tenant_metered_" #UNIT, WHAT,                                    \
+      offsetof(struct tq_counts, metered[0].UNIT), true }
 static const struct row_family {
     const char *name, *help;
     size_t offset;
+    bool by_reason;             /* Is it a struct tq_counter [TQ_REASONS]? */
 } row_families[] = {
     COUNTER(sent, packets, "Packets of the tenant handed to the port."),
     COUNTER(sent, bytes, "Bytes of the tenant handed to the port."),
@@ -265,23 +270,42 @@ static const struct row_family {
             "borrow."),
     COUNTER(borrowed, bytes, "Of the bytes sent, those that a meter let "
             "borrow."),
+    COUNTER(remarked, packets, "Of the packets sent, those whose DSCP a meter "
+            "changed."),
+    COUNTER(remarked, bytes, "Of the bytes sent, those whose DSCP a meter "
+            "changed."),
+    METERED(packets, "Packets that a meter dropped before they were sent."),
+    METERED(bytes, "Bytes that a meter dropped before they were sent."),
 };
+
+static void
+put_row(struct page *p, const struct row_family *f, const struct row *row,
+        enum tq_reason reason)
+{
+    const char *value = ((const char *) &row->counts + f->offset
+                         + reason * sizeof(struct tq_counter));
+
+    ds_put_format(p->ds, "bulkhead_%s_total{port=\"%s\",tenant=\"%s\","
+                  "queue=\"%"PRIu64"\"", f->name, row->port, row->tenant,
+                  row->queue);
+    if (f->by_reason) {
+        ds_put_format(p->ds, ",reason=\"%s\"", tq_reason_name(reason));
+    }
+    ds_put_format(p->ds, "} %"PRIu64"\n", *(const uint64_t *) value);
+}
 
 static void
 put_rows(struct page *p)
 {
     for (size_t i = 0; i < ARRAY_SIZE(row_families); i++) {
         const struct row_family *f = &row_families[i];
+        int n = f->by_reason ? TQ_REASONS : 1;
 
         put_family(p, f->name, "counter", f->help);
         for (size_t j = 0; j < p->rows.n; j++) {
-            const struct row *row = &p->rows.v[j];
-
-            ds_put_format(p->ds, "bulkhead_%s_total{port=\"%s\",tenant=\"%s\","
-                          "queue=\"%"PRIu64"\"} %"PRIu64"\n", f->name,
-                          row->port, row->tenant, row->queue,
-                          *(const uint64_t *) ((const char *) &row->counts
-                                               + f->offset));
+            for (int k = 0; k < n; k++) {
+                put_row(p, f, &p->rows.v[j], k);
+            }
         }
     }
 }

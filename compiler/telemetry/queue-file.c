@@ -112,7 +112,7 @@ take_header(struct queue_file *f, struct arena *arena)
                || !fits(h->port_offset, h->port_size, h->n_ports,
                         sizeof(struct tq_port), h)
                || !fits(h->queue_offset, h->queue_size, h->n_queues,
-                        sizeof(struct tq_queue), h)) {
+                        TQ_QUEUE_LEAST, h)) {
         return "contradicts itself: its header is damaged";
     }
     return NULL;

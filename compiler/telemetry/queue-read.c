@@ -310,10 +310,28 @@ read_ports(const struct queue_file *f, struct arena *arena,
     }
 }
 
-/* Does it count for a port that was read? */
+/* Reads record 'i', whose last members may not be there. */
+static bool
+read_queue(const struct queue_file *f, uint64_t i,
+           struct tq_queue_data *data)
+{
+    const struct tq_header *h = &f->header;
+    const struct tq_queue *queue = (const void *) (
+        f->map + h->queue_offset + i * h->queue_size);
+    size_t size = MIN(h->queue_size - offsetof(struct tq_queue, data),
+                      sizeof *data);
+
+    memset(data, 0, sizeof *data);
+    return copy_record(&queue->sequence, &queue->data, data, size);
+}
+
+/* Does it count for a port that was read, or for none? */
 static bool
 has_port(const struct queue_file *f, const struct tq_queue_data *data)
 {
+    if (data->port == TQ_NO_PORT) {
+        return data->generation == TQ_NO_PORT;
+    }
     return (data->generation && data->port < f->header.n_ports
             && data->generation == f->ports[data->port].id.generation);
 }
@@ -326,11 +344,8 @@ read_queues(const struct queue_file *f, struct arena *arena, struct sample *s)
     uint64_t n = MIN(h->n_queues, tq_get(&shm->n_queues_used));
 
     for (uint64_t i = 0; i < n; i++) {
-        const struct tq_queue *queue = (const void *) (
-            f->map + h->queue_offset + i * h->queue_size);
         struct tq_queue_data data;
-        bool ok = copy_record(&queue->sequence, &queue->data, &data,
-                              sizeof data);
+        bool ok = read_queue(f, i, &data);
 
         if (ok) {
             f->queues[i] = data;

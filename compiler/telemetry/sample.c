@@ -101,6 +101,14 @@ sample_port(const struct sample *s, uint64_t generation)
     return NULL;
 }
 
+const char *
+sample_port_name(const struct sample *s, uint64_t generation)
+{
+    const struct queue_port *port = sample_port(s, generation);
+
+    return (port ? port->name : generation == TQ_NO_PORT ? "(none)" : NULL);
+}
+
 const struct queue_total *
 sample_total(const struct sample *s, uint64_t generation, uint64_t tag,
              uint64_t queue)

@@ -38,9 +38,10 @@ struct queue_port {
 VEC_TYPEDEF(queue_port_vec, struct queue_port);
 #define SAMPLE_RECENT_NS (60 * TQ_PERIOD_NS)
 
-/* What a tenant has sent to a queue of a port. */
+/* What a tenant has sent to a queue of a port, or would have. */
 struct queue_total {
-    uint64_t generation;        /* Of the port, which is among the ports. */
+    uint64_t generation;        /* Of the port, which is among the ports, or
+                                 * TQ_NO_PORT. */
     uint64_t tag, queue;
     struct tq_counts counts;
 };
@@ -88,6 +89,9 @@ void sample_sort(struct sample *);
 /* The port of that generation, or NULL. */
 const struct queue_port *sample_port(const struct sample *,
                                      uint64_t generation);
+
+/* The name of the port of that generation, "(none)" of TQ_NO_PORT, or NULL. */
+const char *sample_port_name(const struct sample *, uint64_t generation);
 
 /* The total of that key, or NULL. */
 const struct queue_total *sample_total(const struct sample *,

@@ -40,6 +40,10 @@ set_rates(struct view_row *row, const struct tq_counts *before,
                              seconds);
     row->borrowed = per_second(before->borrowed.packets,
                                now->borrowed.packets, seconds);
+    for (int i = 0; i < TQ_REASONS; i++) {
+        row->metered += per_second(before->metered[i].packets,
+                                   now->metered[i].packets, seconds);
+    }
 }
 
 void
@@ -54,7 +58,7 @@ view_rows_make(const struct sample *before, const struct sample *now,
     for (size_t i = 0; i < now->totals.n; i++) {
         static const struct tq_counts none;
         const struct queue_total *total = &now->totals.v[i];
-        const struct queue_port *port = sample_port(now, total->generation);
+        const char *port = sample_port_name(now, total->generation);
         const struct queue_total *old = !same_file ? NULL : sample_total(
             before, total->generation, total->tag, total->queue);
         const struct tally_entry *bursts;
@@ -65,12 +69,12 @@ view_rows_make(const struct sample *before, const struct sample *now,
             continue;           /* A recording may say anything. */
         }
         row = vec_push(arena, rows);
-        row->port = port->name;
+        row->port = port;
         row->tenant = arena_strdup(arena, tenant_names_text(
             names, total->tag, buffer));
         row->queue = total->queue;
         set_rates(row, old ? &old->counts : &none, &total->counts, seconds);
-        bursts = tally_find(tally, port->name, total->tag);
+        bursts = tally_find(tally, port, total->tag);
         if (bursts) {
             row->culprit = bursts->culprit.n;
             row->victim = bursts->victim.n;
@@ -85,7 +89,7 @@ weight(const struct view_row *row, enum view_order order)
     switch (order) {
     case VIEW_BY_RATE: return row->bits;
     case VIEW_BY_PACKETS: return row->packets;
-    case VIEW_BY_DROPS: return row->dropped;
+    case VIEW_BY_DROPS: return row->dropped + row->metered;
     case VIEW_BY_MARKS: return row->marked;
     case VIEW_BY_BURSTS: return row->culprit;
     case VIEW_BY_NAME:

@@ -21,7 +21,7 @@ struct view_row {
     const char *port, *tenant;
     uint64_t queue;
     double bits;                /* All of these a second... */
-    double packets, dropped, marked, borrowed;
+    double packets, dropped, metered, marked, borrowed;
     uint64_t culprit, victim;   /* ...but bursts, of all queues of the port,
                                  * since they are counted. */
 };

@@ -110,6 +110,16 @@ dp_meter_lookup(const struct dp_meters *ms, uint32_t id)
 /* Returns the first meter whose id is not below 'id', or NULL. */
 struct dp_meter *dp_meter_next(const struct dp_meters *, uint32_t id);
 
+/* dp-meter-drop.c: packets that are dropped. */
+
+/* Tells '*told', which may be NULL, that the packets of 'batch' in 'map' are
+ * going to be dropped. */
+void dp_meter_report(const struct dp_meter_drops *told, enum dp_meter_reason,
+                     const struct dp_packet_batch *batch, uint32_t map);
+
+/* Drops the packets in 'map', one at least, of the 'n' in 'batch'. */
+void dp_meter_drop(struct dp_packet_batch *batch, size_t n, uint32_t map);
+
 /* dp-meter-pool.c: meters that borrow from others.
  *
  * A meter that others name as parent has a pool, from when the first one does.

@@ -61,6 +61,13 @@ refuse(const struct dp_meter *m, bool owner, struct dp_meter_band *band,
     return gcra_admit_batch(&band->gcra, clock->now_ns, sizes, n);
 }
 
+/* Notes in 'packet' whether it was remarked. */
+static void
+note_remarked(struct dp_packet *packet, bool remarked)
+{
+    packet->md.tenant_flags |= remarked ? PKT_TENANT_REMARKED : 0;
+}
+
 /* Does to 'packet' what 'action' says.  Returns true if it is admitted
  * nevertheless. */
 static bool
@@ -70,10 +77,10 @@ act_on_packet(const struct dp_band_action *action, struct dp_packet *packet)
     case DP_BAND_DROP:
         return false;
     case DP_BAND_RAISE_DROP_PRECEDENCE:
-        ip_remark_drop_precedence(packet, action->arg);
+        note_remarked(packet, ip_remark_drop_precedence(packet, action->arg));
         return true;
     case DP_BAND_SET_DSCP:
-        ip_remark_dscp(packet, action->arg);
+        note_remarked(packet, ip_remark_dscp(packet, action->arg));
         return true;
     case DP_BAND_MARK_CE:
         return ip_remark_knows_ce(packet);
@@ -87,6 +94,7 @@ act_on_packet(const struct dp_band_action *action, struct dp_packet *packet)
 struct acted_on {
     uint32_t packets;
     uint32_t bytes;
+    uint32_t unlent;            /* Dropped, by bands that have a parent. */
 };
 
 /* Lets 'band' act on the packets in 'map', which it refused.  Returns those
@@ -116,6 +124,7 @@ act(struct dp_meter_band *band, const struct dp_band_action *action,
     count_owned(&band->acted_on, owner, packets, bytes);
     total->packets += packets;
     total->bytes += bytes;
+    total->unlent |= band->member ? dropped : 0;
     COVERAGE_ADD(datapath_drop_meter,
                  dropped == map ? packets : count_1bits(dropped));
     return dropped;
@@ -157,32 +166,6 @@ act_on_refused(struct dp_meter *m, bool owner, struct dp_packet_batch *batch,
         count_map(&m->bands[i].elsewhere, refused[i] & ~mine[i], sizes);
     }
     return dropped;
-}
-
-/* Drops the packets in 'map', one at least, of the 'n' in 'batch'. */
-static void
-drop(struct dp_packet_batch *batch, size_t n, uint32_t map)
-{
-    size_t n_left = raw_ctz(map);
-
-    /* Mostly, these are the last ones. */
-    if (map + rightmost_1bit(map) != UINT64_C(1) << n) {
-        struct dp_packet *dropped[NETDEV_MAX_BURST];
-        size_t n_dropped = 0;
-
-        /* No branch: which packets are dropped is hard to predict. */
-        for (size_t i = n_left; i < n; i++) {
-            struct dp_packet *packet = batch->packets[i];
-
-            dropped[n_dropped] = packet;
-            batch->packets[n_left] = packet;
-            n_dropped += map >> i & 1;
-            n_left += !(map >> i & 1);
-        }
-        memcpy(&batch->packets[n_left], dropped, n_dropped * sizeof *dropped);
-    }
-    dp_packet_delete_many(&batch->packets[n_left], n - n_left);
-    batch->count = n_left;
 }
 
 /* Marks the packets in 'map' CE, or those of them that are ECN-capable and do
@@ -290,7 +273,7 @@ offer_to_phantom(const struct dp_meter *m, bool owner,
 static bool
 run_phantoms(struct dp_meter *m, bool owner, struct dp_packet_batch *batch,
              uint32_t sizes[], uint32_t *bytes, uint32_t marked[],
-             struct dp_meter_clock *clock)
+             struct dp_meter_clock *clock, const struct dp_meter_drops *told)
 {
     uint32_t any = 0;
 
@@ -319,7 +302,8 @@ run_phantoms(struct dp_meter *m, bool owner, struct dp_packet_batch *batch,
             marked[j] = squeeze(marked[j], b.capped);
         }
         COVERAGE_ADD(datapath_drop_meter, count_1bits(b.capped));
-        drop(batch, n, b.capped);
+        dp_meter_report(told, DP_REASON_LIMIT, batch, b.capped);
+        dp_meter_drop(batch, n, b.capped);
         *bytes = 0;
         for (uint32_t j = 0; j < n; j++) {
             if (!(b.capped & UINT32_C(1) << j)) {
@@ -400,7 +384,7 @@ measure(struct dp_meter *m, struct dp_packet_batch *batch, uint32_t sizes[])
 static enum gcra_answer
 run_both(struct dp_meter *m, bool owner, struct dp_packet_batch *batch,
          const uint32_t sizes[], uint32_t bytes,
-         struct dp_meter_clock *clock)
+         struct dp_meter_clock *clock, const struct dp_meter_drops *told)
 {
     struct dp_meter_band *band = &m->bands[0];
     uint64_t since_ns = clock->since_ns ? clock->since_ns : clock->now_ns;
@@ -433,13 +417,16 @@ run_both(struct dp_meter *m, bool owner, struct dp_packet_batch *batch,
     count_owned(&m->conforming, owner, n - n_refused, b.admitted_bytes);
     count_owned(&band->acted_on, owner, n_refused, bytes - b.admitted_bytes);
     COVERAGE_ADD(datapath_drop_meter, n_refused);
-    drop(batch, n, b.refused);
+    dp_meter_report(told, DP_REASON_RATE, batch, b.refused);
+    dp_meter_drop(batch, n, b.refused);
     return answer;
 }
 
 void
-dp_meters_run(struct dp_meters *ms, uint32_t id,
-              struct dp_packet_batch *batch, struct dp_meter_clock *clock)
+dp_meters_run_reporting(struct dp_meters *ms, uint32_t id,
+                        struct dp_packet_batch *batch,
+                        struct dp_meter_clock *clock,
+                        const struct dp_meter_drops *told)
 {
     size_t n = dp_packet_batch_size(batch);
     struct dp_meter *m = dp_meter_lookup(ms, id);
@@ -447,12 +434,15 @@ dp_meters_run(struct dp_meters *ms, uint32_t id,
     uint32_t marked[DP_METER_MAX_BANDS] = { 0 };
     uint32_t sizes[NETDEV_MAX_BURST];
     uint32_t any, bytes, dropped = 0;
-    struct acted_on total = { 0, 0 };
+    struct acted_on total = { 0, 0, 0 };
     enum gcra_answer answer = GCRA_UNDECIDED;
     bool any_marked = false, owner;
 
     if (OVS_UNLIKELY(!m)) {
         COVERAGE_ADD(datapath_drop_invalid_meter, n);
+        if (told) {
+            told->cb(told, DP_REASON_MISSING, batch->packets, n);
+        }
         dp_packet_delete_batch(batch, true);
         return;
     }
@@ -463,14 +453,14 @@ dp_meters_run(struct dp_meters *ms, uint32_t id,
     }
     bytes = measure(m, batch, sizes);
     if (m->phantom && !dp_meter_get_pool(m)) {
-        answer = run_both(m, owner, batch, sizes, bytes, clock);
+        answer = run_both(m, owner, batch, sizes, bytes, clock, told);
         if (answer == GCRA_BOTH) {
             return;
         }
     }
     if (m->phantoms && answer != GCRA_FIRST) {
         any_marked = run_phantoms(m, owner, batch, sizes, &bytes, marked,
-                                  clock);
+                                  clock, told);
         n = dp_packet_batch_size(batch);
         if (OVS_UNLIKELY(!n)) {
             return;
@@ -493,6 +483,8 @@ dp_meters_run(struct dp_meters *ms, uint32_t id,
         }
     }
     if (dropped) {
-        drop(batch, n, dropped);
+        dp_meter_report(told, DP_REASON_RATE, batch, dropped & ~total.unlent);
+        dp_meter_report(told, DP_REASON_PARENT, batch, total.unlent);
+        dp_meter_drop(batch, n, dropped);
     }
 }

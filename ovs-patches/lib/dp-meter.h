@@ -75,10 +75,12 @@
 #include <stdint.h>
 
 #include "dp-meter-conf.h"
+#include "dp-meter-reason.h"
 #include "ovs-atomic.h"
 #include "ovs-thread.h"
 #include "util.h"
 
+struct dp_packet;
 struct dp_packet_batch;
 struct ofputil_meter_config;
 struct ofputil_meter_features;
@@ -161,12 +163,27 @@ int dp_meters_get(const struct dp_meters *ms, uint32_t id,
 int dp_meters_del(struct dp_meters *ms, uint32_t id,
                   struct ofputil_meter_stats *stats, uint16_t n_bands);
 
+/* Who is told of the packets that meters drop, before they are freed.  They
+ * have the tag of the meter by then. */
+struct dp_meter_drops {
+    void (*cb)(const struct dp_meter_drops *, enum dp_meter_reason,
+               struct dp_packet *const packets[], size_t n);
+};
+
 /* Applies meter 'id' to 'batch', which arrived at the time of '*clock'; may
  * read the clock again.  Packets that are dropped leave the batch and are
- * freed. */
-void dp_meters_run(struct dp_meters *ms, uint32_t id,
-                   struct dp_packet_batch *batch,
-                   struct dp_meter_clock *clock);
+ * freed, after '*told' (may be NULL) was told of them. */
+void dp_meters_run_reporting(struct dp_meters *ms, uint32_t id,
+                             struct dp_packet_batch *batch,
+                             struct dp_meter_clock *clock,
+                             const struct dp_meter_drops *told);
+
+static inline void
+dp_meters_run(struct dp_meters *ms, uint32_t id,
+              struct dp_packet_batch *batch, struct dp_meter_clock *clock)
+{
+    dp_meters_run_reporting(ms, id, batch, clock, NULL);
+}
 
 #ifdef  __cplusplus
 }

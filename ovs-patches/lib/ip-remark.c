@@ -97,17 +97,27 @@ set_tos(struct dp_packet *packet, uint8_t tos)
     }
 }
 
-void
+/* Gives 'packet', whose DSCP is that of 'tos', another one.  Returns true if
+ * that changed anything. */
+static bool
+set_dscp(struct dp_packet *packet, uint8_t tos, uint8_t dscp)
+{
+    if (tos >> 2 == dscp) {
+        return false;
+    }
+    set_tos(packet, dscp << 2 | (tos & IP_ECN_MASK));
+    return true;
+}
+
+bool
 ip_remark_dscp(struct dp_packet *packet, uint8_t dscp)
 {
     int tos = get_tos(packet);
 
-    if (tos >= 0) {
-        set_tos(packet, dscp << 2 | (tos & IP_ECN_MASK));
-    }
+    return tos >= 0 && set_dscp(packet, tos, dscp);
 }
 
-void
+bool
 ip_remark_drop_precedence(struct dp_packet *packet, uint8_t levels)
 {
     int tos = get_tos(packet);
@@ -115,10 +125,10 @@ ip_remark_drop_precedence(struct dp_packet *packet, uint8_t levels)
     unsigned int precedence = tos >> 3 & 3;     /* The y of AFxy, 1...3. */
 
     if (tos < 0 || class < 1 || class > 4 || !precedence || tos & 4) {
-        return;
+        return false;
     }
     precedence = MIN(precedence + levels, 3);
-    set_tos(packet, class << 5 | precedence << 3 | (tos & IP_ECN_MASK));
+    return set_dscp(packet, tos, class << 3 | precedence << 1);
 }
 
 bool

@@ -38,14 +38,15 @@ struct dp_packet;
 extern "C" {
 #endif
 
-/* Sets the DSCP (0...63) and leaves ECN alone. */
-void ip_remark_dscp(struct dp_packet *packet, uint8_t dscp);
+/* Sets the DSCP (0...63) and leaves ECN alone.  Returns true if 'packet' had
+ * another one. */
+bool ip_remark_dscp(struct dp_packet *packet, uint8_t dscp);
 
 /* Raises the drop precedence of an assured forwarding codepoint AFxy (RFC
  * 2597, section 6) by 'levels', to 3 at most, as the prec_level of OpenFlow
  * 1.3, section 5.7.1, asks.  Leaves other codepoints alone: there is no higher
- * drop precedence for them. */
-void ip_remark_drop_precedence(struct dp_packet *packet, uint8_t levels);
+ * drop precedence for them.  Returns true if it changed 'packet'. */
+bool ip_remark_drop_precedence(struct dp_packet *packet, uint8_t levels);
 
 /* Returns true if 'packet' may be told of congestion by CE, or has been: IP,
  * and ECN-capable (RFC 3168, section 5).  Another would have to be dropped. */

@@ -33,7 +33,8 @@ VLOG_DEFINE_THIS_MODULE(tenant_queue_file);
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
 
-BUILD_ASSERT_DECL(sizeof(struct tq_queue) == 2 * CACHE_LINE_SIZE);
+BUILD_ASSERT_DECL(sizeof(struct tq_queue) == 3 * CACHE_LINE_SIZE);
+BUILD_ASSERT_DECL(TQ_QUEUE_LEAST == 2 * CACHE_LINE_SIZE);
 BUILD_ASSERT_DECL(sizeof(struct tq_port) % CACHE_LINE_SIZE == 0);
 BUILD_ASSERT_DECL(sizeof TQ_MAGIC == 8);
 

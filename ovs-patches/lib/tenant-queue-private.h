@@ -137,10 +137,11 @@ struct tenant_record {
 };
 
 struct tenant_port {
-    struct tenant_burst_queue queue;
+    struct tenant_burst_queue queue; /* Not of 'no_port'. */
     struct tenant_queues *tqs;
     char *name;
-    uint32_t index;             /* Of its record in the file. */
+    uint64_t index;             /* Of its record in the file, TQ_NO_PORT if it
+                                 * has none. */
     uint64_t generation;
     uint32_t n_refs;            /* Of 'tqs' and writers. */
     struct hmap records;        /* Contains 'struct tenant_record's. */
@@ -152,6 +153,8 @@ struct tenant_queues {
                                  * for their queues. */
     struct tenant_file file;
     struct shash ports;         /* Contains 'struct tenant_port's. */
+    struct tenant_port *no_port; /* Of what meters drop before it is known
+                                  * where it goes. */
     atomic_uint64_t n_generations; /* Ports that were added, ever. */
     uint32_t *free_queues;      /* Indexes of free records, a stack. */
     uint32_t n_free_queues;

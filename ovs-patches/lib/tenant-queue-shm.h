@@ -58,7 +58,12 @@
  * thread that goes leaves its records, with what they count, and the next one
  * that needs such a record takes it over: the sum never falls.  Records go
  * with the port that they are of.  A port that is deleted and added again is
- * another one: it has another 'generation'. */
+ * another one: it has another 'generation'.
+ *
+ * What meters drop is counted for the port that the packet would have been
+ * sent to next.  Where that is not known, as before recirculation, or where
+ * there is none, the record is of no port: 'port' and 'generation' are
+ * TQ_NO_PORT. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,6 +80,27 @@ enum { TQ_EVENTS = 32 };        /* Last bursts of a port. */
 enum { TQ_SHARES = 8 };         /* Tenants that a burst names. */
 enum { TQ_PERIODS = 64 };       /* Last periods of a port... */
 #define TQ_PERIOD_NS UINT64_C(100000000)        /* ...of this length. */
+#define TQ_NO_PORT UINT64_C(0x7fffffffffffffff)
+
+/* Why a meter dropped a packet. */
+enum tq_reason {
+    TQ_RATE,                    /* Above its rate. */
+    TQ_LIMIT,                   /* Above the limit of a phantom queue. */
+    TQ_PARENT,                  /* Above its rate, and the parent did not
+                                 * lend. */
+    TQ_MISSING,                 /* The meter does not exist. */
+    TQ_REASONS
+};
+
+static inline const char *
+tq_reason_name(enum tq_reason reason)
+{
+    static const char *const names[TQ_REASONS] = {
+        "rate", "limit", "parent", "missing",
+    };
+
+    return names[reason];
+}
 
 struct tq_header {
     char magic[8];
@@ -160,7 +186,8 @@ struct tq_port {
     uint64_t reserved[4];
 };
 
-/* What a thread sent to (port, tag, queue). */
+/* What a thread sent to (port, tag, queue), and what of it meters dropped
+ * before. */
 struct tq_counter {
     uint64_t packets, bytes;
 };
@@ -169,7 +196,11 @@ struct tq_counts {
     struct tq_counter sent;     /* Handed to the port. */
     struct tq_counter dropped;  /* Of these, those that it dropped... */
     struct tq_counter marked;   /* ...that a meter set CE in... */
-    struct tq_counter borrowed; /* ...or that passed thanks to a parent. */
+    struct tq_counter borrowed; /* ...that passed thanks to a parent... */
+    struct tq_counter remarked; /* ...or whose DSCP a meter changed. */
+
+    /* Dropped by a meter: not sent.  Bytes are those that the meter saw. */
+    struct tq_counter metered[TQ_REASONS];
 };
 
 struct tq_queue_data {
@@ -179,13 +210,16 @@ struct tq_queue_data {
     uint64_t queue;
     uint64_t core;              /* Of the thread, UINT64_MAX if none now. */
     struct tq_counts counts;
-    uint64_t reserved[2];
 };
 
-struct tq_queue {               /* Two cache lines. */
+struct tq_queue {               /* Three cache lines. */
     uint64_t sequence;          /* Of 'data'. */
     struct tq_queue_data data;
 };
+
+/* The smallest 'queue_size' of this version: 'metered' is not there, and
+ * 'remarked' is 0. */
+#define TQ_QUEUE_LEAST offsetof(struct tq_queue, data.counts.metered)
 
 /* Words that stand for themselves. */
 

@@ -37,7 +37,7 @@ struct total {
 /* What is shown of a port. */
 struct view {
     struct tq_port_id id;
-    const struct tq_port *shm;
+    const struct tq_port *shm;  /* NULL: there is no port. */
     uint64_t now_ns;
     uint64_t depth;
     uint64_t recent;            /* Watermark since it was reset. */
@@ -204,6 +204,31 @@ format_counter(struct ds *s, const char *name, const struct tq_counter *c)
     ds_put_format(s, " %s:%"PRIu64"/%"PRIu64, name, c->packets, c->bytes);
 }
 
+/* Only what is not 0. */
+static void
+format_metered(struct ds *s, const struct tq_counter metered[TQ_REASONS])
+{
+    for (int i = 0; i < TQ_REASONS; i++) {
+        if (metered[i].packets) {
+            ds_put_format(s, " metered_%s:%"PRIu64"/%"PRIu64,
+                          tq_reason_name(i), metered[i].packets,
+                          metered[i].bytes);
+        }
+    }
+}
+
+static void
+format_queue(struct ds *s, const struct view *v)
+{
+    if (v->id.rate) {
+        ds_put_format(s, " rate:%"PRIu64" threshold:%"PRIu64"\n", v->id.rate,
+                      v->id.threshold);
+        format_bursts(s, v);
+    } else {
+        ds_put_cstr(s, " rate:unknown\n");
+    }
+}
+
 static void
 format_port(struct ds *s, const struct view *v)
 {
@@ -211,13 +236,11 @@ format_port(struct ds *s, const struct view *v)
 
     ds_put_cstr(s, "port ");
     ds_put_printable(s, name, strlen(name));
-    ds_put_format(s, " (%"PRIu64"):", v->id.number);
-    if (v->id.rate) {
-        ds_put_format(s, " rate:%"PRIu64" threshold:%"PRIu64"\n", v->id.rate,
-                      v->id.threshold);
-        format_bursts(s, v);
+    if (v->shm) {
+        ds_put_format(s, " (%"PRIu64"):", v->id.number);
+        format_queue(s, v);
     } else {
-        ds_put_cstr(s, " rate:unknown\n");
+        ds_put_cstr(s, ":\n");
     }
     for (size_t i = 0; i < v->n_totals; i++) {
         const struct total *t = &v->totals[i];
@@ -227,6 +250,8 @@ format_port(struct ds *s, const struct view *v)
         format_counter(s, "dropped", &t->counts.dropped);
         format_counter(s, "marked", &t->counts.marked);
         format_counter(s, "borrowed", &t->counts.borrowed);
+        format_counter(s, "remarked", &t->counts.remarked);
+        format_metered(s, t->counts.metered);
         ds_put_char(s, '\n');
     }
 }
@@ -320,6 +345,17 @@ put_counter(struct json *object, const char *name, const struct tq_counter *c)
     json_object_put(object, name, json);
 }
 
+static void
+put_metered(struct json *queue, const struct tq_counter metered[TQ_REASONS])
+{
+    struct json *json = json_object_create();
+
+    for (int i = 0; i < TQ_REASONS; i++) {
+        put_counter(json, tq_reason_name(i), &metered[i]);
+    }
+    json_object_put(queue, "metered", json);
+}
+
 static struct json *
 port_to_json(const struct view *v)
 {
@@ -327,7 +363,9 @@ port_to_json(const struct view *v)
     struct json *queues = json_array_create_empty();
 
     json_object_put_string(port, "port", (const char *) v->id.name);
-    put_number(port, "number", v->id.number);
+    if (v->shm) {
+        put_number(port, "number", v->id.number);
+    }
     if (v->id.rate) {
         put_bursts(port, v);
     }
@@ -341,6 +379,8 @@ port_to_json(const struct view *v)
         put_counter(queue, "dropped", &t->counts.dropped);
         put_counter(queue, "marked", &t->counts.marked);
         put_counter(queue, "borrowed", &t->counts.borrowed);
+        put_counter(queue, "remarked", &t->counts.remarked);
+        put_metered(queue, t->counts.metered);
         json_array_add(queues, queue);
     }
     json_object_put(port, "queues", queues);
@@ -365,6 +405,14 @@ take_view(struct tenant_port *port, uint64_t now_ns, bool forget,
     read_totals(port, view);
 }
 
+/* The same of what has no port. */
+static void
+take_portless_view(struct tenant_port *no_port, struct view *view)
+{
+    ovs_strlcpy((char *) view->id.name, no_port->name, sizeof view->id.name);
+    read_totals(no_port, view);
+}
+
 void
 tenant_queues_show(struct tenant_queues *tqs, uint64_t now_ns, bool as_json,
                    bool forget, struct ds *s)
@@ -379,9 +427,12 @@ tenant_queues_show(struct tenant_queues *tqs, uint64_t now_ns, bool as_json,
     ovs_mutex_lock(&tqs->mutex);
     n = shash_count(&tqs->ports);
     nodes = shash_sort(&tqs->ports);
-    views = xcalloc(n, sizeof *views);
+    views = xcalloc(n + 1, sizeof *views);
     for (size_t i = 0; i < n; i++) {
         take_view(nodes[i]->data, now_ns, forget, &views[i]);
+    }
+    if (!hmap_is_empty(&tqs->no_port->records)) {
+        take_portless_view(tqs->no_port, &views[n++]);
     }
     n_left_out = tq_get(&tqs->file.header->n_left_out);
     ovs_mutex_unlock(&tqs->mutex);
@@ -440,7 +491,9 @@ tenant_queues_dump_port(struct tenant_queues *tqs, const char *name,
         stats.tx_packets = t.counts.sent.packets - t.counts.dropped.packets;
         stats.tx_bytes = t.counts.sent.bytes - t.counts.dropped.bytes;
         stats.tx_errors = t.counts.dropped.packets;
-        cb(t.queue, &stats, aux);
+        if (t.counts.sent.packets) {
+            cb(t.queue, &stats, aux);
+        }
     }
     free(view.totals);
     return port ? 0 : ENODEV;

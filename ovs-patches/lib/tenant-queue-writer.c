@@ -21,12 +21,21 @@
 
 #include "dp-packet.h"
 #include "hash.h"
+#include "odp-ahead.h"
 #include "ovs-thread.h"
 #include "tenant-queue-private.h"
 #include "util.h"
 
 /* The writer of what this thread is sending, or NULL. */
 DEFINE_STATIC_PER_THREAD_DATA(struct tenant_writer *, sender, NULL);
+
+/* What it is in the file that a meter says. */
+static const enum tq_reason reasons[] = {
+    [DP_REASON_RATE] = TQ_RATE,
+    [DP_REASON_LIMIT] = TQ_LIMIT,
+    [DP_REASON_PARENT] = TQ_PARENT,
+    [DP_REASON_MISSING] = TQ_MISSING,
+};
 
 /* A (tag, queue) of a writer. */
 struct entry {
@@ -51,7 +60,7 @@ enum { RECENT = 256 };           /* A power of 2. */
 
 struct tenant_writer {
     struct tenant_queues *tqs;
-    char *name;                 /* Of the port. */
+    char *name;                 /* Of the port, NULL if it is of none. */
     struct tenant_port *port;   /* NULL if there was none... */
     uint64_t n_generations;     /* ...when so many had been added. */
     uint32_t core;
@@ -64,7 +73,8 @@ find_port(struct tenant_writer *w)
 {
     ovs_mutex_lock(&w->tqs->mutex);
     atomic_read_relaxed(&w->tqs->n_generations, &w->n_generations);
-    w->port = shash_find_data(&w->tqs->ports, w->name);
+    w->port = (w->name ? shash_find_data(&w->tqs->ports, w->name)
+               : w->tqs->no_port);
     if (w->port) {
         w->port->n_refs++;
     }
@@ -95,7 +105,7 @@ tenant_writer_create(struct tenant_queues *tqs, const char *name,
 
     tenant_queues_ref(tqs);
     w->tqs = tqs;
-    w->name = xstrdup(name);
+    w->name = nullable_xstrdup(name);
     w->core = core;
     hmap_init(&w->entries);
     find_port(w);
@@ -254,6 +264,22 @@ publish(struct tenant_writer *w, uint64_t key, const struct tq_counts *more)
         increase(&counts->marked, more->marked.packets, more->marked.bytes);
         increase(&counts->borrowed,
                  more->borrowed.packets, more->borrowed.bytes);
+        increase(&counts->remarked,
+                 more->remarked.packets, more->remarked.bytes);
+        tq_end(&shm->sequence);
+    }
+}
+
+/* Adds to what the record of 'key' counts as dropped by meters. */
+static void
+publish_metered(struct tenant_writer *w, uint64_t key, enum tq_reason reason,
+                uint64_t packets, uint64_t bytes)
+{
+    struct tq_queue *shm = get_record(w, key);
+
+    if (shm) {
+        tq_begin(&shm->sequence);
+        increase(&shm->data.counts.metered[reason], packets, bytes);
         tq_end(&shm->sequence);
     }
 }
@@ -273,6 +299,9 @@ count_flags(struct tq_counts *c, uint16_t flags, uint32_t size)
     }
     if (flags & PKT_TENANT_BORROWED) {
         add(&c->borrowed, size);
+    }
+    if (flags & PKT_TENANT_REMARKED) {
+        add(&c->remarked, size);
     }
 }
 
@@ -354,6 +383,33 @@ tenant_writer_flush(struct tenant_writer *w,
     }
     tenant_burst_queue_add(&w->port->queue, runs, n_runs, n_packets, bytes,
                            since_ns, now_ns);
+}
+
+void
+tenant_writer_metered(struct tenant_writer *w, enum dp_meter_reason reason,
+                      const struct odp_ahead *ahead,
+                      struct dp_packet *const packets[], size_t n)
+{
+    uint64_t key = 0, bytes = 0;
+    size_t first = 0;
+
+    if (!has_port(w)) {
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct pkt_metadata *md = &packets[i]->md;
+        uint64_t next = KEY(md->tenant_tag,
+                            odp_ahead_priority(ahead, md->skb_priority));
+
+        if (next != key && i > first) {
+            publish_metered(w, key, reasons[reason], i - first, bytes);
+            first = i;
+            bytes = 0;
+        }
+        key = next;
+        bytes += dp_packet_size(packets[i]);
+    }
+    publish_metered(w, key, reasons[reason], n - first, bytes);
 }
 
 void

@@ -131,6 +131,21 @@ find_free_port(const struct tenant_queues *tqs)
 }
 
 static struct tenant_port *
+new_port(struct tenant_queues *tqs, const char *name, uint64_t index,
+         uint64_t generation)
+{
+    struct tenant_port *port = xzalloc_cacheline(sizeof *port);
+
+    port->tqs = tqs;
+    port->name = xstrdup(name);
+    port->index = index;
+    port->generation = generation;
+    port->n_refs = 1;
+    hmap_init(&port->records);
+    return port;
+}
+
+static struct tenant_port *
 add_port(struct tenant_queues *tqs, const char *name)
 {
     uint32_t index = find_free_port(tqs);
@@ -141,14 +156,8 @@ add_port(struct tenant_queues *tqs, const char *name)
         leave_out(tqs, name, "what tenants send to it");
         return NULL;
     }
-    port = xzalloc_cacheline(sizeof *port);
-    port->tqs = tqs;
-    port->name = xstrdup(name);
-    port->index = index;
     atomic_add_relaxed(&tqs->n_generations, UINT64_C(1), &n_before);
-    port->generation = n_before + 1;
-    port->n_refs = 1;
-    hmap_init(&port->records);
+    port = new_port(tqs, name, index, n_before + 1);
     tenant_burst_queue_init(&port->queue, &tqs->file.ports[index],
                             time_nsec());
     shash_add(&tqs->ports, name, port);
@@ -158,13 +167,24 @@ add_port(struct tenant_queues *tqs, const char *name)
     return port;
 }
 
+/* Leaves the record of 'port' to another one. */
+static void
+free_port(struct tenant_port *port)
+{
+    static const struct tq_port no_port;
+    struct tq_port *shm = &port->tqs->file.ports[port->index];
+
+    write_port_id(port, &no_port.id);
+    tq_put(&shm->empty_ns, &no_port.empty_ns,
+           sizeof *shm - offsetof(struct tq_port, empty_ns));
+    tenant_burst_queue_uninit(&port->queue);
+}
+
 void
 tenant_port_unref(struct tenant_port *port)
 {
     static const struct tq_queue_data no_queue;
-    static const struct tq_port no_port;
     struct tenant_queues *tqs = port->tqs;
-    struct tq_port *shm = &tqs->file.ports[port->index];
     struct tenant_record *r;
     uint64_t n_freed;
 
@@ -178,10 +198,9 @@ tenant_port_unref(struct tenant_port *port)
         free(r);
     }
     hmap_destroy(&port->records);
-    write_port_id(port, &no_port.id);
-    tq_put(&shm->empty_ns, &no_port.empty_ns,
-           sizeof *shm - offsetof(struct tq_port, empty_ns));
-    tenant_burst_queue_uninit(&port->queue);
+    if (port->index != TQ_NO_PORT) {
+        free_port(port);
+    }
     free(port->name);
     free_cacheline(port);
 }
@@ -267,6 +286,7 @@ tenant_queues_create(const char *path, struct tenant_queues **tqsp)
     ovs_refcount_init(&tqs->ref_cnt);
     ovs_mutex_init(&tqs->mutex);
     shash_init(&tqs->ports);
+    tqs->no_port = new_port(tqs, "(none)", TQ_NO_PORT, TQ_NO_PORT);
     tqs->free_queues = xmalloc(TQ_QUEUES * sizeof *tqs->free_queues);
     for (uint32_t i = 0; i < TQ_QUEUES; i++) {
         tqs->free_queues[tqs->n_free_queues++] = TQ_QUEUES - 1 - i;
@@ -293,6 +313,7 @@ tenant_queues_unref(struct tenant_queues *tqs)
         tenant_port_unref(node->data);
     }
     shash_destroy(&tqs->ports);
+    tenant_port_unref(tqs->no_port);
     tenant_file_remove(&tqs->file);
     tenant_file_unmap(&tqs->file);
     ovs_mutex_destroy(&tqs->mutex);

@@ -22,8 +22,9 @@
  *
  * A packet carries the tag of its tenant from the meter that set it to the
  * port that it leaves by.  There it is counted by (port, tag, queue), the
- * queue being the priority that it left with.  Each thread has its own
- * counters, which nobody else writes.
+ * queue being the priority that it left with.  What a meter drops is counted
+ * by those that it would have had: odp-ahead.h finds them in its actions.
+ * Each thread has its own counters, which nobody else writes.
  *
  * The queue of a port
  * -------------------
@@ -63,11 +64,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dp-meter-reason.h"
 #include "netdev.h"
 
 struct dp_packet;
 struct dp_packet_batch;
 struct ds;
+struct odp_ahead;
 struct tenant_queues;
 struct tenant_writer;
 
@@ -113,8 +116,9 @@ int tenant_queues_dump_port(struct tenant_queues *, const char *name,
                             netdev_dump_queue_stats_cb *cb, void *aux);
 
 /* Returns a new writer for the thread on core 'core' and port 'name'.  If
- * there is no such port, it counts nothing until there is one.  Never returns
- * NULL. */
+ * there is no such port, it counts nothing until there is one.  If 'name' is
+ * NULL, it is for packets of which nobody knows where they would go.  Never
+ * returns NULL. */
 struct tenant_writer *tenant_writer_create(struct tenant_queues *,
                                            const char *name, uint32_t core);
 void tenant_writer_destroy(struct tenant_writer *);
@@ -128,6 +132,13 @@ bool tenant_writer_is_of(const struct tenant_writer *w,
 void tenant_writer_flush(struct tenant_writer *,
                          const struct dp_packet_batch *batch,
                          uint64_t since_ns, uint64_t now_ns);
+
+/* Counts 'n' packets, one at least, that a meter is dropping for 'reason', and
+ * that 'ahead' says would have been sent to the port. */
+void tenant_writer_metered(struct tenant_writer *,
+                           enum dp_meter_reason reason,
+                           const struct odp_ahead *ahead,
+                           struct dp_packet *const packets[], size_t n);
 
 /* What a port drops
  *

@@ -139,8 +139,10 @@ dp_meter_sources = \
 	ovs-patches/lib/dp-counter.h \
 	ovs-patches/lib/dp-meter-conf.c \
 	ovs-patches/lib/dp-meter-conf.h \
+	ovs-patches/lib/dp-meter-drop.c \
 	ovs-patches/lib/dp-meter-pool.c \
 	ovs-patches/lib/dp-meter-private.h \
+	ovs-patches/lib/dp-meter-reason.h \
 	ovs-patches/lib/dp-meter-run.c \
 	ovs-patches/lib/dp-meter.c \
 	ovs-patches/lib/dp-meter.h \
@@ -185,9 +187,9 @@ tests_proof_meters_LDADD = $(OVS_LIBS)
 
 pauses_CFLAGS = -include $(srcdir)/tests/proof/pauses.h
 tests_proof_tenants_SOURCES = \
-	ovs-patches/lib/gcra-private.h \
-	ovs-patches/lib/gcra.c \
-	ovs-patches/lib/gcra.h \
+	$(dp_meter_sources) \
+	ovs-patches/lib/odp-ahead.c \
+	ovs-patches/lib/odp-ahead.h \
 	ovs-patches/lib/tenant-queue-burst.c \
 	ovs-patches/lib/tenant-queue-file.c \
 	ovs-patches/lib/tenant-queue-log.c \
@@ -200,12 +202,12 @@ tests_proof_tenants_SOURCES = \
 	tests/proof/line.c \
 	tests/proof/line.h \
 	tests/proof/pauses.h \
-	tests/proof/proof.c \
-	tests/proof/proof.h \
 	tests/proof/reader.c \
 	tests/proof/reader.h \
 	tests/proof/tenant-edges.c \
 	tests/proof/tenant-edges.h \
+	tests/proof/tenant-meters.c \
+	tests/proof/tenant-meters.h \
 	tests/proof/tenant-threads.c \
 	tests/proof/tenant-threads.h \
 	tests/proof/tenants.c

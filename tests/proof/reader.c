@@ -93,7 +93,7 @@ struct tq_counts
 reader_sum(const struct reader *r, uint64_t generation, uint64_t tag,
            uint64_t queue)
 {
-    struct tq_counts sum = { { 0, 0 }, { 0, 0 }, { 0, 0 }, { 0, 0 } };
+    struct tq_counts sum = { .sent = { 0, 0 } };
 
     for (uint64_t i = 0; i < tq_get(&r->header->n_queues_used); i++) {
         const struct tq_queue *q
@@ -108,6 +108,10 @@ reader_sum(const struct reader *r, uint64_t generation, uint64_t tag,
             add(&sum.dropped, &data.counts.dropped);
             add(&sum.marked, &data.counts.marked);
             add(&sum.borrowed, &data.counts.borrowed);
+            add(&sum.remarked, &data.counts.remarked);
+            for (int j = 0; j < TQ_REASONS; j++) {
+                add(&sum.metered[j], &data.counts.metered[j]);
+            }
         }
     }
     return sum;

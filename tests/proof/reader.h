@@ -26,7 +26,7 @@ const struct tq_port *reader_find_port(const struct reader *,
                                        const char *name,
                                        struct tq_port_id *id);
 
-/* Adds up the records of one key. */
+/* Adds up the records of one key; 'generation' may be TQ_NO_PORT. */
 struct tq_counts reader_sum(const struct reader *, uint64_t generation,
                             uint64_t tag, uint64_t queue);
 

@@ -27,6 +27,7 @@
 #include "proof.h"
 #include "reader.h"
 #include "tenant-edges.h"
+#include "tenant-meters.h"
 #include "tenant-queue.h"
 #include "tenant-threads.h"
 #include "timeval.h"
@@ -119,6 +120,10 @@ make_packet(struct world *w, struct port *p, uint32_t tag)
     if (!proof_below(w->random, 30)) {
         packet->md.tenant_flags |= PKT_TENANT_BORROWED;
         count(&counts->borrowed, size);
+    }
+    if (!proof_below(w->random, 25)) {
+        packet->md.tenant_flags |= PKT_TENANT_REMARKED;
+        count(&counts->remarked, size);
     }
     return packet;
 }
@@ -268,6 +273,7 @@ check_counts(struct world *w, const struct port *p, uint64_t generation)
             check_counter("dropped", &is.dropped, &should->dropped);
             check_counter("marked", &is.marked, &should->marked);
             check_counter("borrowed", &is.borrowed, &should->borrowed);
+            check_counter("remarked", &is.remarked, &should->remarked);
         }
     }
 }
@@ -399,6 +405,7 @@ main(int argc, char *argv[])
     proof_random_init(&random, options.seed);
     tenant_edges();
     test_exact(options.longer ? 1000000 : 30000, &random);
+    tenant_meters(options.longer ? 1000000 : 30000, &random);
     tenant_threads(options.longer ? 200000 : 4000, &random);
     return 0;
 }

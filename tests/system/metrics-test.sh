@@ -92,6 +92,21 @@ test_exporter() {
         'application/openmetrics-text;q=0.3,text/plain;version=0.0.4;q=0.7'
 }
 
+# The tenant's meter has a limit of 128 KiB: 87 frames.
+test_metered() {
+    local labels="port=\"$port\",tenant=\"storage\",queue=\"2\""
+    ovs-appctl time/warp-ns 1000000000 >/dev/null
+    check 'storage sends more than its meter lets pass' offer storage 100
+    check 'which the metrics say by name' wait_until page_has \
+        "bulkhead_tenant_metered_packets_total{$labels,reason=\"limit\"} 13"
+    check 'and in bytes' page_has \
+        "bulkhead_tenant_metered_bytes_total{$labels,reason=\"limit\"} 19500"
+    check 'the others were sent' page_has \
+        "bulkhead_tenant_sent_packets_total{$labels} 97"
+    check 'none for another reason' page_has \
+        "bulkhead_tenant_metered_packets_total{$labels,reason=\"rate\"} 0"
+}
+
 has_form() { tail -n +3 "$switch_dir/page" | ask openmetrics; }
 
 # status EXPECTED METHOD URL
@@ -196,7 +211,7 @@ test_prometheus() {
     check 'Prometheus scrapes OpenMetrics' start_prometheus
     check 'it knows the culprit' wait_until values 1 \
         'bulkhead_tenant_bursts_total{role="culprit",tenant="llm-training"}'
-    check 'it evaluates the rules' wait_until healthy_rules 7
+    check 'it evaluates the rules' wait_until healthy_rules 8
     check 'the dashboard asks for what is there' ask dashboard \
         "$prometheus_url" "$monitoring/grafana.json"
 }
@@ -206,6 +221,7 @@ main() {
     make_telemetry_bridge
     check 'the exporter starts' start_exporter
     test_exporter
+    test_metered
     test_http
     if command -v prometheus >/dev/null && command -v promtool >/dev/null; then
         test_prometheus

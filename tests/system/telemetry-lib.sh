@@ -10,14 +10,20 @@ intent=$srcdir/examples/ai-cluster.json
 node=gpu-node-1
 port=pf0vf6                     # That of storage/target0.
 
-# send TENANT N: N frames of 1500 bytes in no time.
-send() {
-    local i frames=() sender=storage/meta0 interface=pf0vf7 before frame
-    before=$(n_sent "$port")
+# offer TENANT N: N frames of 1500 bytes in no time.
+offer() {
+    local i frames=() sender=storage/meta0 interface=pf0vf7 frame
     [ "$1" = storage ] || { sender=llm-training/gpu0; interface=pf0vf0; }
     frame=$(syn --from "$sender" 'tcp,nw_dst=10.4.0.10,tp_dst=4420')
     for ((i = 0; i < $2; i++)); do frames+=("$frame" --len 1500); done
     ovs-appctl netdev-dummy/receive "$interface" "${frames[@]}"
+}
+
+# send TENANT N: the same, until all are sent.
+send() {
+    local i before
+    before=$(n_sent "$port")
+    offer "$@"
     for ((i = 0; i < 100; i++)); do
         [ "$(n_sent "$port")" != $((before + $2)) ] || return 0
         sleep 0.1

@@ -232,7 +232,7 @@ killed() {
 
 # The rate is that of now, or of the end of the recording.
 test_top() {
-    local row='pf0vf6 llm-training 2 [^ ]+bps [0-9]+ 0 0 0 2 0'
+    local row='pf0vf6 llm-training 2 [^ ]+bps [0-9]+ 0 0 0 0 2 0'
     check 'top, once' top_has "$row" top --once
     check 'a port' top_has \
         'pf0vf6 12.0Gbps 19.5KiB 0B [^ ]+ 58.6KiB 0ns 3' top --once
@@ -244,8 +244,8 @@ test_top() {
     check 'on a terminal' on_terminal
     check 'columns that fit' has_columns 120 'PACKETS/S.* CULPRIT VICTIM'
     check 'of 100, those that matter' has_columns 100 \
-        'QUEUE.* DROPS/S.* BORROW/S CULPRIT VICTIM'
-    check 'of 80' has_columns 80 'QUEUE.* RATE.* DROPS/S CULPRIT VICTIM'
+        'QUEUE.* DROPS/S.* METER/S.* MARKS/S CULPRIT VICTIM'
+    check 'of 80' has_columns 80 'RATE.* DROPS/S.* METER/S CULPRIT VICTIM'
     check 'of 40' has_columns 40 'PORT .*TENANT .*CULPRIT VICTIM'
     check 'of 20, whole words' has_columns 20 'PORT TEN[+] CULPRIT'
     check 'a reader that leaves ends it' ends_with_reader

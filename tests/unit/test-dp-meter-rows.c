@@ -82,6 +82,8 @@ send_packet(uint8_t tos)
     DP_PACKET_BATCH_FOR_EACH (i, packet, &batch) {
         ip = dp_packet_l3(packet);
         result = ip->ip_tos;
+        ck_assert_int_eq(!!(packet->md.tenant_flags & PKT_TENANT_REMARKED),
+                         result >> 2 != tos >> 2);
     }
     dp_packet_delete_batch(&batch, true);
     return result;

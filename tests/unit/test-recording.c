@@ -49,8 +49,14 @@ setup(void)
         *vec_push(arena, &sample.totals) = (struct queue_total) {
             .generation = 6 + i, .tag = 17, .queue = 3,
             .counts.sent = { .packets = 10, .bytes = 1000 },
+            .counts.remarked = { .packets = 1, .bytes = 100 },
+            .counts.metered[TQ_LIMIT] = { .packets = 3, .bytes = 300 },
         };
     }
+    *vec_push(arena, &sample.totals) = (struct queue_total) {
+        .generation = TQ_NO_PORT, .tag = 18,
+        .counts.metered[TQ_MISSING] = { .packets = 4, .bytes = 400 },
+    };
     *vec_push(arena, &sample.bursts) = (struct burst) {
         .generation = 7, .port = "p0", .start_ns = sample.time_ns - 1,
         .event = {
@@ -110,8 +116,9 @@ START_TEST(test_round_trip)
     ck_assert_int_eq(item.kind, REPLAY_SAMPLE);
     ck_assert_uint_eq(item.sample.clock_ns, sample.clock_ns);
     ck_assert_uint_eq(item.sample.file, 2);
-    ck_assert_uint_eq(item.sample.totals.n, 2);
-    ck_assert_uint_eq(item.sample.totals.v[1].counts.sent.bytes, 1000);
+    ck_assert_uint_eq(item.sample.totals.n, 3);
+    ck_assert(!memcmp(item.sample.totals.v, sample.totals.v,
+                      3 * sizeof *sample.totals.v));
     ck_assert_ptr_null(replay_next(r, arena, read, &item));
     ck_assert_int_eq(item.kind, REPLAY_END);
     ck_assert(!replay_was_cut(r));
@@ -199,6 +206,29 @@ START_TEST(test_refusals)
 }
 END_TEST
 
+/* One of a time when nobody counted what meters drop. */
+START_TEST(test_old)
+{
+    struct queue_total *total;
+    struct sample s;
+    struct json *json = json_from_string(
+        "{\"clock_ns\":1,\"left_out\":0,\"pid\":42,\"ports\":[],"
+        "\"queues\":[{\"borrowed_bytes\":0,\"borrowed_packets\":0,"
+        "\"dropped_bytes\":0,\"dropped_packets\":0,\"generation\":7,"
+        "\"marked_bytes\":0,\"marked_packets\":0,\"queue\":3,"
+        "\"sent_bytes\":1000,\"sent_packets\":10,\"tag\":17}],"
+        "\"time\":\"2026-09-21T14:13:19.123456789Z\",\"unread\":0}");
+
+    ck_assert(sample_from_json(json, arena, names, &s));
+    ck_assert_uint_eq(s.totals.n, 1);
+    total = &s.totals.v[0];
+    ck_assert_uint_eq(total->counts.sent.packets, 10);
+    ck_assert_uint_eq(total->counts.remarked.packets, 0);
+    ck_assert_uint_eq(total->counts.metered[TQ_RATE].packets, 0);
+    json_destroy(json);
+}
+END_TEST
+
 START_TEST(test_names)
 {
     char buffer[32];
@@ -239,6 +269,14 @@ START_TEST(test_metrics)
     metrics_format(METRICS_OPENMETRICS, &sample, &tally, names, &ds);
     ck_assert(strstr(ds_cstr(&ds), "\nbulkhead_tenant_sent_bytes_total{"
                      "port=\"p0\",tenant=\"training\",queue=\"3\"} 2000\n"));
+    ck_assert(strstr(ds_cstr(&ds), "\nbulkhead_tenant_remarked_packets_total{"
+                     "port=\"p0\",tenant=\"training\",queue=\"3\"} 2\n"));
+    ck_assert(strstr(ds_cstr(&ds), "\nbulkhead_tenant_metered_bytes_total{"
+                     "port=\"p0\",tenant=\"training\",queue=\"3\","
+                     "reason=\"limit\"} 600\n"));
+    ck_assert(strstr(ds_cstr(&ds), "\nbulkhead_tenant_metered_packets_total{"
+                     "port=\"(none)\",tenant=\"storage\",queue=\"0\","
+                     "reason=\"missing\"} 4\n"));
     ck_assert(strstr(ds_cstr(&ds),
                      "\nbulkhead_port_bursts_total{port=\"p0\"} 1\n"));
     ck_assert(!strstr(ds_cstr(&ds), "port_bursts_total{port=\"p0\"} 0\n"));
@@ -286,15 +324,20 @@ START_TEST(test_rates)
     before.totals.n = 1;
     before.totals.v[0] = sample.totals.v[1];
     before.totals.v[0].counts.sent.bytes = 500;
+    before.totals.v[0].counts.metered[TQ_LIMIT].packets = 1;
     before.clock_ns -= 2000000000;
     view_rows_make(&before, &sample, &tally, names, arena, &rows);
     view_rows_sort(&rows, VIEW_BY_RATE, false);
-    ck_assert_uint_eq(rows.n, 2);
+    ck_assert_uint_eq(rows.n, 3);
     ck_assert(rows.v[0].bits == 4000 && rows.v[1].bits == 2000);
     ck_assert(rows.v[0].packets == 5 && rows.v[1].packets == 0);
     ck_assert_uint_eq(rows.v[1].culprit, 1);
     view_rows_sort(&rows, VIEW_BY_RATE, true);
-    ck_assert(rows.v[0].bits == 2000);
+    ck_assert(rows.v[1].bits == 2000);
+    view_rows_sort(&rows, VIEW_BY_DROPS, false);
+    ck_assert_str_eq(rows.v[0].port, "(none)");
+    ck_assert(rows.v[0].metered == 2 && rows.v[1].metered == 1.5
+              && rows.v[2].metered == 1);
 
     rows.n = 0;
     before.file++;              /* Its generations are other ports. */
@@ -319,6 +362,7 @@ recording_suite(void)
     tcase_add_test(tc, test_round_trip);
     tcase_add_test(tc, test_cut);
     tcase_add_test(tc, test_refusals);
+    tcase_add_test(tc, test_old);
     tcase_add_test(tc, test_names);
     tcase_add_test(tc, test_time);
     tcase_add_test(tc, test_metrics);

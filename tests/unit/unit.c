@@ -260,6 +260,7 @@ main(void)
     srunner_add_suite(runner, resident_suite());
     srunner_add_suite(runner, record_suite());
     srunner_add_suite(runner, telemetry_suite());
+    srunner_add_suite(runner, telemetry_meters_suite());
     srunner_add_suite(runner, telemetry_race_suite());
     srunner_add_suite(runner, recording_suite());
     srunner_add_suite(runner, ports_suite());
@@ -273,6 +274,7 @@ main(void)
     srunner_add_suite(runner, gcra_time_suite());
     srunner_add_suite(runner, dp_meter_suite());
     srunner_add_suite(runner, dp_meter_pool_suite());
+    srunner_add_suite(runner, odp_ahead_suite());
     srunner_add_suite(runner, ofp_microburst_suite());
     srunner_add_suite(runner, worker_suite());
 

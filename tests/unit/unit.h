@@ -61,6 +61,7 @@ Suite *plan_suite(void);
 Suite *resident_suite(void);
 Suite *record_suite(void);
 Suite *recording_suite(void);
+Suite *telemetry_meters_suite(void);
 Suite *telemetry_race_suite(void);
 Suite *telemetry_suite(void);
 Suite *ports_suite(void);
@@ -73,6 +74,7 @@ Suite *gcra_both_suite(void);
 Suite *gcra_time_suite(void);
 Suite *dp_meter_pool_suite(void);
 Suite *dp_meter_suite(void);
+Suite *odp_ahead_suite(void);
 Suite *ofp_microburst_suite(void);
 Suite *worker_suite(void);
 

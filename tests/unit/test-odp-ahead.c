@@ -1,0 +1,147 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "odp-ahead.h"
+
+#include <string.h>
+
+#include "netlink.h"
+#include "odp-netlink.h"
+#include "openvswitch/ofpbuf.h"
+#include "unit.h"
+
+/* Where the actions after a meter would have sent a packet. */
+
+#define TUNNEL                                                          \
+    "tnl_push(tnl_port(4789),header(size=50,type=4,"                    \
+    "eth(dst=f8:bc:12:44:34:b6,src=f8:bc:12:46:58:e0,dl_type=0x0800),"  \
+    "ipv4(src=1.1.2.88,dst=1.1.2.92,proto=17,tos=0,ttl=64,frag=0x4000)," \
+    "udp(src=0,dst=4789,csum=0x0),vxlan(flags=0x8000000,vni=0x1c7)),"   \
+    "out_port(1))"
+enum { NONE = -1, PRIORITY = 5 };       /* Of the packet. */
+
+/* Meter 7 drops the packet. */
+static const struct {
+    const char *actions;
+    int port;
+    uint32_t priority;
+} rows[] = {
+    { "meter(7)", NONE, PRIORITY },
+    { "meter(7),3", 3, PRIORITY },
+    { "3,meter(7),4", 4, PRIORITY },
+    { "set(skb_priority(2)),meter(7),4", 4, PRIORITY },
+    { "meter(7),set(skb_priority(2)),3,set(skb_priority(1)),4", 3, 2 },
+    { "meter(7),set(skb_priority(0x20/0xf0)),3", 3, 0x25 },
+    { "meter(7),set(skb_priority(8/8)),set(skb_priority(2/2)),3", 3, 15 },
+    { "meter(7),set(skb_priority(8/8)),set(skb_priority(0/1)),3", 3, 12 },
+    { "meter(7),set(skb_mark(9)),push_vlan(vid=5,pcp=0),meter(8),pop_vlan,3",
+      3, PRIORITY },
+    { "meter(7),trunc(100),userspace(pid=1),3", 3, PRIORITY },
+    { "meter(7),ct(commit),3", 3, PRIORITY },
+    { "meter(7),set(skb_priority(2)),ct(commit),recirc(1)", NONE, PRIORITY },
+    { "meter(7),set(skb_priority(2)),recirc(1),3", NONE, PRIORITY },
+    { "meter(7),lb_output(1),3", NONE, PRIORITY },
+    { "meter(7),tnl_pop(4),3", NONE, PRIORITY },
+    { "meter(7),check_pkt_len(size=200,gt(4),le(5)),3", NONE, PRIORITY },
+    { "meter(7),clone(set(skb_priority(2)),3),4", 3, 2 },
+    { "meter(7),clone(set(skb_priority(2)),meter(8)),4", 4, PRIORITY },
+    { "meter(7),clone(set(skb_priority(2)),recirc(1)),4", NONE, PRIORITY },
+    { "meter(7),clone(clone(3)),4", 3, PRIORITY },
+    { "meter(7),set(skb_priority(2)),clone(" TUNNEL ",3),4", 3, 2 },
+    { "meter(7),sample(sample=50.0%,actions(3)),4", 4, PRIORITY },
+    { "clone(set(skb_priority(2)),meter(7),3),4", 3, PRIORITY },
+    { "clone(meter(7)),4", NONE, PRIORITY },
+    { "3,clone(4,clone(5,meter(7),6),8)", 6, PRIORITY },
+    { "sample(sample=50.0%,actions(meter(7),set(skb_priority(2)),3)),4", 3,
+      2 },
+    { "check_pkt_len(size=200,gt(meter(8),4),le(meter(7),5)),6", 5,
+      PRIORITY },
+};
+
+/* Finds meter 7, however deep. */
+static const struct nlattr *
+find_meter(const struct nlattr *actions, size_t size)
+{
+    const struct nlattr *a, *found = NULL;
+    size_t left;
+
+    NL_ATTR_FOR_EACH_UNSAFE (a, left, actions, size) {
+        bool nests = (nl_attr_type(a) == OVS_ACTION_ATTR_CLONE
+                      || nl_attr_type(a) == OVS_ACTION_ATTR_SAMPLE
+                      || nl_attr_type(a) == OVS_ACTION_ATTR_CHECK_PKT_LEN);
+        const struct nlattr *b;
+        size_t rest;
+
+        if (nl_attr_type(a) == OVS_ACTION_ATTR_METER
+            && nl_attr_get_u32(a) == 7) {
+            return a;
+        } else if (nl_attr_type(a) == OVS_ACTION_ATTR_CLONE) {
+            found = found ? found : find_meter(nl_attr_get(a),
+                                               nl_attr_get_size(a));
+        } else if (nests) {
+            NL_ATTR_FOR_EACH_UNSAFE (b, rest, nl_attr_get(a),
+                                     nl_attr_get_size(a)) {
+                if (!found && nl_attr_get_size(b) > 4) {
+                    found = find_meter(nl_attr_get(b), nl_attr_get_size(b));
+                }
+            }
+        }
+    }
+    return found;
+}
+
+START_TEST(test_rows)
+{
+    const struct nlattr *meter;
+    struct odp_ahead ahead;
+    struct ofpbuf actions;
+
+    ofpbuf_init(&actions, 256);
+    ck_assert_int_eq(odp_actions_from_string(rows[_i].actions, NULL,
+                                             &actions), 0);
+    meter = find_meter(actions.data, actions.size);
+    ck_assert_ptr_nonnull(meter);
+    odp_look_ahead(actions.data, actions.size, meter, &ahead);
+    ck_assert_msg(odp_to_u32(ahead.port) == (rows[_i].port == NONE
+                                             ? odp_to_u32(ODPP_NONE)
+                                             : (uint32_t) rows[_i].port),
+                  "%s: port %"PRIu32, rows[_i].actions,
+                  odp_to_u32(ahead.port));
+    ck_assert_msg(odp_ahead_priority(&ahead, PRIORITY) == rows[_i].priority,
+                  "%s: priority %"PRIu32, rows[_i].actions,
+                  odp_ahead_priority(&ahead, PRIORITY));
+    ofpbuf_uninit(&actions);
+}
+END_TEST
+
+/* No text stands for this action. */
+START_TEST(test_drop)
+{
+    struct odp_ahead ahead;
+    struct ofpbuf actions;
+
+    ofpbuf_init(&actions, 256);
+    nl_msg_put_u32(&actions, OVS_ACTION_ATTR_METER, 7);
+    nl_msg_put_u32(&actions, OVS_ACTION_ATTR_DROP, 0);
+    nl_msg_put_odp_port(&actions, OVS_ACTION_ATTR_OUTPUT, u32_to_odp(3));
+    odp_look_ahead(actions.data, actions.size, actions.data, &ahead);
+    ck_assert(ahead.port == ODPP_NONE);
+    ofpbuf_uninit(&actions);
+}
+END_TEST
+
+Suite *
+odp_ahead_suite(void)
+{
+    Suite *suite = suite_create("odp-ahead");
+    TCase *tc = unit_case(suite, "actions");
+
+    tcase_add_loop_test(tc, test_rows, 0, ARRAY_SIZE(rows));
+    tcase_add_test(tc, test_drop);
+    return suite;
+}
