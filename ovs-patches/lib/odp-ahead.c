@@ -121,3 +121,16 @@ odp_look_ahead(const struct nlattr *actions, size_t actions_len,
         *ahead = nowhere;
     }
 }
+
+void
+odp_look_ahead_memo(const struct nlattr *actions, size_t actions_len,
+                    const struct nlattr *action, struct odp_ahead_memo *memo)
+{
+    odp_look_ahead(actions, actions_len, action, &memo->ahead);
+    memo->actions_len = 0;
+    if (actions_len <= sizeof memo->actions) {
+        memcpy(memo->actions, actions, actions_len);
+        memo->actions_len = actions_len;
+        memo->offset = (const char *) action - (const char *) actions;
+    }
+}

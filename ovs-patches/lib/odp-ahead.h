@@ -40,8 +40,10 @@
  * An action in a list of its own, as in a clone, is followed by what is in
  * that list: its packets are copies, which end there. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "odp-util.h"
 
@@ -69,6 +71,33 @@ odp_ahead_priority(const struct odp_ahead *ahead, uint32_t priority)
 {
     return ahead->priority | (priority & ahead->priority_kept);
 }
+
+/* What was found last: most packets that are dropped meet the same actions as
+ * the one before.  All 0 is nothing.  Actions are known by their bytes, since
+ * others may come to be where these were. */
+struct odp_ahead_memo {
+    size_t actions_len;
+    size_t offset;              /* Of the action in them. */
+    struct odp_ahead ahead;
+    char actions[64];           /* Longer ones are not kept. */
+};
+
+/* Is '*memo' what odp_look_ahead() would say? */
+static inline bool
+odp_ahead_is_of(const struct odp_ahead_memo *memo,
+                const struct nlattr *actions, size_t actions_len,
+                const struct nlattr *action)
+{
+    size_t offset = (const char *) action - (const char *) actions;
+
+    return (memo->actions_len == actions_len && memo->offset == offset
+            && !memcmp(memo->actions, actions, actions_len));
+}
+
+/* As odp_look_ahead(), into '*memo'. */
+void odp_look_ahead_memo(const struct nlattr *actions, size_t actions_len,
+                         const struct nlattr *action,
+                         struct odp_ahead_memo *memo);
 
 #ifdef  __cplusplus
 }

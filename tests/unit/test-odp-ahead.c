@@ -120,6 +120,49 @@ START_TEST(test_rows)
 END_TEST
 
 /* No text stands for this action. */
+/* What was found holds for the same bytes and the same action in them. */
+START_TEST(test_memo)
+{
+    enum { LONG = 72, OUTPUT = 16 };
+    struct odp_ahead_memo memo = { .actions_len = 0 };
+    struct ofpbuf buf;
+    const struct nlattr *first, *second;
+    size_t len;
+
+    ofpbuf_init(&buf, LONG);
+    nl_msg_put_u32(&buf, OVS_ACTION_ATTR_METER, 7);
+    nl_msg_put_u32(&buf, OVS_ACTION_ATTR_METER, 8);
+    nl_msg_put_u32(&buf, OVS_ACTION_ATTR_OUTPUT, 3);
+    len = buf.size;
+    while (buf.size < LONG) {
+        nl_msg_put_flag(&buf, OVS_ACTION_ATTR_POP_VLAN);
+    }
+    first = buf.data;
+    second = nl_attr_next(first);
+
+    ck_assert(!odp_ahead_is_of(&memo, first, len, first));
+    odp_look_ahead_memo(first, len, first, &memo);
+    ck_assert_uint_eq(odp_to_u32(memo.ahead.port), 3);
+    ck_assert(odp_ahead_is_of(&memo, first, len, first));
+    ck_assert(!odp_ahead_is_of(&memo, first, len, second));
+    ck_assert(!odp_ahead_is_of(&memo, first, OUTPUT, first));
+
+    /* Others where these were. */
+    *(char *) ofpbuf_at_assert(&buf, OUTPUT + NLA_HDRLEN, 1) = 4;
+    ck_assert(!odp_ahead_is_of(&memo, first, len, first));
+    odp_look_ahead_memo(first, len, second, &memo);
+    ck_assert_uint_ne(odp_to_u32(memo.ahead.port), 3);
+    ck_assert(odp_ahead_is_of(&memo, first, len, second));
+
+    /* Too long to be kept: found each time. */
+    odp_look_ahead_memo(first, LONG, first, &memo);
+    ck_assert_uint_ne(odp_to_u32(memo.ahead.port), 3);
+    ck_assert(!odp_ahead_is_of(&memo, first, LONG, first));
+    ck_assert(!odp_ahead_is_of(&memo, first, len, second));
+    ofpbuf_uninit(&buf);
+}
+END_TEST
+
 START_TEST(test_drop)
 {
     struct odp_ahead ahead;
@@ -142,6 +185,7 @@ odp_ahead_suite(void)
     TCase *tc = unit_case(suite, "actions");
 
     tcase_add_loop_test(tc, test_rows, 0, ARRAY_SIZE(rows));
+    tcase_add_test(tc, test_memo);
     tcase_add_test(tc, test_drop);
     return suite;
 }
