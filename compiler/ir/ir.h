@@ -110,7 +110,7 @@ struct ir_vf {
     struct eth_addr mac;
     const struct ir_class *class;       /* Of all that it sends; NULL:
                                          * best-effort. */
-    uint8_t queues;             /* Of all that it sends or gets: a bit each. */
+    uint8_t queues;             /* That it may send in, a bit each. */
     uint64_t max_mbps, min_mbps;        /* Of what it sends; 0: none. */
     struct ir_place uplink_place, vlan_place, rate_place;  /* Who asks. */
 };

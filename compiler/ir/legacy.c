@@ -13,25 +13,18 @@
 #include "ir/validate.h"
 #include "sema/check.h"
 
-/* What comes to a VF has a class, too, and the VF sends all in one. */
+/* What comes to a VF has a class, too. */
 static void
 note_classes(struct ir_prog *prog, const struct policy *policy,
-             const struct policy_endpoint *e, struct ir_vf *vf,
-             struct arena *arena)
+             const struct policy_endpoint *e, struct arena *arena)
 {
     class_vec classes = VEC_INIT;
 
     legacy_find_classes(policy, e, &classes, arena);
     for (size_t i = 0; i < classes.n; i++) {
-        const struct policy_class *class = classes.v[i];
-
-        if (class) {
-            ir_find_class(prog, class->name)->legacy = true;
+        if (classes.v[i]) {
+            ir_find_class(prog, classes.v[i]->name)->legacy = true;
         }
-        vf->queues |= 1 << (class ? class->queue : 0);
-    }
-    if (!classes.n) {
-        vf->queues = 1;         /* What its tenant's default lets pass. */
     }
 }
 
@@ -56,7 +49,7 @@ add_vf(struct ir_prog *prog, const struct policy *policy,
     vf->mac = e->intent->mac;
     vf->vlan = e->network->intent->vlan.n;
     vf->class = class ? ir_find_class(prog, class->name) : NULL;
-    note_classes(prog, policy, e, vf, arena);
+    vf->queues = legacy_queues(policy, e);
     vf->max_mbps = rates.max_mbps;
     vf->min_mbps = rates.min_mbps;
     *vec_push(arena, &prog->vfs) = vf;
@@ -74,6 +67,7 @@ ir_add_vfs(struct ir_prog *prog, const struct policy *policy,
             const struct intent_uplink *uplink = legacy_uplink(e);
 
             if (uplink && e->node == node) {
+                note_classes(prog, policy, e, arena);
                 add_vf(prog, policy, e, uplink, arena);
             }
         }

@@ -52,14 +52,34 @@ legacy_sharers(const struct policy_endpoint *e)
     return n;
 }
 
+/* The part of 'e', which is not owed anything by itself, of what its tenant is
+ * owed. */
+static uint64_t
+part_of_guarantee(const struct policy_endpoint *e)
+{
+    const struct intent_uplink *uplink = legacy_uplink(e);
+    uint64_t left = e->tenant->intent->send.guarantee.n;
+    size_t n = 0;
+
+    for (size_t i = 0; i < e->tenant->endpoints.n; i++) {
+        const struct policy_endpoint *o = e->tenant->endpoints.v[i];
+
+        if (legacy_uplink(o) == uplink) {
+            left -= MIN(left, o->intent->send.guarantee.n);
+            n += !o->intent->send.guarantee.n;
+        }
+    }
+    return left / n;
+}
+
 struct legacy_rates
 legacy_rates(const struct policy_endpoint *e)
 {
     const struct intent_bandwidth *own = &e->intent->send;
     const struct intent_bandwidth *all = &e->tenant->intent->send;
     size_t n = legacy_sharers(e);
-    const struct intent_bandwidth *owed = own->limit.at ? own : all;
-    uint64_t least = owed->guarantee.n / (owed == own ? 1 : n);
+    const struct intent_bandwidth *owed = own->guarantee.n ? own : all;
+    uint64_t least = owed == own ? own->guarantee.n : part_of_guarantee(e);
     const struct value *at = all->limit.at;
     uint64_t most = all->limit.n / n;
 
@@ -178,6 +198,14 @@ check_rates(const struct policy_endpoint *e, struct diags *diags)
                                      "than one: %"PRIu64" bps", rates.bps);
 
         diag_remedy(diags, d, "raise the \"limit\"");
+    } else if (rates.max_mbps && e->intent->send.guarantee.n
+               > rates.max_mbps * MBPS + MBPS - 1) {
+        struct diag *d = value_error(diags, e->intent->send.guarantee.at,
+                                     "this VF's part of the limit of tenant "
+                                     "'%s' is %"PRIu64" Mbps, which is less",
+                                     e->tenant->name, rates.max_mbps);
+
+        diag_remedy(diags, d, "lower it, or raise the tenant's \"limit\"");
     }
 }
 
@@ -277,7 +305,8 @@ doubt_tenant(const struct policy_tenant *tenant, struct diags *diags)
         value_warning(diags, port_of(first)->at, "of what a legacy VF sends "
                       "the NIC looks at the source MAC and nothing else: "
                       "addresses of IP, ARP and neighbor discovery, DHCP, "
-                      "DSCP and classes, limits of packets, and what it "
+                      "DSCP and classes, weights, microbursts, limits of "
+                      "packets, upcalls and connections, and what it "
                       "receives are not enforced, and only what is in its "
                       "VLAN reaches it%s", more);
     }

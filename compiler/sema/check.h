@@ -73,8 +73,12 @@ bool legacy_holds(const endpoint_vec *side, bool every,
 const struct policy_class *legacy_class(const struct policy *,
                                         const struct policy_endpoint *);
 
-/* Adds to 'classes' what is not there of those that rules let a legacy VF send
- * or get in, in its VLAN; NULL: POLICY_BEST_EFFORT. */
+/* The queues that a legacy VF may send in, a bit each: those of its rules, and
+ * 0, for what its tenant's default lets pass. */
+uint8_t legacy_queues(const struct policy *, const struct policy_endpoint *);
+
+/* Adds to 'classes' those that rules let a legacy VF send or get in, in its
+ * VLAN, some more than once; NULL: POLICY_BEST_EFFORT. */
 void legacy_find_classes(const struct policy *,
                          const struct policy_endpoint *, class_vec *classes,
                          struct arena *);

@@ -105,16 +105,22 @@ find_uses(const struct policy *policy, const struct policy_endpoint *e)
     return uses;
 }
 
-static void
-add_class(class_vec *classes, const struct policy_class *class,
-          struct arena *arena)
+uint8_t
+legacy_queues(const struct policy *policy, const struct policy_endpoint *e)
 {
-    for (size_t i = 0; i < classes->n; i++) {
-        if (classes->v[i] == class) {
-            return;
+    uint8_t queues = 1;
+
+    for (size_t i = 0; i < policy->rules.n; i++) {
+        const struct policy_rule *rule = policy->rules.v[i];
+
+        if (is_of(rule, &rule->from, &rule->to, e)) {
+            queues |= 1 << queue_of(rule->class);
+        }
+        if (is_of(rule, &rule->to, &rule->from, e)) {
+            queues |= 1 << queue_of(rule->reply_class);
         }
     }
-    *vec_push(arena, classes) = class;
+    return queues;
 }
 
 void
@@ -127,8 +133,8 @@ legacy_find_classes(const struct policy *policy,
 
         if (is_of(rule, &rule->from, &rule->to, e)
             || is_of(rule, &rule->to, &rule->from, e)) {
-            add_class(classes, rule->class, arena);
-            add_class(classes, rule->reply_class, arena);
+            *vec_push(arena, classes) = rule->class;
+            *vec_push(arena, classes) = rule->reply_class;
         }
     }
 }
@@ -162,8 +168,8 @@ use_text(const struct legacy_use *use, struct arena *arena)
 /* All that a legacy VF sends has one priority: pause frames would stop all of
  * it, or nothing that is lossless. */
 void
-check_legacy_class(const struct policy *policy, const struct policy_endpoint *e,
-           struct diags *diags)
+check_legacy_class(const struct policy *policy,
+                   const struct policy_endpoint *e, struct diags *diags)
 {
     struct legacy_uses uses = find_uses(policy, e);
 
@@ -202,9 +208,10 @@ doubt_uses(const struct policy_endpoint *e, const struct legacy_uses *uses,
                           "priority %"PRIu16" in its VLAN tag, that of class "
                           "'%s', also what no rule names; a NIC that goes "
                           "by the DSCP, as dcb.sh of target asap2 sets it, "
-                          "sees what the VF writes", class->queue, class->name);
-        diag_remedy(diags, d, "let what is in the VF send in this class only, "
-                    "with DSCP %u", class->dscp);
+                          "sees what the VF writes", class->queue,
+                          class->name);
+        diag_remedy(diags, d, "let what is in the VF write the DSCP of the "
+                    "class that it sends in");
     }
 }
 

@@ -434,7 +434,7 @@ before=('0 00:00:00:00:00:00, spoof checking off, link-state auto, trust on'
         '2 02:00:00:00:00:33, spoof checking on'
         '3 02:00:00:00:00:44, spoof checking off')
 set=('0 02:00:00:00:00:01, vlan 101, max_tx_rate 2000Mbps, min_tx_rate 500Mbps, spoof checking on, link-state auto, trust off'
-     '1 02:00:00:00:00:02, vlan 101, max_tx_rate 500Mbps, spoof checking on, link-state auto, trust off'
+     '1 02:00:00:00:00:02, vlan 101, max_tx_rate 500Mbps, min_tx_rate 500Mbps, spoof checking on, link-state auto, trust off'
      '2 02:00:00:00:00:03, vlan 102, spoof checking on'
      "${before[3]}")
 
@@ -461,7 +461,7 @@ test_vfs() {
     reset_nic legacy
     sed -i 's/"vlan": "7"/"proto": "802.1ad", &/' "$NIC_STATE"
     NIC_REFUSES='vf 1 max_tx_rate 500' check 'a rate is refused: 3' \
-        vf_refused "refused: $vf 1 max_tx_rate 500 min_tx_rate 0; asked for at line 80, /tenants/red/endpoints/b/bandwidth/send/limit"
+        vf_refused "refused: $vf 1 max_tx_rate 500 min_tx_rate 500; asked for at line 80, /tenants/red/endpoints/b/bandwidth/send/limit"
     check 'all is undone' vfs_are "${before[@]/qos 3/qos 3, vlan protocol 802.1ad}"
     reset_nic legacy
     sed -i '/00:33/s/"spoofchk": "on"/"x": ""/' "$NIC_STATE"
@@ -530,14 +530,23 @@ test_vf_nodes() {
     check 'pauses what is lossless' dcb_gets \
         'dcb pfc set dev p0 prio-pfc all:off 3:on'
     check 'shares out by what VFs are owed' dcb_gets \
-        'prio-tc all:0 3:3 tc-tsa all:strict 0:ets 3:ets tc-bw all:0 0:57 3:43'
+        'prio-tc all:0 3:3 tc-tsa all:strict 0:ets 3:ets tc-bw all:0 0:99 3:1'
     check 'knows both classes of a queue' dcb_gets ' 26:3 27:3 28:0 '
+    check 'the classes go' compile_nodes none n2 \
+        's/"class": "[a-z]*"/"class": "best-effort"/'
+    : >"$NIC_STATE.log"
+    check 'and their settings' sh "$switch_dir/none/dcb.sh"
+    check 'nothing pauses' grep -x 'dcb pfc set dev p0 prio-pfc all:off' \
+        "$NIC_STATE.log"
     check 'two queues of one DSCP' compile_refused \
         's/, "lossless": true//; s/27, "queue": 3/26, "queue": 4/' \
         "the NIC knows a class by its DSCP: 'rose' and 'gold' both have DSCP 26, and queues 4 and 3"
     check 'a buffer for one class only' compile_refused \
         's/"queue": 3, "lossless": true }$/"queue": 3, "lossless": true, "buffer": "64KiB" }/' \
         'the NIC leaves all buffers to its firmware, or none'
+    check 'a guarantee above a part of the limit' compile_refused \
+        '/"vf": 1/s/$/ "bandwidth": { "send": { "guarantee": "8Gbps", "limit": "9Gbps", "burst": "64KiB" } },/; /"guarantee": "1Gbps"/s/9Gbps/2Gbps/' \
+        "this VF's part of the limit of tenant 'blue' is 2000 Mbps, which is less"
     check 'a port of the bridge beside them' compile_nodes both n2 \
         "$c {s/\"port\": \"legacy-vf\"/\"interface\": \"rep0\"/; s/\"vf\": 1/\"addresses\": \"10.2.0.1\"/}"
     check 'has no guarantee' grep -F \

@@ -132,7 +132,6 @@ find_port(const struct plan *plan, const char *name)
     return NULL;
 }
 
-/* Its uplink has priorities, if what it sends or gets has one. */
 static void
 add_vf(const struct ir_prog *prog, const struct ir_vf *vf, struct plan *plan)
 {
@@ -142,12 +141,10 @@ add_vf(const struct ir_prog *prog, const struct ir_vf *vf, struct plan *plan)
         .place = vf->uplink_place,
     };
 
-    if (!port && vf->queues & ~1u) {
+    if (!port) {
         port = add_port(prog, &uplink, plan);
     }
-    if (port) {
-        port->legacy = true;
-    }
+    port->legacy = true;
 }
 
 void
