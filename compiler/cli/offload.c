@@ -285,10 +285,14 @@ print_vfs(const struct plan_vfs *vfs)
     for (size_t i = 0; vfs && i < vfs->all.n; i++) {
         const struct plan_vf *vf = &vfs->all.v[i];
 
-        printf("\n%s: VF %"PRIu16" of %s in legacy mode, no rule is enforced "
-               "(%s)\n  its NIC forwards by MAC and VLAN %"PRIu16", with "
-               "priority %"PRIu8"\n", vf->name, vf->vf, vf->interface,
-               vf->place, vf->vlan, vf->priority);
+        printf("\n%s: VF %"PRIu16" of %s in legacy mode (%s)\n"
+               "  its NIC forwards by MAC and VLAN %"PRIu16", with priority "
+               "%"PRIu8", and\n  no rule is enforced", vf->name, vf->vf,
+               vf->interface, vf->place, vf->vlan, vf->priority);
+        for (size_t k = 0; k < vf->rules.n; k++) {
+            printf("%s%s", k ? ", " : ": ", vf->rules.v[k]);
+        }
+        putchar('\n');
     }
 }
 

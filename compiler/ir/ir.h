@@ -73,6 +73,7 @@ struct ir_class {
 };
 
 VEC_TYPEDEF(ir_numbers, uint32_t);
+VEC_TYPEDEF(ir_names, const char *);
 
 /* What Open vSwitch takes of the node for DPDK. */
 struct ir_dpdk {
@@ -111,6 +112,7 @@ struct ir_vf {
     const struct ir_class *class;       /* Of all that it sends; NULL:
                                          * best-effort. */
     uint8_t queues;             /* That it may send in, a bit each. */
+    ir_names rules;             /* That are about it, and are not kept. */
     uint64_t max_mbps, min_mbps;        /* Of what it sends; 0: none. */
     struct ir_place uplink_place, vlan_place, rate_place;  /* Who asks. */
 };
@@ -334,7 +336,6 @@ struct ir_rule {
                                          * side pay, both ways; not both. */
 };
 
-VEC_TYPEDEF(ir_names, const char *);
 
 /* The node of a program of the fabric; no node's name. */
 #define IR_FABRIC "(fabric)"
@@ -435,6 +436,9 @@ struct ir_class *ir_find_class(const struct ir_prog *, const char *name);
 
 /* Has a rule the class? */
 bool ir_uses_class(const struct ir_prog *, const struct ir_class *);
+
+/* Has the uplink of this name VFs in legacy mode? */
+bool ir_has_vfs(const struct ir_prog *, const char *uplink);
 
 /* Has the endpoint an address of IPv6? */
 bool ir_has_ip6(const struct ir_endpoint *);

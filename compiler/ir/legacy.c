@@ -29,6 +29,20 @@ note_classes(struct ir_prog *prog, const struct policy *policy,
 }
 
 static void
+note_rules(const struct policy *policy, const struct policy_endpoint *e,
+           struct ir_vf *vf, struct arena *arena)
+{
+    for (size_t i = 0; i < policy->rules.n; i++) {
+        const struct policy_rule *rule = policy->rules.v[i];
+
+        if (legacy_holds(&rule->from, rule->from_every, e, false)
+            || legacy_holds(&rule->to, rule->to_every, e, false)) {
+            *vec_push(arena, &vf->rules) = rule->name;
+        }
+    }
+}
+
+static void
 add_vf(struct ir_prog *prog, const struct policy *policy,
        const struct policy_endpoint *e, const struct intent_uplink *uplink,
        struct arena *arena)
@@ -50,6 +64,7 @@ add_vf(struct ir_prog *prog, const struct policy *policy,
     vf->vlan = e->network->intent->vlan.n;
     vf->class = class ? ir_find_class(prog, class->name) : NULL;
     vf->queues = legacy_queues(policy, e);
+    note_rules(policy, e, vf, arena);
     vf->max_mbps = rates.max_mbps;
     vf->min_mbps = rates.min_mbps;
     *vec_push(arena, &prog->vfs) = vf;
@@ -72,6 +87,17 @@ ir_add_vfs(struct ir_prog *prog, const struct policy *policy,
             }
         }
     }
+}
+
+bool
+ir_has_vfs(const struct ir_prog *prog, const char *uplink)
+{
+    for (size_t i = 0; i < prog->vfs.n; i++) {
+        if (!strcmp(prog->vfs.v[i]->uplink, uplink)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void

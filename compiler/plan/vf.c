@@ -126,6 +126,7 @@ static struct json *
 vf_to_json(const struct plan_vf *vf)
 {
     struct json *object = json_object_create();
+    struct json *rules = json_array_create_empty();
 
     json_object_put_string(object, "endpoint", vf->name);
     json_object_put_string(object, "uplink", vf->uplink);
@@ -139,6 +140,10 @@ vf_to_json(const struct plan_vf *vf)
                     ? json_integer_create(vf->max_mbps)
                     : json_null_create());
     json_object_put(object, "min_mbps", json_integer_create(vf->min_mbps));
+    for (size_t i = 0; i < vf->rules.n; i++) {
+        json_array_add(rules, json_string_create(vf->rules.v[i]));
+    }
+    json_object_put(object, "rules", rules);
     return object;
 }
 

@@ -45,7 +45,8 @@ check_buffers(const struct policy *policy, struct diags *diags)
     }
 }
 
-/* A limit of a tenant that sends in the class; NULL if none does. */
+/* A limit of a tenant that sends in the class; NULL if none does.  That of a
+ * legacy VF is a rate of the NIC. */
 static const struct quantity *
 find_limit(const struct policy *policy, const struct policy_class *class,
            const struct policy_tenant **tenant)
@@ -55,7 +56,8 @@ find_limit(const struct policy *policy, const struct policy_class *class,
 
         for (size_t j = 0; rule->class == class && j < rule->from.n; j++) {
             *tenant = rule->from.v[j]->tenant;
-            if ((*tenant)->intent->send.limit.at) {
+            if (!rule->from.v[j]->legacy
+                && (*tenant)->intent->send.limit.at) {
                 return &(*tenant)->intent->send.limit;
             }
         }

@@ -529,6 +529,10 @@ test_vf_nodes() {
     check 'the uplink of a VF that only gets' sh "$switch_dir/n2/dcb.sh"
     check 'pauses what is lossless' dcb_gets \
         'dcb pfc set dev p0 prio-pfc all:off 3:on'
+    check 'and not where no VFs are' dcb_gets \
+        'dcb pfc set dev p1 prio-pfc all:off'
+    check 'no meter drops it' exits 1 grep 'lossless class drop' \
+        "$switch_dir/compiled"
     check 'shares out by what VFs are owed' dcb_gets \
         'prio-tc all:0 3:3 tc-tsa all:strict 0:ets 3:ets tc-bw all:0 0:99 3:1'
     check 'knows both classes of a queue' dcb_gets ' 26:3 27:3 28:0 '

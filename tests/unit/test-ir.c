@@ -63,8 +63,8 @@ static const char *const good[] = {
     "rule peering:q kind peering id 0x3004 from a/x,a/y to c/x "
         "at 96:/peerings/q",
     "legacy-vf a/l uplink u interface p0 vf 3 vlan 9 mac 02:00:00:00:00:05 "
-        "class gold queues 0x21 max-mbps 9 min-mbps 3 uplink-at 6:/u "
-        "vlan-at 95:/v rate-at 96:/r at 97:/p",
+        "class gold queues 0x21 rules a/r,a/s max-mbps 9 min-mbps 3 "
+        "uplink-at 6:/u vlan-at 95:/v rate-at 96:/r at 97:/p",
 };
 
 /* 'good' with line 'i' (from 0) in other words, or without it if NULL. */

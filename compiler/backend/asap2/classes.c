@@ -66,6 +66,16 @@ uses_class(const struct ir_prog *prog, const struct ir_class *class)
     return class->legacy || ir_uses_class(prog, class);
 }
 
+/* Do rules let packets of the class pass the uplink?  Those for flows are
+ * taken to do so everywhere. */
+static bool
+passes_uplink(const struct ir_prog *prog, const struct ir_class *class,
+              const struct ir_uplink *uplink)
+{
+    return (ir_uses_class(prog, class)
+            || (class->legacy && ir_has_vfs(prog, uplink->name)));
+}
+
 /* An error about 'b', which is not built in, shows 'a' too. */
 static void
 see_other(const struct mark *a, const struct mark *b, struct diag *d,
@@ -291,7 +301,7 @@ asap2_set_priorities(const struct ir_prog *prog,
         struct mark marks[MAX_MARKS];
         size_t n = class_marks(class, marks);
 
-        if (!uses_class(prog, class)) {
+        if (!passes_uplink(prog, class, uplink)) {
             continue;
         }
         for (size_t j = 0; j < n; j++) {
@@ -368,7 +378,7 @@ asap2_set_places(const struct ir_prog *prog, const struct ir_uplink *uplink,
         struct mark marks[MAX_MARKS];
         size_t n = class_marks(class, marks);
 
-        if (!uses_class(prog, class)) {
+        if (!passes_uplink(prog, class, uplink)) {
             continue;
         }
         for (size_t j = 0; j < n; j++) {

@@ -8,8 +8,6 @@
 
 #include "backend/asap2/rates.h"
 
-#include <string.h>
-
 #include "backend/kernel/meters.h"
 #include "backend/lost.h"
 #include "backend/refuse.h"
@@ -26,17 +24,6 @@ static const struct lost_meters meters = {
 };
 
 /* devlink.sh has no rates for an uplink with VFs in legacy mode. */
-static bool
-is_of_legacy(const struct ir_prog *prog, const struct ir_meter *meter)
-{
-    for (size_t i = 0; i < prog->vfs.n; i++) {
-        if (!strcmp(prog->vfs.v[i]->uplink, meter->uplink)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void
 warn_of_legacy(const struct ir_prog *prog, struct diags *diags)
 {
@@ -46,7 +33,7 @@ warn_of_legacy(const struct ir_prog *prog, struct diags *diags)
         const struct ir_meter *meter = prog->meters.v[i];
 
         if (meter->guarantee_kbps && !meter->receive
-            && is_of_legacy(prog, meter)
+            && ir_has_vfs(prog, meter->uplink)
             && is_first_at(&said, &meter->place)) {
             warn_of(diags, &meter->place, NULL, "uplink '%s' has VFs in "
                     "legacy mode, and a NIC in that mode has no rates of "
@@ -73,7 +60,8 @@ warn_of_direction(const struct ir_prog *prog, bool receive,
                     "more than %d Mbps, so this limit has no meter: of what "
                     "is %s", TC_MAX_KBPS / 1000,
                     receive ? "received, nothing keeps it"
-                    : is_of_legacy(prog, meter) ? "sent, nothing keeps it"
+                    : ir_has_vfs(prog, meter->uplink)
+                    ? "sent, nothing keeps it"
                     : "sent, only the NIC's rate keeps it (devlink.sh)");
         }
     }

@@ -39,8 +39,9 @@ openflow_set_vfs(const struct ir_prog *prog, struct plan *plan)
         struct ir_place mac = ir_place_member(plan->arena, &vf->place,
                                               "../mac");
         uint8_t priority = vf->class ? vf->class->queue : 0;
+        struct plan_vf *set = vec_push(plan->arena, &plan->vfs->all);
 
-        *vec_push(plan->arena, &plan->vfs->all) = (struct plan_vf) {
+        *set = (struct plan_vf) {
             .name = vf->name,
             .uplink = vf->uplink,
             .interface = vf->interface,
@@ -55,5 +56,8 @@ openflow_set_vfs(const struct ir_prog *prog, struct plan *plan)
             .max_mbps = vf->max_mbps,
             .min_mbps = vf->min_mbps,
         };
+        for (size_t k = 0; k < vf->rules.n; k++) {
+            *vec_push(plan->arena, &set->rules) = vf->rules.v[k];
+        }
     }
 }
