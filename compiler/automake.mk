@@ -173,6 +173,7 @@ libbulkhead_a_SOURCES = \
 	compiler/ir/parse.c \
 	compiler/ir/parse.h \
 	compiler/ir/place.c \
+	compiler/ir/place.h \
 	compiler/ir/pool.c \
 	compiler/ir/print.c \
 	compiler/ir/side.c \
@@ -372,6 +373,7 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/interface.c \
 	compiler/sema/interface.h \
 	compiler/sema/legacy-class.c \
+	compiler/sema/legacy-rates.c \
 	compiler/sema/meaning-dhcp.c \
 	compiler/sema/meaning-dhcp.h \
 	compiler/sema/meaning-endpoint.c \

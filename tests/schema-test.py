@@ -174,9 +174,9 @@ NEEDS_RESOLVING = {
     **dict.fromkeys([
         "device-twice", "device-without-dpdk", "dpdk-lcore-polls",
         "legacy-and-representor", "legacy-default-deny", "legacy-deny-rule",
-        "legacy-interface", "legacy-lossless", "legacy-no-vf",
-        "legacy-no-vlan", "legacy-shared", "legacy-vf-twice",
-        "legacy-vlan-twice", "port-without-dpdk", "uplink-cpu-twice",
+        "legacy-guarantee-apart", "legacy-interface", "legacy-lossless",
+        "legacy-no-vf", "legacy-no-vlan", "legacy-parts", "legacy-shared",
+        "legacy-vf-twice", "legacy-vlan-twice", "port-without-dpdk", "uplink-cpu-twice",
         "uplink-cpu-unknown", "uplink-cpus-all", "uplink-cpus-over-queues",
         "vf-alone", "vf-missing", "vf-of-system", "vf-of-vhost",
         "vf-of-virtual", "vf-twice"], ONCE),

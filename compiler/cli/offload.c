@@ -22,6 +22,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "plan/nic.h"
 #include "plan/plan.h"
+#include "sset.h"
 #include "util.h"
 
 struct offload_refusal
@@ -278,6 +279,33 @@ print_meters(const struct offload_report *report)
     }
 }
 
+static void
+print_names(const char *head, const char *const names[], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        printf("%s%s", i ? ", " : head, names[i]);
+    }
+    if (n) {
+        putchar('\n');
+    }
+}
+
+static size_t
+count_unkept(const struct plan_vfs *vfs)
+{
+    struct sset rules = SSET_INITIALIZER(&rules);
+    size_t n;
+
+    for (size_t i = 0; i < vfs->all.n; i++) {
+        for (size_t k = 0; k < vfs->all.v[i].rules.n; k++) {
+            sset_add(&rules, vfs->all.v[i].rules.v[k]);
+        }
+    }
+    n = sset_count(&rules);
+    sset_destroy(&rules);
+    return n;
+}
+
 /* Whose rules no packet here meets. */
 static void
 print_vfs(const struct plan_vfs *vfs)
@@ -287,12 +315,11 @@ print_vfs(const struct plan_vfs *vfs)
 
         printf("\n%s: VF %"PRIu16" of %s in legacy mode (%s)\n"
                "  its NIC forwards by MAC and VLAN %"PRIu16", with priority "
-               "%"PRIu8", and\n  no rule is enforced", vf->name, vf->vf,
-               vf->interface, vf->place, vf->vlan, vf->priority);
-        for (size_t k = 0; k < vf->rules.n; k++) {
-            printf("%s%s", k ? ", " : ": ", vf->rules.v[k]);
-        }
-        putchar('\n');
+               "%"PRIu8"\n", vf->name, vf->vf, vf->interface, vf->place,
+               vf->vlan, vf->priority);
+        print_names("  not enforced: ", vf->rules.v, vf->rules.n);
+        print_names("  allowed, but cut off by the VLAN: ", vf->cut.v,
+                    vf->cut.n);
     }
 }
 
@@ -303,6 +330,7 @@ print_table(const struct offload_report *report, const char *node,
     static const enum offload_verdict order[] = {
         OFFLOAD_HARDWARE, OFFLOAD_PARTIAL, OFFLOAD_SOFTWARE,
     };
+    const struct plan_vfs *vfs = report->plan->vfs;
     size_t n[OFFLOAD_NONE + 1] = { 0 };
 
     for (size_t i = 0; i < report->rules.n; i++) {
@@ -314,6 +342,10 @@ print_table(const struct offload_report *report, const char *node,
         printf("%s %"PRIuSIZE" %s", i ? "," : "", n[order[i]],
                offload_verdict_names[order[i]]);
     }
+    if (vfs) {
+        printf("; %"PRIuSIZE" VFs in legacy mode, for which %"PRIuSIZE
+               " are not enforced", vfs->all.n, count_unkept(vfs));
+    }
     putchar('\n');
     if (!report->profile->hardware) {
         puts("no hardware: that means, in tc-flower instead of Open vSwitch's "
@@ -323,7 +355,7 @@ print_table(const struct offload_report *report, const char *node,
     for (size_t i = 0; i < report->rules.n; i++) {
         print_rule(report->profile, &report->rules.v[i], arena);
     }
-    print_vfs(report->plan->vfs);
+    print_vfs(vfs);
     print_refusals(report);
     print_quotas(report);
 }

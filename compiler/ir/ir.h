@@ -27,8 +27,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/source.h"
 #include "base/vec.h"
+#include "ir/place.h"
 #include "openvswitch/types.h"
 #include "sema/reason.h"
 #include "sema/rule-kind.h"
@@ -37,16 +37,6 @@ struct claims;
 struct diags;
 struct ds;
 struct policy;
-struct value;
-
-/* Where in the intent something stands that a backend may refuse, or that an
- * operator reads about.  All zeros for what is built in. */
-struct ir_place {
-    struct span span;           /* Of a parsed program: in its own text. */
-    uint32_t line;              /* From 1. */
-    const char *pointer;        /* JSON pointer (RFC 6901). */
-    const struct value *at;     /* NULL in a parsed program. */
-};
 
 VEC_TYPEDEF(ir_addresses, struct in6_addr);     /* IPv4 is IPv4-mapped. */
 
@@ -111,10 +101,13 @@ struct ir_vf {
     struct eth_addr mac;
     const struct ir_class *class;       /* Of all that it sends; NULL:
                                          * best-effort. */
-    uint8_t queues;             /* That it may send in, a bit each. */
-    ir_names rules;             /* That are about it, and are not kept. */
+    uint8_t queues;             /* That it may send in, a bit each... */
+    uint8_t passes;             /* ...and what it gets has, too. */
+    ir_names rules;             /* That are about it, and are not kept... */
+    ir_names cut;               /* ...or allow only what its VLAN cuts off. */
     uint64_t max_mbps, min_mbps;        /* Of what it sends; 0: none. */
-    struct ir_place uplink_place, vlan_place, rate_place;  /* Who asks. */
+    struct ir_place uplink_place, vlan_place;   /* Who asks: for a limit... */
+    struct ir_place rate_place, owed_place;     /* ...and a guarantee. */
 };
 
 /* An uplink of this node that networks take. */
@@ -373,20 +366,6 @@ struct ir_prog {
                                  * tenant uses an external that is not. */
     struct claims *claims;      /* What it takes; NULL if it was parsed. */
 };
-
-/* "line 1, /tenants/...", behind "FILE, " if the program's places are in
- * several files, in the arena. */
-const char *ir_place_text(const struct ir_prog *, const struct ir_place *,
-                          struct arena *);
-
-/* The place of 'at', or of its key; none if it is NULL. */
-struct ir_place ir_place_of(struct arena *, const struct value *at, bool key);
-
-/* The place of what the path leads to from what stands at the place, keys
- * joined by '/', ".." for what it is in; the place itself if there is none,
- * as in a program that was parsed. */
-struct ir_place ir_place_member(struct arena *, const struct ir_place *,
-                                const char *path);
 
 /* Is it the program of the whole fabric? */
 bool ir_is_fabric(const struct ir_prog *);

@@ -16,14 +16,17 @@
 /* What comes to a VF has a class, too. */
 static void
 note_classes(struct ir_prog *prog, const struct policy *policy,
-             const struct policy_endpoint *e, struct arena *arena)
+             const struct policy_endpoint *e, struct ir_vf *vf,
+             struct arena *arena)
 {
     class_vec classes = VEC_INIT;
 
     legacy_find_classes(policy, e, &classes, arena);
+    vf->passes = vf->queues;
     for (size_t i = 0; i < classes.n; i++) {
         if (classes.v[i]) {
             ir_find_class(prog, classes.v[i]->name)->legacy = true;
+            vf->passes |= 1 << classes.v[i]->queue;
         }
     }
 }
@@ -35,9 +38,15 @@ note_rules(const struct policy *policy, const struct policy_endpoint *e,
     for (size_t i = 0; i < policy->rules.n; i++) {
         const struct policy_rule *rule = policy->rules.v[i];
 
-        if (legacy_holds(&rule->from, rule->from_every, e, false)
-            || legacy_holds(&rule->to, rule->to_every, e, false)) {
+        switch (legacy_fate(rule, e)) {
+        case LEGACY_OTHERS:
+            break;
+        case LEGACY_UNKEPT:
             *vec_push(arena, &vf->rules) = rule->name;
+            break;
+        case LEGACY_CUT:
+            *vec_push(arena, &vf->cut) = rule->name;
+            break;
         }
     }
 }
@@ -57,6 +66,8 @@ add_vf(struct ir_prog *prog, const struct policy *policy,
     vf->vlan_place = ir_place_of(arena, e->network->intent->vlan.at, false);
     vf->rate_place = (rates.at ? ir_place_of(arena, rates.at, false)
                       : vf->place);
+    vf->owed_place = (rates.owed_at ? ir_place_of(arena, rates.owed_at, false)
+                      : vf->rate_place);
     vf->uplink = uplink->name.s;
     vf->interface = uplink->interface.s;
     vf->vf = e->intent->vf.n;
@@ -64,6 +75,7 @@ add_vf(struct ir_prog *prog, const struct policy *policy,
     vf->vlan = e->network->intent->vlan.n;
     vf->class = class ? ir_find_class(prog, class->name) : NULL;
     vf->queues = legacy_queues(policy, e);
+    note_classes(prog, policy, e, vf, arena);
     note_rules(policy, e, vf, arena);
     vf->max_mbps = rates.max_mbps;
     vf->min_mbps = rates.min_mbps;
@@ -82,7 +94,6 @@ ir_add_vfs(struct ir_prog *prog, const struct policy *policy,
             const struct intent_uplink *uplink = legacy_uplink(e);
 
             if (uplink && e->node == node) {
-                note_classes(prog, policy, e, arena);
                 add_vf(prog, policy, e, uplink, arena);
             }
         }
@@ -109,5 +120,8 @@ ir_validate_vf(struct ir_validator *v, const struct ir_vf *vf)
     }
     if (vf->class && !(vf->queues & 1 << vf->class->queue)) {
         ir_invalid(v, "its queues are without that of its class");
+    }
+    if (vf->queues & ~vf->passes) {
+        ir_invalid(v, "it sends in queues that it does not pass");
     }
 }

@@ -81,3 +81,14 @@ ir_place_text(const struct ir_prog *prog, const struct ir_place *place,
                         file ? file->name : "", file ? ", " : "", place->line,
                         place->pointer ? place->pointer : "");
 }
+
+const char *
+ir_places_text(const struct ir_prog *prog, const struct ir_place *a,
+               const struct ir_place *b, struct arena *arena)
+{
+    const char *first = ir_place_text(prog, a, arena);
+    const char *second = ir_place_text(prog, b, arena);
+
+    return (strcmp(first, second)
+            ? arena_printf(arena, "%s; %s", first, second) : first);
+}

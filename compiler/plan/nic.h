@@ -75,7 +75,8 @@ struct plan_vf {
     uint8_t priority;           /* In its VLAN tag. */
     struct eth_addr mac;
     uint64_t max_mbps, min_mbps;        /* 0: none. */
-    VEC(const char *) rules;    /* About it, which are not kept. */
+    VEC(const char *) rules;    /* About it, which are not kept... */
+    VEC(const char *) cut;      /* ...or allow only what its VLAN cuts off. */
 };
 
 struct plan_vfs {

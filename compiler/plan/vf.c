@@ -122,11 +122,22 @@ plan_format_vfs(const struct plan *plan, struct ds *ds)
     }
 }
 
+static void
+put_names(struct json *object, const char *name, const char *const names[],
+          size_t n)
+{
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; i < n; i++) {
+        json_array_add(array, json_string_create(names[i]));
+    }
+    json_object_put(object, name, array);
+}
+
 static struct json *
 vf_to_json(const struct plan_vf *vf)
 {
     struct json *object = json_object_create();
-    struct json *rules = json_array_create_empty();
 
     json_object_put_string(object, "endpoint", vf->name);
     json_object_put_string(object, "uplink", vf->uplink);
@@ -140,10 +151,8 @@ vf_to_json(const struct plan_vf *vf)
                     ? json_integer_create(vf->max_mbps)
                     : json_null_create());
     json_object_put(object, "min_mbps", json_integer_create(vf->min_mbps));
-    for (size_t i = 0; i < vf->rules.n; i++) {
-        json_array_add(rules, json_string_create(vf->rules.v[i]));
-    }
-    json_object_put(object, "rules", rules);
+    put_names(object, "rules", vf->rules.v, vf->rules.n);
+    put_names(object, "cut_off", vf->cut.v, vf->cut.n);
     return object;
 }
 

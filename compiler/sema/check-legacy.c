@@ -18,8 +18,6 @@
 /* VFs of a NIC in legacy mode, which its own switch joins by MAC and VLAN: no
  * flow sees what they send, so what flows would have to keep is refused. */
 
-enum { MBPS = 1000 * 1000 };
-
 static const struct text *
 port_of(const struct policy_endpoint *e)
 {
@@ -40,61 +38,24 @@ is_of(const struct policy_endpoint *e, const struct intent_uplink *uplink)
            && network_uplink(e->network, e->node) == uplink;
 }
 
-size_t
-legacy_sharers(const struct policy_endpoint *e)
+/* Its limit, and what it is owed, are of all that a VF sends. */
+static void
+check_parts(const struct policy_tenant *tenant, struct diags *diags)
 {
-    const struct intent_uplink *uplink = legacy_uplink(e);
-    size_t n = 0;
+    for (size_t i = 0; i < tenant->endpoints.n; i++) {
+        const struct policy_endpoint *e = tenant->endpoints.v[i];
 
-    for (size_t i = 0; i < e->tenant->endpoints.n; i++) {
-        n += legacy_uplink(e->tenant->endpoints.v[i]) == uplink;
-    }
-    return n;
-}
+        if (e->legacy && tenant->intent->send.parts.n) {
+            struct diag *d = value_error(
+                diags, tenant->intent->send.parts.v[0].class.at, "a NIC in "
+                "legacy mode has no rate for one class of what a VF sends");
 
-/* The part of 'e', which is not owed anything by itself, of what its tenant is
- * owed. */
-static uint64_t
-part_of_guarantee(const struct policy_endpoint *e)
-{
-    const struct intent_uplink *uplink = legacy_uplink(e);
-    uint64_t left = e->tenant->intent->send.guarantee.n;
-    size_t n = 0;
-
-    for (size_t i = 0; i < e->tenant->endpoints.n; i++) {
-        const struct policy_endpoint *o = e->tenant->endpoints.v[i];
-
-        if (legacy_uplink(o) == uplink) {
-            left -= MIN(left, o->intent->send.guarantee.n);
-            n += !o->intent->send.guarantee.n;
+            diag_remedy(diags, d, "take \"classes\" away, or give the "
+                        "endpoint a representor");
+            diag_see(diags, d, port_of(e)->at->span, "the VF");
+            return;
         }
     }
-    return left / n;
-}
-
-struct legacy_rates
-legacy_rates(const struct policy_endpoint *e)
-{
-    const struct intent_bandwidth *own = &e->intent->send;
-    const struct intent_bandwidth *all = &e->tenant->intent->send;
-    size_t n = legacy_sharers(e);
-    const struct intent_bandwidth *owed = own->guarantee.n ? own : all;
-    uint64_t least = owed == own ? own->guarantee.n : part_of_guarantee(e);
-    const struct value *at = all->limit.at;
-    uint64_t most = all->limit.n / n;
-
-    if (own->limit.at && (!most || own->limit.n < most)) {
-        most = own->limit.n;
-        at = own->limit.at;
-    }
-    if (owed->no_borrow && least) {
-        most = least;
-        at = owed->guarantee.at;
-    }
-    return (struct legacy_rates) {
-        MIN(least, most ? most : least) / MBPS, most, most / MBPS,
-        at ? at : owed->guarantee.at,
-    };
 }
 
 /* Both are VFs of one uplink. */
@@ -188,28 +149,6 @@ check_rules(const struct policy *policy, const struct policy_endpoint *e,
 }
 
 static void
-check_rates(const struct policy_endpoint *e, struct diags *diags)
-{
-    struct legacy_rates rates = legacy_rates(e);
-
-    if (rates.bps && !rates.max_mbps) {
-        struct diag *d = value_error(diags, port_of(e)->at, "a NIC limits a "
-                                     "VF to whole Mbps, and this one has less "
-                                     "than one: %"PRIu64" bps", rates.bps);
-
-        diag_remedy(diags, d, "raise the \"limit\"");
-    } else if (rates.max_mbps && e->intent->send.guarantee.n
-               > rates.max_mbps * MBPS + MBPS - 1) {
-        struct diag *d = value_error(diags, e->intent->send.guarantee.at,
-                                     "this VF's part of the limit of tenant "
-                                     "'%s' is %"PRIu64" Mbps, which is less",
-                                     e->tenant->name, rates.max_mbps);
-
-        diag_remedy(diags, d, "lower it, or raise the tenant's \"limit\"");
-    }
-}
-
-static void
 check_endpoint(const struct policy *policy, const struct policy_endpoint *e,
                struct diags *diags)
 {
@@ -233,7 +172,7 @@ check_endpoint(const struct policy *policy, const struct policy_endpoint *e,
     check_legacy_class(policy, e, diags);
     if (uplink) {
         check_pairs(policy, e, uplink, diags);
-        check_rates(e, diags);
+        check_legacy_rates(e, diags);
     }
 }
 
@@ -273,6 +212,7 @@ check_legacy(const struct policy *policy, struct diags *diags)
         for (size_t j = 0; j < tenant->networks.n; j++) {
             check_vlan(policy, tenant->networks.v[j], diags);
         }
+        check_parts(tenant, diags);
         for (size_t j = 0; j < tenant->endpoints.n; j++) {
             if (tenant->endpoints.v[j]->legacy) {
                 check_endpoint(policy, tenant->endpoints.v[j], diags);
@@ -286,7 +226,7 @@ static void
 doubt_tenant(const struct policy_tenant *tenant, struct diags *diags)
 {
     const struct policy_endpoint *first = NULL;
-    size_t n = 0, most = 0;
+    size_t n = 0;
 
     for (size_t i = 0; i < tenant->endpoints.n; i++) {
         const struct policy_endpoint *e = tenant->endpoints.v[i];
@@ -294,7 +234,6 @@ doubt_tenant(const struct policy_tenant *tenant, struct diags *diags)
         if (e->legacy) {
             first = first ? first : e;
             n++;
-            most = MAX(most, legacy_uplink(e) ? legacy_sharers(e) : 0);
         }
     }
     if (first) {
@@ -310,18 +249,56 @@ doubt_tenant(const struct policy_tenant *tenant, struct diags *diags)
                       "receives are not enforced, and only what is in its "
                       "VLAN reaches it%s", more);
     }
-    if (most > 1 && tenant->intent->send.limit.at) {
-        value_warning(diags, tenant->intent->send.limit.at, "a NIC in legacy "
-                      "mode has no rate for several VFs together: each of "
-                      "%"PRIuSIZE" has its part of this, and no more", most);
+}
+
+/* A legacy VF of the side for which the rule's other side has nobody in its
+ * network; NULL if there is anybody whom the rule lets send or receive. */
+static const struct policy_endpoint *
+find_cut(const struct policy_rule *rule, const endpoint_vec *side)
+{
+    for (size_t i = 0; i < side->n; i++) {
+        if (!side->v[i]->legacy
+            || legacy_fate(rule, side->v[i]) != LEGACY_CUT) {
+            return NULL;
+        }
+    }
+    return side->n ? side->v[0] : NULL;
+}
+
+/* Nothing of what these allow passes. */
+static void
+doubt_rules(const struct policy *policy, struct diags *diags)
+{
+    for (size_t i = 0; i < policy->rules.n; i++) {
+        const struct policy_rule *rule = policy->rules.v[i];
+        const struct policy_endpoint *e = NULL;
+
+        if (!rule_kind_denies(rule->kind) && rule->kind != RULE_DEFAULT
+            && !rule->from_every && !rule->to_every) {
+            e = find_cut(rule, &rule->from);
+            e = e ? e : find_cut(rule, &rule->to);
+        }
+        if (e) {
+            struct diag *d = value_warning(
+                diags, rule->at, "nothing of what '%s' allows passes: only "
+                "what is in its VLAN reaches a legacy VF, and here one side "
+                "has no others than such VFs, in VLANs that nobody of the "
+                "other is in", rule->name);
+
+            diag_remedy(diags, d, "give them representors, or take this "
+                        "away");
+            diag_see(diags, d, port_of(e)->at->span, "one of the VFs");
+        }
     }
 }
 
 void
 doubt_legacy(const struct policy *policy, struct diags *diags)
 {
+    doubt_rules(policy, diags);
     for (size_t i = 0; i < policy->tenants.n; i++) {
         doubt_tenant(policy->tenants.v[i], diags);
+        doubt_legacy_rates(policy->tenants.v[i], diags);
         doubt_legacy_classes(policy, policy->tenants.v[i], diags);
     }
 }

@@ -49,24 +49,32 @@ void check_legacy(const struct policy *, struct diags *);
 void doubt_legacy(const struct policy *, struct diags *);
 
 /* The uplink that the legacy VF is of, or NULL: it is none, or nobody knows
- * yet; and how many VFs of its tenant's that uplink has there. */
+ * yet. */
 const struct intent_uplink *legacy_uplink(const struct policy_endpoint *);
-size_t legacy_sharers(const struct policy_endpoint *);
 
 /* What a legacy VF may send, of what it has by itself and of its part of what
  * its tenant has; 0: no limit, no guarantee. */
 struct legacy_rates {
     uint64_t min_mbps;
     uint64_t bps, max_mbps;     /* The limit, and what the NIC makes of it. */
-    const struct value *at;     /* What asks for the limit, or, without one,
-                                 * for the guarantee; NULL: nothing. */
+    const struct value *at, *owed_at;   /* What asks for the limit and for the
+                                         * guarantee; NULL: nothing. */
 };
 struct legacy_rates legacy_rates(const struct policy_endpoint *);
+void check_legacy_rates(const struct policy_endpoint *, struct diags *);
+void doubt_legacy_rates(const struct policy_tenant *, struct diags *);
 
 /* Does a side of a rule hold the endpoint, or, if 'network', anybody of its
  * network?  'every': the side holds all. */
 bool legacy_holds(const endpoint_vec *side, bool every,
                   const struct policy_endpoint *, bool network);
+
+/* What a rule is to a legacy VF: not about it, or kept by its VLAN; about what
+ * it sends or gets there, which no flow sees; or it allows only what its VLAN
+ * cuts off. */
+enum legacy_fate { LEGACY_OTHERS, LEGACY_UNKEPT, LEGACY_CUT };
+enum legacy_fate legacy_fate(const struct policy_rule *,
+                             const struct policy_endpoint *);
 
 /* The class of all that rules let a legacy VF send in its VLAN; NULL:
  * POLICY_BEST_EFFORT, or several that have not one queue. */

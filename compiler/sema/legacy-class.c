@@ -43,6 +43,20 @@ is_of(const struct policy_rule *rule, const endpoint_vec *side,
             && legacy_holds(other, false, e, true));
 }
 
+enum legacy_fate
+legacy_fate(const struct policy_rule *rule, const struct policy_endpoint *e)
+{
+    if (rule_kind_denies(rule->kind)
+        || !(legacy_holds(&rule->from, rule->from_every, e, false)
+             || legacy_holds(&rule->to, rule->to_every, e, false))) {
+        return LEGACY_OTHERS;
+    }
+    return (rule->kind == RULE_DEFAULT
+            || is_of(rule, &rule->from, &rule->to, e)
+            || is_of(rule, &rule->to, &rule->from, e)
+            ? LEGACY_UNKEPT : LEGACY_CUT);
+}
+
 /* What rules let a VF send in: two classes that are not alike to a NIC, if
  * there are such, and one that is lossless, if any is. */
 struct legacy_use {

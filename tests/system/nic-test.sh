@@ -214,7 +214,7 @@ test_refusals() {
         refused "rep3 is of $pf1, and its uplink of $pf0; asked for at line 127, /tenants/fixed/endpoints/x"
     reset_nic
     NIC_REFUSES='set .*tx_max 30000mbit' check 'devlink refuses: 3' \
-        refused '; asked for at line 75, /tenants/123/endpoints/part/bandwidth/send/guarantee'
+        refused '; asked for at line 76, /tenants/123/endpoints/part/bandwidth/send/limit; line 75, /tenants/123/endpoints/part/bandwidth/send/guarantee'
     check 'what it did is undone' grep 'devlink.sh: undone: [1-9]' \
         "$switch_dir/said"
     check 'there is nothing left of it' rates_are "$pf0/1: type leaf" \
@@ -433,7 +433,7 @@ before=('0 00:00:00:00:00:00, spoof checking off, link-state auto, trust on'
         '1 02:00:00:00:00:02, vlan 7, qos 3, max_tx_rate 9Mbps, spoof checking on, link-state disable, trust off'
         '2 02:00:00:00:00:33, spoof checking on'
         '3 02:00:00:00:00:44, spoof checking off')
-set=('0 02:00:00:00:00:01, vlan 101, max_tx_rate 2000Mbps, min_tx_rate 500Mbps, spoof checking on, link-state auto, trust off'
+set=('0 02:00:00:00:00:01, vlan 101, max_tx_rate 3500Mbps, min_tx_rate 500Mbps, spoof checking on, link-state auto, trust off'
      '1 02:00:00:00:00:02, vlan 101, max_tx_rate 500Mbps, min_tx_rate 500Mbps, spoof checking on, link-state auto, trust off'
      '2 02:00:00:00:00:03, vlan 102, spoof checking on'
      "${before[3]}")

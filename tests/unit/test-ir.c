@@ -63,8 +63,9 @@ static const char *const good[] = {
     "rule peering:q kind peering id 0x3004 from a/x,a/y to c/x "
         "at 96:/peerings/q",
     "legacy-vf a/l uplink u interface p0 vf 3 vlan 9 mac 02:00:00:00:00:05 "
-        "class gold queues 0x21 rules a/r,a/s max-mbps 9 min-mbps 3 "
-        "uplink-at 6:/u vlan-at 95:/v rate-at 96:/r at 97:/p",
+        "class gold queues 0x21 passes 0x25 rules a/r,a/s cut peering:p "
+        "max-mbps 9 min-mbps 3 uplink-at 6:/u vlan-at 95:/v rate-at 96:/r "
+        "owed-at 98:/g at 97:/p",
 };
 
 /* 'good' with line 'i' (from 0) in other words, or without it if NULL. */
@@ -226,8 +227,11 @@ START_TEST(test_bad_lines)
             "02:00:00:00:00:05 max-mbps 1 min-mbps 2",
             "its least rate is more than its most");
     refused("legacy-vf a/l uplink u interface p0 vlan 9 mac "
-            "02:00:00:00:00:05 class gold queues 0x10",
+            "02:00:00:00:00:05 class gold queues 0x10 passes 0x10",
             "its queues are without that of its class");
+    refused("legacy-vf a/l uplink u interface p0 vlan 9 mac "
+            "02:00:00:00:00:05 queues 0x11 passes 0x30",
+            "it sends in queues that it does not pass");
 }
 END_TEST
 

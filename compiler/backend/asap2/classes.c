@@ -72,8 +72,18 @@ static bool
 passes_uplink(const struct ir_prog *prog, const struct ir_class *class,
               const struct ir_uplink *uplink)
 {
-    return (ir_uses_class(prog, class)
-            || (class->legacy && ir_has_vfs(prog, uplink->name)));
+    if (ir_uses_class(prog, class)) {
+        return true;
+    }
+    for (size_t i = 0; class->legacy && i < prog->vfs.n; i++) {
+        const struct ir_vf *vf = prog->vfs.v[i];
+
+        if (vf->passes & 1 << class->queue
+            && !strcmp(vf->uplink, uplink->name)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* An error about 'b', which is not built in, shows 'a' too. */
@@ -404,7 +414,7 @@ asap2_set_places(const struct ir_prog *prog, const struct ir_uplink *uplink,
         const struct ir_vf *vf = prog->vfs.v[i];
 
         if (vf->min_mbps && !strcmp(vf->uplink, uplink->name)) {
-            add_place(&ets, &vf->rate_place, "");
+            add_place(&ets, &vf->owed_place, "");
         }
     }
     port->ets_place = places_text(&ets, port->place);

@@ -49,13 +49,31 @@ apart_kbps(const struct ir_prog *prog, const struct ir_meter *all,
     return kbps;
 }
 
+/* What asks for the share and the limit of the NIC's that the meter's are. */
+static const char *
+rates_place(const struct ir_prog *prog, const struct ir_meter *meter,
+            struct arena *arena)
+{
+    struct ir_place limit = ir_place_member(arena, &meter->place, "../limit");
+    struct ir_place owed = ir_place_member(arena, &meter->place,
+                                           "../guarantee");
+
+    if (meter->unlimited) {
+        limit = meter->place;
+    }
+    if (!meter->guarantee_kbps) {
+        owed = limit;
+    } else if (meter->no_borrow) {
+        limit = owed;
+    }
+    return ir_places_text(prog, &limit, &owed, arena);
+}
+
 static void
 add_member(const struct ir_prog *prog, const struct ir_endpoint *e,
            struct plan_nic_port *port, struct arena *arena)
 {
     const struct ir_meter *own = ir_own_meter(prog, e, false);
-    const struct ir_place *place = own ? &own->place : &e->place;
-
     *vec_push(arena, &port->rates) = (struct plan_rate) {
         .tenant = e->tenant->name,
         .endpoint = e->name,
@@ -63,7 +81,8 @@ add_member(const struct ir_prog *prog, const struct ir_endpoint *e,
         .share_mbps = own ? mbps(own->guarantee_kbps) : 0,
         .max_mbps = (!own ? 0 : mbps(own->no_borrow ? own->guarantee_kbps
                                      : own->rate_kbps)),
-        .place = ir_place_text(prog, place, arena),
+        .place = (own ? rates_place(prog, own, arena)
+                  : ir_place_text(prog, &e->place, arena)),
     };
 }
 
@@ -81,7 +100,7 @@ add_group(const struct ir_prog *prog, const struct ir_meter *all,
         .share_mbps = mbps(owed),
         .max_mbps = (all->unlimited ? 0
                      : mbps(all->no_borrow ? owed : all->rate_kbps + apart)),
-        .place = ir_place_text(prog, &all->place, arena),
+        .place = rates_place(prog, all, arena),
     };
     for (size_t i = 0; i < prog->endpoints.n; i++) {
         const struct ir_endpoint *e = prog->endpoints.v[i];

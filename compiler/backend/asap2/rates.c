@@ -56,7 +56,10 @@ warn_of_direction(const struct ir_prog *prog, bool receive,
         if (lost_is_kept(meter) && !meter->unlimited
             && meter->receive == receive && lost_is_too_fast(&meters, meter)
             && is_first_at(&said, &meter->place)) {
-            warn_of(diags, &meter->place, NULL, "Open vSwitch gives tc no "
+            struct ir_place limit = ir_place_member(
+                diags->arena, &meter->place, "../limit");
+
+            warn_of(diags, &limit, NULL, "Open vSwitch gives tc no "
                     "more than %d Mbps, so this limit has no meter: of what "
                     "is %s", TC_MAX_KBPS / 1000,
                     receive ? "received, nothing keeps it"

@@ -28,6 +28,17 @@ tag_place(const struct ir_prog *prog, const struct ir_vf *vf, uint8_t priority,
                         ir_place_text(prog, &queue, arena));
 }
 
+static void
+add_rules(const struct ir_vf *vf, struct plan_vf *set, struct arena *arena)
+{
+    for (size_t i = 0; i < vf->rules.n; i++) {
+        *vec_push(arena, &set->rules) = vf->rules.v[i];
+    }
+    for (size_t i = 0; i < vf->cut.n; i++) {
+        *vec_push(arena, &set->cut) = vf->cut.v[i];
+    }
+}
+
 void
 openflow_set_vfs(const struct ir_prog *prog, struct plan *plan)
 {
@@ -48,7 +59,8 @@ openflow_set_vfs(const struct ir_prog *prog, struct plan *plan)
             .place = ir_place_text(prog, &vf->place, plan->arena),
             .mac_place = ir_place_text(prog, &mac, plan->arena),
             .vlan_place = tag_place(prog, vf, priority, plan->arena),
-            .rate_place = ir_place_text(prog, &vf->rate_place, plan->arena),
+            .rate_place = ir_places_text(prog, &vf->rate_place,
+                                         &vf->owed_place, plan->arena),
             .vf = vf->vf,
             .vlan = vf->vlan,
             .priority = priority,
@@ -56,8 +68,6 @@ openflow_set_vfs(const struct ir_prog *prog, struct plan *plan)
             .max_mbps = vf->max_mbps,
             .min_mbps = vf->min_mbps,
         };
-        for (size_t k = 0; k < vf->rules.n; k++) {
-            *vec_push(plan->arena, &set->rules) = vf->rules.v[k];
-        }
+        add_rules(vf, set, plan->arena);
     }
 }
