@@ -68,7 +68,8 @@ add_tracking(struct deed *d, const struct ofpact_conntrack *ct)
     } else if (len) {
         d->acts |= ACT_OTHER;
     }
-    if (ct->zone_src.field && ct->zone_src.ofs) {
+    if ((ct->zone_src.field && ct->zone_src.ofs)
+        || ct->alg || ct->flags & ~NX_CT_F_COMMIT) {
         d->acts |= ACT_OTHER;
     }
     if (ct->recirc_table != NX_CT_RECIRC_NONE) {
