@@ -107,6 +107,24 @@ test_metered() {
         "bulkhead_tenant_metered_packets_total{$labels,reason=\"rate\"} 0"
 }
 
+# What the meter drops while nobody counts is in no record later.
+test_off() {
+    local labels="port=\"$port\",tenant=\"storage\",queue=\"2\""
+    local vswitchd=${switch_pids[1]}
+    set_telemetry false
+    check 'switched off' wait_until page_has 'bulkhead_telemetry_up 0'
+    ovs-appctl time/warp-ns 1000000000 >/dev/null
+    check 'the meter drops all the same' offer storage 100
+    check 'and ovs-vswitchd lives' kill -0 "$vswitchd"
+    set_telemetry true
+    ovs-appctl time/warp-ns 1000000000 >/dev/null
+    check 'switched on again' offer storage 100
+    check 'what was dropped since is counted' wait_until page_has \
+        "bulkhead_tenant_metered_packets_total{$labels,reason=\"limit\"} 13"
+    check 'and sent' page_has \
+        "bulkhead_tenant_sent_packets_total{$labels} 87"
+}
+
 has_form() { tail -n +3 "$switch_dir/page" | ask openmetrics; }
 
 # status EXPECTED METHOD URL
@@ -156,13 +174,14 @@ exporter_says() { grep -F -- "$1" "$switch_dir/notes"; }
 
 # Without a switch, each reason is given once.
 test_gone() {
-    local rundir=$switch_dir/other
+    local rundir=$switch_dir/other said
+    said=$(grep -c . "$switch_dir/notes")
     kill -KILL "${switch_pids[1]}"
     wait "${switch_pids[1]}" 2>/dev/null || true
     check 'ovs-vswitchd is gone' wait_until page_has 'bulkhead_telemetry_up 0'
     check 'its counters, too' lacks 'tenant_sent_bytes_total{'
     check 'the exporter says why' exporter_says 'is not there any more'
-    check 'once' [ "$(grep -c . "$switch_dir/notes")" = 3 ]
+    check 'once' [ "$(grep -c . "$switch_dir/notes")" = $((said + 1)) ]
     check '--once says so, too' says 'is not there any more' 0 metrics --once
     mkdir "$rundir"
     head -c 100000 "$switch_dir/tenant-queues.ovs-dummy" \
@@ -228,6 +247,7 @@ main() {
     else
         echo '# skipped: no prometheus'
     fi
+    test_off
     test_gone
     check 'the exporter ends in order' end_exporter
     [ "$failures" = 0 ]
