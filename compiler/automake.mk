@@ -322,6 +322,8 @@ libbulkhead_a_SOURCES = \
 	compiler/resident/facts.c \
 	compiler/resident/facts.h \
 	compiler/resident/known.c \
+	compiler/resident/meant.c \
+	compiler/resident/meant.h \
 	compiler/resident/part.c \
 	compiler/resident/part.h \
 	compiler/resident/prove.c \
@@ -509,6 +511,10 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/pool.h \
 	compiler/verify/proof.c \
 	compiler/verify/proof.h \
+	compiler/verify/origin.c \
+	compiler/verify/origin.h \
+	compiler/verify/region.c \
+	compiler/verify/region.h \
 	compiler/verify/round.c \
 	compiler/verify/round.h \
 	compiler/verify/scope.c \
@@ -551,7 +557,8 @@ $(libbulkhead_a_OBJECTS): | compiler/push/nb-idl.h
 
 # Which verifier it is that has proved something (plan/prove.h).
 verifier_sources = $(filter compiler/base/% compiler/intent/% \
-	compiler/plan/prove.% compiler/resident/prove.% compiler/sema/% \
+	compiler/plan/prove.% compiler/resident/meant.% \
+	compiler/resident/prove.% compiler/sema/% \
 	compiler/verify/%, \
 	$(libbulkhead_a_SOURCES))
 nodist_libbulkhead_a_SOURCES += compiler/plan/verifier.h

@@ -388,7 +388,10 @@ gate_begin(struct agent *a)
         g->retry_at = 0;
         set_refusal(g, NULL);
         if (g->proved) {
-            proved_begin(g->proved);
+            struct arena *arena = arena_create();
+
+            proved_begin(g->proved, compiled_intent(a->compiled, arena));
+            arena_destroy(arena);
         }
         prover_start(g->prover, a->compiled, g->proved, &g->known,
                      a->options->target.bridge, a->options->verify_ms);

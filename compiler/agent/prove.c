@@ -120,12 +120,10 @@ prove(const void *task_, struct ds *ds)
     const struct task *task = task_;
     struct arena *arena = arena_create();
     long long int start = time_msec();
-    size_t n_proved, n_tenants;
+    struct proved_count count;
 
-    if (task->proved
-        && proved_prove(task->proved, compiled_intent(task->compiled, arena),
-                        task->time_ms, &n_proved, &n_tenants)) {
-        put_proved(n_proved, n_tenants, task->known, ds);
+    if (task->proved && proved_prove(task->proved, task->time_ms, &count)) {
+        put_proved(count.n_proved, count.n_tenants, task->known, ds);
     } else {
         int rest_ms = task->time_ms - (time_msec() - start);
 

@@ -14,9 +14,11 @@
 #include "base/diag.h"
 #include "openvswitch/shash.h"
 #include "plan/prove.h"
+#include "resident/meant.h"
 #include "resident/resident.h"
 #include "sema/policy.h"
 #include "smap.h"
+#include "sset.h"
 #include "timeval.h"
 #include "util.h"
 #include "verify/base.h"
@@ -38,6 +40,14 @@ struct proved {
     char *node;
     struct smap roots;          /* Of a tenant: one, the same for all that are
                                  * joined with it. */
+    bool all;                   /* Something is said of all together. */
+    struct meant *meant;        /* When all was proved. */
+
+    /* Of the proof that has begun. */
+    struct arena *begun;        /* NULL: none has. */
+    const struct policy *policy;        /* NULL: all is to be proved. */
+    struct meant *means;        /* What that says, ... */
+    struct verify_news news;    /* ... and of it is new. */
 };
 
 static size_t
@@ -150,6 +160,7 @@ set_roots(struct proved *p, const struct joins *j)
         smap_add(&p->roots, j->intent->tenants.v[i - 1].name.s,
                  root_name(j, i));
     }
+    p->all = j->all;
 }
 
 struct proved *
@@ -167,6 +178,7 @@ proved_create(const struct policy *policy, const struct plan *plan)
     if (!joins.all && !has_trees(policy)
         && !plan_to_task(plan, &task, &p->tables, &p->ports, p->arena)) {
         p->base = verify_base_create(&task);
+        p->meant = meant_create(policy);
         set_roots(p, &joins);
     }
     joins_destroy(&joins);
@@ -175,6 +187,17 @@ proved_create(const struct policy *policy, const struct plan *plan)
         return NULL;
     }
     return p;
+}
+
+/* Forgets the proof that has begun. */
+static void
+end_begun(struct proved *p)
+{
+    meant_destroy(p->means);
+    arena_destroy(p->begun);
+    p->means = NULL;
+    p->begun = NULL;
+    p->policy = NULL;
 }
 
 void
@@ -186,6 +209,8 @@ proved_destroy(struct proved *p)
         ofputil_port_map_destroy(&p->ports);
         arena_destroy(p->arena);
         smap_destroy(&p->roots);
+        meant_destroy(p->meant);
+        end_begun(p);
         free(p->node);
         free(p);
     }
@@ -285,102 +310,118 @@ proved_lost(const struct proved *p)
     return verify_base_lost(p->base);
 }
 
-void
-proved_begin(struct proved *p)
-{
-    verify_base_begin(p->base);
-}
-
-void
-proved_end(struct proved *p, bool proved)
-{
-    verify_base_end(p->base, proved);
-}
-
 /* Does the peering name one of the tenants? */
 static bool
-names_one(const struct joins *j, const selector_vec *selectors,
-          const bool there[])
+names_one(const selector_vec *selectors, const struct sset *there)
 {
     for (size_t i = 0; i < selectors->n; i++) {
         const char *name = selectors->v[i].tenant.s;
 
-        if (name && there[(size_t) shash_find_data(&j->numbers, name)]) {
+        if (name && sset_contains(there, name)) {
             return true;
         }
     }
     return false;
 }
 
-/* The intent of those that are asked about, and all that are joined with
- * them. */
-static const struct intent *
-slice(const struct proved *p, const struct joins *j, struct arena *arena)
+/* The tenants that are asked about, and all that are joined with them. */
+static void
+find_there(const struct proved *p, const struct intent *whole,
+           struct intent *slice, struct arena *arena, struct sset *there)
 {
-    const struct intent *whole = j->intent;
-    size_t n = whole->tenants.n;
-    bool *roots = arena_zalloc(arena, n + 1);
-    bool *there = arena_zalloc(arena, n + 1);
+    struct sset roots = SSET_INITIALIZER(&roots);
+
+    for (size_t i = 0; i < whole->tenants.n; i++) {
+        const char *name = whole->tenants.v[i].name.s;
+
+        if (verify_base_asks(p->base, name)) {
+            sset_add(&roots, smap_get_def(&p->roots, name, ""));
+        }
+    }
+    for (size_t i = 0; i < whole->tenants.n; i++) {
+        const char *name = whole->tenants.v[i].name.s;
+
+        if (sset_contains(&roots, smap_get_def(&p->roots, name, ""))) {
+            *vec_push(arena, &slice->tenants) = whole->tenants.v[i];
+            sset_add(there, name);
+        }
+    }
+    sset_destroy(&roots);
+}
+
+/* The intent of these. */
+static const struct intent *
+slice(const struct proved *p, const struct intent *whole,
+      struct arena *arena)
+{
     struct intent *slice = arena_zalloc(arena, sizeof *slice);
+    struct sset there = SSET_INITIALIZER(&there);
 
     slice->encapsulation = whole->encapsulation;
     slice->nodes = whole->nodes;
     slice->classes = whole->classes;
     slice->services = whole->services;
-    for (size_t i = 1; i <= n; i++) {
-        roots[root(j, i)] |= verify_base_asks(
-            p->base, whole->tenants.v[i - 1].name.s);
-    }
-    for (size_t i = 1; i <= n; i++) {
-        there[i] = roots[root(j, i)];
-        if (there[i]) {
-            *vec_push(arena, &slice->tenants) = whole->tenants.v[i - 1];
-        }
-    }
+    find_there(p, whole, slice, arena, &there);
     for (size_t i = 0; i < whole->peerings.n; i++) {
         const struct intent_rule *peering = &whole->peerings.v[i];
 
-        if (names_one(j, &peering->from, there)
-            || names_one(j, &peering->to, there)) {
+        if (names_one(&peering->from, &there)
+            || names_one(&peering->to, &there)) {
             *vec_push(arena, &slice->peerings) = *peering;
         }
     }
+    sset_destroy(&there);
     return slice;
 }
 
-static bool
-prove(const struct proved *p, const struct intent *intent, int time_ms,
-      struct arena *arena, size_t *n_proved)
+void
+proved_begin(struct proved *p, const struct intent *intent)
 {
-    struct verify_task task = {
-        .node = p->node, .deadline = time_ms ? time_msec() + time_ms : 0,
-    };
-    struct verify_result result;
     struct diags diags;
-    struct joins joins;
-    bool ok = false;
 
-    diags_init(&diags, arena);
-    joins_init(&joins, intent);
-    if (!joins.all) {
-        task.policy = policy_resolve(slice(p, &joins, arena), arena, &diags);
-        ok = (task.policy && !has_trees(task.policy)
-              && verify_change(p->base, &task, arena, &result));
+    end_begun(p);
+    verify_base_begin(p->base);
+    if (p->all || proved_lost(p)) {
+        return;
     }
-    joins_destroy(&joins);
-    *n_proved = ok ? result.n_tenants : 0;
-    return ok;
+    p->begun = arena_create();
+    diags_init(&diags, p->begun);
+    p->policy = policy_resolve(slice(p, intent, p->begun), p->begun, &diags);
+    if (p->policy && has_trees(p->policy)) {
+        p->policy = NULL;
+    }
+    if (p->policy) {
+        p->means = meant_compare(p->meant, p->policy, p->begun, &p->news);
+    }
+}
+
+void
+proved_end(struct proved *p, bool proved)
+{
+    verify_base_end(p->base, proved);
+    if (proved && p->means) {
+        meant_take_over(p->meant, p->means);
+        p->means = NULL;
+    }
+    end_begun(p);
 }
 
 bool
-proved_prove(const struct proved *p, const struct intent *intent, int time_ms,
-             size_t *n_proved, size_t *n_tenants)
+proved_prove(const struct proved *p, int time_ms, struct proved_count *count)
 {
+    struct verify_task task = {
+        .policy = p->policy, .node = p->node,
+        .deadline = time_ms ? time_msec() + time_ms : 0,
+    };
     struct arena *arena = arena_create();
-    bool ok = (!proved_lost(p)
-               && prove(p, intent, time_ms, arena, n_proved));
+    struct verify_result result;
+    bool ok = (p->policy && !proved_lost(p)
+               && verify_change(p->base, &task, &p->news, arena, &result));
 
-    *n_tenants = verify_base_n_tenants(p->base);
+    *count = (struct proved_count) {
+        ok ? result.n_tenants : 0, verify_base_n_tenants(p->base),
+        ok && result.packets,
+    };
     arena_destroy(arena);
     return ok;
 }

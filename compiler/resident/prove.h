@@ -43,15 +43,21 @@ void proved_change(struct proved *, const struct intent *,
 /* Why changes cannot be proved by it any more; or NULL. */
 const char *proved_lost(const struct proved *);
 
-/* A proof of all changes that are not proved yet begins, and ends. */
-void proved_begin(struct proved *);
+/* A proof of all changes that are not proved yet begins, of 'intent', the
+ * whole as it is then; and ends. */
+void proved_begin(struct proved *, const struct intent *);
 void proved_end(struct proved *, bool proved);
 
-/* Makes it, in between, of 'intent', the whole as it was when it began.
- * Returns false if all is to be proved: what has changed, or 'time_ms' (0: any
- * time), did not suffice, or something is wrong.  Else stores of how many
- * tenants it was, and of how many. */
-bool proved_prove(const struct proved *, const struct intent *, int time_ms,
-                  size_t *n_proved, size_t *n_tenants);
+/* What was proved: of how many tenants, of how many that there are; and if not
+ * more was needed, only of packets that can meet what has changed. */
+struct proved_count {
+    size_t n_proved, n_tenants;
+    bool packets;
+};
+
+/* Makes it, in between.  Returns false if all is to be proved: what has
+ * changed, or 'time_ms' (0: any time), did not suffice, or something is
+ * wrong. */
+bool proved_prove(const struct proved *, int time_ms, struct proved_count *);
 
 #endif /* resident/prove.h */

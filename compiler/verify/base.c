@@ -20,17 +20,31 @@
 /* Memory of flows that have gone is given back with the base. */
 enum { MAX_GONE = 1000 };
 
+/* More flows are not looked at one by one. */
+enum { MAX_CHANGED = 64 };
+
+/* Was the meter there, before anything was touched? */
+struct meter_change {
+    uint32_t id;
+    bool before;
+};
+
 /* What is touched. */
 struct touched {
     unsigned long *who;         /* Slices. */
     struct table_flow **came;
     size_t n_came, allocated_came;
+    struct table_flow **changed;        /* That came or went. */
+    size_t n_changed, allocated_changed;
+    struct meter_change *meters;
+    size_t n_meters, allocated_meters;
 };
 
 struct verify_base {
     struct table_set *tables;
     struct slices *slices;
     struct exec_fields *fields;
+    struct origins *origins;
     char **names;               /* Of tenants, sorted: those of slices. */
     size_t n;                   /* Tenants; there is one slice more. */
     struct {
@@ -57,13 +71,41 @@ touched_destroy(struct touched *t)
 {
     free(t->who);
     free(t->came);
+    free(t->changed);
+    free(t->meters);
 }
 
 static void
 touched_clear(struct touched *t, size_t n)
 {
     bitmap_set_multiple(t->who, 0, n + 1, false);
-    t->n_came = 0;
+    t->n_came = t->n_changed = t->n_meters = 0;
+}
+
+static void
+note_changed(struct touched *t, struct table_flow *flow)
+{
+    if (t->n_changed >= t->allocated_changed) {
+        t->changed = x2nrealloc(t->changed, &t->allocated_changed,
+                                sizeof *t->changed);
+    }
+    t->changed[t->n_changed++] = flow;
+}
+
+/* What was there before is known once. */
+static void
+note_meter(struct touched *t, uint32_t id, bool before)
+{
+    for (size_t i = 0; i < t->n_meters; i++) {
+        if (t->meters[i].id == id) {
+            return;
+        }
+    }
+    if (t->n_meters >= t->allocated_meters) {
+        t->meters = x2nrealloc(t->meters, &t->allocated_meters,
+                               sizeof *t->meters);
+    }
+    t->meters[t->n_meters++] = (struct meter_change) { id, before };
 }
 
 static void
@@ -141,6 +183,7 @@ verify_base_create(const struct verify_task *task)
     b->tables = task->tables;
     b->slices = slices;
     b->fields = exec_fields_create(task->tables);
+    b->origins = origins_create(task->tables);
     b->n = policy->tenants.n;
     b->names = xcalloc(b->n + 1, sizeof *b->names);
     for (size_t i = 0; i < b->n; i++) {
@@ -164,6 +207,7 @@ verify_base_destroy(struct verify_base *b)
     if (b) {
         slices_destroy(b->slices);
         exec_fields_destroy(b->fields);
+        origins_destroy(b->origins);
         for (size_t i = 0; i < b->n; i++) {
             free(b->names[i]);
         }
@@ -229,7 +273,9 @@ verify_base_add(struct verify_base *b, const char *text)
         b->fields = exec_fields_create(b->tables);
     }
     touch_flow(b, flow);
+    origins_add(b->origins, flow);
     note_came(&b->later, flow);
+    note_changed(&b->later, flow);
 }
 
 void
@@ -245,8 +291,21 @@ verify_base_remove(struct verify_base *b, const char *text)
     }
     touch_flow(b, flow);
     slices_remove(b->slices, flow, b->tables->flows.n);
+    origins_remove(b->origins, flow);
+    note_changed(&b->later, flow);
     note_gone(&b->asked, flow);
     note_gone(&b->later, flow);
+}
+
+static bool
+has_meter(const struct verify_base *b, uint32_t id)
+{
+    for (size_t i = 0; i < b->meters.n; i++) {
+        if (b->meters.v[i] == id) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void
@@ -254,6 +313,7 @@ verify_base_meter(struct verify_base *b, uint32_t id, bool there)
 {
     size_t n = 0;
 
+    note_meter(&b->later, id, has_meter(b, id));
     for (size_t i = 0; i < b->meters.n; i++) {
         if (b->meters.v[i] != id) {
             b->meters.v[n++] = b->meters.v[i];
@@ -302,6 +362,13 @@ verify_base_begin(struct verify_base *b)
     bitmap_or(b->asked.who, b->later.who, b->n + 1);
     for (size_t i = 0; i < b->later.n_came; i++) {
         note_came(&b->asked, b->later.came[i]);
+    }
+    for (size_t i = 0; i < b->later.n_changed; i++) {
+        note_changed(&b->asked, b->later.changed[i]);
+    }
+    for (size_t i = 0; i < b->later.n_meters; i++) {
+        note_meter(&b->asked, b->later.meters[i].id,
+                   b->later.meters[i].before);
     }
     touched_clear(&b->later, b->n);
 }
@@ -396,9 +463,44 @@ find_others(const struct verify_base *b)
     return others;
 }
 
+/* Are the meters those that were there when all was proved? */
+static bool
+has_same_meters(const struct verify_base *b)
+{
+    for (size_t i = 0; i < b->asked.n_meters; i++) {
+        const struct meter_change *m = &b->asked.meters[i];
+
+        if (has_meter(b, m->id) != m->before) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Proves what can meet the change, if that is all that can differ. */
+static bool
+prove_region(const struct verify_base *b, const struct verify_task *task,
+             const struct limits *limits_, const struct verify_news *news,
+             struct arena *arena, struct verify_result *result)
+{
+    struct limits limits = *limits_;
+    struct region region = {
+        .origins = b->origins,
+        .flows = b->asked.changed, .n_flows = b->asked.n_changed,
+        .rules = news->rules.v, .n_rules = news->rules.n,
+    };
+
+    limits.region = &region;
+    return (news->known && !limits.n_nobodys && has_same_meters(b)
+            && region.n_flows <= MAX_CHANGED
+            && verify_limited(task, &limits, arena, result)
+            && verify_is_proved(result));
+}
+
 bool
 verify_change(const struct verify_base *b, const struct verify_task *task_,
-              struct arena *arena, struct verify_result *result)
+              const struct verify_news *news, struct arena *arena,
+              struct verify_result *result)
 {
     size_t n_tenants = task_->policy->tenants.n;
     bool *tenants = arena_zalloc(arena, n_tenants + 1);
@@ -423,8 +525,9 @@ verify_change(const struct verify_base *b, const struct verify_task *task_,
     }
     limits.others = others = find_others(b);
     limits.nobodys = find_nobodys(b, bound, arena, &limits.n_nobodys);
-    proved = (verify_limited(&task, &limits, arena, result)
-              && verify_is_proved(result));
+    proved = (prove_region(b, &task, &limits, news, arena, result)
+              || (verify_limited(&task, &limits, arena, result)
+                  && verify_is_proved(result)));
     free(others);
     return proved;
 }

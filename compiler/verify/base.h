@@ -22,6 +22,7 @@
  * of those that are touched; and where something differs: then all is to be
  * proved as verify() does, which also says what differs. */
 
+#include "verify/region.h"
 #include "verify/verify.h"
 
 struct verify_base;
@@ -59,11 +60,19 @@ void verify_base_end(struct verify_base *, bool proved);
 bool verify_base_asks(const struct verify_base *, const char *tenant);
 size_t verify_base_n_tenants(const struct verify_base *);
 
+/* What else is meant than when all was proved. */
+struct verify_news {
+    bool known;                 /* It is nothing but these: */
+    VEC(struct region_rule) rules;      /* those that came, went, or are
+                                         * others now. */
+};
+
 /* Proves what is asked about.  The task's policy has, of all tenants, at least
  * those that are asked about and those that these have to do with, and
  * nothing that is said of all; the base has tables, meters and who is asked
  * about.  Returns false if all is to be proved; else it is proved. */
 bool verify_change(const struct verify_base *, const struct verify_task *,
-                   struct arena *, struct verify_result *);
+                   const struct verify_news *, struct arena *,
+                   struct verify_result *);
 
 #endif /* verify/base.h */

@@ -31,6 +31,7 @@ add(struct listing *l, ofp_port_t port, const char *name)
 
     *entry = (struct entry) {
         .name = name, .ingress.port = port, .asked = true, .probed = true,
+        .within = DD_ALL,
     };
     bitmap_set1(l->listed, ofp_to_u16(port));
     return entry;

@@ -28,6 +28,7 @@ struct entry {
     bool probed;                /* Else does it tell a zone that counts? */
     bool cut;                   /* To real packets. */
     bool differs;
+    dd_t within;                /* Only these packets are asked about. */
     dd_t effects;               /* Leaves of effect.h. */
     dd_t expect;                /* Leaves of expect.h. */
 };

@@ -340,7 +340,7 @@ split(struct lookup *l, uint8_t table, struct split *split)
 {
     struct dd *dd = l->exec->space->dd;
     struct state state = *l->state;
-    dd_t left = DD_ALL;
+    dd_t left = l->exec->values ? DD_ALL : l->exec->within;
 
     if (state.fields[F_TYPE] != term_zero(l->exec->terms, F_TYPE)
         && state.fields[F_ETH_TYPE] == term_field(l->exec->terms,

@@ -108,6 +108,12 @@ struct exec {
     size_t allocated_bound;
     bool by_port;               /* See exec_by_port(). */
     bool apart;                 /* See exec_apart(). */
+    dd_t within;                /* See exec_within(). */
+    unsigned long *scouted;     /* Not NULL: nothing is run from where senders
+                                 * are together on, but 1-bits are set: who
+                                 * they are. */
+    size_t first_sender;        /* Of those that are run, ... */
+    bool some_senders;          /* ... if not all are. */
     struct dd_op join, merge;
 
     dd_t met;                   /* The packets that meet the flow whose actions
@@ -202,6 +208,9 @@ void exec_destroy_senders(struct senders *);
 bool exec_join_senders(struct exec *, uint8_t table, const struct state *,
                        struct state *joined, size_t *index);
 
+/* The most that are run together. */
+enum { EXEC_MAX_ALIKE = 1 << 12 };
+
 /* Is the rest of the way a tail, to be run when all is known? */
 bool exec_is_tail(struct exec *, uint8_t table, const struct state *);
 
@@ -234,6 +243,9 @@ field_set exec_reads(const struct table_flow *,
  * the actions go on, nothing is known of connections any more. */
 dd_t exec_track(struct exec *, const struct table_flow *, struct state *,
                 const struct ofpact_conntrack *);
+
+/* The ct_state of packets that come back. */
+extern const uint32_t exec_track_states[N_TRACKS];
 
 /* In F_TRACKED: what is followed is a copy. */
 #define TRACKED_COPY (UINT64_C(1) << 63)

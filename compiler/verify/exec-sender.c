@@ -28,7 +28,6 @@
 #include "verify/exec-private.h"
 
 #define N_REGISTERS (F_REG15 + 1)
-enum { MAX_ALIKE = 1 << 12 };
 
 /* What a flow sets registers to, all of a register at once. */
 struct setting {
@@ -468,7 +467,7 @@ exec_join_senders(struct exec *ex, uint8_t table, const struct state *state,
         return false;
     }
     group = &senders->groups[member->group];
-    if (group->n < 2 || group->n > MAX_ALIKE) {
+    if (group->n < 2 || group->n > EXEC_MAX_ALIKE) {
         return false;
     }
     *joined = *state;

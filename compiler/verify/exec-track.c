@@ -15,7 +15,7 @@
 
 /* As lib/conntrack.c sets ct_state; it sets neither new nor established for
  * ICMP errors. */
-static const uint32_t states[N_TRACKS] = {
+const uint32_t exec_track_states[N_TRACKS] = {
     [TRACK_NONE] = CS_TRACKED,
     [TRACK_NEW] = CS_TRACKED | CS_NEW,
     [TRACK_FORWARD] = CS_TRACKED | CS_ESTABLISHED,
@@ -154,7 +154,8 @@ static void
 set_tracked(struct exec *ex, struct state *s, const struct zone *z,
             enum track track, bool plain)
 {
-    s->fields[F_CT_STATE] = exec_const(ex, F_CT_STATE, states[track]);
+    s->fields[F_CT_STATE] = exec_const(ex, F_CT_STATE,
+                                         exec_track_states[track]);
     /* A packet that opens a connection again, or is not valid in one, has its
      * mark too (write_ct_md()). */
     s->fields[F_CT_MARK] = (z->noted ? exec_const(ex, F_CT_MARK, *z->noted)

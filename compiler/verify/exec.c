@@ -64,6 +64,7 @@ exec_create(struct table_set *tables, const struct exec_fields *fields_,
     ex->effects = effects;
     ex->tunnel = tunnel;
     ex->deadline = deadline;
+    ex->within = DD_ALL;
     ex->join = (struct dd_op) {
         leaf_join, NULL, effects, true, false, OP_JOIN,
     };
@@ -332,6 +333,10 @@ exec_table(struct exec *ex, uint8_t table, const struct state *state,
                            pool_add(&ex->tails, &tail, sizeof tail));
     }
     together = exec_join_senders(ex, table, &s, &joined, &index);
+    if (together && ex->scouted) {
+        bitmap_set1(ex->scouted, index);
+        return DD_NONE;
+    }
     known = get_state(ex, table, together ? &joined : &s);
     if (!known) {
         return DD_NONE;
@@ -416,10 +421,53 @@ exec_apart(struct exec *ex)
     ex->apart = true;
 }
 
+/* Marks all who are run with others. */
+static void
+scout(struct exec *ex, const struct ingress *const from[], size_t n,
+      unsigned long senders[])
+{
+    struct known_state *known;
+
+    ex->scouted = senders;
+    for (size_t i = 0; i < n; i++) {
+        run_from(ex, from[i]);
+    }
+    ex->scouted = NULL;
+    HMAP_FOR_EACH_POP (known, node, &ex->states) {
+        free(known);
+    }
+}
+
+void
+exec_within(struct exec *ex, dd_t set, const struct ingress *const from[],
+            size_t n)
+{
+    unsigned long *senders = bitmap_allocate(EXEC_MAX_ALIKE);
+    struct space *space = ex->space;
+    dd_t some = DD_NONE;
+    size_t i;
+
+    ex->within = set;
+    scout(ex, from, n, senders);
+    BITMAP_FOR_EACH_1 (i, EXEC_MAX_ALIKE, senders) {
+        ex->first_sender = some == DD_NONE ? i : ex->first_sender;
+        some = dd_or(space->dd, some, space_is(space, F_SENDER, i));
+    }
+    ex->some_senders = some != DD_NONE;
+    if (ex->some_senders) {
+        ex->within = dd_and(space->dd, set, some);
+    }
+    free(senders);
+}
+
 dd_t
 exec_run(struct exec *ex, const struct ingress *in)
 {
-    return run_from(ex, in);
+    dd_t effects = run_from(ex, in);
+
+    return (!ex->some_senders ? effects
+            : dd_where(ex->space->dd, effects, ex->space->begin[F_SENDER],
+                       ex->first_sender));
 }
 
 dd_t

@@ -54,6 +54,11 @@ void exec_destroy(struct exec *);
  * it came by is taken for sent, which a switch does not do. */
 void exec_by_port(struct exec *);
 
+/* From now on only packets of 'set' are run, that come by one of the ports;
+ * what is said of others is of no use.  Before all else. */
+void exec_within(struct exec *, dd_t set, const struct ingress *const from[],
+                 size_t n);
+
 /* From now on nothing is run for several senders together: what is refused of
  * one is refused of all of them. */
 void exec_apart(struct exec *);

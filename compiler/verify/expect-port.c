@@ -372,8 +372,10 @@ expect_from_endpoint(struct judge *j, const struct policy_endpoint *e)
     }
     result = dd_choose(dd, true_source, result,
                        expect_deny(j, &s, REASON_SPOOF));
-    result = dd_choose(dd, is_neighbor_message(j),
-                       judge_neighbor_message(j, &s), result);
+    if (judge_asks(j, is_neighbor_message(j))) {
+        result = dd_choose(dd, is_neighbor_message(j),
+                           judge_neighbor_message(j, &s), result);
+    }
     result = dd_choose(dd, is_forbidden(j),
                        expect_deny(j, &s, REASON_FORBIDDEN_REPLY), result);
     result = dd_over(dd, judge_dhcp(j, &s), result);

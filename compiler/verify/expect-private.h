@@ -40,6 +40,9 @@ struct verdict_key {
     uint32_t pad;               /* 0. */
 };
 
+/* Is something asked of packets of the set? */
+bool judge_asks(const struct judge *, dd_t set);
+
 /* A number of the endpoint: the same, if all rules treat them alike. */
 uint32_t judge_alike(const struct judge *, const struct policy_endpoint *);
 

@@ -100,10 +100,12 @@ judge_tracked(struct judge *j, const struct origin *s, enum track track,
         track, false, false, F_NW_PROTO,
         track == TRACK_REPLY ? F_TP_SRC : F_TP_DST,
     };
+    dd_t tells = tells_ports(j, track);
 
-    return dd_choose(j->space->dd, tells_ports(j, track),
-                     reach_target(j, s, &told, target),
-                     judge_opened(j, s, track, target));
+    return (judge_asks(j, tells)
+            ? dd_choose(j->space->dd, tells, reach_target(j, s, &told, target),
+                        judge_opened(j, s, track, target))
+            : judge_opened(j, s, track, target));
 }
 
 /* The connections of the tenant in whose zone it is. */
@@ -156,16 +158,21 @@ judge_connection(struct judge *j, const struct origin *s,
     result = dd_choose(dd, space_is(j->space, F_CONN1, TRACK_ERROR),
                        expect_error(j, s), unknown);
     for (size_t i = 0; i < ARRAY_SIZE(passing); i++) {
-        result = dd_choose(dd, space_is(j->space, F_CONN1, passing[i]),
-                           judge_owned(j, s, passing[i], target, unknown),
-                           result);
+        dd_t those = space_is(j->space, F_CONN1, passing[i]);
+
+        if (judge_asks(j, those)) {
+            result = dd_choose(dd, those, judge_owned(j, s, passing[i],
+                                                      target, unknown),
+                               result);
+        }
     }
     if (by_rules != DD_NONE) {
         result = dd_choose(dd, by_rules,
                            reach_target(j, s, &passed, target), result);
     }
-    return dd_choose(dd, stateless, reach_target(j, s, &untracked, target),
-                     result);
+    return (!judge_asks(j, stateless) ? result
+            : dd_choose(dd, stateless, reach_target(j, s, &untracked, target),
+                        result));
 }
 
 /* The same, remembered by 'key', and not bound. */
@@ -269,6 +276,9 @@ add_receiver(struct receivers *r, dd_t packets, const struct target *target)
 {
     struct arena *arena = r->judge->arena;
 
+    if (!judge_asks(r->judge, packets)) {
+        return;
+    }
     *vec_push(arena, &r->packets) = packets;
     *vec_push(arena, &r->parts) = judge_to(r->judge, r->origin, target);
 }
@@ -410,7 +420,7 @@ expect_inside(struct judge *j, const struct origin *s)
 dd_t
 expect_connection(struct judge *j, const struct origin *s)
 {
-    dd_t direct;
+    dd_t direct, routed;
 
     if (s->q.external) {
         return expect_inside(j, s);
@@ -419,7 +429,7 @@ expect_connection(struct judge *j, const struct origin *s)
     if (s->q.tunnel || !s->network->intent->gateways.n) {
         return direct;
     }
-    return dd_choose(j->space->dd,
-                     is_mac(j, F_ETH_DST, s->network->gateway_mac),
-                     expect_routed(j, s), direct);
+    routed = is_mac(j, F_ETH_DST, s->network->gateway_mac);
+    return (!judge_asks(j, routed) ? direct
+            : dd_choose(j->space->dd, routed, expect_routed(j, s), direct));
 }

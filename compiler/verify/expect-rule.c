@@ -103,6 +103,7 @@ judge_init(struct judge *j, struct judge_facts *facts, struct space *space,
     j->space = space;
     j->arena = arena;
     j->marks = marks;
+    j->within = DD_ALL;
     pool_init(&j->expects);
     pool_init(&j->rules);
     pool_init(&j->copies);
@@ -286,7 +287,7 @@ find_verdict(struct judge *j, const struct seen *seen,
     for (size_t i = 0; i < rules->n; i++) {
         dd_t set = rule_speaks(j, rules->v[i], seen, sender, receiver);
 
-        if (set != DD_NONE) {
+        if (judge_asks(j, set)) {
             result = dd_apply(dd, &j->stronger, result, dd_cut(
                 dd, set, verdict_by(j, rules->v[i], seen, zone, sender,
                                     false)));

@@ -20,6 +20,12 @@
 /* RFC 3810 section 5.2. */
 enum { MLD2_LISTENER = 143 };
 
+bool
+judge_asks(const struct judge *j, dd_t set)
+{
+    return dd_and(j->space->dd, set, j->within) != DD_NONE;
+}
+
 dd_t
 expect_leaf(struct judge *j, const struct expect *expect)
 {

@@ -87,6 +87,8 @@ struct judge {
     struct memo shapes;         /* Of packets for each of many. */
     struct memo addresses;      /* Of endpoints: packets from or to them. */
     struct memo settled;        /* See expect_settled(). */
+    dd_t within;                /* Of these packets only something is asked;
+                                 * what is said of others is of no use. */
     bool by_port;               /* No diagram is to be bound. */
     bool unbound;               /* It is to be bound as a whole. */
 };

@@ -39,8 +39,8 @@ proof_is_fine(const struct proof *p)
     return !p->result->unproved && !p->mixed && !p->scattered;
 }
 
-static struct side *
-get_side(struct proof *p, enum layout layout)
+struct side *
+proof_side(struct proof *p, enum layout layout)
 {
     struct side *side = &p->sides[layout];
 
@@ -86,7 +86,7 @@ proof_run(struct proof *p, struct entry *entry)
     entry->layout = (p->fine || (entry->endpoint && entry->endpoint->network
                                  ->intent->groups.n)
                      ? LAYOUT_BITS : LAYOUT_WHOLE);
-    side = get_side(p, entry->layout);
+    side = proof_side(p, entry->layout);
     n_states = exec_n_states(side->exec);
     entry->effects = exec_run(side->exec, &entry->ingress);
     entry->cut = false;
@@ -328,9 +328,11 @@ proof_compare(struct proof *p, struct entry *entry, bool voting)
     dd_t wrong;
 
     if (!entry->cut) {
-        entry->expect = dd_cut(dd, side->space.real,
+        dd_t asked = dd_and(dd, side->space.real, entry->within);
+
+        entry->expect = dd_cut(dd, asked,
                                expect_entry(&side->judge, entry));
-        entry->effects = dd_cut(dd, side->space.real, entry->effects);
+        entry->effects = dd_cut(dd, asked, entry->effects);
         entry->cut = true;
     }
     if (dd_is_refused(dd)) {

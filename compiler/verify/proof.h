@@ -54,6 +54,9 @@ bool proof_is_late(struct proof *);
 /* Could all be told so far? */
 bool proof_is_fine(const struct proof *);
 
+/* What is known in the layout, which may be nothing yet. */
+struct side *proof_side(struct proof *, enum layout);
+
 /* Finds what becomes of the packets of 'entry'. */
 void proof_run(struct proof *, struct entry *);
 

@@ -42,6 +42,8 @@ struct limits {
                                  * about, and of tables... */
     struct table_flow *const *flows;    /* ...these flows; */
     size_t n_flows;
+    const struct region *region;        /* Of packets what can meet this; NULL:
+                                         * all. */
     const ofp_port_t *nobodys;  /* and these ports, which are nobody's. */
     size_t n_nobodys;
 };

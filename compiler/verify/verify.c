@@ -17,6 +17,7 @@
 #include "verify/contract.h"
 #include "verify/jobs.h"
 #include "verify/proof.h"
+#include "verify/region.h"
 #include "verify/round.h"
 #include "verify/scope.h"
 
@@ -211,6 +212,17 @@ look_at_tables(struct proof *p, const struct limits *limits)
     }
 }
 
+static void
+prove_asked(struct proof *p, const struct limits *limits)
+{
+    if (!limits || !limits->region) {
+        prove(p);
+    } else if (!p->result->unproved && !region_prove(p, limits->region)
+               && !p->result->unproved) {
+        p->result->unproved = "what can meet the change is not proved";
+    }
+}
+
 /* Proves all that is asked about, in LAYOUT_BITS only if 'fine', each sender
  * 'apart' or not.  'limits' are NULL if that is all. */
 static struct outcome
@@ -230,6 +242,7 @@ attempt(const struct verify_task *task, const struct limits *limits,
 
     memset(result, 0, sizeof *result);
     result->whole = !limits;
+    result->packets = limits && limits->region;
     p.marks = arena_zalloc(arena, (task->policy->tenants.n + 1)
                            * sizeof *p.marks);
     p.comparison = (struct comparison) {
@@ -244,7 +257,7 @@ attempt(const struct verify_task *task, const struct limits *limits,
     if (limits) {
         limit_entries(&p);
     }
-    prove(&p);
+    prove_asked(&p, limits);
     if (!result->unproved) {
         look_at_tables(&p, limits);
     }
@@ -275,7 +288,9 @@ prove_task(const struct verify_task *task, const struct limits *limits,
 
     for (;;) {
         outcome = attempt(task, limits, arena, result, fine, apart);
-        if (outcome.scattered && !fine) {
+        if (limits && limits->region) {
+            return outcome;
+        } else if (outcome.scattered && !fine) {
             fine = true;
         } else if (result->unproved && !apart && !is_over(task)) {
             apart = true;

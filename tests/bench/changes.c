@@ -11,8 +11,9 @@
  * MAKE-INTENT is make-intent.py.  A tenant's last rule, its bandwidth or its
  * last endpoint goes and comes back, many times over.  "take" is CPU time for
  * reading the flows that come and go, and for finding whom they touch; "proof"
- * that of the proof, the policy of those among it.  "whole" counts changes
- * that it leaves to a proof of all, which is not made here. */
+ * that of the proof, the policy of those among it.  "packets" counts changes
+ * of which only packets that can meet them were proved, "whole" those that are
+ * left to a proof of all, which is not made here. */
 
 #include <config.h>
 
@@ -45,7 +46,7 @@ struct bench {
 
 struct cost {
     double take_ms[N], proof_ms[N];
-    size_t n, n_proved, n_whole;
+    size_t n, n_proved, n_packets, n_whole;
 };
 
 static void
@@ -129,7 +130,7 @@ change(struct bench *b, const char *text, struct cost *cost)
     struct arena *arena = arena_create();
     struct resident_diff diff;
     const struct intent *intent;
-    size_t n_proved, n_tenants;
+    struct proved_count count;
     bool proved;
 
     put(b, text, &diff);
@@ -138,12 +139,13 @@ change(struct bench *b, const char *text, struct cost *cost)
     double start = now_ms();
     proved_change(b->proved, intent, &diff);
     cost->take_ms[cost->n] = now_ms() - start;
-    proved_begin(b->proved);
     start = now_ms();
-    proved = proved_prove(b->proved, intent, 0, &n_proved, &n_tenants);
+    proved_begin(b->proved, intent);
+    proved = proved_prove(b->proved, 0, &count);
     cost->proof_ms[cost->n++] = now_ms() - start;
     proved_end(b->proved, proved);
-    cost->n_proved += proved ? n_proved : 0;
+    cost->n_proved += proved ? count.n_proved : 0;
+    cost->n_packets += proved && count.packets;
     cost->n_whole += !proved;
     if (!proved) {
         begin_anew(b);
@@ -182,10 +184,11 @@ print_changes(struct bench *b, const char *kind)
     }
     qsort(cost.take_ms, cost.n, sizeof *cost.take_ms, compare_doubles);
     qsort(cost.proof_ms, cost.n, sizeof *cost.proof_ms, compare_doubles);
-    printf("%7d %10s %8.2f %8.2f %8.2f %8.2f %8.2f %6zu\n", b->n_tenants,
+    printf("%7d %10s %8.2f %8.2f %8.2f %8.2f %8.2f %7zu %6zu\n",
+           b->n_tenants,
            kind, cost.take_ms[cost.n / 2], cost.take_ms[cost.n * 99 / 100],
            cost.proof_ms[cost.n / 2], cost.proof_ms[cost.n * 99 / 100],
-           (double) cost.n_proved / cost.n, cost.n_whole);
+           (double) cost.n_proved / cost.n, cost.n_packets, cost.n_whole);
     fflush(stdout);
 }
 
@@ -216,8 +219,9 @@ main(int argc, char *argv[])
     for (int i = 0; i < MIN(argc - 2, n); i++) {
         sizes[i] = atoi(argv[i + 2]);
     }
-    printf("%7s %10s %8s %8s %8s %8s %8s %6s\n", "TENANTS", "CHANGE",
-           "TAKE p50", "p99 ms", "PROOF50", "p99 ms", "PROVED", "WHOLE");
+    printf("%7s %10s %8s %8s %8s %8s %8s %7s %6s\n", "TENANTS", "CHANGE",
+           "TAKE p50", "p99 ms", "PROOF50", "p99 ms", "PROVED", "PACKETS",
+           "WHOLE");
     return each_in_a_process(sizes, argc > 2 ? MIN(argc - 2, n) : n,
                              print_all);
 }

@@ -39,6 +39,18 @@ tests_verify_latent_SOURCES = \
 tests_verify_latent_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tests
 tests_verify_latent_LDADD = $(BULKHEAD_LIBS)
 
+# Which packets can meet a flow.
+check_PROGRAMS += tests/verify/origins
+tests_verify_origins_SOURCES = \
+	tests/verify/origins.c \
+	tests/verify/mutate.c \
+	tests/verify/mutate.h \
+	tests/verify/proving.c \
+	tests/verify/proving.h \
+	$(random_worlds)
+tests_verify_origins_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tests
+tests_verify_origins_LDADD = $(BULKHEAD_LIBS)
+
 # The same in several processes.
 check_PROGRAMS += tests/verify/jobs
 tests_verify_jobs_SOURCES = \
@@ -97,6 +109,6 @@ tests_verify_faultyd_LDADD = $(bulkheadd_LDADD)
 
 TESTS += tests/verify/changes tests/verify/jobs tests/verify/latent \
 	tests/verify/meanings \
-	tests/verify/mutants tests/verify/oracle
+	tests/verify/mutants tests/verify/oracle tests/verify/origins
 
 EXTRA_DIST += tests/verify/two-layouts.json

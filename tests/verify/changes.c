@@ -33,10 +33,16 @@
 #include "sema/policy.h"
 #include "util.h"
 
-enum { N_TENANTS = 5, N_ENDPOINTS = 4, CHANGES_A_WORLD = 20 };
+enum { N_TENANTS = 5, N_ENDPOINTS = 4, N_RULES = 6, CHANGES_A_WORLD = 20 };
+
+/* What is random of a tenant; of a rule, 0: it is not there. */
+struct spec {
+    int n_endpoints, rate, rules[N_RULES];
+};
 
 struct world {
     struct rng rng;
+    struct spec specs[N_TENANTS];
     struct arena *arena;
     const struct intent *intent;
     struct resident *resident;
@@ -45,50 +51,85 @@ struct world {
 };
 
 struct count {
-    size_t changes, bugs, anew, proved, wrong, found, leaks, missed;
+    size_t changes, bugs, anew, proved, packets, wrong, found, leaks, missed;
 };
 
 static void
-put_rule(struct ds *ds, struct rng *rng, int number)
+put_rule(struct ds *ds, int number, unsigned int how)
 {
     static const char *const roles[] = {
         "{'labels':{'role':'a'}}", "{'labels':{'role':'b'}}", "{}",
         "{'endpoint':'e1'}",
     };
-
-    int service = rng_below(rng, 4);
+    int service = how % 4;
 
     /* One class a service: rules do not contradict each other. */
-    ds_put_format(ds, "%s{'name':'r%d','from':%s,'to':%s,'service':'s%d',%s}",
-                  number ? "," : "", number, roles[rng_below(rng, 4)],
-                  roles[rng_below(rng, 4)], service,
-                  rng_chance(rng, 20) ? "'action':'deny'"
+    ds_put_format(ds, "{'name':'r%d','from':%s,'to':%s,'service':'s%d',%s},",
+                  number, roles[how / 4 % 4], roles[how / 16 % 4], service,
+                  how / 64 % 5 == 4 ? "'action':'deny'"
                   : service % 2 ? "'class':'gold'" : "'class':'silver'");
 }
 
 /* A tenant, as a member of an intent. */
 static void
-put_tenant(struct ds *ds, struct rng *rng, int t)
+put_tenant(struct ds *ds, int t, const struct spec *spec)
 {
-    int n = rng_chance(rng, 90) ? N_ENDPOINTS : N_ENDPOINTS - 1;
-
     ds_put_format(ds, "'t%d':{'networks':{'n':{'vni':%d,'subnets':"
                   "['10.0.%d.0/24'],'gateway':'10.0.%d.1'}},%s"
                   "'bandwidth':{'limit':'%dGbps','burst':'64KiB'},"
                   "'endpoints':{", t, 100 + t, t, t,
                   !t ? "'peers':['t1']," : t == 1 ? "'peers':['t0']," : "",
-                  1 + rng_below(rng, 2));
-    for (int e = 0; e < n; e++) {
+                  spec->rate);
+    for (int e = 0; e < spec->n_endpoints; e++) {
         ds_put_format(ds, "%s'e%d':{'network':'n','node':'node',"
                       "'interface':'t%de%d','mac':'02:00:00:00:%02x:%02x',"
                       "'labels':{'role':'%c'},'addresses':['10.0.%d.%d']}",
                       e ? "," : "", e, t, e, t, e, "ab"[e % 2], t, 10 + e);
     }
     ds_put_cstr(ds, "},'rules':[");
-    for (int i = 1 + rng_below(rng, 4), k = 0; k < i; k++) {
-        put_rule(ds, rng, k);
+    for (int k = 0; k < N_RULES; k++) {
+        if (spec->rules[k]) {
+            put_rule(ds, k, spec->rules[k]);
+        }
     }
+    ds_chomp(ds, ',');
     ds_put_cstr(ds, "]}");
+}
+
+static int
+random_rule(struct rng *rng, int percent)
+{
+    return rng_chance(rng, percent) ? 320 + rng_below(rng, 320) : 0;
+}
+
+static struct spec
+random_spec(struct rng *rng)
+{
+    struct spec spec = {
+        .n_endpoints = rng_chance(rng, 90) ? N_ENDPOINTS : N_ENDPOINTS - 1,
+        .rate = 1 + rng_below(rng, 2),
+    };
+
+    for (int i = 0; i < N_RULES; i++) {
+        spec.rules[i] = random_rule(rng, 50);
+    }
+    return spec;
+}
+
+/* Mostly one rule is another, or comes or goes. */
+static void
+change_spec(struct spec *spec, struct rng *rng)
+{
+    switch (rng_below(rng, 10)) {
+    case 0: *spec = random_spec(rng); break;
+    case 1: spec->rate = 1 + rng_below(rng, 3); break;
+    case 2: break;
+    case 3:
+        spec->n_endpoints = N_ENDPOINTS - !(N_ENDPOINTS - spec->n_endpoints);
+        break;
+    default:
+        spec->rules[rng_below(rng, N_RULES)] = random_rule(rng, 70);
+    }
 }
 
 static const struct source *
@@ -130,7 +171,8 @@ make_intent(struct world *w, struct diags *diags)
                 "'class':'gold'}},'tenants':{");
     for (int t = 0; t < N_TENANTS; t++) {
         ds_put_cstr(&ds, t ? "," : "");
-        put_tenant(&ds, &w->rng, t);
+        w->specs[t] = random_spec(&w->rng);
+        put_tenant(&ds, t, &w->specs[t]);
     }
     ds_put_cstr(&ds, "}}");
     intent = intent_parse(take_text(&ds, w->arena), w->arena, diags);
@@ -179,11 +221,10 @@ find_more(const struct plan *plan, const struct plan *other,
  * NULL. */
 static bool
 prove_change(struct world *w, const struct plan *plan,
-             const struct resident_diff *meters)
+             const struct resident_diff *meters, struct proved_count *count)
 {
     struct resident_diff diff = { .tenant = NULL };
     const struct intent *intent = resident_intent(w->resident, w->arena);
-    size_t n_proved, n_tenants;
     bool proved;
 
     if (meters) {
@@ -196,8 +237,8 @@ prove_change(struct world *w, const struct plan *plan,
     find_more(&w->held, plan, w->arena, &diff.deleted);
     proved_change(w->proved, intent, &diff);
     w->held = *plan;
-    proved_begin(w->proved);
-    proved = proved_prove(w->proved, intent, 0, &n_proved, &n_tenants);
+    proved_begin(w->proved, intent);
+    proved = proved_prove(w->proved, 0, count);
     proved_end(w->proved, proved);
     return proved;
 }
@@ -284,10 +325,13 @@ put_another(struct world *w, struct resident_diff *diff)
     const struct intent *part;
     struct intent_file file;
     struct diags diags;
+    int t = rng_below(&w->rng, N_TENANTS);
+    struct spec old = w->specs[t];
 
     diags_init(&diags, w->arena);
+    change_spec(&w->specs[t], &w->rng);
     ds_put_cstr(&ds, "{'version':1,'tenants':{");
-    put_tenant(&ds, &w->rng, rng_below(&w->rng, N_TENANTS));
+    put_tenant(&ds, t, &w->specs[t]);
     ds_put_cstr(&ds, "}}");
     file = (struct intent_file) { .source = take_text(&ds, arena) };
     ds_destroy(&ds);
@@ -295,6 +339,7 @@ put_another(struct world *w, struct resident_diff *diff)
     if (!part || !resident_put(w->resident, &part->tenants.v[0], arena,
                                &diags, diff)) {
         arena_destroy(arena);
+        w->specs[t] = old;
         return false;
     }
     return true;
@@ -335,13 +380,29 @@ keep(struct plan *plan, const struct plan *old, struct rng *rng)
     return true;
 }
 
+/* Leaves the tables as they were, if they are to be others. */
+static bool
+stay(struct plan *plan, const struct plan *old)
+{
+    plan_flows come = VEC_INIT, gone = VEC_INIT;
+
+    find_more(plan, old, plan->arena, &come);
+    find_more(old, plan, plan->arena, &gone);
+    plan->flows.n = 0;
+    for (size_t i = 0; i < old->flows.n; i++) {
+        *vec_push(plan->arena, &plan->flows) = old->flows.v[i];
+    }
+    return come.n + gone.n > 0;
+}
+
 /* Plants a bug, or none: then returns NULL, else what. */
 static const char *
 plant(struct world *w, struct plan *plan)
 {
     size_t kind = rng_below(&w->rng, n_mutations);
 
-    switch (rng_below(&w->rng, 8)) {
+    switch (rng_below(&w->rng, 9)) {
+    case 8: return stay(plan, &w->held) ? "the old tables" : NULL;
     case 0: return leak(plan, &w->rng) ? "a leak" : NULL;
     case 1: return keep(plan, &w->held, &w->rng) ? "an old flow" : NULL;
     case 2: case 3: case 4:
@@ -356,6 +417,7 @@ try_change(struct world *w, struct count *count)
 {
     struct resident_diff diff;
     const struct policy *policy;
+    struct proved_count proof, of_right;
     struct plan right, plan;
     const char *bug;
     bool proved, all;
@@ -368,10 +430,11 @@ try_change(struct world *w, struct count *count)
     plan = copy_plan(w);
     bug = plant(w, &plan);
     count->bugs += bug != NULL;
-    proved = prove_change(w, &plan, &diff);
+    proved = prove_change(w, &plan, &diff, &proof);
     all = prove_all(w, policy, &plan);
     count->changes++;
     count->proved += proved;
+    count->packets += proved && proof.packets;
     count->wrong += !all;
     if (proved && !all) {
         count->missed++;
@@ -381,7 +444,7 @@ try_change(struct world *w, struct count *count)
         count->found++;
         count->leaks += bug && !strcmp(bug, "a leak");
     }
-    if (proved_lost(w->proved) || !prove_change(w, &right, NULL)) {
+    if (proved_lost(w->proved) || !prove_change(w, &right, NULL, &of_right)) {
         count->anew++;
         begin_anew(w, policy, &right);
     }
@@ -408,13 +471,15 @@ main(int argc, char *argv[])
         }
         world_destroy(&w);
     }
-    ok = (!count.missed && count.proved >= n / 4 && count.wrong >= n / 8
-          && count.leaks);
+    ok = (!count.missed && count.proved >= n / 4 && count.packets >= n / 8
+          && count.wrong >= n / 8 && count.leaks);
     printf("%sok - of %"PRIuSIZE" changes, %"PRIuSIZE" with a bug, "
-           "%"PRIuSIZE" proved by themselves; %"PRIuSIZE" wrong, of which "
+           "%"PRIuSIZE" proved by themselves, %"PRIuSIZE" by packets; %"
+           PRIuSIZE" wrong, of which "
            "%"PRIuSIZE" found, %"PRIuSIZE" of them leaks, and %"PRIuSIZE
            " missed; begun anew %"PRIuSIZE" times\n", ok ? "" : "not ",
-           count.changes, count.bugs, count.proved, count.wrong, count.found,
+           count.changes, count.bugs, count.proved, count.packets,
+           count.wrong, count.found,
            count.leaks, count.missed, count.anew);
     return ok ? 0 : 1;
 }

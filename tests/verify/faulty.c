@@ -61,10 +61,10 @@ void __real_verify(const struct verify_task *, struct arena *,
 void __wrap_verify(const struct verify_task *, struct arena *,
                    struct verify_result *);
 
-bool __real_proved_prove(const struct proved *, const struct intent *,
-                         int time_ms, size_t *n_proved, size_t *n_tenants);
-bool __wrap_proved_prove(const struct proved *, const struct intent *,
-                         int time_ms, size_t *n_proved, size_t *n_tenants);
+bool __real_proved_prove(const struct proved *, int time_ms,
+                         struct proved_count *);
+bool __wrap_proved_prove(const struct proved *, int time_ms,
+                         struct proved_count *);
 
 static void
 stall(void)
@@ -85,9 +85,9 @@ __wrap_verify(const struct verify_task *task, struct arena *arena,
 }
 
 bool
-__wrap_proved_prove(const struct proved *proved, const struct intent *intent,
-                    int time_ms, size_t *n_proved, size_t *n_tenants)
+__wrap_proved_prove(const struct proved *proved, int time_ms,
+                    struct proved_count *count)
 {
     stall();
-    return __real_proved_prove(proved, intent, time_ms, n_proved, n_tenants);
+    return __real_proved_prove(proved, time_ms, count);
 }
