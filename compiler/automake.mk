@@ -511,6 +511,8 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/pool.h \
 	compiler/verify/proof.c \
 	compiler/verify/proof.h \
+	compiler/verify/origin-find.c \
+	compiler/verify/origin-private.h \
 	compiler/verify/origin.c \
 	compiler/verify/origin.h \
 	compiler/verify/region.c \
@@ -523,6 +525,8 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/slice.c \
 	compiler/verify/slice.h \
 	compiler/verify/tables.c \
+	compiler/verify/touched.c \
+	compiler/verify/touched.h \
 	compiler/verify/tables.h \
 	compiler/verify/term.c \
 	compiler/verify/term.h \

@@ -16,29 +16,13 @@
 #include "util.h"
 #include "verify/compare.h"
 #include "verify/scope.h"
+#include "verify/touched.h"
 
 /* Memory of flows that have gone is given back with the base. */
 enum { MAX_GONE = 1000 };
 
 /* More flows are not looked at one by one. */
 enum { MAX_CHANGED = 64 };
-
-/* Was the meter there, before anything was touched? */
-struct meter_change {
-    uint32_t id;
-    bool before;
-};
-
-/* What is touched. */
-struct touched {
-    unsigned long *who;         /* Slices. */
-    struct table_flow **came;
-    size_t n_came, allocated_came;
-    struct table_flow **changed;        /* That came or went. */
-    size_t n_changed, allocated_changed;
-    struct meter_change *meters;
-    size_t n_meters, allocated_meters;
-};
 
 struct verify_base {
     struct table_set *tables;
@@ -59,76 +43,6 @@ struct verify_base {
     struct touched later;       /* Since it began. */
     char *lost;
 };
-
-static void
-touched_init(struct touched *t, size_t n)
-{
-    *t = (struct touched) { .who = bitmap_allocate(n + 1) };
-}
-
-static void
-touched_destroy(struct touched *t)
-{
-    free(t->who);
-    free(t->came);
-    free(t->changed);
-    free(t->meters);
-}
-
-static void
-touched_clear(struct touched *t, size_t n)
-{
-    bitmap_set_multiple(t->who, 0, n + 1, false);
-    t->n_came = t->n_changed = t->n_meters = 0;
-}
-
-static void
-note_changed(struct touched *t, struct table_flow *flow)
-{
-    if (t->n_changed >= t->allocated_changed) {
-        t->changed = x2nrealloc(t->changed, &t->allocated_changed,
-                                sizeof *t->changed);
-    }
-    t->changed[t->n_changed++] = flow;
-}
-
-/* What was there before is known once. */
-static void
-note_meter(struct touched *t, uint32_t id, bool before)
-{
-    for (size_t i = 0; i < t->n_meters; i++) {
-        if (t->meters[i].id == id) {
-            return;
-        }
-    }
-    if (t->n_meters >= t->allocated_meters) {
-        t->meters = x2nrealloc(t->meters, &t->allocated_meters,
-                               sizeof *t->meters);
-    }
-    t->meters[t->n_meters++] = (struct meter_change) { id, before };
-}
-
-static void
-note_came(struct touched *t, struct table_flow *flow)
-{
-    if (t->n_came >= t->allocated_came) {
-        t->came = x2nrealloc(t->came, &t->allocated_came, sizeof *t->came);
-    }
-    t->came[t->n_came++] = flow;
-}
-
-static void
-note_gone(struct touched *t, const struct table_flow *flow)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < t->n_came; i++) {
-        if (t->came[i] != flow) {
-            t->came[n++] = t->came[i];
-        }
-    }
-    t->n_came = n;
-}
 
 /* Notes whose a port is.  Returns false if it was another's. */
 static bool
@@ -274,8 +188,8 @@ verify_base_add(struct verify_base *b, const char *text)
     }
     touch_flow(b, flow);
     origins_add(b->origins, flow);
-    note_came(&b->later, flow);
-    note_changed(&b->later, flow);
+    touched_come(&b->later, flow);
+    touched_change(&b->later, flow);
 }
 
 void
@@ -292,9 +206,9 @@ verify_base_remove(struct verify_base *b, const char *text)
     touch_flow(b, flow);
     slices_remove(b->slices, flow, b->tables->flows.n);
     origins_remove(b->origins, flow);
-    note_changed(&b->later, flow);
-    note_gone(&b->asked, flow);
-    note_gone(&b->later, flow);
+    touched_change(&b->later, flow);
+    touched_go(&b->asked, flow);
+    touched_go(&b->later, flow);
 }
 
 static bool
@@ -313,7 +227,7 @@ verify_base_meter(struct verify_base *b, uint32_t id, bool there)
 {
     size_t n = 0;
 
-    note_meter(&b->later, id, has_meter(b, id));
+    touched_meter(&b->later, id, has_meter(b, id));
     for (size_t i = 0; i < b->meters.n; i++) {
         if (b->meters.v[i] != id) {
             b->meters.v[n++] = b->meters.v[i];
@@ -361,13 +275,13 @@ verify_base_begin(struct verify_base *b)
 {
     bitmap_or(b->asked.who, b->later.who, b->n + 1);
     for (size_t i = 0; i < b->later.n_came; i++) {
-        note_came(&b->asked, b->later.came[i]);
+        touched_come(&b->asked, b->later.came[i]);
     }
     for (size_t i = 0; i < b->later.n_changed; i++) {
-        note_changed(&b->asked, b->later.changed[i]);
+        touched_change(&b->asked, b->later.changed[i]);
     }
     for (size_t i = 0; i < b->later.n_meters; i++) {
-        note_meter(&b->asked, b->later.meters[i].id,
+        touched_meter(&b->asked, b->later.meters[i].id,
                    b->later.meters[i].before);
     }
     touched_clear(&b->later, b->n);
