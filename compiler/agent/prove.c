@@ -18,6 +18,7 @@
 #include "base/diag.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/poll-loop.h"
+#include "openvswitch/vlog.h"
 #include "plan/prove.h"
 #include "process.h"
 #include "resident/prove.h"
@@ -25,7 +26,10 @@
 #include "timeval.h"
 #include "util.h"
 
+VLOG_DEFINE_THIS_MODULE(prove);
+
 enum {
+    AT_ONCE_MS = 20,            /* So long nothing else is done. */
     GRACE_MS = 5000,            /* Until one that is late is killed. */
     MAX_SHOWN = 1,              /* Differences; there may be many. */
 };
@@ -39,6 +43,7 @@ struct prover {
     struct worker worker;       /* What it has said is, once it has ended, what
                                  * is known, or why nothing is. */
     int skip;                   /* Where what is known begins there. */
+    bool at_once;               /* It was proved without a process. */
     bool broken;                /* There was no process to be had. */
     long long int start;
     struct proof_cost cost;
@@ -57,6 +62,7 @@ void
 prover_cancel(struct prover *p)
 {
     worker_cancel(&p->worker);
+    p->at_once = false;
 }
 
 void
@@ -132,6 +138,23 @@ prove(const void *task_, struct ds *ds)
     }
 }
 
+/* Proves what takes less than a process would. */
+static bool
+prove_at_once(struct prover *p, const struct proved *proved,
+              const plan_names *known, int time_ms)
+{
+    struct proved_count count;
+
+    if (!proved
+        || !proved_prove_packets(proved, MIN(time_ms, AT_ONCE_MS), &count)) {
+        return false;
+    }
+    VLOG_DBG("proved at once, by packets that can meet what has changed");
+    ds_clear(&p->worker.said);
+    put_proved(count.n_proved, count.n_tenants, known, &p->worker.said);
+    return true;
+}
+
 void
 prover_start(struct prover *p, const struct compiled *compiled,
              const struct proved *proved, const plan_names *known,
@@ -144,6 +167,10 @@ prover_start(struct prover *p, const struct compiled *compiled,
     p->skip = 0;
     p->cost = (struct proof_cost) { .ms = 0 };
     p->start = time_msec();
+    p->at_once = prove_at_once(p, proved, known, time_ms);
+    if (p->at_once) {
+        return;
+    }
     error = worker_start(&p->worker, prove, &task, time_ms + GRACE_MS);
     if (error) {
         ds_put_format(&p->worker.said, "UNPROVED: no process for the proof: "
@@ -175,15 +202,15 @@ judge(struct prover *p, int status)
 enum proof_state
 prover_run(struct prover *p)
 {
-    int status;
+    int status = 0;
 
-    if (!p->worker.pid) {
-        bool broken = p->broken;
-
+    if (p->broken) {
         p->broken = false;
-        return broken ? PROOF_BROKEN : PROOF_NONE;
+        return PROOF_BROKEN;
+    } else if (!p->worker.pid && !p->at_once) {
+        return PROOF_NONE;
     }
-    switch (worker_run(&p->worker, &status)) {
+    switch (p->at_once ? WORKER_ENDED : worker_run(&p->worker, &status)) {
     case WORKER_RUNS:
         return PROOF_RUNS;
     case WORKER_LATE:
@@ -194,6 +221,7 @@ prover_run(struct prover *p)
     case WORKER_ENDED:
         break;
     }
+    p->at_once = false;
     p->cost.ms = time_msec() - p->start;
     return judge(p, status);
 }
@@ -203,7 +231,7 @@ prover_wait(struct prover *p)
 {
     if (p->worker.pid) {
         worker_wait(&p->worker);
-    } else if (p->broken) {
+    } else if (p->broken || p->at_once) {
         poll_immediate_wake();
     }
 }
@@ -211,7 +239,7 @@ prover_wait(struct prover *p)
 bool
 prover_is_busy(const struct prover *p)
 {
-    return p->worker.pid || p->broken;
+    return p->worker.pid || p->broken || p->at_once;
 }
 
 struct proof_cost

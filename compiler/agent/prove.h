@@ -7,9 +7,9 @@
 #ifndef AGENT_PROVE_H
 #define AGENT_PROVE_H 1
 
-/* Proves what is compiled (plan/prove.h) in a process of its own
- * (agent/worker.h).  What ends otherwise than in order, or too late, has
- * proved nothing. */
+/* Proves what is compiled (plan/prove.h): at once what takes less than a
+ * process does, else in a process of its own (agent/worker.h).  What ends
+ * otherwise than in order, or too late, has proved nothing. */
 
 #include <stdbool.h>
 #include <stddef.h>

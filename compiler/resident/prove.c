@@ -406,8 +406,9 @@ proved_end(struct proved *p, bool proved)
     end_begun(p);
 }
 
-bool
-proved_prove(const struct proved *p, int time_ms, struct proved_count *count)
+static bool
+prove(const struct proved *p, const struct verify_news *news, int time_ms,
+      struct proved_count *count)
 {
     struct verify_task task = {
         .policy = p->policy, .node = p->node,
@@ -416,12 +417,24 @@ proved_prove(const struct proved *p, int time_ms, struct proved_count *count)
     struct arena *arena = arena_create();
     struct verify_result result;
     bool ok = (p->policy && !proved_lost(p)
-               && verify_change(p->base, &task, &p->news, arena, &result));
+               && verify_change(p->base, &task, news, arena, &result));
 
     *count = (struct proved_count) {
         ok ? result.n_tenants : 0, verify_base_n_tenants(p->base),
-        ok && result.packets,
     };
     arena_destroy(arena);
     return ok;
+}
+
+bool
+proved_prove_packets(const struct proved *p, int time_ms,
+                     struct proved_count *count)
+{
+    return prove(p, &p->news, time_ms, count);
+}
+
+bool
+proved_prove(const struct proved *p, int time_ms, struct proved_count *count)
+{
+    return prove(p, NULL, time_ms, count);
 }

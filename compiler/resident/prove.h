@@ -48,16 +48,17 @@ const char *proved_lost(const struct proved *);
 void proved_begin(struct proved *, const struct intent *);
 void proved_end(struct proved *, bool proved);
 
-/* What was proved: of how many tenants, of how many that there are; and if not
- * more was needed, only of packets that can meet what has changed. */
+/* What was proved: of how many tenants, of how many that there are. */
 struct proved_count {
     size_t n_proved, n_tenants;
-    bool packets;
 };
 
-/* Makes it, in between.  Returns false if all is to be proved: what has
- * changed, or 'time_ms' (0: any time), did not suffice, or something is
- * wrong. */
+/* Makes it, in between, of packets that can meet what has changed, which takes
+ * little, or of all packets of those whom it touches.  Returns false if more
+ * is to be proved: that, or 'time_ms' (0: any time), did not suffice, or
+ * something is wrong. */
+bool proved_prove_packets(const struct proved *, int time_ms,
+                          struct proved_count *);
 bool proved_prove(const struct proved *, int time_ms, struct proved_count *);
 
 #endif /* resident/prove.h */

@@ -391,24 +391,12 @@ has_same_meters(const struct verify_base *b)
     return true;
 }
 
-/* Proves what can meet the change, if that is all that can differ. */
+/* Is what can meet the change all that can differ? */
 static bool
-prove_region(const struct verify_base *b, const struct verify_task *task,
-             const struct limits *limits_, const struct verify_news *news,
-             struct arena *arena, struct verify_result *result)
+is_told(const struct verify_base *b, const struct verify_news *news)
 {
-    struct limits limits = *limits_;
-    struct region region = {
-        .origins = b->origins,
-        .flows = b->asked.changed, .n_flows = b->asked.n_changed,
-        .rules = news->rules.v, .n_rules = news->rules.n,
-    };
-
-    limits.region = &region;
-    return (news->known && !limits.n_nobodys && has_same_meters(b)
-            && region.n_flows <= MAX_CHANGED
-            && verify_limited(task, &limits, arena, result)
-            && verify_is_proved(result));
+    return (news->known && has_same_meters(b)
+            && b->asked.n_changed <= MAX_CHANGED);
 }
 
 bool
@@ -424,6 +412,10 @@ verify_change(const struct verify_base *b, const struct verify_task *task_,
         .slices = b->slices, .change = true,
         .flows = b->asked.came, .n_flows = b->asked.n_came,
     };
+    struct region region = {
+        .origins = b->origins,
+        .flows = b->asked.changed, .n_flows = b->asked.n_changed,
+    };
     unsigned long *others;
     bool proved;
 
@@ -433,15 +425,20 @@ verify_change(const struct verify_base *b, const struct verify_task *task_,
     task.n_meters = b->meters.n;
     task.tags = b->tags;
     task.tenants = tenants;
-    if (b->lost || task.policy->externals.n
+    if (news) {
+        region.rules = news->rules.v;
+        region.n_rules = news->rules.n;
+        limits.region = &region;
+    }
+    if (b->lost || task.policy->externals.n || (news && !is_told(b, news))
         || !find_asked(b, &task, tenants, bound)) {
         return false;
     }
     limits.others = others = find_others(b);
     limits.nobodys = find_nobodys(b, bound, arena, &limits.n_nobodys);
-    proved = (prove_region(b, &task, &limits, news, arena, result)
-              || (verify_limited(&task, &limits, arena, result)
-                  && verify_is_proved(result)));
+    proved = (!(news && limits.n_nobodys)
+              && verify_limited(&task, &limits, arena, result)
+              && verify_is_proved(result));
     free(others);
     return proved;
 }

@@ -20,10 +20,6 @@
 #include "verify/round.h"
 #include "verify/scope.h"
 
-/* Of more senders, and of more than half of them, the packets take as long as
- * all. */
-enum { FEW_SENDERS = 8 };
-
 /* A packet that can meet nothing which has changed. */
 struct witness_packet {
     struct entry *entry;        /* NULL: there is none. */
@@ -413,18 +409,6 @@ limit(struct search *s)
     s->side->judge.within = s->all;
 }
 
-static bool
-is_small(const struct search *s)
-{
-    size_t n = 0, n_asked = 0;
-
-    for (size_t i = 0; i < s->proof->entries.n; i++) {
-        n += s->sets[i] != DD_NONE;
-        n_asked += s->proof->entries.v[i].asked;
-    }
-    return n <= MAX(FEW_SENDERS, n_asked / 2);
-}
-
 bool
 region_prove(struct proof *p, const struct region *region)
 {
@@ -439,7 +423,7 @@ region_prove(struct proof *p, const struct region *region)
     if (s.all == DD_NONE) {
         return true;
     }
-    if (!is_small(&s) || !find_witnesses(&s)) {
+    if (!find_witnesses(&s)) {
         return false;
     }
     limit(&s);

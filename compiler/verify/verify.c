@@ -242,7 +242,6 @@ attempt(const struct verify_task *task, const struct limits *limits,
 
     memset(result, 0, sizeof *result);
     result->whole = !limits;
-    result->packets = limits && limits->region;
     p.marks = arena_zalloc(arena, (task->policy->tenants.n + 1)
                            * sizeof *p.marks);
     p.comparison = (struct comparison) {

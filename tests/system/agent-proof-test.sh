@@ -119,6 +119,27 @@ test_refused() {
     check '... and proved' agent_says 'proved: 2 times, last 1 of 4 tenants'
 }
 
+# What takes less than a process does needs none.
+at_once() {
+    grep -c 'prove|DBG|proved at once' "$switch_dir/bulkheadd.log" || true
+}
+test_at_once() {
+    local before
+    python3 "$here/split.py" "$intent" "$folder"
+    check 'a folder of files' becomes_equal
+    agent vlog/set prove:file:dbg
+    before=$(at_once)
+    sed -i 's/"limit":"20Gbps"/"limit":"33Gbps"/' \
+        "$folder/tenants/inference.json"
+    check 'another bandwidth' soon has_rate 33000000
+    check '... is proved at once' [ "$(at_once)" = $((before + 1)) ]
+    check '... and that is said' agent_says ', last 1 of 4 tenants, in '
+    agent vlog/set prove:file:info
+    rm "$folder"/tenants/*.json "$folder"/bindings/*.json
+    policy
+    check 'all in one file' becomes_equal
+}
+
 # What goes from the bridge waits for no proof, and what comes does.
 test_interfaces() {
     local port
@@ -339,6 +360,7 @@ main() {
     agent_start
     test_proved
     test_refused
+    test_at_once
     test_interfaces
     test_closed
     test_detached

@@ -221,9 +221,10 @@ find_more(const struct plan *plan, const struct plan *other,
  * NULL. */
 static bool
 prove_change(struct world *w, const struct plan *plan,
-             const struct resident_diff *meters, struct proved_count *count)
+             const struct resident_diff *meters, bool *packets)
 {
     struct resident_diff diff = { .tenant = NULL };
+    struct proved_count count;
     const struct intent *intent = resident_intent(w->resident, w->arena);
     bool proved;
 
@@ -238,7 +239,8 @@ prove_change(struct world *w, const struct plan *plan,
     proved_change(w->proved, intent, &diff);
     w->held = *plan;
     proved_begin(w->proved, intent);
-    proved = proved_prove(w->proved, 0, count);
+    *packets = proved_prove_packets(w->proved, 0, &count);
+    proved = *packets || proved_prove(w->proved, 0, &count);
     proved_end(w->proved, proved);
     return proved;
 }
@@ -417,10 +419,9 @@ try_change(struct world *w, struct count *count)
 {
     struct resident_diff diff;
     const struct policy *policy;
-    struct proved_count proof, of_right;
     struct plan right, plan;
     const char *bug;
-    bool proved, all;
+    bool proved, all, packets, of_right;
 
     if (!put_another(w, &diff)) {
         return;
@@ -430,11 +431,11 @@ try_change(struct world *w, struct count *count)
     plan = copy_plan(w);
     bug = plant(w, &plan);
     count->bugs += bug != NULL;
-    proved = prove_change(w, &plan, &diff, &proof);
+    proved = prove_change(w, &plan, &diff, &packets);
     all = prove_all(w, policy, &plan);
     count->changes++;
     count->proved += proved;
-    count->packets += proved && proof.packets;
+    count->packets += packets;
     count->wrong += !all;
     if (proved && !all) {
         count->missed++;
