@@ -16,7 +16,9 @@
 
 #include "util.h"
 
-enum { ARENA_BLOCK_SIZE = 64 * 1024 };
+/* The first block is small, since many arenas hold little; others are as large
+ * as all before them, up to a limit. */
+enum { ARENA_FIRST_SIZE = 1024, ARENA_BLOCK_SIZE = 64 * 1024 };
 
 /* Header of a block; the bytes it hands out follow it. */
 struct arena_block {
@@ -88,7 +90,10 @@ arena_zalloc(struct arena *arena, size_t size)
     ovs_assert(size <= SIZE_MAX / 2);
     size = arena_align(size);
     if (!b || size > b->size - b->used) {
-        b = arena_add_block(arena, MAX(size, ARENA_BLOCK_SIZE));
+        size_t usual = MIN(MAX(arena->size, ARENA_FIRST_SIZE),
+                           ARENA_BLOCK_SIZE);
+
+        b = arena_add_block(arena, MAX(size, usual));
     }
 
     void *p = (char *) b->bytes + b->used;
