@@ -420,7 +420,9 @@ region_prove(struct proof *p, const struct region *region)
     }
     s.side = proof_side(p, LAYOUT_WHOLE);
     find_sets(&s);
-    if (s.all == DD_NONE) {
+    if (dd_is_refused(s.side->space.dd)) {
+        return false;           /* What is in no set may be in one. */
+    } else if (s.all == DD_NONE) {
         return true;
     }
     if (!find_witnesses(&s)) {

@@ -348,9 +348,11 @@ put_another(struct world *w, struct resident_diff *diff)
 }
 
 /* Lets what any tenant sends, by a flow that is in all slices, take the way of
- * what one sends to an endpoint of its own. */
+ * what one sends to an endpoint of its own; or 'scattered' what that tenant
+ * sends to any address with that end, which are more ranges than a diagram may
+ * have. */
 static bool
-leak(struct plan *plan, struct rng *rng)
+leak(struct plan *plan, struct rng *rng, bool scattered)
 {
     size_t start = rng_below(rng, plan->flows.n);
 
@@ -359,7 +361,13 @@ leak(struct plan *plan, struct rng *rng)
         const char *address = strstr(flow.match, "nw_dst=");
 
         if (flow.table == TABLE_ROUTE && address) {
-            flow.match = arena_printf(plan->arena, "ip,%s", address);
+            int n = strstr(flow.match, "dl_dst=") - flow.match;
+            const char *low = strchr(strchr(address, '.') + 1, '.');
+
+            flow.match = (scattered
+                          ? arena_printf(plan->arena, "%.*stcp,nw_dst=0.0%s"
+                                         "/0.0.255.255", n, flow.match, low)
+                          : arena_printf(plan->arena, "ip,%s", address));
             flow.priority += 100;
             plan->flows.v[plan->flows.n++] = flow;
             return true;
@@ -403,9 +411,10 @@ plant(struct world *w, struct plan *plan)
 {
     size_t kind = rng_below(&w->rng, n_mutations);
 
-    switch (rng_below(&w->rng, 9)) {
+    switch (rng_below(&w->rng, 10)) {
+    case 9: return leak(plan, &w->rng, true) ? "a scattered leak" : NULL;
     case 8: return stay(plan, &w->held) ? "the old tables" : NULL;
-    case 0: return leak(plan, &w->rng) ? "a leak" : NULL;
+    case 0: return leak(plan, &w->rng, false) ? "a leak" : NULL;
     case 1: return keep(plan, &w->held, &w->rng) ? "an old flow" : NULL;
     case 2: case 3: case 4:
         return (mutate(plan, kind, &w->rng) >= 0 ? mutation_name(kind)
