@@ -174,6 +174,7 @@ rule_create(const struct policy_rule *policy_rule, const char *text)
     rule->name = arena_strdup(arena, policy_rule->name);
     rule->text = arena_strdup(arena, text);
     rule->stateless = policy_rule->stateless;
+    rule->region.id = policy_rule->id;
     for (size_t i = 0; service && i < service->matches.n; i++) {
         *vec_push(arena, &rule->region.matches) = service->matches.v[i];
     }

@@ -407,7 +407,7 @@ proved_end(struct proved *p, bool proved)
 }
 
 static bool
-prove(const struct proved *p, const struct verify_news *news, int time_ms,
+prove(const struct proved *p, bool packets, int time_ms,
       struct proved_count *count)
 {
     struct verify_task task = {
@@ -417,7 +417,8 @@ prove(const struct proved *p, const struct verify_news *news, int time_ms,
     struct arena *arena = arena_create();
     struct verify_result result;
     bool ok = (p->policy && !proved_lost(p)
-               && verify_change(p->base, &task, news, arena, &result));
+               && verify_change(p->base, &task, &p->news, packets, arena,
+                                &result));
 
     *count = (struct proved_count) {
         ok ? result.n_tenants : 0, verify_base_n_tenants(p->base),
@@ -430,11 +431,11 @@ bool
 proved_prove_packets(const struct proved *p, int time_ms,
                      struct proved_count *count)
 {
-    return prove(p, &p->news, time_ms, count);
+    return prove(p, true, time_ms, count);
 }
 
 bool
 proved_prove(const struct proved *p, int time_ms, struct proved_count *count)
 {
-    return prove(p, NULL, time_ms, count);
+    return prove(p, false, time_ms, count);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "flow.h"
+#include "sema/ident.h"
 #include "sema/policy.h"
 #include "util.h"
 #include "verify/compare.h"
@@ -391,6 +392,36 @@ has_same_meters(const struct verify_base *b)
     return true;
 }
 
+static bool
+has_rule(const struct policy *policy, uint64_t id)
+{
+    for (size_t i = 0; i < policy->rules.n; i++) {
+        if (policy->rules.v[i]->id == id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Is there a flow of a rule that has gone?  A stronger one may keep it from
+ * all packets, which is an error now that it is no rule's. */
+static bool
+keeps_flows(const struct verify_base *b, const struct policy *policy,
+            const struct verify_news *news)
+{
+    for (size_t i = 0; i < news->rules.n; i++) {
+        uint64_t id = news->rules.v[i].id;
+        size_t n = has_rule(policy, id) ? 0 : b->tables->flows.n;
+
+        for (size_t k = 0; k < n; k++) {
+            if (b->tables->flows.v[k]->cookie == (COOKIE_MARK | id)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* Is what can meet the change all that can differ? */
 static bool
 is_told(const struct verify_base *b, const struct verify_news *news)
@@ -401,20 +432,22 @@ is_told(const struct verify_base *b, const struct verify_news *news)
 
 bool
 verify_change(const struct verify_base *b, const struct verify_task *task_,
-              const struct verify_news *news, struct arena *arena,
-              struct verify_result *result)
+              const struct verify_news *news, bool packets,
+              struct arena *arena, struct verify_result *result)
 {
     size_t n_tenants = task_->policy->tenants.n;
     bool *tenants = arena_zalloc(arena, n_tenants + 1);
     struct verify_task task = *task_;
     unsigned long *bound = arena_zalloc(arena, bitmap_n_bytes(UINT16_MAX + 1));
-    struct limits limits = {
-        .slices = b->slices, .change = true,
-        .flows = b->asked.came, .n_flows = b->asked.n_came,
-    };
     struct region region = {
         .origins = b->origins,
         .flows = b->asked.changed, .n_flows = b->asked.n_changed,
+        .rules = news->rules.v, .n_rules = news->rules.n,
+    };
+    struct limits limits = {
+        .slices = b->slices, .change = true,
+        .flows = b->asked.came, .n_flows = b->asked.n_came,
+        .region = packets ? &region : NULL,
     };
     unsigned long *others;
     bool proved;
@@ -425,18 +458,14 @@ verify_change(const struct verify_base *b, const struct verify_task *task_,
     task.n_meters = b->meters.n;
     task.tags = b->tags;
     task.tenants = tenants;
-    if (news) {
-        region.rules = news->rules.v;
-        region.n_rules = news->rules.n;
-        limits.region = &region;
-    }
-    if (b->lost || task.policy->externals.n || (news && !is_told(b, news))
-        || !find_asked(b, &task, tenants, bound)) {
+    if (b->lost || task.policy->externals.n || (packets && !is_told(b, news))
+        || !find_asked(b, &task, tenants, bound)
+        || keeps_flows(b, task.policy, news)) {
         return false;
     }
     limits.others = others = find_others(b);
     limits.nobodys = find_nobodys(b, bound, arena, &limits.n_nobodys);
-    proved = (!(news && limits.n_nobodys)
+    proved = (!(packets && limits.n_nobodys)
               && verify_limited(&task, &limits, arena, result)
               && verify_is_proved(result));
     free(others);

@@ -67,14 +67,14 @@ struct verify_news {
                                          * others now. */
 };
 
-/* Proves what is asked about: with 'news' only packets that can meet what has
- * changed, which answers soon, if it does; else all of these tenants.  The
+/* Proves what is asked about: only 'packets' that can meet what has changed,
+ * which answers soon, if it does; or all of these tenants.  The
  * task's policy has, of all tenants, at least those that are asked about and
  * those that these have to do with, and nothing that is said of all; the base
  * has tables, meters and who is asked about.  Returns false if more is to be
  * proved; else it is proved. */
 bool verify_change(const struct verify_base *, const struct verify_task *,
-                   const struct verify_news *, struct arena *,
+                   const struct verify_news *, bool packets, struct arena *,
                    struct verify_result *);
 
 #endif /* verify/base.h */

@@ -27,6 +27,7 @@ struct proof;
 
 /* A rule, as it was or is. */
 struct region_rule {
+    uint64_t id;
     VEC(struct service_match) matches;  /* None: any service. */
     VEC(const char *) endpoints;        /* Of both sides, "TENANT/ENDPOINT". */
 };
