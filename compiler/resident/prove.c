@@ -41,7 +41,7 @@ struct proved {
     struct smap roots;          /* Of a tenant: one, the same for all that are
                                  * joined with it. */
     bool all;                   /* Something is said of all together. */
-    struct meant *meant;        /* When all was proved. */
+    struct meant *meant;        /* When all was proved; or NULL. */
 
     /* Of the proof that has begun. */
     struct arena *begun;        /* NULL: none has. */
@@ -399,8 +399,12 @@ void
 proved_end(struct proved *p, bool proved)
 {
     verify_base_end(p->base, proved);
-    if (proved && p->means) {
+    if (proved && p->means && p->meant) {
         meant_take_over(p->meant, p->means);
+        p->means = NULL;
+    } else if (proved) {        /* What others mean is not known any more. */
+        meant_destroy(p->meant);
+        p->meant = p->means;
         p->means = NULL;
     }
     end_begun(p);
