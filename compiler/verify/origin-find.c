@@ -86,6 +86,13 @@ find_state(const struct search *s, const struct condition *c)
     return set;
 }
 
+/* May a flow have changed the field before a packet comes to 'table'? */
+static bool
+is_changed(const struct search *s, enum field f, uint8_t table)
+{
+    return bitmap_is_set(s->origins->of[f].behind.v, table);
+}
+
 /* The packets that have these bits in a field in the flow's table: any, if one
  * before has changed it. */
 static dd_t
@@ -95,8 +102,7 @@ find_packets(const struct search *s, const struct condition *c,
     return (c->field == F_CT_STATE
             ? is_first_zone(s, flow->table) ? find_state(s, c) : DD_ALL
             : !field_is_packets(c->field)
-            || bitmap_is_set(s->origins->of[c->field].behind.v, flow->table)
-            ? DD_ALL
+            || is_changed(s, c->field, flow->table) ? DD_ALL
             : space_bits(s->space, c->field, c->value, c->mask));
 }
 
@@ -126,7 +132,8 @@ add_writer(struct search *s, const struct source *source,
     for (size_t i = 0; i < flow->n_conditions; i++) {
         const struct condition *c = &flow->conditions[i];
 
-        if (c->field == F_IN_PORT && c->mask == field_ones(16)) {
+        if (c->field == F_IN_PORT && c->mask == field_ones(16)
+            && !is_changed(s, F_IN_PORT, flow->table)) {
             port = u16_to_ofp(c->value);
         }
     }
@@ -231,6 +238,15 @@ follow_tracked(struct search *s, const struct source *source)
     }
 }
 
+/* Does a flow of that table change the packet's field?  The same flow may, and
+ * copy it then. */
+static bool
+is_changed_here(const struct search *s, enum field f, uint8_t table)
+{
+    return (field_is_packets(f)
+            && bitmap_is_set(s->origins->of[f].by.v, table));
+}
+
 static dd_t find_noted(const struct search *, const struct table_flow *,
                        dd_t within);
 
@@ -243,7 +259,9 @@ follow_part(struct search *s, const struct source *source,
 
     if (!(w->mask & source->mask)) {
         return;
-    } else if (source->mask & ~w->mask) {
+    } else if (source->mask & ~w->mask
+               || (w->from < N_FIELDS
+                   && is_changed_here(s, w->from, w->flow->table))) {
         add_comers(s, OFPP_NONE, source->within);
     } else if (w->from < N_FIELDS) {
         from.field = w->from;
@@ -292,7 +310,8 @@ follow(struct search *s, const struct source *source)
     if (field_is_packets(f) || f == F_CT_STATE) {
         add_comers(s, OFPP_NONE, dd_and(s->space->dd, source->within,
                                         find_packets(s, &c, source->flow)));
-    } else if (f == F_IN_PORT && source->mask == field_ones(16)) {
+    } else if (f == F_IN_PORT && source->mask == field_ones(16)
+               && !is_changed(s, F_IN_PORT, source->flow->table)) {
         add_comers(s, u16_to_ofp(source->value), source->within);
     } else if (f >= F_METADATA && f <= F_REG15) {
         follow_register(s, source);

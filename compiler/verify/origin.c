@@ -75,6 +75,23 @@ each_write(struct origins *o, const struct table_flow *flow,
     }
 }
 
+/* Does the flow go on after connection tracking?  What it leads to then may
+ * have been in a zone, and nothing of that is known there. */
+static bool
+goes_on(const struct table_flow *flow)
+{
+    const struct ofpact *end = ofpact_end(flow->ofpacts, flow->ofpacts_len);
+    const struct ofpact *a;
+
+    OFPACT_FOR_EACH (a, flow->ofpacts, flow->ofpacts_len) {
+        if (a->type == OFPACT_CT && ofpact_next(a) != end
+            && ofpact_get_CT(a)->recirc_table != NX_CT_RECIRC_NONE) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Notes where the flow leads, and where by connection tracking. */
 static void
 add_edges(struct origins *o, const struct table_flow *flow)
@@ -86,6 +103,9 @@ add_edges(struct origins *o, const struct table_flow *flow)
     exec_reads(flow, next);
     BITMAP_FOR_EACH_1 (table, N_TABLES_MAX, next) {
         set_bit(o, &o->next[flow->table], table);
+        if (goes_on(flow)) {
+            set_bit(o, &o->noted[flow->table], table);
+        }
     }
     OFPACT_FOR_EACH_FLATTENED (a, flow->ofpacts, flow->ofpacts_len) {
         const struct ofpact_conntrack *ct
