@@ -382,6 +382,8 @@ libbulkhead_a_SOURCES = \
 	compiler/sema/meaning-endpoint.h \
 	compiler/sema/meaning-external.c \
 	compiler/sema/meaning-external.h \
+	compiler/sema/meaning-legacy.c \
+	compiler/sema/meaning-legacy.h \
 	compiler/sema/meaning-meters.c \
 	compiler/sema/meaning-meters.h \
 	compiler/sema/meaning-multicast.c \
@@ -620,6 +622,7 @@ bulkhead_SOURCES = \
 	compiler/cli/top.c \
 	compiler/cli/top.h \
 	compiler/cli/trace-external.c \
+	compiler/cli/trace-legacy.c \
 	compiler/cli/trace-meters.c \
 	compiler/cli/trace-print.c \
 	compiler/cli/trace-tunnel.c \

@@ -16,6 +16,7 @@
 #include "cli/show.h"
 #include "openvswitch/json.h"
 #include "packets.h"
+#include "sema/meaning-legacy.h"
 #include "sema/meaning-meters.h"
 #include "sema/meaning.h"
 #include "sema/packet.h"
@@ -152,6 +153,25 @@ print_decision(const struct meaning *m)
     putchar('\n');
 }
 
+/* Of what a VF in legacy mode sends. */
+static void
+print_nic(const struct meaning_question *q, const struct meaning *m)
+{
+    const struct policy_endpoint *from = q->from;
+    unsigned int vlan = from->network->intent->vlan.n;
+
+    printf("decided by   the NIC, which no rule binds\n"
+           "destination  ");
+    if (m->many) {
+        printf("all in VLAN %u\n", vlan);
+    } else if (m->to->node == from->node) {
+        printf("%s\n", m->to->name);
+    } else {
+        printf("%s, on %s, in VLAN %u\n", m->to->name,
+               m->to->node->name.s, vlan);
+    }
+}
+
 static void
 put_number(struct json *object, const char *key, bool known,
            unsigned int value)
@@ -212,7 +232,8 @@ void
 trace_print_json(const struct meaning_question *q, const struct meaning *m,
                  const char *from, const char *note)
 {
-    bool forwarded = m->allow && !m->answered;
+    bool by_nic = legacy_sends(q);
+    bool forwarded = m->allow && !m->answered && !by_nic;
     bool one = forwarded && !m->n_copies;
     struct json *o = json_object_create();
     char *packet = packet_format(q->packet);
@@ -240,6 +261,9 @@ trace_print_json(const struct meaning_question *q, const struct meaning *m,
     if (m->n_copies) {
         json_object_put(o, "copies", copies_json(m));
     }
+    if (by_nic) {
+        show_put_number(o, "vlan", q->from->network->intent->vlan.n);
+    }
     json_object_put(o, "place", m->rule ? show_rule_place_json(m->rule)
                     : json_null_create());
     show_put(o, "note", note);
@@ -265,6 +289,8 @@ trace_print_table(const struct meaning_question *q, const struct meaning *m,
         printf("destination  answered here, for %s "ETH_ADDR_FMT"\n",
                m->answer_router ? "the gateway" : "the endpoint",
                ETH_ADDR_ARGS(m->answer));
+    } else if (legacy_sends(q) && m->allow) {
+        print_nic(q, m);
     } else if (m->n_copies) {
         print_copies(m);
     } else if (m->allow || m->rule) {

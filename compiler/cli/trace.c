@@ -19,6 +19,8 @@
 #include "flow.h"
 #include "packets.h"
 #include "sema/apart.h"
+#include "sema/check.h"
+#include "sema/meaning-legacy.h"
 #include "sema/meaning-reach.h"
 #include "sema/meaning.h"
 #include "sema/packet.h"
@@ -130,6 +132,7 @@ explain_denial(const struct policy *policy, const struct meaning_question *q,
                const struct meaning *m, struct arena *arena)
 {
     const struct policy_endpoint *from = q->from, *other;
+    const char *legacy;
 
     if (q->node && strcmp(q->node, from->node->name.s)) {
         return arena_printf(arena, "%s is on %s, and no port of %s is its own",
@@ -138,8 +141,10 @@ explain_denial(const struct policy *policy, const struct meaning_question *q,
         return arena_printf(arena, "no receiver on this node: %s is the only "
                             "endpoint of its network on %s, and groups never "
                             "leave a node", from->name, from->node->name.s);
-    } else if (m->reason != REASON_UNREACHABLE) {
-        return NULL;
+    }
+    legacy = trace_to_legacy_note(policy, q, m, arena);
+    if (legacy || m->reason != REASON_UNREACHABLE) {
+        return legacy;
     }
     other = find_far_server(q);
     if (other) {
@@ -159,12 +164,15 @@ static const char *
 find_note(const struct policy *policy, const struct meaning_question *q,
           const struct meaning *m, struct arena *arena)
 {
-    if (q->from && !q->from->bound) {
+    if (legacy_sends(q)) {
+        return trace_legacy_note(policy, q, m, arena);
+    } else if (q->from && !q->from->bound && !legacy_uplink(q->from)) {
         return arena_printf(arena, "%s is unbound: it has no \"%s\"",
                             q->from->name, packet_missing_binding(q->from));
     }
-    return (q->from && !m->allow && !m->rule
-            ? explain_denial(policy, q, m, arena) : NULL);
+    return (m->allow || m->rule ? NULL
+            : q->from ? explain_denial(policy, q, m, arena)
+            : trace_to_legacy_note(policy, q, m, arena));
 }
 
 /* Has the verdict been asked of the rules, although the packet does not tell
@@ -264,7 +272,7 @@ trace(const struct cli_options *options, struct arena *arena,
           : find_sender(policy, options, given, packet, &q.from))) {
         return EXIT_USAGE;
     }
-    m = meaning_judge(policy, &q);
+    m = legacy_sends(&q) ? legacy_judge(&q) : meaning_judge(policy, &q);
     if (is_undecided(&q, &m)) {
         fputs("bulkhead: the packet does not tell what opened its connection, "
               "which decides about it: say that too, as in --opener="

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+struct arena;
 struct cli_options;
 struct flow;
 struct flow_wildcards;
@@ -37,6 +38,16 @@ const struct policy_attachment *trace_enter(const struct policy *,
  * false if that cannot be. */
 bool trace_enter_tunnel(const struct policy *, const struct cli_options *,
                         const struct flow_wildcards *given, struct flow *);
+
+/* What a reader would look for in vain, in the arena: of what a VF in legacy
+ * mode sends; of what was denied without a rule, if it is for such a VF, else
+ * NULL. */
+const char *trace_legacy_note(const struct policy *,
+                              const struct meaning_question *,
+                              const struct meaning *, struct arena *);
+const char *trace_to_legacy_note(const struct policy *,
+                                 const struct meaning_question *,
+                                 const struct meaning *, struct arena *);
 
 /* Both print on standard output.  'from' is what --from says, 'note' a remark
  * for the reader or NULL. */

@@ -262,7 +262,8 @@ has_address(const struct policy_endpoint *e, const struct in6_addr *ip)
     return false;
 }
 
-/* Whom the node answers for: the network's endpoints, by their addresses. */
+/* Whom the node answers for: the network's endpoints, by their addresses.  VFs
+ * in legacy mode answer each other, and nobody else does. */
 static const struct policy_endpoint *
 find_neighbor(const struct policy_endpoint *from, const struct in6_addr *ip)
 {
@@ -271,7 +272,8 @@ find_neighbor(const struct policy_endpoint *from, const struct in6_addr *ip)
     for (size_t i = 0; i < tenant->endpoints.n; i++) {
         const struct policy_endpoint *e = tenant->endpoints.v[i];
 
-        if (e->network == from->network && e->bound && has_address(e, ip)) {
+        if (e->network == from->network && has_address(e, ip)
+            && (from->legacy ? legacy_uplink(e) != NULL : e->bound)) {
             return e;
         }
     }
@@ -309,9 +311,10 @@ complete_ethernet(const struct policy_endpoint *from, struct flow *packet)
         packet->dl_dst = eth_addr_broadcast;
     } else if (to) {
         packet->dl_dst = to->intent->mac;
-    } else if (is_gateway(network->intent, &ip)
-               || (network->intent->gateways.n
-                   && !is_on_link(network->intent, &ip))) {
+    } else if (!from->legacy
+               && (is_gateway(network->intent, &ip)
+                   || (network->intent->gateways.n
+                       && !is_on_link(network->intent, &ip)))) {
         packet->dl_dst = network->gateway_mac;
     }
 }
@@ -375,7 +378,7 @@ packet_complete(const struct policy_endpoint *from,
     bool arp = packet->dl_type == htons(ETH_TYPE_ARP);
     bool has_source = true;
 
-    if (!from->bound) {
+    if (!from->bound && !legacy_uplink(from)) {
         return true;
     }
     if (eth_addr_is_zero(given->masks.dl_src)) {
@@ -408,7 +411,8 @@ packet_find_owner(const struct policy *policy,
                   const struct policy_endpoint *from,
                   const struct flow *packet, bool bound)
 {
-    struct in6_addr ip = packet_destination(packet);
+    struct in6_addr ip = (is_nd(packet, NULL) ? packet->nd_target
+                          : packet_destination(packet));
     const struct policy_endpoint *found = NULL;
 
     for (size_t i = 0; i < policy->tenants.n; i++) {
@@ -418,7 +422,7 @@ packet_find_owner(const struct policy *policy,
             const struct policy_endpoint *e = tenant->endpoints.v[j];
 
             if (e->bound == bound && has_address(e, &ip)
-                && (!found || tenant == from->tenant)) {
+                && (!found || (from && tenant == from->tenant))) {
                 found = e;
             }
         }
@@ -430,7 +434,7 @@ const char *
 packet_missing_binding(const struct policy_endpoint *e)
 {
     return (!e->intent->node.s ? "node"
-            : !e->intent->interface.s ? "interface"
+            : !e->intent->interface.s && !e->legacy ? "interface"
             : !e->intent->mac_text.s ? "mac" : "addresses");
 }
 

@@ -48,8 +48,9 @@ bool packet_complete(const struct policy_endpoint *from,
 void packet_encapsulate(struct flow *packet, const struct in6_addr *source,
                         const struct in6_addr *destination, uint32_t vni);
 
-/* An endpoint, bound or not, that has the packet's destination address, one of
- * the tenant of 'from' before others; NULL if there is none. */
+/* An endpoint, bound or not, that has the address which the packet is for or
+ * asks about, one of the tenant of 'from', if that is not NULL, before others;
+ * NULL if there is none. */
 const struct policy_endpoint *packet_find_owner(
     const struct policy *, const struct policy_endpoint *from,
     const struct flow *, bool bound);
