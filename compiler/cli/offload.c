@@ -34,26 +34,6 @@ offload_refusal(const struct profile *profile, enum cap cap)
     return r;
 }
 
-/* The first pass of the path that is not in hardware, or NULL. */
-static const struct offload_pass *
-first_refused(const struct offload_path *path)
-{
-    for (size_t i = 0; i < path->walk.megaflows.n; i++) {
-        if (path->passes[i].refused) {
-            return &path->passes[i];
-        }
-    }
-    return NULL;
-}
-
-cap_set
-offload_path_refused(const struct offload_path *path)
-{
-    const struct offload_pass *pass = first_refused(path);
-
-    return pass ? pass->refused : 0;
-}
-
 /* All that is refused, of any path. */
 static cap_set
 rule_refused(const struct offload_rule *r)

@@ -28,10 +28,6 @@ struct offload_refusal {
 };
 struct offload_refusal offload_refusal(const struct profile *, enum cap);
 
-/* What the first pass of the path that is not in hardware needs, and is
- * refused; 0 if all are. */
-cap_set offload_path_refused(const struct offload_path *);
-
 /* An array of what is refused: by whom, by which source, and the remedy. */
 struct json *offload_refusals_json(const struct profile *, cap_set refused);
 

@@ -10,17 +10,6 @@
 
 #include <string.h>
 
-static cap_set
-path_refused(const struct offload_path *path)
-{
-    cap_set refused = 0;
-
-    for (size_t i = 0; i < path->walk.megaflows.n; i++) {
-        refused |= path->passes[i].refused;
-    }
-    return refused;
-}
-
 /* Are both of one packet?  Numbers of ports are their plan's. */
 static bool
 is_same_packet(const struct offload_path *a, const struct offload_path *b)
@@ -47,7 +36,8 @@ path_loss(const struct offload_rule *before, const struct offload_path *path)
 
         if (is_same_packet(old, path)) {
             return (old->verdict < path->verdict
-                    ? path_refused(path) & ~path_refused(old) : 0);
+                    ? offload_path_refused(path) & ~offload_path_refused(old)
+                    : 0);
         }
     }
     return 0;

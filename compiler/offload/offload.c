@@ -74,6 +74,17 @@ offload_judge_pass(cap_set carried, const struct plan *plan,
     pass->marked = is_marked(carried, pass);
 }
 
+cap_set
+offload_path_refused(const struct offload_path *path)
+{
+    cap_set refused = 0;
+
+    for (size_t i = 0; i < path->walk.megaflows.n; i++) {
+        refused |= path->passes[i].refused;
+    }
+    return refused;
+}
+
 /* Fills in the passes and the verdict of a path that has been walked. */
 static void
 judge(const struct explainer *e, struct offload_path *path)

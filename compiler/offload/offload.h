@@ -67,6 +67,10 @@ struct offload_path {
     enum offload_verdict verdict;
 };
 
+/* What any pass of the path needs, and is refused; 0 if all are in
+ * hardware. */
+cap_set offload_path_refused(const struct offload_path *);
+
 VEC_TYPEDEF(offload_path_vec, struct offload_path);
 
 struct offload_rule {
