@@ -614,6 +614,7 @@ bulkhead_SOURCES = \
 	compiler/cli/show.c \
 	compiler/cli/show.h \
 	compiler/cli/status.c \
+	compiler/cli/target.c \
 	compiler/cli/tls.c \
 	compiler/cli/top-screen.c \
 	compiler/cli/top-table.c \

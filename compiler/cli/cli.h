@@ -68,7 +68,8 @@ struct cli_options {
     bool write, check;
     const char *tenant_per;     /* "cluster" or "namespace". */
     enum cli_format format;
-    const struct backend *target;
+    const char *target_name;    /* As given; NULL: it was not. */
+    const struct backend *target;       /* The one of that name. */
     const struct profile *profile;
     enum cli_dump dump;
 };
@@ -120,6 +121,14 @@ struct cli_command {
 };
 
 extern const struct cli_command cli_commands[];     /* Ends with a null. */
+
+/* The target of that name; NULL if the command takes none such. */
+const struct backend *cli_find_target(const struct cli_command *,
+                                      const char *name);
+
+/* The names of those that it takes, as in "asap2 or kernel".  The caller must
+ * free them. */
+char *cli_target_names(const struct cli_command *);
 
 struct backend;
 struct diags;

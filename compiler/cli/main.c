@@ -193,18 +193,6 @@ parse_format(const char *s)
     usage_error("--format takes table, json or csv, not '%s'", s);
 }
 
-static const struct backend *
-parse_target(const char *s)
-{
-    const struct backend *backend = backend_find(s);
-
-    if (!backend) {
-        usage_error("--target takes userspace, asap2, kernel, text or ovn, "
-                    "not '%s'", s);
-    }
-    return backend;
-}
-
 static const struct profile *
 parse_profile(const char *s)
 {
@@ -280,7 +268,7 @@ parse_options(int argc, char *argv[], struct cli_options *options)
         case 'o': options->output = optarg; break;
         case 'd': options->db = optarg; break;
         case 't': options->timeout = parse_timeout(optarg); break;
-        case 'T': options->target = parse_target(optarg); break;
+        case 'T': options->target_name = optarg; break;
         case 'D': options->dump = parse_dump(optarg); break;
         case 'v': options->verbose = true; break;
         case 'e': options->from = optarg; break;
@@ -333,6 +321,18 @@ parse_options(int argc, char *argv[], struct cli_options *options)
     }
 }
 
+static const struct backend *
+parse_target(const struct cli_command *command, const char *name)
+{
+    const struct backend *target = cli_find_target(command, name);
+
+    if (!target) {
+        usage_error("'%s' takes --target=%s, not '%s'", command->name,
+                    cli_target_names(command), name);
+    }
+    return target;
+}
+
 /* What goes with --target? */
 static void
 check_target(const struct cli_command *command,
@@ -352,10 +352,6 @@ check_target(const struct cli_command *command,
                     : options->partial ? "--partial"
                     : options->confirm ? "--confirm"
                     : options->verify ? "--verify" : "--no-verify");
-    } else if (command->options & OPTION_SWITCH && target && !target->fabric
-               && !target->caps->n_tables) {
-        usage_error("'%s' is for switches and OVN; 'compile' knows %s",
-                    command->name, target->name);
     } else if (options->profile && target
                && !(command->options & OPTION_SWITCH)
                && !offload_profile(options->profile, target)) {
@@ -366,7 +362,7 @@ check_target(const struct cli_command *command,
 
 static void
 check_options(const struct cli_command *command, unsigned int given,
-              const struct cli_options *options)
+              struct cli_options *options)
 {
     if (given & ~command->options) {
         for (size_t i = 0; i < ARRAY_SIZE(option_table); i++) {
@@ -375,6 +371,9 @@ check_options(const struct cli_command *command, unsigned int given,
                             option_table[i].option.name);
             }
         }
+    }
+    if (options->target_name) {
+        options->target = parse_target(command, options->target_name);
     }
     check_target(command, options);
     if (command->options & NODE_REQUIRED && !options->node

@@ -873,7 +873,7 @@ test_remotes() {
     check 'nor is a node' says 'takes no --node' 2 \
         bulk plan "$intent" --node=n1
     check 'what has no rows and no flows is compiled only' \
-        says "is for switches and OVN" 2 \
+        says "'apply' takes --target=" 2 \
         "$BULKHEAD" apply "$intent" --target=text --node=n1 --bridge=br0
 }
 
