@@ -273,7 +273,8 @@ const struct cli_command cli_commands[] = {
     { "compile", OPTION_NODE | NODE_REQUIRED | OPTION_OUTPUT | OPTION_VERBOSE
       | OPTION_TARGET | OPTION_DUMP | OPTION_FORMAT, cmd_compile,
       "INTENT... --node=NODE [--target=TARGET] [-o DIR] [-v] [--dump=STAGE]",
-      "write flows.txt, meters.txt, ovs-vsctl.sh and manifest.json; for the\n"
+      "write flows.txt, meters.txt, ovs-vsctl.sh and manifest.json; for a\n"
+      "      node with DPDK, also dpdk.sh, with legacy VFs, vf.sh; for the\n"
       "      target asap2, also devlink.sh and dcb.sh; for kernel, qos.sh;\n"
       "      for text, policy.txt: who may reach whom; for ovn,\n"
       "      ovn-nbctl.sh and ovn-nb.json" },
@@ -349,9 +350,9 @@ const struct cli_command cli_commands[] = {
       "INTENT... --node=NODE --profile=PROFILE [--target=TARGET] [-o FILE]\n"
       "           [--exit-code]",
       "say of every rule whether a NIC of that profile would do it, and why\n"
-      "      not, as the target asap2 has it, or userspace; the filters that\n"
-      "      it would hold go to the file, as 'tc -batch' takes them, or\n"
-      "      dpdk-testpmd", NULL },
+      "      not, as the target asap2, kernel or userspace has it; filters\n"
+      "      that it would hold go to the file, as 'tc -batch' takes them,\n"
+      "      or dpdk-testpmd", NULL },
     { "verify", OPTION_NODE | NODE_REQUIRED | OPTION_BRIDGE | OPTION_SWITCH
       | OPTION_FLOWS | OPTION_TENANT | OPTION_FORMAT, cmd_verify,
       "INTENT... --node=NODE [--flows=FILE | --bridge=BRIDGE]\n"
