@@ -73,6 +73,8 @@ libbulkhead_a_SOURCES = \
 	compiler/backend/ovn/topology.c \
 	compiler/backend/text/text.c \
 	compiler/backend/text/text.h \
+	compiler/backend/text/vfs.c \
+	compiler/backend/text/vfs.h \
 	compiler/base/arena.c \
 	compiler/base/arena.h \
 	compiler/base/child.c \

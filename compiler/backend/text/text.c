@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "backend/text/vfs.h"
 #include "intent/exceed.h"
 #include "intent/units.h"
 #include "ir/ir.h"
@@ -303,8 +304,9 @@ put_pools(struct ds *ds, const struct ir_prog *prog)
         const struct ir_meter *pool = prog->meters.v[i];
 
         if (!i || strcmp(pool->uplink, prog->meters.v[i - 1]->uplink)) {
-            ds_put_format(ds, "\nuplink %s, shared by tenants\n",
-                          pool->uplink);
+            ds_put_format(ds, "\nuplink %s, shared by tenants%s\n",
+                          pool->uplink, ir_has_vfs(prog, pool->uplink)
+                          ? ", which does not count VFs in legacy mode" : "");
         }
         ds_put_format(ds, "  %-10s", pool->receive ? "receives" : "sends");
         format_rate(pool->rate_kbps * 1000, ds);
@@ -443,8 +445,13 @@ text_emit(const struct ir_prog *prog, const struct backend_caps *caps
     struct ds ds = DS_EMPTY_INITIALIZER;
 
     ds_put_format(&ds, "node %s and what it reaches: %"PRIuSIZE" endpoints of "
-                  "%"PRIuSIZE" tenants\n", prog->node, prog->endpoints.n,
+                  "%"PRIuSIZE" tenants", prog->node, prog->endpoints.n,
                   prog->tenants.n);
+    if (prog->vfs.n) {
+        ds_put_format(&ds, ", and beside them %"PRIuSIZE" VFs in legacy mode",
+                      prog->vfs.n);
+    }
+    ds_put_char(&ds, '\n');
     put_pools(&ds, prog);
     for (size_t i = 0; i < prog->tenants.n; i++) {
         put_tenant(&ds, prog, prog->tenants.v[i]);
@@ -457,6 +464,7 @@ text_emit(const struct ir_prog *prog, const struct backend_caps *caps
         put_prefixes(&ds, &prog->holes);
         ds_put_char(&ds, '\n');
     }
+    text_put_vfs(&ds, prog);
     put_guardrails(&ds, prog);
     ds_put_format(&ds, "\nbetween tenants%s\n",
                   prog->externals.n ? ", and with externals" : "");
