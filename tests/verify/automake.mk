@@ -65,6 +65,8 @@ check_PROGRAMS += tests/verify/changes
 tests_verify_changes_SOURCES = \
 	tests/differential/random.h \
 	tests/verify/changes.c \
+	tests/verify/lapse.c \
+	tests/verify/lapse.h \
 	tests/verify/mutate.c \
 	tests/verify/mutate.h
 tests_verify_changes_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tests

@@ -18,14 +18,13 @@
 #include <string.h>
 
 #include "backend/openflow/openflow.h"
-#include "backend/openflow/pipeline.h"
 #include "base/diag.h"
 #include "differential/random.h"
 #include "intent/files.h"
 #include "intent/intent.h"
+#include "lapse.h"
 #include "mutate.h"
 #include "openvswitch/dynamic-string.h"
-#include "openvswitch/shash.h"
 #include "openvswitch/vlog.h"
 #include "plan/prove.h"
 #include "resident/prove.h"
@@ -199,24 +198,6 @@ copy_plan(const struct world *w)
     return copy;
 }
 
-/* The flows of 'plan' that 'other' does not have. */
-static void
-find_more(const struct plan *plan, const struct plan *other,
-          struct arena *arena, plan_flows *more)
-{
-    struct shash texts = SHASH_INITIALIZER(&texts);
-
-    for (size_t i = 0; i < other->flows.n; i++) {
-        shash_add(&texts, plan_flow_string(other, &other->flows.v[i]), NULL);
-    }
-    for (size_t i = 0; i < plan->flows.n; i++) {
-        if (!shash_find(&texts, plan_flow_string(plan, &plan->flows.v[i]))) {
-            *vec_push(arena, more) = &plan->flows.v[i];
-        }
-    }
-    shash_destroy(&texts);
-}
-
 /* The proof of the change from 'w->held' to 'plan', of 'tenant' if that is not
  * NULL. */
 static bool
@@ -234,8 +215,8 @@ prove_change(struct world *w, const struct plan *plan,
         memset(&diff.changed, 0, sizeof diff.changed);
         memset(&diff.deleted, 0, sizeof diff.deleted);
     }
-    find_more(plan, &w->held, w->arena, &diff.added);
-    find_more(&w->held, plan, w->arena, &diff.deleted);
+    lapse_find_more(plan, &w->held, w->arena, &diff.added);
+    lapse_find_more(&w->held, plan, w->arena, &diff.deleted);
     proved_change(w->proved, intent, &diff);
     w->held = *plan;
     proved_begin(w->proved, intent);
@@ -347,64 +328,6 @@ put_another(struct world *w, struct resident_diff *diff)
     return true;
 }
 
-/* Lets what any tenant sends, by a flow that is in all slices, take the way of
- * what one sends to an endpoint of its own; or 'scattered' what that tenant
- * sends to any address with that end, which are more ranges than a diagram may
- * have. */
-static bool
-leak(struct plan *plan, struct rng *rng, bool scattered)
-{
-    size_t start = rng_below(rng, plan->flows.n);
-
-    for (size_t i = 0; i < plan->flows.n; i++) {
-        struct plan_flow flow = plan->flows.v[(start + i) % plan->flows.n];
-        const char *address = strstr(flow.match, "nw_dst=");
-
-        if (flow.table == TABLE_ROUTE && address) {
-            int n = strstr(flow.match, "dl_dst=") - flow.match;
-            const char *low = strchr(strchr(address, '.') + 1, '.');
-
-            flow.match = (scattered
-                          ? arena_printf(plan->arena, "%.*stcp,nw_dst=0.0%s"
-                                         "/0.0.255.255", n, flow.match, low)
-                          : arena_printf(plan->arena, "ip,%s", address));
-            flow.priority += 100;
-            plan->flows.v[plan->flows.n++] = flow;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Forgets to take away a flow that is not to be there any more. */
-static bool
-keep(struct plan *plan, const struct plan *old, struct rng *rng)
-{
-    plan_flows gone = VEC_INIT;
-
-    find_more(old, plan, plan->arena, &gone);
-    if (!gone.n) {
-        return false;
-    }
-    plan->flows.v[plan->flows.n++] = *gone.v[rng_below(rng, gone.n)];
-    return true;
-}
-
-/* Leaves the tables as they were, if they are to be others. */
-static bool
-stay(struct plan *plan, const struct plan *old)
-{
-    plan_flows come = VEC_INIT, gone = VEC_INIT;
-
-    find_more(plan, old, plan->arena, &come);
-    find_more(old, plan, plan->arena, &gone);
-    plan->flows.n = 0;
-    for (size_t i = 0; i < old->flows.n; i++) {
-        *vec_push(plan->arena, &plan->flows) = old->flows.v[i];
-    }
-    return come.n + gone.n > 0;
-}
-
 /* Plants a bug, or none: then returns NULL, else what. */
 static const char *
 plant(struct world *w, struct plan *plan)
@@ -412,15 +335,38 @@ plant(struct world *w, struct plan *plan)
     size_t kind = rng_below(&w->rng, n_mutations);
 
     switch (rng_below(&w->rng, 10)) {
-    case 9: return leak(plan, &w->rng, true) ? "a scattered leak" : NULL;
-    case 8: return stay(plan, &w->held) ? "the old tables" : NULL;
-    case 0: return leak(plan, &w->rng, false) ? "a leak" : NULL;
-    case 1: return keep(plan, &w->held, &w->rng) ? "an old flow" : NULL;
+    case 9: return lapse_leak(plan, &w->rng, true) ? "a scattered leak" : NULL;
+    case 8: return lapse_stay(plan, &w->held) ? "the old tables" : NULL;
+    case 0: return lapse_leak(plan, &w->rng, false) ? "a leak" : NULL;
+    case 1: return lapse_keep(plan, &w->held, &w->rng) ? "an old flow" : NULL;
     case 2: case 3: case 4:
         return (mutate(plan, kind, &w->rng) >= 0 ? mutation_name(kind)
                 : NULL);
     default: return NULL;
     }
+}
+
+/* Leaves out a meter that was there before, too.  Returns false if there is
+ * none. */
+static bool
+lose_meter(struct world *w, struct plan *plan, struct resident_diff *diff)
+{
+    size_t lost = plan->meters.n ? rng_below(&w->rng, plan->meters.n) : 0;
+    struct plan_meter *gone;
+
+    for (size_t i = 0; i < diff->meters_added.n; i++) {
+        if (diff->meters_added.v[i]->id == plan->meters.v[lost].id) {
+            return false;
+        }
+    }
+    if (!plan->meters.n) {
+        return false;
+    }
+    gone = arena_zalloc(w->arena, sizeof *gone);
+    *gone = plan->meters.v[lost];
+    *vec_push(w->arena, &diff->meters_deleted) = gone;
+    plan->meters.v[lost] = plan->meters.v[--plan->meters.n];
+    return true;
 }
 
 static void
@@ -438,9 +384,14 @@ try_change(struct world *w, struct count *count)
     policy = get_policy(w);
     right = copy_plan(w);
     plan = copy_plan(w);
-    bug = plant(w, &plan);
+    bug = (rng_chance(&w->rng, 5)
+           ? lose_meter(w, &plan, &diff) ? "a lost meter" : NULL
+           : plant(w, &plan));
     count->bugs += bug != NULL;
-    proved = prove_change(w, &plan, &diff, &packets);
+    /* What is not proved is asked again with the next, whatever that is. */
+    proved = (prove_change(w, &plan, &diff, &packets)
+              || (!proved_lost(w->proved)
+                  && prove_change(w, &plan, NULL, &packets)));
     all = prove_all(w, policy, &plan);
     count->changes++;
     count->proved += proved;

@@ -1,0 +1,83 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "lapse.h"
+
+#include <string.h>
+
+#include "backend/openflow/pipeline.h"
+#include "openvswitch/shash.h"
+
+void
+lapse_find_more(const struct plan *plan, const struct plan *other,
+                struct arena *arena, plan_flows *more)
+{
+    struct shash texts = SHASH_INITIALIZER(&texts);
+
+    for (size_t i = 0; i < other->flows.n; i++) {
+        shash_add(&texts, plan_flow_string(other, &other->flows.v[i]), NULL);
+    }
+    for (size_t i = 0; i < plan->flows.n; i++) {
+        if (!shash_find(&texts, plan_flow_string(plan, &plan->flows.v[i]))) {
+            *vec_push(arena, more) = &plan->flows.v[i];
+        }
+    }
+    shash_destroy(&texts);
+}
+
+bool
+lapse_leak(struct plan *plan, struct rng *rng, bool scattered)
+{
+    size_t start = rng_below(rng, plan->flows.n);
+
+    for (size_t i = 0; i < plan->flows.n; i++) {
+        struct plan_flow flow = plan->flows.v[(start + i) % plan->flows.n];
+        const char *address = strstr(flow.match, "nw_dst=");
+
+        if (flow.table == TABLE_ROUTE && address) {
+            int n = strstr(flow.match, "dl_dst=") - flow.match;
+            const char *low = strchr(strchr(address, '.') + 1, '.');
+
+            flow.match = (scattered
+                          ? arena_printf(plan->arena, "%.*stcp,nw_dst=0.0%s"
+                                         "/0.0.255.255", n, flow.match, low)
+                          : arena_printf(plan->arena, "ip,%s", address));
+            flow.priority += 100;
+            plan->flows.v[plan->flows.n++] = flow;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+lapse_keep(struct plan *plan, const struct plan *old, struct rng *rng)
+{
+    plan_flows gone = VEC_INIT;
+
+    lapse_find_more(old, plan, plan->arena, &gone);
+    if (!gone.n) {
+        return false;
+    }
+    plan->flows.v[plan->flows.n++] = *gone.v[rng_below(rng, gone.n)];
+    return true;
+}
+
+bool
+lapse_stay(struct plan *plan, const struct plan *old)
+{
+    plan_flows come = VEC_INIT, gone = VEC_INIT;
+
+    lapse_find_more(plan, old, plan->arena, &come);
+    lapse_find_more(old, plan, plan->arena, &gone);
+    plan->flows.n = 0;
+    for (size_t i = 0; i < old->flows.n; i++) {
+        *vec_push(plan->arena, &plan->flows) = old->flows.v[i];
+    }
+    return come.n + gone.n > 0;
+}

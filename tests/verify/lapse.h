@@ -1,0 +1,33 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef LAPSE_H
+#define LAPSE_H 1
+
+/* What a change of tables may have wrong. */
+
+#include "differential/random.h"
+#include "plan/plan.h"
+
+/* The flows of 'plan' that 'other' does not have. */
+void lapse_find_more(const struct plan *, const struct plan *other,
+                     struct arena *, plan_flows *more);
+
+/* Each returns false if there is nothing to be done so.
+ *
+ * Lets what any tenant sends, by a flow that is in all slices, take the way of
+ * what one sends to an endpoint of its own; or 'scattered' what that tenant
+ * sends to any address with that end, which are more ranges than a diagram may
+ * have. */
+bool lapse_leak(struct plan *, struct rng *, bool scattered);
+
+/* Forgets to take away a flow that is not to be there any more. */
+bool lapse_keep(struct plan *, const struct plan *old, struct rng *);
+
+/* Leaves the tables as they were, if they are to be others. */
+bool lapse_stay(struct plan *, const struct plan *old);
+
+#endif /* lapse.h */
