@@ -415,7 +415,7 @@ int
 main(int argc, char *argv[])
 {
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-    size_t n = argc > 2 ? strtoul(argv[2], NULL, 10) : 100;
+    size_t n = argc > 2 ? strtoul(argv[2], NULL, 10) : 300;
     struct count count = { 0 };
     bool ok;
 
