@@ -23,11 +23,10 @@ Variant = collections.namedtuple("Variant", "name switch band goal")
 Case = collections.namedtuple("Case", "name table limit what")
 
 # Each is a process of its own, of the prefix that its name begins with.  The
-# first two differ in nothing; nor do "patched" and "patched-again".
+# first two differ in nothing.
 STOCK, AGAIN, PATCHED, BURST = SWITCHES = (
     "stock", "stock-again", "patched", "patched-microburst")
-PATCHED_AGAIN, TELLING = "patched-again", "patched-telemetry"
-TELEMETRY_SWITCHES = PATCHED, PATCHED_AGAIN, TELLING
+TELLING = "patched-telemetry"
 
 # A sample is put together from slices of this many seconds that the variants
 # take in turn, after a moment for the caches.
@@ -51,11 +50,13 @@ WITH = [Variant("stock drop", STOCK, "drop", None),
         Variant("patched drop", PATCHED, "drop", 0.97),
         Variant("patched microburst", BURST, "microburst", 0.97)]
 
-# The same, of the patched switch alone, with its telemetry off and on.
-TELEMETRY = {band: [Variant("off", PATCHED, band, None),
-                    Variant("off again", PATCHED_AGAIN, band, None),
+# The same with the telemetry of the patched one off and on.
+TELEMETRY = {band: [Variant(f"stock{drop}", STOCK, drop.strip() or None, None),
+                    Variant(f"stock{drop} again", AGAIN, drop.strip() or None,
+                            None),
+                    Variant("off", PATCHED, band, None),
                     Variant("on", TELLING, band, 0.95)]
-             for band in (None, "microburst")}
+             for band, drop in ((None, ""), ("microburst", " drop"))}
 
 # With it on, beside itself while somebody reads a copy of it at 1 kHz, or it.
 COPY_READ = Variant("copy read", TELLING, "microburst", None)
@@ -138,7 +139,7 @@ class Bench:
         self.number = number
         self.workload = workload
         self.tables = {case.table for case in cases}
-        self.wanted = [name for name in SWITCHES + TELEMETRY_SWITCHES[1:]
+        self.wanted = [name for name in SWITCHES + (TELLING,)
                        if name in
                        {variant.switch for variant in variants
                         if variant.band not in options.refused}]

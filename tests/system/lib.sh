@@ -196,15 +196,15 @@ n_sent() {
 }
 
 # make_dummy_bridge BRIDGE INTENT NODE: fit for the intent, with ports that
-# "ovs-appctl netdev-dummy/receive" feeds.  ovs-vsctl takes the square of the
-# ports of one command.
+# "ovs-appctl netdev-dummy/receive" feeds, of type $port_type if that is set.
+# ovs-vsctl takes the square of the ports of one command.
 make_dummy_bridge() {
     local name arguments
     arguments=(add-br "$1" -- set bridge "$1" datapath_type=dummy
                fail-mode=secure)
     while read -r name; do
         arguments+=(-- add-port "$1" "$name"
-                    -- set interface "$name" type=dummy)
+                    -- set interface "$name" type="${port_type:-dummy}")
         if [ ${#arguments[@]} -gt 2000 ]; then
             ovs-vsctl --timeout=60 "${arguments[@]}"
             arguments=()
