@@ -144,6 +144,7 @@ test_scripts = \
 	tests/system/ovn-test.sh \
 	tests/system/nic-test.sh \
 	tests/system/dpdk-test.sh \
+	tests/system/dpdk-bursts-test.sh \
 	tests/system/qos-test.sh \
 	tests/system/port-drops-test.sh \
 	tests/system/offload-test.sh \

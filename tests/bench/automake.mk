@@ -2,7 +2,6 @@
 bench_programs = \
 	tests/bench/borrowing \
 	tests/bench/borrowing-cost \
-	tests/bench/burst-sender \
 	tests/bench/bursts \
 	tests/bench/changes \
 	tests/bench/compile \
@@ -10,6 +9,8 @@ bench_programs = \
 	tests/bench/meters
 EXTRA_PROGRAMS = $(bench_programs)
 CLEANFILES += $(bench_programs)
+# tests/system/dpdk-bursts-test.sh needs it.
+check_PROGRAMS += tests/bench/burst-sender
 tests_bench_borrowing_SOURCES = \
 	$(borrow_sources) \
 	tests/bench/borrowing.c \
@@ -125,6 +126,7 @@ bench-ovn: all
 EXTRA_DIST += \
 	tests/bench/README.md \
 	tests/bench/bursts-dpdk \
+	tests/bench/dpdk_bursts.py \
 	tests/bench/dpdk_switch.py \
 	tests/bench/gaps.py \
 	tests/bench/make-intent.py \

@@ -17,7 +17,8 @@ import time
 
 
 def favour():
-    """The priority that the PMD thread has; see dpdk_switch.py."""
+    """The priority that the PMD thread has; see dpdk_switch.py.  It is that of
+    the whole session, so this is to be run in one of its own."""
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, -20)
     with contextlib.suppress(OSError):

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Copyright (c) 2026 The Bulkhead authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# Bursts through DPDK at random moments, in real time: all those that last
+# longer than the gap between polls that the port exports are listed, each with
+# its culprit and its victim, and none that nobody sent.  They are made longer
+# until enough are above it, so a slow machine takes longer.  It needs two CPUs,
+# a network namespace and 1.3 GiB of memory.
+# Environment: OVS_PREFIX, BUILDDIR, srcdir; found by themselves if unset.
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+find_ovs
+exec "$srcdir/tests/bench/bursts-dpdk" --patched "$OVS_PREFIX" --above-gap 60 \
+    "${BUILDDIR:-$srcdir/_build}/tests/bench/burst-sender"
