@@ -17,6 +17,8 @@
 #include <config.h>
 #include "odp-ahead.h"
 
+#include <string.h>
+
 #include "netlink.h"
 #include "odp-netlink.h"
 #include "util.h"
@@ -122,15 +124,49 @@ odp_look_ahead(const struct nlattr *actions, size_t actions_len,
     }
 }
 
-void
-odp_look_ahead_memo(const struct nlattr *actions, size_t actions_len,
-                    const struct nlattr *action, struct odp_ahead_memo *memo)
+/* Returns what follows 'action' in 'actions', if it is not nested in another
+ * one, which would end before; and in '*n' how many bytes that is, 0 if it is
+ * nested. */
+static const char *
+after(const struct nlattr *actions, size_t actions_len,
+      const struct nlattr *action, size_t *n)
 {
-    odp_look_ahead(actions, actions_len, action, &memo->ahead);
-    memo->actions_len = 0;
-    if (actions_len <= sizeof memo->actions) {
-        memcpy(memo->actions, actions, actions_len);
-        memo->actions_len = actions_len;
-        memo->offset = (const char *) action - (const char *) actions;
+    const char *end = (const char *) actions + actions_len;
+    const char *next = (const char *) nl_attr_next(action);
+    const struct nlattr *a = actions;
+
+    while (a < action) {
+        a = nl_attr_next(a);
     }
+    *n = a == action && next < end ? end - next : 0;
+    return next;
+}
+
+bool
+odp_ahead_recall(struct odp_ahead_memos *memos,
+                 const struct nlattr *actions, size_t actions_len,
+                 const struct nlattr *action, struct odp_ahead_memo **memop)
+{
+    size_t n;
+    const char *bytes = after(actions, actions_len, action, &n);
+    struct odp_ahead_memo *memo = &memos->other;
+
+    if (n && n <= sizeof memo->after) {
+        /* Mostly this is the output. */
+        uint32_t last;
+
+        memcpy(&last, bytes + n - sizeof last, sizeof last);
+        memo = &memos->memos[last % ODP_AHEAD_MEMOS];
+    } else {
+        n = 0;
+    }
+    *memop = memo;
+    if (n && memo->n_after == n && !memcmp(memo->after, bytes, n)) {
+        return true;
+    }
+    odp_look_ahead(actions, actions_len, action, &memo->ahead);
+    memo->aux = NULL;
+    memo->n_after = n;
+    memcpy(memo->after, bytes, n);
+    return false;
 }

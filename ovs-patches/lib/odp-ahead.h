@@ -43,7 +43,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "odp-util.h"
 
@@ -72,32 +71,32 @@ odp_ahead_priority(const struct odp_ahead *ahead, uint32_t priority)
     return ahead->priority | (priority & ahead->priority_kept);
 }
 
-/* What was found last: most packets that are dropped meet the same actions as
- * the one before.  All 0 is nothing.  Actions are known by their bytes, since
- * others may come to be where these were. */
+/* What was found before, of actions that end alike: most packets that are
+ * dropped meet ones that others met just before.  All 0 is nothing. */
+
+enum { ODP_AHEAD_MEMOS = 32 };  /* A power of 2. */
+
 struct odp_ahead_memo {
-    size_t actions_len;
-    size_t offset;              /* Of the action in them. */
     struct odp_ahead ahead;
-    char actions[64];           /* Longer ones are not kept. */
+    void *aux;                  /* Of the caller, NULL at first. */
+
+    /* What follows the action.  It is known by its bytes, since other actions
+     * may come to be where these were. */
+    size_t n_after;             /* 0 if there is nothing here. */
+    char after[64];             /* What is longer is not kept. */
 };
 
-/* Is '*memo' what odp_look_ahead() would say? */
-static inline bool
-odp_ahead_is_of(const struct odp_ahead_memo *memo,
-                const struct nlattr *actions, size_t actions_len,
-                const struct nlattr *action)
-{
-    size_t offset = (const char *) action - (const char *) actions;
+struct odp_ahead_memos {
+    struct odp_ahead_memo memos[ODP_AHEAD_MEMOS];
+    struct odp_ahead_memo other; /* Good for one answer. */
+};
 
-    return (memo->actions_len == actions_len && memo->offset == offset
-            && !memcmp(memo->actions, actions, actions_len));
-}
-
-/* As odp_look_ahead(), into '*memo'. */
-void odp_look_ahead_memo(const struct nlattr *actions, size_t actions_len,
-                         const struct nlattr *action,
-                         struct odp_ahead_memo *memo);
+/* Stores in '*memop' one that has what odp_look_ahead() says.  Returns true if
+ * it was there already, with its 'aux'. */
+bool odp_ahead_recall(struct odp_ahead_memos *,
+                      const struct nlattr *actions, size_t actions_len,
+                      const struct nlattr *action,
+                      struct odp_ahead_memo **memop);
 
 #ifdef  __cplusplus
 }

@@ -119,50 +119,97 @@ START_TEST(test_rows)
 }
 END_TEST
 
-/* No text stands for this action. */
-/* What was found holds for the same bytes and the same action in them. */
+/* What was found of others' actions is not taken for what these do. */
 START_TEST(test_memo)
 {
-    enum { LONG = 72, OUTPUT = 16 };
-    struct odp_ahead_memo memo = { .actions_len = 0 };
-    struct ofpbuf buf;
-    const struct nlattr *first, *second;
-    size_t len;
+    static struct odp_ahead_memos memos;
+    size_t n_known = 0;
 
-    ofpbuf_init(&buf, LONG);
-    nl_msg_put_u32(&buf, OVS_ACTION_ATTR_METER, 7);
-    nl_msg_put_u32(&buf, OVS_ACTION_ATTR_METER, 8);
-    nl_msg_put_u32(&buf, OVS_ACTION_ATTR_OUTPUT, 3);
-    len = buf.size;
-    while (buf.size < LONG) {
-        nl_msg_put_flag(&buf, OVS_ACTION_ATTR_POP_VLAN);
+    memset(&memos, 0, sizeof memos);
+    for (size_t i = 0; i < 3 * ARRAY_SIZE(rows); i++) {
+        const char *text = rows[i % ARRAY_SIZE(rows)].actions;
+        const struct nlattr *meter;
+        struct odp_ahead_memo *memo;
+        struct odp_ahead ahead;
+        struct ofpbuf actions;
+        bool known;
+
+        ofpbuf_init(&actions, 256);
+        ck_assert_int_eq(odp_actions_from_string(text, NULL, &actions), 0);
+        meter = find_meter(actions.data, actions.size);
+        odp_look_ahead(actions.data, actions.size, meter, &ahead);
+        known = odp_ahead_recall(&memos, actions.data, actions.size, meter,
+                                 &memo);
+        ck_assert_msg(!memcmp(&memo->ahead, &ahead, sizeof ahead), "%s",
+                      text);
+        ck_assert(known || !memo->aux);
+        n_known += known;
+        ck_assert_int_eq(odp_ahead_recall(&memos, actions.data, actions.size,
+                                          meter, &memo),
+                         memo != &memos.other);
+        ofpbuf_uninit(&actions);
     }
-    first = buf.data;
-    second = nl_attr_next(first);
-
-    ck_assert(!odp_ahead_is_of(&memo, first, len, first));
-    odp_look_ahead_memo(first, len, first, &memo);
-    ck_assert_uint_eq(odp_to_u32(memo.ahead.port), 3);
-    ck_assert(odp_ahead_is_of(&memo, first, len, first));
-    ck_assert(!odp_ahead_is_of(&memo, first, len, second));
-    ck_assert(!odp_ahead_is_of(&memo, first, OUTPUT, first));
-
-    /* Others where these were. */
-    *(char *) ofpbuf_at_assert(&buf, OUTPUT + NLA_HDRLEN, 1) = 4;
-    ck_assert(!odp_ahead_is_of(&memo, first, len, first));
-    odp_look_ahead_memo(first, len, second, &memo);
-    ck_assert_uint_ne(odp_to_u32(memo.ahead.port), 3);
-    ck_assert(odp_ahead_is_of(&memo, first, len, second));
-
-    /* Too long to be kept: found each time. */
-    odp_look_ahead_memo(first, LONG, first, &memo);
-    ck_assert_uint_ne(odp_to_u32(memo.ahead.port), 3);
-    ck_assert(!odp_ahead_is_of(&memo, first, LONG, first));
-    ck_assert(!odp_ahead_is_of(&memo, first, len, second));
-    ofpbuf_uninit(&buf);
+    ck_assert_uint_gt(n_known, 2);
 }
 END_TEST
 
+/* Adds 'meter', 'n' actions that change nothing here, and an output to
+ * 'port'. */
+static void
+put_actions(struct ofpbuf *actions, uint32_t meter, size_t n, uint32_t port)
+{
+    ofpbuf_init(actions, 256);
+    nl_msg_put_u32(actions, OVS_ACTION_ATTR_METER, meter);
+    for (size_t i = 0; i < n; i++) {
+        nl_msg_put_flag(actions, OVS_ACTION_ATTR_POP_VLAN);
+    }
+    nl_msg_put_odp_port(actions, OVS_ACTION_ATTR_OUTPUT, u32_to_odp(port));
+}
+
+/* Is it known what 'n' actions and an output to 'port' do after 'meter'? */
+static bool
+recall(struct odp_ahead_memos *memos, uint32_t meter, size_t n, uint32_t port)
+{
+    struct odp_ahead_memo *memo;
+    struct ofpbuf actions;
+    bool known;
+
+    put_actions(&actions, meter, n, port);
+    known = odp_ahead_recall(memos, actions.data, actions.size, actions.data,
+                             &memo);
+    ck_assert_uint_eq(odp_to_u32(memo->ahead.port), port);
+    ck_assert_int_eq(known, memo->aux != NULL);
+    memo->aux = memos;
+    ofpbuf_uninit(&actions);
+    return known;
+}
+
+/* What is kept is known again, whichever meter it follows. */
+START_TEST(test_known)
+{
+    static struct odp_ahead_memos memos;
+
+    memset(&memos, 0, sizeof memos);
+    ck_assert(!recall(&memos, 7, 0, 3));
+    ck_assert(recall(&memos, 7, 0, 3));
+    ck_assert(recall(&memos, 8, 0, 3));
+    ck_assert(!recall(&memos, 8, 0, 4));
+    ck_assert(recall(&memos, 7, 0, 3));
+
+    /* In the same place. */
+    ck_assert(!recall(&memos, 7, 0, 3 + ODP_AHEAD_MEMOS));
+    ck_assert(!recall(&memos, 7, 0, 3));
+
+    /* The longest that is kept, and one that is not. */
+    ck_assert(!recall(&memos, 7, 14, 5));
+    ck_assert(recall(&memos, 7, 14, 5));
+    ck_assert(!recall(&memos, 7, 15, 5));
+    ck_assert(!recall(&memos, 7, 15, 5));
+    ck_assert(recall(&memos, 7, 14, 5));
+}
+END_TEST
+
+/* No text stands for this action. */
 START_TEST(test_drop)
 {
     struct odp_ahead ahead;
@@ -186,6 +233,7 @@ odp_ahead_suite(void)
 
     tcase_add_loop_test(tc, test_rows, 0, ARRAY_SIZE(rows));
     tcase_add_test(tc, test_memo);
+    tcase_add_test(tc, test_known);
     tcase_add_test(tc, test_drop);
     return suite;
 }
