@@ -184,6 +184,26 @@ recall(struct odp_ahead_memos *memos, uint32_t meter, size_t n, uint32_t port)
     return known;
 }
 
+/* The same bytes follow a meter in a list of its own, which ends before. */
+static void
+check_nested(struct odp_ahead_memos *memos, uint32_t port)
+{
+    struct odp_ahead_memo *memo;
+    struct ofpbuf actions;
+    size_t clone;
+
+    ofpbuf_init(&actions, 256);
+    clone = nl_msg_start_nested(&actions, OVS_ACTION_ATTR_CLONE);
+    nl_msg_put_u32(&actions, OVS_ACTION_ATTR_METER, 7);
+    nl_msg_end_nested(&actions, clone);
+    nl_msg_put_odp_port(&actions, OVS_ACTION_ATTR_OUTPUT, u32_to_odp(port));
+    ck_assert(!odp_ahead_recall(memos, actions.data, actions.size,
+                                find_meter(actions.data, actions.size),
+                                &memo));
+    ck_assert(memo->ahead.port == ODPP_NONE);
+    ofpbuf_uninit(&actions);
+}
+
 /* What is kept is known again, whichever meter it follows. */
 START_TEST(test_known)
 {
@@ -195,6 +215,7 @@ START_TEST(test_known)
     ck_assert(recall(&memos, 8, 0, 3));
     ck_assert(!recall(&memos, 8, 0, 4));
     ck_assert(recall(&memos, 7, 0, 3));
+    check_nested(&memos, 3);
 
     /* In the same place. */
     ck_assert(!recall(&memos, 7, 0, 3 + ODP_AHEAD_MEMOS));
