@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Bulkhead authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Bursts through a switch in real time: who sends them, what is listed of them,
-and which is which."""
+"""Bursts through a switch in real time: who sends them, what is listed of
+them, and which is which."""
 
 import bisect
 import collections
@@ -86,6 +86,7 @@ class Source:
         self.switch = switch
         self.connect()
         self.count = self.overwritten = 0
+        self.most_slack = float("inf")
         self.asked = time.monotonic_ns()
         self.unread = []        # Between these times bursts were missed.
 
@@ -109,6 +110,11 @@ class Source:
         may be off."""
         count, bursts, now, slack = self.read()
         n, self.count = count - self.count, count
+        if slack > self.most_slack:
+            # Nobody knows any more which is which.
+            self.unread.append((self.asked - slack, now + slack))
+            self.asked = now
+            return []
         bursts = [dict(burst, start=now - burst["age_ns"], slack=slack)
                   for burst in (bursts[-n:] if n else [])]
         if n > len(bursts):

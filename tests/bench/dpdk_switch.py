@@ -56,6 +56,9 @@ class Hugepages:
         except OSError as error:
             self.reason = f"{self.path}: {error.strerror}"
             self.release()
+        except BaseException:
+            self.release()
+            raise
 
     def read(self, name="nr_hugepages"):
         path = os.path.join(os.path.dirname(self.path), name)
@@ -71,8 +74,10 @@ class Hugepages:
         if missing <= 0:
             return
         before = self.read()
-        self.write(before + missing)
-        self.added = self.read() - before
+        try:
+            self.write(before + missing)
+        finally:
+            self.added = self.read() - before
         if self.read("free_hugepages") < wanted:
             self.reason = (f"only {self.read('free_hugepages')} of {wanted} "
                            "pages of 2 MB could be had")
