@@ -23,43 +23,29 @@
 /* The packets that a meter drops. */
 
 void
-dp_meter_report(const struct dp_meter_drops *told,
-                enum dp_meter_reason reason,
-                const struct dp_packet_batch *batch, uint32_t map)
+dp_meter_drop(struct dp_meter_drops *drops, struct dp_packet_batch *batch,
+              uint32_t map, uint32_t unlent, enum dp_meter_reason reason)
 {
-    struct dp_packet *packets[NETDEV_MAX_BURST];
-    size_t n = 0;
+    size_t n_drops = drops->n, n_left = raw_ctz(map);
 
-    if (OVS_LIKELY(!told) || !map) {
-        return;
+    /* No branch: which packets are dropped is hard to predict. */
+    for (size_t i = n_left; i < dp_packet_batch_size(batch); i++) {
+        struct dp_packet *packet = batch->packets[i];
+
+        drops->packets[n_drops] = packet;
+        drops->reasons[n_drops] = (unlent >> i & 1
+                                   ? DP_REASON_PARENT : reason);
+        batch->packets[n_left] = packet;
+        n_drops += map >> i & 1;
+        n_left += !(map >> i & 1);
     }
-    for (; map; map = zero_rightmost_1bit(map)) {
-        packets[n++] = batch->packets[raw_ctz(map)];
-    }
-    told->cb(told, reason, packets, n);
+    drops->n = n_drops;
+    batch->count = n_left;
 }
 
 void
-dp_meter_drop(struct dp_packet_batch *batch, size_t n, uint32_t map)
+dp_meter_drops_free(struct dp_meter_drops *drops)
 {
-    size_t n_left = raw_ctz(map);
-
-    /* Mostly, these are the last ones. */
-    if (map + rightmost_1bit(map) != UINT64_C(1) << n) {
-        struct dp_packet *dropped[NETDEV_MAX_BURST];
-        size_t n_dropped = 0;
-
-        /* No branch: which packets are dropped is hard to predict. */
-        for (size_t i = n_left; i < n; i++) {
-            struct dp_packet *packet = batch->packets[i];
-
-            dropped[n_dropped] = packet;
-            batch->packets[n_left] = packet;
-            n_dropped += map >> i & 1;
-            n_left += !(map >> i & 1);
-        }
-        memcpy(&batch->packets[n_left], dropped, n_dropped * sizeof *dropped);
-    }
-    dp_packet_delete_many(&batch->packets[n_left], n - n_left);
-    batch->count = n_left;
+    dp_packet_delete_many(drops->packets, drops->n);
+    drops->n = 0;
 }

@@ -112,13 +112,10 @@ struct dp_meter *dp_meter_next(const struct dp_meters *, uint32_t id);
 
 /* dp-meter-drop.c: packets that are dropped. */
 
-/* Tells '*told', which may be NULL, that the packets of 'batch' in 'map' are
- * going to be dropped. */
-void dp_meter_report(const struct dp_meter_drops *told, enum dp_meter_reason,
-                     const struct dp_packet_batch *batch, uint32_t map);
-
-/* Drops the packets in 'map', one at least, of the 'n' in 'batch'. */
-void dp_meter_drop(struct dp_packet_batch *batch, size_t n, uint32_t map);
+/* Moves the packets in 'map', one at least, from 'batch' to '*drops': those in
+ * 'unlent' for DP_REASON_PARENT, the others for 'reason'. */
+void dp_meter_drop(struct dp_meter_drops *drops, struct dp_packet_batch *batch,
+                   uint32_t map, uint32_t unlent, enum dp_meter_reason reason);
 
 /* dp-meter-pool.c: meters that borrow from others.
  *

@@ -273,7 +273,7 @@ offer_to_phantom(const struct dp_meter *m, bool owner,
 static bool
 run_phantoms(struct dp_meter *m, bool owner, struct dp_packet_batch *batch,
              uint32_t sizes[], uint32_t *bytes, uint32_t marked[],
-             struct dp_meter_clock *clock, const struct dp_meter_drops *told)
+             struct dp_meter_clock *clock, struct dp_meter_drops *drops)
 {
     uint32_t any = 0;
 
@@ -302,8 +302,7 @@ run_phantoms(struct dp_meter *m, bool owner, struct dp_packet_batch *batch,
             marked[j] = squeeze(marked[j], b.capped);
         }
         COVERAGE_ADD(datapath_drop_meter, count_1bits(b.capped));
-        dp_meter_report(told, DP_REASON_LIMIT, batch, b.capped);
-        dp_meter_drop(batch, n, b.capped);
+        dp_meter_drop(drops, batch, b.capped, 0, DP_REASON_LIMIT);
         *bytes = 0;
         for (uint32_t j = 0; j < n; j++) {
             if (!(b.capped & UINT32_C(1) << j)) {
@@ -384,16 +383,16 @@ measure(struct dp_meter *m, struct dp_packet_batch *batch, uint32_t sizes[])
 static enum gcra_answer
 run_both(struct dp_meter *m, bool owner, struct dp_packet_batch *batch,
          const uint32_t sizes[], uint32_t bytes,
-         struct dp_meter_clock *clock, const struct dp_meter_drops *told)
+         struct dp_meter_clock *clock, struct dp_meter_drops *drops)
 {
     struct dp_meter_band *band = &m->bands[0];
     uint64_t since_ns = clock->since_ns ? clock->since_ns : clock->now_ns;
     uint32_t n = dp_packet_batch_size(batch), n_refused;
-    bool drops = get_action(band).verb == DP_BAND_DROP;
+    bool refusing = get_action(band).verb == DP_BAND_DROP;
     struct gcra_both b = {
         .now_ns = clock->now_ns,
         .second_ns = clock->now_ns,
-        .in_turn = drops && may_refuse(m, owner, clock),
+        .in_turn = refusing && may_refuse(m, owner, clock),
         .sizes = sizes,
         .n = n,
         .bytes = bytes,
@@ -401,7 +400,7 @@ run_both(struct dp_meter *m, bool owner, struct dp_packet_batch *batch,
     enum gcra_answer answer = phantom_admit_both(m->phantom, &band->gcra,
                                                  since_ns, &b);
 
-    if (answer == GCRA_NOT_ALL && drops) {
+    if (answer == GCRA_NOT_ALL && refusing) {
         b.second_ns = clock->now_ns = time_nsec();
         b.in_turn = clock->reread = true;
         answer = phantom_admit_both(m->phantom, &band->gcra, since_ns, &b);
@@ -417,16 +416,14 @@ run_both(struct dp_meter *m, bool owner, struct dp_packet_batch *batch,
     count_owned(&m->conforming, owner, n - n_refused, b.admitted_bytes);
     count_owned(&band->acted_on, owner, n_refused, bytes - b.admitted_bytes);
     COVERAGE_ADD(datapath_drop_meter, n_refused);
-    dp_meter_report(told, DP_REASON_RATE, batch, b.refused);
-    dp_meter_drop(batch, n, b.refused);
+    dp_meter_drop(drops, batch, b.refused, 0, DP_REASON_RATE);
     return answer;
 }
 
 void
-dp_meters_run_reporting(struct dp_meters *ms, uint32_t id,
-                        struct dp_packet_batch *batch,
-                        struct dp_meter_clock *clock,
-                        const struct dp_meter_drops *told)
+dp_meters_run_into(struct dp_meters *ms, uint32_t id,
+                   struct dp_packet_batch *batch,
+                   struct dp_meter_clock *clock, struct dp_meter_drops *drops)
 {
     size_t n = dp_packet_batch_size(batch);
     struct dp_meter *m = dp_meter_lookup(ms, id);
@@ -440,10 +437,7 @@ dp_meters_run_reporting(struct dp_meters *ms, uint32_t id,
 
     if (OVS_UNLIKELY(!m)) {
         COVERAGE_ADD(datapath_drop_invalid_meter, n);
-        if (told) {
-            told->cb(told, DP_REASON_MISSING, batch->packets, n);
-        }
-        dp_packet_delete_batch(batch, true);
+        dp_meter_drop(drops, batch, UINT32_MAX, 0, DP_REASON_MISSING);
         return;
     }
 
@@ -453,14 +447,14 @@ dp_meters_run_reporting(struct dp_meters *ms, uint32_t id,
     }
     bytes = measure(m, batch, sizes);
     if (m->phantom && !dp_meter_get_pool(m)) {
-        answer = run_both(m, owner, batch, sizes, bytes, clock, told);
+        answer = run_both(m, owner, batch, sizes, bytes, clock, drops);
         if (answer == GCRA_BOTH) {
             return;
         }
     }
     if (m->phantoms && answer != GCRA_FIRST) {
         any_marked = run_phantoms(m, owner, batch, sizes, &bytes, marked,
-                                  clock, told);
+                                  clock, drops);
         n = dp_packet_batch_size(batch);
         if (OVS_UNLIKELY(!n)) {
             return;
@@ -483,8 +477,6 @@ dp_meters_run_reporting(struct dp_meters *ms, uint32_t id,
         }
     }
     if (dropped) {
-        dp_meter_report(told, DP_REASON_RATE, batch, dropped & ~total.unlent);
-        dp_meter_report(told, DP_REASON_PARENT, batch, total.unlent);
-        dp_meter_drop(batch, n, dropped);
+        dp_meter_drop(drops, batch, dropped, total.unlent, DP_REASON_RATE);
     }
 }

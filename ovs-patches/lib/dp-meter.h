@@ -76,12 +76,11 @@
 
 #include "dp-meter-conf.h"
 #include "dp-meter-reason.h"
+#include "dp-packet.h"
 #include "ovs-atomic.h"
 #include "ovs-thread.h"
 #include "util.h"
 
-struct dp_packet;
-struct dp_packet_batch;
 struct ofputil_meter_config;
 struct ofputil_meter_features;
 struct ofputil_meter_stats;
@@ -163,26 +162,37 @@ int dp_meters_get(const struct dp_meters *ms, uint32_t id,
 int dp_meters_del(struct dp_meters *ms, uint32_t id,
                   struct ofputil_meter_stats *stats, uint16_t n_bands);
 
-/* Who is told of the packets that meters drop, before they are freed.  They
- * have the tag of the meter by then. */
+/* What meters have dropped.  Packets have the tag of their meter.  To count and
+ * to free many together costs little more than one. */
+enum { DP_METER_DROPS = 2 * NETDEV_MAX_BURST };
+
 struct dp_meter_drops {
-    void (*cb)(const struct dp_meter_drops *, enum dp_meter_reason,
-               struct dp_packet *const packets[], size_t n);
+    size_t n;
+    struct dp_packet *packets[DP_METER_DROPS];
+    uint8_t reasons[DP_METER_DROPS]; /* Each an 'enum dp_meter_reason'. */
 };
 
-/* Applies meter 'id' to 'batch', which arrived at the time of '*clock'; may
- * read the clock again.  Packets that are dropped leave the batch and are
- * freed, after '*told' (may be NULL) was told of them. */
-void dp_meters_run_reporting(struct dp_meters *ms, uint32_t id,
-                             struct dp_packet_batch *batch,
-                             struct dp_meter_clock *clock,
-                             const struct dp_meter_drops *told);
+/* Frees the packets of '*drops', and empties it. */
+void dp_meter_drops_free(struct dp_meter_drops *);
 
+/* Applies meter 'id' to 'batch', which arrived at the time of '*clock'; may
+ * read the clock again.  Packets that are dropped go from the batch to
+ * '*drops', which has room for all of them. */
+void dp_meters_run_into(struct dp_meters *ms, uint32_t id,
+                        struct dp_packet_batch *batch,
+                        struct dp_meter_clock *clock,
+                        struct dp_meter_drops *drops);
+
+/* The same, but frees what is dropped. */
 static inline void
 dp_meters_run(struct dp_meters *ms, uint32_t id,
               struct dp_packet_batch *batch, struct dp_meter_clock *clock)
 {
-    dp_meters_run_reporting(ms, id, batch, clock, NULL);
+    struct dp_meter_drops drops;
+
+    drops.n = 0;
+    dp_meters_run_into(ms, id, batch, clock, &drops);
+    dp_meter_drops_free(&drops);
 }
 
 #ifdef  __cplusplus

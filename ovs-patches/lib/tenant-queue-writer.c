@@ -21,7 +21,6 @@
 
 #include "dp-packet.h"
 #include "hash.h"
-#include "odp-ahead.h"
 #include "ovs-thread.h"
 #include "tenant-queue-private.h"
 #include "util.h"
@@ -30,7 +29,7 @@
 DEFINE_STATIC_PER_THREAD_DATA(struct tenant_writer *, sender, NULL);
 
 /* What it is in the file that a meter says. */
-static const enum tq_reason reasons[] = {
+static const enum tq_reason tq_reasons[] = {
     [DP_REASON_RATE] = TQ_RATE,
     [DP_REASON_LIMIT] = TQ_LIMIT,
     [DP_REASON_PARENT] = TQ_PARENT,
@@ -386,30 +385,25 @@ tenant_writer_flush(struct tenant_writer *w,
 }
 
 void
-tenant_writer_metered(struct tenant_writer *w, enum dp_meter_reason reason,
-                      const struct odp_ahead *ahead,
-                      struct dp_packet *const packets[], size_t n)
+tenant_writer_metered(struct tenant_writer *w,
+                      struct dp_packet *const packets[],
+                      const uint8_t reasons[], size_t n)
 {
-    uint64_t key = 0, bytes = 0;
-    size_t first = 0;
-
     if (!has_port(w)) {
         return;
     }
-    for (size_t i = 0; i < n; i++) {
-        const struct pkt_metadata *md = &packets[i]->md;
-        uint64_t next = KEY(md->tenant_tag,
-                            odp_ahead_priority(ahead, md->skb_priority));
+    for (size_t i = 0; i < n;) {
+        uint64_t key = key_of(packets[i]), bytes = 0;
+        size_t first = i;
 
-        if (next != key && i > first) {
-            publish_metered(w, key, reasons[reason], i - first, bytes);
-            first = i;
-            bytes = 0;
-        }
-        key = next;
-        bytes += dp_packet_size(packets[i]);
+        do {
+            bytes += dp_packet_size(packets[i]);
+            i++;
+        } while (i < n && key_of(packets[i]) == key
+                 && reasons[i] == reasons[first]);
+        publish_metered(w, key, tq_reasons[reasons[first]], i - first,
+                        bytes);
     }
-    publish_metered(w, key, reasons[reason], n - first, bytes);
 }
 
 void

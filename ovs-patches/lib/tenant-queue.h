@@ -64,13 +64,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dp-meter-reason.h"
+#include "dp-meter.h"
 #include "netdev.h"
 
 struct dp_packet;
 struct dp_packet_batch;
 struct ds;
-struct odp_ahead;
+struct nlattr;
+struct odp_ahead_memo;
+struct odp_ahead_memos;
 struct tenant_queues;
 struct tenant_writer;
 
@@ -133,12 +135,42 @@ void tenant_writer_flush(struct tenant_writer *,
                          const struct dp_packet_batch *batch,
                          uint64_t since_ns, uint64_t now_ns);
 
-/* Counts 'n' packets, one at least, that a meter is dropping for 'reason', and
- * that 'ahead' says would have been sent to the port. */
-void tenant_writer_metered(struct tenant_writer *,
-                           enum dp_meter_reason reason,
-                           const struct odp_ahead *ahead,
-                           struct dp_packet *const packets[], size_t n);
+/* What meters drop
+ *
+ * It waits until all that was received with it has been processed, and is then
+ * counted and freed together.  Until then, the actions that dropped it stay. */
+
+/* Packets that one action dropped. */
+struct tenant_drop_group {
+    const struct nlattr *actions;
+    size_t actions_len;
+    const struct nlattr *action; /* One of 'actions', or nested in one. */
+    size_t first, end;          /* Numbers of packets. */
+};
+
+struct tenant_drops {
+    struct dp_meter_drops drops;
+    size_t n_groups;
+    struct tenant_drop_group groups[DP_METER_DROPS]; /* What is counted. */
+};
+
+/* Notes that 'action' dropped the packets from number 'first' on, one at
+ * least, and that they are to be counted. */
+void tenant_drops_note(struct tenant_drops *, size_t first,
+                       const struct nlattr *actions, size_t actions_len,
+                       const struct nlattr *action);
+
+/* Returns who counts what '*memo' says where it would have gone.  Unless it is
+ * 'known', its 'aux' is NULL and may be set. */
+typedef struct tenant_writer *
+tenant_drops_find_writer(struct odp_ahead_memo *memo, bool known, void *aux);
+
+/* Counts what was noted, by the port and priority that 'memos' finds. */
+void tenant_drops_count(struct tenant_drops *, struct odp_ahead_memos *memos,
+                        tenant_drops_find_writer *, void *aux);
+
+/* Frees all packets, counted or not. */
+void tenant_drops_free(struct tenant_drops *);
 
 /* What a port drops
  *

@@ -191,6 +191,7 @@ tests_proof_tenants_SOURCES = \
 	ovs-patches/lib/odp-ahead.c \
 	ovs-patches/lib/odp-ahead.h \
 	ovs-patches/lib/tenant-queue-burst.c \
+	ovs-patches/lib/tenant-queue-drops.c \
 	ovs-patches/lib/tenant-queue-file.c \
 	ovs-patches/lib/tenant-queue-log.c \
 	ovs-patches/lib/tenant-queue-private.h \

@@ -55,14 +55,10 @@ struct meters {
     struct cell cells[N_PLACES][N_METERS][N_QUEUES];
     struct tq_counter dropped[N_PLACES][N_METERS][TQ_REASONS];
     struct tq_counter stats[N_METERS][TQ_REASONS]; /* As meters say. */
-};
-
-/* Who is told of drops. */
-struct told {
-    struct dp_meter_drops up;
-    struct meters *w;
-    const struct ofpbuf *actions;
-    uint32_t writer;
+    struct tenant_drops drops;
+    struct odp_ahead_memos memos;
+    struct ofpbuf actions[DP_METER_DROPS]; /* That 'drops' needs. */
+    size_t n_actions;
 };
 
 static void
@@ -184,20 +180,54 @@ put_actions(struct ofpbuf *actions, uint32_t meter, uint32_t place,
     nl_msg_put_u32(actions, OVS_ACTION_ATTR_OUTPUT, place + 1);
 }
 
-/* As a datapath counts them. */
-static void
-count_metered(const struct dp_meter_drops *up, enum dp_meter_reason reason,
-              struct dp_packet *const packets[], size_t n)
+/* Who counts what would have gone where '*memo' says: any writer of the
+ * place. */
+static struct tenant_writer *
+find_writer(struct odp_ahead_memo *memo, bool known, void *w_)
 {
-    const struct told *told = CONTAINER_OF(up, struct told, up);
-    struct odp_ahead ahead;
-    uint32_t place;
+    struct meters *w = w_;
+    odp_port_t port = memo->ahead.port;
+    uint32_t place = port == ODPP_NONE ? NO_PORT : odp_to_u32(port);
 
-    odp_look_ahead(told->actions->data, told->actions->size,
-                   told->actions->data, &ahead);
-    place = ahead.port == ODPP_NONE ? NO_PORT : odp_to_u32(ahead.port);
-    tenant_writer_metered(told->w->writers[place][told->writer], reason,
-                          &ahead, packets, n);
+    if (memo->aux != (known ? w->writers[place] : NULL)) {
+        proof_fail("what is remembered of place %"PRIu32" is another's",
+                   place);
+    }
+    memo->aux = w->writers[place];
+    return w->writers[place][proof_below(w->random, N_WRITERS)];
+}
+
+static void
+count_drops(struct meters *w)
+{
+    tenant_drops_count(&w->drops, &w->memos, find_writer, w);
+    tenant_drops_free(&w->drops);
+    while (w->n_actions) {
+        ofpbuf_uninit(&w->actions[--w->n_actions]);
+    }
+}
+
+/* Has 'meter', the first of '*actions', drop what it does, as a datapath does:
+ * what several batches lose is counted together.  Takes over '*actions'. */
+static void
+run_meter(struct meters *w, uint32_t meter, const struct ofpbuf *actions,
+          struct dp_packet_batch *batch)
+{
+    struct dp_meter_clock clock = { .now_ns = w->now, .reread = true };
+    struct dp_meter_drops *drops = &w->drops.drops;
+    size_t first;
+
+    if (w->n_actions == DP_METER_DROPS
+        || drops->n + dp_packet_batch_size(batch) > DP_METER_DROPS) {
+        count_drops(w);
+    }
+    first = drops->n;
+    dp_meters_run_into(&w->meters, meter, batch, &clock, drops);
+    w->actions[w->n_actions++] = *actions;
+    if (drops->n > first) {
+        tenant_drops_note(&w->drops, first, actions->data, actions->size,
+                          actions->data);
+    }
 }
 
 /* Sets '*stats' to what 'meter' itself says that it has dropped. */
@@ -279,13 +309,10 @@ run_batch(struct meters *w)
     uint32_t place = proof_below(w->random, N_PLACES);
     uint32_t queue = proof_below(w->random, N_QUEUES + 2);
     uint32_t n = 1 + proof_below(w->random, NETDEV_MAX_BURST);
-    struct dp_meter_clock clock = { .now_ns = w->now, .reread = true };
+    uint32_t writer = proof_below(w->random, N_WRITERS);
     struct tq_counter lost = { 0, 0 };
     struct dp_packet_batch batch;
     struct ofpbuf actions;
-    struct told told = {
-        { count_metered }, w, &actions, proof_below(w->random, N_WRITERS),
-    };
 
     dp_packet_batch_init(&batch);
     for (uint32_t i = 0; i < n; i++) {
@@ -300,10 +327,9 @@ run_batch(struct meters *w)
     }
     ofpbuf_init(&actions, 256);
     put_actions(&actions, meter, place, queue);
-    dp_meters_run_reporting(&w->meters, meter, &batch, &clock, &told.up);
-    send_left(w, &batch, place, meter, queue, told.writer, &lost);
+    run_meter(w, meter, &actions, &batch);
+    send_left(w, &batch, place, meter, queue, writer, &lost);
     add_stats(w, meter, place, &lost);
-    ofpbuf_uninit(&actions);
 }
 
 static void
@@ -351,6 +377,7 @@ check(struct meters *w)
 {
     struct tq_counter sums[N_METERS][TQ_REASONS];
 
+    count_drops(w);
     memset(sums, 0, sizeof sums);
     for (uint32_t i = 0; i < N_PORTS; i++) {
         struct tq_port_id id;

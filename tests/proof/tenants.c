@@ -93,7 +93,7 @@ port_restart(struct world *w, struct port *p)
 }
 
 static void
-count(struct tq_counter *c, uint32_t size)
+tally(struct tq_counter *c, uint32_t size)
 {
     c->packets++;
     c->bytes += size;
@@ -112,18 +112,18 @@ make_packet(struct world *w, struct port *p, uint32_t tag)
     pkt_metadata_init(&packet->md, 1);
     packet->md.tenant_tag = tag;
     packet->md.skb_priority = queue;
-    count(&counts->sent, size);
+    tally(&counts->sent, size);
     if (!proof_below(w->random, 20)) {
         packet->md.tenant_flags |= PKT_TENANT_MARKED;
-        count(&counts->marked, size);
+        tally(&counts->marked, size);
     }
     if (!proof_below(w->random, 30)) {
         packet->md.tenant_flags |= PKT_TENANT_BORROWED;
-        count(&counts->borrowed, size);
+        tally(&counts->borrowed, size);
     }
     if (!proof_below(w->random, 25)) {
         packet->md.tenant_flags |= PKT_TENANT_REMARKED;
-        count(&counts->remarked, size);
+        tally(&counts->remarked, size);
     }
     return packet;
 }
@@ -144,7 +144,7 @@ drop_some(struct world *w, struct port *p, struct tenant_writer *writer,
     for (size_t i = first; i < n; i++) {
         const struct pkt_metadata *md = &batch->packets[i]->md;
 
-        count(&p->counts[md->tenant_tag][md->skb_priority].dropped,
+        tally(&p->counts[md->tenant_tag][md->skb_priority].dropped,
               dp_packet_size(batch->packets[i]));
     }
 }

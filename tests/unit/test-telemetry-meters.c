@@ -15,6 +15,7 @@
 
 #include "dp-packet.h"
 #include "odp-ahead.h"
+#include "tenant-queue-private.h"
 #include "tenant-queue.h"
 #include "unit.h"
 #include "util.h"
@@ -64,6 +65,7 @@ static void
 drop(struct tenant_writer *w, enum dp_meter_reason reason,
      const struct odp_ahead *ahead)
 {
+    const uint8_t reasons[] = { reason, reason };
     struct dp_packet *packets[2];
 
     for (int i = 0; i < 2; i++) {
@@ -71,9 +73,9 @@ drop(struct tenant_writer *w, enum dp_meter_reason reason,
         dp_packet_put_uninit(packets[i], 1000);
         pkt_metadata_init(&packets[i]->md, 1);
         packets[i]->md.tenant_tag = 17;
-        packets[i]->md.skb_priority = i + 1;
+        packets[i]->md.skb_priority = odp_ahead_priority(ahead, i + 1);
     }
-    tenant_writer_metered(w, reason, ahead, packets, 2);
+    tenant_writer_metered(w, packets, reasons, 2);
     for (int i = 0; i < 2; i++) {
         dp_packet_delete(packets[i]);
     }
