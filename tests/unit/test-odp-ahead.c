@@ -204,6 +204,22 @@ check_nested(struct odp_ahead_memos *memos, uint32_t port)
     ofpbuf_uninit(&actions);
 }
 
+/* Nor is another action known that differs in its first word alone. */
+static void
+check_recirc(struct odp_ahead_memos *memos, uint32_t port)
+{
+    struct odp_ahead_memo *memo;
+    struct ofpbuf actions;
+
+    ofpbuf_init(&actions, 256);
+    nl_msg_put_u32(&actions, OVS_ACTION_ATTR_METER, 7);
+    nl_msg_put_u32(&actions, OVS_ACTION_ATTR_RECIRC, port);
+    ck_assert(!odp_ahead_recall(memos, actions.data, actions.size,
+                                actions.data, &memo));
+    ck_assert(memo->ahead.port == ODPP_NONE);
+    ofpbuf_uninit(&actions);
+}
+
 /* What is kept is known again, whichever meter it follows. */
 START_TEST(test_known)
 {
@@ -216,6 +232,7 @@ START_TEST(test_known)
     ck_assert(!recall(&memos, 8, 0, 4));
     ck_assert(recall(&memos, 7, 0, 3));
     check_nested(&memos, 3);
+    check_recirc(&memos, 3);
 
     /* In the same place. */
     ck_assert(!recall(&memos, 7, 0, 3 + ODP_AHEAD_MEMOS));
