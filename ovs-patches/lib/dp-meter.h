@@ -162,8 +162,8 @@ int dp_meters_get(const struct dp_meters *ms, uint32_t id,
 int dp_meters_del(struct dp_meters *ms, uint32_t id,
                   struct ofputil_meter_stats *stats, uint16_t n_bands);
 
-/* What meters have dropped.  Packets have the tag of their meter.  To count and
- * to free many together costs little more than one. */
+/* What meters have dropped.  Packets have the tag of their meter.  To count
+ * and to free many together costs little more than one. */
 enum { DP_METER_DROPS = 2 * NETDEV_MAX_BURST };
 
 struct dp_meter_drops {

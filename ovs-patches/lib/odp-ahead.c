@@ -143,8 +143,8 @@ after(const struct nlattr *actions, size_t actions_len,
     return next;
 }
 
-/* Are the 'n' bytes of 'a' and 'b' the same?  'n' is a multiple of 4, and mostly
- * so small that a call of memcmp() takes longer. */
+/* Are the 'n' bytes of 'a' and 'b' the same?  'n' is a multiple of 4, and
+ * mostly so small that a call of memcmp() takes longer. */
 static inline bool
 equal(const char *a, const char *b, size_t n)
 {

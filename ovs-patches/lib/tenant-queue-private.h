@@ -125,9 +125,9 @@ void tenant_log_add(struct tenant_burst_queue *q, const uint64_t runs[],
 void tenant_log_tally(const struct tenant_burst_queue *q, uint64_t end,
                       uint64_t depth, struct tq_event *event);
 
-/* tenant-queue-writer.c: Counts 'n' packets that meters drop, each for an 'enum
- * dp_meter_reason', and that would have been sent to the port with the priority
- * that they have. */
+/* tenant-queue-writer.c: Counts 'n' packets that meters drop, each for an
+ * 'enum dp_meter_reason', and that would have been sent to the port with the
+ * priority that they have. */
 void tenant_writer_metered(struct tenant_writer *,
                            struct dp_packet *const packets[],
                            const uint8_t reasons[], size_t n);

@@ -138,7 +138,8 @@ void tenant_writer_flush(struct tenant_writer *,
 /* What meters drop
  *
  * It waits until all that was received with it has been processed, and is then
- * counted and freed together.  Until then, the actions that dropped it stay. */
+ * counted and freed together.  Until then, the actions that dropped it
+ * stay. */
 
 /* Packets that one action dropped. */
 struct tenant_drop_group {
