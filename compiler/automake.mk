@@ -297,6 +297,8 @@ libbulkhead_a_SOURCES = \
 	compiler/push/nb-writer.c \
 	compiler/push/nb.c \
 	compiler/push/nb.h \
+	compiler/push/ovsdb-others.c \
+	compiler/push/ovsdb-private.h \
 	compiler/push/ovsdb.c \
 	compiler/push/ovsdb.h \
 	compiler/push/parse.c \

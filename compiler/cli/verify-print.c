@@ -34,8 +34,8 @@ list_assumed(const struct verify_task *task, const char *assumed[MAX_ASSUMED])
     if (!task->tables->ports_known) {
         assumed[n++] = "the bridge is fit, of which --bridge asks: its ports "
                        "have the names that the flows say, it fails secure, "
-                       "has no in-band controller, and handles fragments as "
-                       "'normal'";
+                       "has no controller and no in-band manager, and handles "
+                       "fragments as 'normal'";
     }
     if (!task->meters) {
         assumed[n++] = "the meters that the flows name are there";

@@ -65,12 +65,17 @@ push_check_settings(struct push *push)
         return;
     }
     check_datapath(push);
+    if (push->info.controllers) {
+        /* It may change any flow at any time, of ours, too. */
+        push_unfit(push, "bridge %s has a controller of somebody else (%s), "
+                   "which may change its flows; ovs-vsctl del-controller %s",
+                   bridge, push->info.controllers, bridge);
+    }
     if (push->info.may_be_in_band) {
         /* connmgr's in-band flows stand above all others, let anyone talk to
-         * the controller's or manager's address with NORMAL, and are hidden
-         * from OpenFlow. */
-        push_unfit(push, "bridge %s has a controller or manager that may be "
-                   "in-band, past all tables; ovs-vsctl set bridge %s "
+         * the manager's address with NORMAL, and are hidden from OpenFlow. */
+        push_unfit(push, "bridge %s has a manager that may be in-band, past "
+                   "all tables; ovs-vsctl set bridge %s "
                    "other_config:disable-in-band=true", bridge, bridge);
     }
     if (strcmp(push->info.fail_mode, "secure")) {

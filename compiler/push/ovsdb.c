@@ -18,6 +18,7 @@
 #include "openvswitch/poll-loop.h"
 #include "ovsdb-idl-provider.h"
 #include "ovsdb-idl.h"
+#include "push/ovsdb-private.h"
 #include "push/push.h"
 #include "socket-util.h"
 #include "timeval.h"
@@ -53,6 +54,7 @@ static const struct ovsdb_idl_column *const columns[] = {
     &ovsrec_mirror_col_name,
     &ovsrec_mirror_col_output_port,
     &ovsrec_mirror_col_output_vlan,
+    &ovsrec_controller_col_target,
 };
 
 struct database *
@@ -66,8 +68,7 @@ database_open(const char *remote, bool again)
     for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
         ovsdb_idl_track_add_column(db->idl, columns[i]);
     }
-    /* Their rows count, if none of their columns. */
-    ovsdb_idl_add_table(db->idl, &ovsrec_table_controller);
+    /* Its rows count, if none of their columns. */
     ovsdb_idl_add_table(db->idl, &ovsrec_table_manager);
     return db;
 }
@@ -161,31 +162,6 @@ database_error(const struct database *db)
 
     return (error == EOF ? ECONNRESET : error ? error
             : ovsdb_idl_is_alive(db->idl) ? 0 : ECONNRESET);
-}
-
-/* Where a mirror copies to: "PORT", "VLAN N", or NULL for nowhere. */
-static const char *
-mirror_output(const struct ovsrec_mirror *mirror, struct arena *arena)
-{
-    return (mirror->output_port ? mirror->output_port->name
-            : mirror->n_output_vlan
-            ? arena_printf(arena, "VLAN %"PRId64, mirror->output_vlan[0])
-            : NULL);
-}
-
-static void
-read_mirrors(const struct ovsrec_bridge *br, struct arena *arena,
-             struct bridge_info *info)
-{
-    for (size_t i = 0; i < br->n_mirrors; i++) {
-        const char *output = mirror_output(br->mirrors[i], arena);
-
-        if (output) {
-            info->mirrors = arena_printf(
-                arena, "%s%s%s to %s", info->mirrors ? info->mirrors : "",
-                info->mirrors ? ", " : "", br->mirrors[i]->name, output);
-        }
-    }
 }
 
 static const char *
@@ -322,7 +298,7 @@ read_bridge(const struct ovsrec_open_vswitch *ovs,
                            ? arena_strdup(arena, br->datapath_type)
                            : "system");
     info->fail_mode = arena_strdup(arena, br->fail_mode ? br->fail_mode : "");
-    info->may_be_in_band = ((br->n_controller || ovs->n_manager_options)
+    info->may_be_in_band = (ovs->n_manager_options
                             && !smap_get_bool(&br->other_config,
                                               "disable-in-band", false));
     info->has_openflow14 = has_openflow14(br);
@@ -337,7 +313,7 @@ read_bridge(const struct ovsrec_open_vswitch *ovs,
         qsort(info->attachments.v, info->attachments.n,
               sizeof *info->attachments.v, compare_attachments);
     }
-    read_mirrors(br, arena, info);
+    ovsdb_read_others(br, arena, info);
 }
 
 void

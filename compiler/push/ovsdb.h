@@ -27,7 +27,8 @@ struct bridge_info {
     const char *datapath_type;  /* "system" for the kernel's. */
     const char *fail_mode;      /* "" if not set. */
     bool has_openflow14;
-    bool may_be_in_band;        /* Of a controller or manager. */
+    const char *controllers;    /* Their targets, "TARGET, ...", or NULL. */
+    bool may_be_in_band;        /* Of a manager. */
     struct ofputil_port_map ports;  /* Interface name <-> OpenFlow port... */
     unsigned int ports_seqno;   /* ...which grows when it may have changed, in
                                  * a "struct keeper"'s. */

@@ -31,15 +31,23 @@ test_unfit() {
     ovs-vsctl set-fail-mode br0 standalone -- set bridge br0 protocols=[]
     check 'all that makes it unfit is listed: 4' lists_all
     ovs-vsctl set-fail-mode br0 secure
-    ovs-vsctl del-manager -- set bridge br0 protocols=[] -- \
-        set-controller br0 tcp:127.0.0.1:1
-    check 'a controller that may be in-band: 3' says 'disable-in-band' 3 \
-        bulkhead_on apply br0
-    ovs-vsctl set bridge br0 other_config:disable-in-band=true
-    check 'a controller that is not: 0' exits 0 bulkhead_on apply br0
-    ovs-vsctl del-controller br0 -- remove bridge br0 other_config \
-        disable-in-band
+    ovs-vsctl del-manager -- set bridge br0 protocols=[]
     check 'apply after the refusals' exits 0 bulkhead_on apply br0
+}
+
+# A controller may change any flow, whoever connects to whom.
+test_controllers() {
+    local target
+    ovs-vsctl set bridge br0 other_config:disable-in-band=true
+    for target in tcp:127.0.0.1:1 ptcp:0:127.0.0.1; do
+        ovs-vsctl set-controller br0 $target
+        check "the controller $target: 3, nothing changed" unchanged br0 \
+            says "of somebody else ($target)" 3 \
+            bulkhead_on apply br0 "$(with 's/443/444/')"
+        check 'status then: 4' says "($target)" 4 bulkhead_on status br0
+        check 'what it says mends it: 0' mends apply br0
+    done
+    ovs-vsctl remove bridge br0 other_config disable-in-band
 }
 
 # Two settings and a port are wrong at once; apply refuses for each.
@@ -120,6 +128,7 @@ main() {
     make_dummy_bridge br0 "$intent" "$node"
     check 'apply: 0' exits 0 bulkhead_on apply br0
     test_unfit
+    test_controllers
     test_fragments
     test_types
     test_mirrors

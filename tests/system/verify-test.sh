@@ -114,12 +114,14 @@ test_fit() {
         'UNPROVED: bridge br0 handles fragments' 1 verify --bridge br0
     ovs-ofctl -O OpenFlow14 set-frags br0 normal
     ovs-vsctl --no-wait set bridge br0 other_config:disable-in-band=false -- \
-        set-controller br0 tcp:127.0.0.1:1
+        set-manager tcp:127.0.0.1:1
     check 'in-band: unproved' says \
-        'UNPROVED: bridge br0 has a controller or manager' 1 \
-        verify --bridge br0
-    ovs-vsctl del-controller br0 -- \
-        set bridge br0 other_config:disable-in-band=true
+        'UNPROVED: bridge br0 has a manager' 1 verify --bridge br0
+    ovs-vsctl --no-wait set-controller br0 tcp:127.0.0.1:1 -- del-manager \
+        -- set bridge br0 other_config:disable-in-band=true
+    check 'a controller: unproved' says \
+        'UNPROVED: bridge br0 has a controller' 1 verify --bridge br0
+    ovs-vsctl del-controller br0
     ovs-vsctl --no-wait set-fail-mode br0 standalone
     check 'not secure: unproved' says \
         'UNPROVED: bridge br0 forwards by itself' 1 verify --bridge br0
