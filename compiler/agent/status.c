@@ -14,6 +14,7 @@
 #include "openvswitch/json.h"
 #include "plan/manifest.h"
 #include "plan/record.h"
+#include "telemetry/json.h"
 
 const char *
 agent_summary(const struct agent *a)
@@ -50,6 +51,16 @@ last_repair(const struct agent *a, struct arena *arena)
     return last ? plan_record_time(arena, last) : NULL;
 }
 
+/* When something was last pushed, or NULL. */
+static const char *
+last_push(const struct agent *a, struct arena *arena)
+{
+    uint64_t last = keeper_counts(a->keeper)->last_push_ns;
+    char buffer[64];
+
+    return last ? arena_strdup(arena, time_to_text(last, buffer)) : NULL;
+}
+
 /* Or NULL. */
 static const char *
 mirrors(const struct agent *a)
@@ -79,17 +90,19 @@ void
 agent_status(const struct agent *a, struct ds *ds)
 {
     const struct keeper_counts *n = keeper_counts(a->keeper);
-    const char *trouble = keeper_trouble(a->keeper), *last;
+    const char *trouble = keeper_trouble(a->keeper), *last, *pushed;
     struct arena *arena = arena_create();
     plan_names missing = VEC_INIT, refused = VEC_INIT;
 
     last = last_repair(a, arena);
+    pushed = last_push(a, arena);
     ds_put_format(ds, "%s on %s: %s\n"
-                  "pushed: %"PRIu64" times, in %"PRIu64" sessions\n"
+                  "pushed: %"PRIu64" times, in %"PRIu64" sessions%s%s\n"
                   "repaired: %"PRIu64" times: %"PRIu64" flows, %"PRIu64
                   " meters%s%s\n", a->options->node,
                   a->options->target.bridge, agent_summary(a), n->pushes,
-                  n->connections, n->repairs, n->flows, n->meters,
+                  n->connections, pushed ? ", last at " : "",
+                  pushed ? pushed : "", n->repairs, n->flows, n->meters,
                   last ? ", last at " : "", last ? last : "");
     put_proofs(&a->gate, ds);
     compiled_missing(a->compiled, arena, &missing);
@@ -179,6 +192,7 @@ agent_status_json(const struct agent *a)
     put_string(object, "bridge", a->options->target.bridge);
     put_string(object, "summary", agent_summary(a));
     json_object_put(object, "pushes", json_integer_create(n->pushes));
+    put_string(object, "last_push", last_push(a, arena));
     json_object_put(object, "sessions", json_integer_create(n->connections));
     json_object_put(object, "repaired", repairs_json(a, arena));
     json_object_put(object, "proofs", proofs_json(&a->gate));

@@ -122,7 +122,10 @@ note_push(struct keeper *k)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(60, 60);
     const struct push_diff *diff = &k->diff;
+    struct timespec now;
 
+    xclock_gettime(CLOCK_REALTIME, &now);
+    k->counts.last_push_ns = now.tv_sec * UINT64_C(1000000000) + now.tv_nsec;
     k->counts.pushes++;
     if (push_diff_is_of_flows(diff)) {
         VLOG_INFO_RL(&rl, "bridge %s: pushed: flows %"PRIuSIZE" added, "

@@ -36,6 +36,8 @@ struct keeper_counts {
     uint64_t repairs;           /* ...and of changes by others. */
     uint64_t flows, meters;     /* That were repaired. */
     time_t last_repair;         /* 0: never. */
+    uint64_t last_push_ns;      /* When the switch acknowledged the last push,
+                                 * since 1970; 0: never. */
 };
 
 /* The target's strings must outlive it. */
