@@ -30,6 +30,7 @@ switch_state_init(struct switch_state *state)
     hmap_init(&state->flows);
     hmap_init(&state->callers);
     hmap_init(&state->owners);
+    state->n_connections = 0;
     hmap_init(&state->limits);
     hmap_init(&state->meters);
     memset(state->n_flows, 0, sizeof state->n_flows);
@@ -149,6 +150,12 @@ count_of(struct switch_state *state, const struct flow_entry *flow)
             : &state->n_flows[flow->table].others);
 }
 
+static bool
+limits_connections(const struct flow_entry *flow)
+{
+    return flow->connections && flow_is_ours(flow);
+}
+
 void
 switch_state_put(struct switch_state *state, struct flow_entry *flow)
 {
@@ -167,6 +174,7 @@ switch_state_put(struct switch_state *state, struct flow_entry *flow)
     note_zone(flow);
     if (flow->zone) {
         hmap_insert(&state->owners, &flow->owner, hash_int(flow->zone, 0));
+        state->n_connections += limits_connections(flow);
     }
     note_upcalls(flow);
     if (flow->limited) {
@@ -184,6 +192,7 @@ switch_state_remove(struct switch_state *state, struct flow_entry *flow)
     }
     if (flow->zone) {
         hmap_remove(&state->owners, &flow->owner);
+        state->n_connections -= limits_connections(flow);
     }
     if (flow->limited) {
         hmap_remove(&state->limits, &flow->limit);

@@ -67,6 +67,7 @@ struct switch_state {
     struct hmap flows;          /* Contains "struct flow_entry"s... */
     struct hmap callers;        /* ...and those that call a meter by its id. */
     struct hmap owners;         /* Those that say whose a zone is, by zone. */
+    size_t n_connections;       /* Of these, ours with 'connections'. */
     struct hmap limits;         /* Those with a limit of upcalls, by tenant. */
     struct hmap meters;         /* Contains "struct meter_entry"s. */
     struct {

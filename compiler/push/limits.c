@@ -98,23 +98,10 @@ find_flow(const struct switch_state *state, uint16_t zone, bool limited)
     return NULL;
 }
 
-static bool
-zones_are_of(const struct switch_state *state)
-{
-    const struct flow_entry *flow;
-
-    HMAP_FOR_EACH (flow, owner, &state->owners) {
-        if (flow->connections && flow_is_ours(flow)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 bool
 limits_are_of(const struct switch_state *state)
 {
-    return zones_are_of(state) || upcalls_are_of(state);
+    return state->n_connections || upcalls_are_of(state);
 }
 
 static const char *
@@ -128,7 +115,7 @@ read_zones(struct push *push)
                          ARRAY_SIZE(arguments), push->deadline, push->arena,
                          &answer);
     if (reason) {
-        return (zones_are_of(&push->wanted) || zones_are_of(&push->live)
+        return (push->wanted.n_connections || push->live.n_connections
                 ? arena_printf(push->arena, "bridge %s: %s",
                                push->target->bridge, reason) : NULL);
     }
@@ -198,20 +185,28 @@ limits_differ(const struct limits *limits)
     return limits->changes.n || limits->upcalls.changes.n;
 }
 
+static void
+compare_owners(struct push *push, const struct switch_state *state)
+{
+    const struct flow_entry *flow;
+
+    HMAP_FOR_EACH (flow, owner, &state->owners) {
+        if (flow_is_ours(flow)) {
+            add_change(push, flow);
+        }
+    }
+}
+
 void
 limits_compare(struct push *push)
 {
-    const struct switch_state *states[] = { &push->wanted, &push->live };
     struct limits *limits = &push->limits;
-    const struct flow_entry *flow;
 
     limits_forget(push);
-    for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
-        HMAP_FOR_EACH (flow, owner, &states[i]->owners) {
-            if (flow_is_ours(flow)) {
-                add_change(push, flow);
-            }
-        }
+    /* Else no zone has a limit, nor is to have one. */
+    if (push->wanted.n_connections || !hmap_is_empty(&limits->live)) {
+        compare_owners(push, &push->wanted);
+        compare_owners(push, &push->live);
     }
     if (limits->changes.n) {
         qsort(limits->changes.v, limits->changes.n,

@@ -219,6 +219,7 @@ flows_resolve(struct switch_state *state, const struct ofputil_port_map *ports,
         hmap_swap(&state->callers, &anew.callers);
         hmap_swap(&state->owners, &anew.owners);
         hmap_swap(&state->limits, &anew.limits);
+        state->n_connections = anew.n_connections;
         memcpy(state->n_flows, anew.n_flows, sizeof state->n_flows);
     }
     const char *reason = (error ? arena_printf(arena, "flow '%s': %s",
