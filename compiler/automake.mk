@@ -85,6 +85,8 @@ libbulkhead_a_SOURCES = \
 	compiler/base/file.h \
 	compiler/base/folder.c \
 	compiler/base/folder.h \
+	compiler/base/heap.c \
+	compiler/base/heap.h \
 	compiler/base/nearest.c \
 	compiler/base/nearest.h \
 	compiler/base/source.c \

@@ -18,6 +18,7 @@
 #include "agent/agent.h"
 #include "agent/ending.h"
 #include "agent/notify.h"
+#include "base/heap.h"
 #include "command-line.h"
 #include "daemon.h"
 #include "dirs.h"
@@ -404,6 +405,7 @@ main(int argc, char *argv[])
     struct agent *agent;
     int error;
 
+    heap_expect_much();
     ovs_set_program_name("bulkheadd", PACKAGE_VERSION);
     setenv("OVS_RUNDIR", SYSTEM_RUNDIR, 0);
     fatal_ignore_sigpipe();

@@ -19,6 +19,7 @@
 
 #include "backend/asap2/asap2.h"
 #include "backend/backend.h"
+#include "base/heap.h"
 #include "base/nearest.h"
 #include "cli/offload.h"
 #include "fatal-signal.h"
@@ -471,6 +472,7 @@ main(int argc, char *argv[])
     const struct cli_command *command;
     unsigned int given;
 
+    heap_expect_much();
     cli_reserve_standard();
     ovs_set_program_name(argv[0], PACKAGE_VERSION);
     fatal_ignore_sigpipe();
@@ -494,6 +496,5 @@ main(int argc, char *argv[])
     }
     parse_arguments(argc, argv, command, &options);
     check_options(command, given, &options);
-
     return finish(command->run(&options));
 }
