@@ -82,42 +82,65 @@ transact(struct session *session, struct ofpbuf *request, enum ofptype wanted,
     return error;
 }
 
-/* Sends all of 'requests', then a barrier, and waits for its reply. */
+/* Wraps 'msg', which it frees, for the bundle, keeping its xid. */
+static struct ofpbuf *
+wrap_for_bundle(struct ofpbuf *msg)
+{
+    struct ofputil_bundle_add_msg add = {
+        .bundle_id = 1, .flags = OFPBF_ATOMIC | OFPBF_ORDERED,
+    };
+    struct ofpbuf *request;
+
+    ofpmsg_update_length(msg);
+    add.msg = msg->data;
+    request = ofputil_encode_bundle_add(SESSION_VERSION, &add);
+    ofpmsg_update_length(request);
+    ofpbuf_delete(msg);
+    return request;
+}
+
+/* Sends all of 'requests', each wrapped if it is for the bundle.  That is done
+ * one by one, so that the switch has the first while the next is made. */
 static int
-send_all(struct session *session, struct ovs_list *requests,
-         long long int deadline, struct sent *sent)
+send_list(struct session *session, struct ovs_list *requests, bool wrap,
+          long long int deadline, struct sent *sent)
 {
     struct ofpbuf *msg;
     int error = 0;
 
-    *sent->error = (struct session_error) { .ofperr = 0 };
-    if (ovs_list_is_empty(requests)) {
-        return 0;
-    }
     LIST_FOR_EACH_POP (msg, list_node, requests) {
         if (error) {
             ofpbuf_delete(msg);
             continue;
         }
+        msg = wrap ? wrap_for_bundle(msg) : msg;
         sent->xids[sent->n++] = session_xid(msg);
         error = session_send(session, msg, deadline);
     }
-    if (!error) {
-        error = transact(session,
+    return error;
+}
+
+/* Sends a barrier and waits for its reply, after which the switch has refused
+ * what it refuses of 'sent'. */
+static int
+await_all(struct session *session, long long int deadline,
+          const struct sent *sent)
+{
+    int error = transact(session,
                          ofputil_encode_barrier_request(SESSION_VERSION),
                          OFPTYPE_BARRIER_REPLY, deadline, sent);
-    }
+
     return error ? error : sent->error->ofperr ? EPROTO : 0;
 }
 
 static void
-sent_init(struct sent *sent, const struct ovs_list *requests,
+sent_init(struct sent *sent, size_t n, size_t n_failed,
           struct session_error *error, bool *failed)
 {
-    sent->xids = xmalloc(MAX(1, ovs_list_size(requests))
-                         * sizeof *sent->xids);
+    *error = (struct session_error) { .ofperr = 0 };
+    sent->xids = xmalloc(MAX(1, n) * sizeof *sent->xids);
     sent->failed = failed;
-    sent->n_failed = ovs_list_size(requests);
+    sent->n_failed = n_failed;
     sent->n = 0;
     sent->error = error;
 }
@@ -127,11 +150,15 @@ session_send_all(struct session *session, struct ovs_list *requests,
                  long long int deadline, struct session_error *serror,
                  bool *failed)
 {
+    size_t n = ovs_list_size(requests);
     struct sent sent;
     int error;
 
-    sent_init(&sent, requests, serror, failed);
-    error = send_all(session, requests, deadline, &sent);
+    sent_init(&sent, n, n, serror, failed);
+    error = send_list(session, requests, false, deadline, &sent);
+    if (!error && n) {
+        error = await_all(session, deadline, &sent);
+    }
     free(sent.xids);
     return error;
 }
@@ -157,27 +184,23 @@ bundle_control(struct session *session, uint16_t type, long long int deadline,
                     deadline, sent);
 }
 
-/* Appends 'requests' to 'all' wrapped for a bundle, keeping their xids, after
- * what opens it. */
-static void
-wrap_for_bundle(struct ovs_list *requests, struct ovs_list *all)
+/* Opens the bundle and fills it. */
+static int
+fill_bundle(struct session *session, struct ovs_list *before,
+            struct ovs_list *requests, long long int deadline,
+            struct sent *sent)
 {
-    struct ofpbuf *msg;
+    struct ofpbuf *open = bundle_request(OFPBCT_OPEN_REQUEST);
+    int error;
 
-    ovs_list_push_back(all, &bundle_request(OFPBCT_OPEN_REQUEST)->list_node);
-    LIST_FOR_EACH_POP (msg, list_node, requests) {
-        ofpmsg_update_length(msg);
-
-        struct ofputil_bundle_add_msg add = {
-            .bundle_id = 1, .flags = OFPBF_ATOMIC | OFPBF_ORDERED,
-            .msg = msg->data,
-        };
-        struct ofpbuf *request = ofputil_encode_bundle_add(SESSION_VERSION,
-                                                           &add);
-        ofpmsg_update_length(request);
-        ovs_list_push_back(all, &request->list_node);
-        ofpbuf_delete(msg);
+    ovs_list_push_back(before, &open->list_node);
+    error = send_list(session, before, false, deadline, sent);
+    if (error) {
+        ofpbuf_list_delete(requests);
+        return error;
     }
+    error = send_list(session, requests, true, deadline, sent);
+    return error ? error : await_all(session, deadline, sent);
 }
 
 int
@@ -188,17 +211,14 @@ session_bundle(struct session *session, struct ovs_list *before,
     struct session_error ignored = { .ofperr = 0 };
     struct sent nothing = { .error = &ignored };
     size_t n_before = ovs_list_size(before);
-    struct ovs_list all = OVS_LIST_INITIALIZER(&all);
     struct sent sent;
     int error;
 
-    ovs_list_push_back_all(&all, before);
-    wrap_for_bundle(requests, &all);
-    sent_init(&sent, &all, serror, failed);
-    sent.n_failed = n_before;
+    sent_init(&sent, n_before + 1 + ovs_list_size(requests), n_before, serror,
+              failed);
     /* A message that the switch refuses is left out of the bundle, and the
      * rest could be committed: the barrier tells before it is too late. */
-    error = send_all(session, &all, deadline, &sent);
+    error = fill_bundle(session, before, requests, deadline, &sent);
     if (error) {
         bundle_control(session, OFPBCT_DISCARD_REQUEST, deadline, &nothing);
     } else {
