@@ -131,6 +131,7 @@ test_scripts = \
 	tests/system/tc-test.sh \
 	tests/system/rte-test.sh \
 	tests/system/telemetry-test.sh \
+	tests/system/threads-test.sh \
 	tests/system/metrics-test.sh \
 	tests/system/connections-test.sh \
 	tests/system/upcalls-test.sh \
