@@ -327,6 +327,8 @@ libbulkhead_a_SOURCES = \
 	compiler/resident/divide.c \
 	compiler/resident/facts.c \
 	compiler/resident/facts.h \
+	compiler/resident/joins.c \
+	compiler/resident/joins.h \
 	compiler/resident/known.c \
 	compiler/resident/meant.c \
 	compiler/resident/meant.h \
@@ -473,6 +475,8 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/contract.c \
 	compiler/verify/contract.def \
 	compiler/verify/contract.h \
+	compiler/verify/cookies.c \
+	compiler/verify/cookies.h \
 	compiler/verify/dd-apply.c \
 	compiler/verify/dd-private.h \
 	compiler/verify/dd-shape.c \

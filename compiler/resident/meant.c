@@ -51,6 +51,29 @@ is_rate(const struct value *v)
                 || !strcmp(of->key, "receive")));
 }
 
+/* ds_put_format() takes as long as all else that is done here. */
+static void
+put_number(struct ds *ds, char kind, uint64_t number)
+{
+    char digits[18], *p = &digits[sizeof digits];
+
+    *--p = ' ';
+    do {
+        *--p = "0123456789abcdef"[number % 16];
+    } while (number /= 16);
+    ds_put_char(ds, kind);
+    ds_put_buffer(ds, p, &digits[sizeof digits] - p);
+}
+
+static void
+put_string(struct ds *ds, char kind, const char *s)
+{
+    size_t n = strlen(s);
+
+    put_number(ds, kind, n);
+    ds_put_buffer(ds, s, n);
+}
+
 static bool put_value(struct ds *, const struct value *);
 
 static bool
@@ -59,7 +82,7 @@ put_member(struct ds *ds, const struct value *v)
     if (value_is_comment(v)) {
         return true;
     }
-    ds_put_format(ds, "%"PRIuSIZE" %s", strlen(v->key), v->key);
+    put_string(ds, 'k', v->key);
     return is_rate(v) || put_value(ds, v);
 }
 
@@ -73,12 +96,9 @@ put_value(struct ds *ds, const struct value *v)
     switch (v->type) {
     case VALUE_NULL: ds_put_char(ds, 'n'); break;
     case VALUE_BOOLEAN: ds_put_char(ds, v->boolean ? 't' : 'f'); break;
-    case VALUE_INTEGER: ds_put_format(ds, "i%"PRId64, v->integer); break;
+    case VALUE_INTEGER: put_number(ds, 'i', v->integer); break;
     case VALUE_REAL: return false;
-    case VALUE_STRING:
-        ds_put_format(ds, "s%"PRIuSIZE" ", strlen(v->string));
-        ds_put_cstr(ds, v->string);
-        break;
+    case VALUE_STRING: put_string(ds, 's', v->string); break;
     case VALUE_ARRAY: case VALUE_OBJECT:
         ds_put_char(ds, v->type == VALUE_ARRAY ? '[' : '{');
         for (size_t i = 0; i < v->n && known; i++) {
@@ -97,14 +117,17 @@ put_endpoint(struct ds *ds, const struct policy_endpoint *e)
 {
     const struct intent_endpoint *intent = e->intent;
 
-    ds_put_format(ds, "%s %d %d %s %s ", e->name, e->bound, e->legacy,
-                  e->node ? e->node->name.s : "",
-                  intent->interface.s ? intent->interface.s : "");
-    ds_put_format(ds, ETH_ADDR_FMT, ETH_ADDR_ARGS(intent->mac));
+    put_string(ds, 'e', e->name);
+    put_number(ds, 'b', e->bound);
+    put_number(ds, 'l', e->legacy);
+    put_string(ds, 'n', e->node ? e->node->name.s : "");
+    put_string(ds, 'i', intent->interface.s ? intent->interface.s : "");
+    put_number(ds, 'm', eth_addr_to_uint64(intent->mac));
     for (size_t i = 0; i < intent->addresses.n; i++) {
-        ds_put_char(ds, ' ');
-        ds_put_hex(ds, &intent->addresses.v[i].ip,
-                   sizeof intent->addresses.v[i].ip);
+        u128 ip = field_from_ip(&intent->addresses.v[i].ip);
+
+        put_number(ds, 'a', ip >> 64);
+        put_number(ds, 'a', ip);
     }
     ds_put_char(ds, '\n');
 }
@@ -139,8 +162,10 @@ put_rule(struct ds *ds, const struct policy_rule *rule)
 {
     const struct value *at = rule->intent ? rule->intent->name.at : NULL;
 
-    ds_put_format(ds, "%s %d %u %"PRIx64" ", rule->name, rule->kind,
-                  rule->depth, rule->id);
+    put_string(ds, 'r', rule->name);
+    put_number(ds, 'k', rule->kind);
+    put_number(ds, 'd', rule->depth);
+    put_number(ds, 'i', rule->id);
     /* Of a peering the name is its key. */
     return !at || put_value(ds, at->type == VALUE_OBJECT ? at : at->parent);
 }

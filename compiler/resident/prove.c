@@ -12,25 +12,15 @@
 #include <string.h>
 
 #include "base/diag.h"
-#include "openvswitch/shash.h"
 #include "plan/prove.h"
+#include "resident/joins.h"
 #include "resident/meant.h"
 #include "resident/resident.h"
 #include "sema/policy.h"
-#include "smap.h"
 #include "sset.h"
 #include "timeval.h"
 #include "util.h"
 #include "verify/base.h"
-
-/* Who is joined with whom in an intent, by union and find (see divide.c). */
-struct joins {
-    const struct intent *intent;
-    struct shash numbers;       /* Of tenants, as they stand there, from 1. */
-    size_t *with;               /* By number: the number of another, or its
-                                 * own. */
-    bool all;                   /* Something is said of all together. */
-};
 
 struct proved {
     struct arena *arena;
@@ -38,9 +28,7 @@ struct proved {
     struct ofputil_port_map ports;
     struct verify_base *base;
     char *node;
-    struct smap roots;          /* Of a tenant: one, the same for all that are
-                                 * joined with it. */
-    bool all;                   /* Something is said of all together. */
+    struct joins joins;
     struct meant *meant;        /* When all was proved; or NULL. */
 
     /* Of the proof that has begun. */
@@ -49,90 +37,6 @@ struct proved {
     struct meant *means;        /* What that says, ... */
     struct verify_news news;    /* ... and of it is new. */
 };
-
-static size_t
-root(const struct joins *j, size_t number)
-{
-    while (j->with[number] != number) {
-        number = j->with[number] = j->with[j->with[number]];
-    }
-    return number;
-}
-
-static const char *
-root_name(const struct joins *j, size_t number)
-{
-    return j->intent->tenants.v[root(j, number) - 1].name.s;
-}
-
-/* Joins with 'number' the tenant of that name, if it is there; returns it, or
- * 'number'. */
-static size_t
-join_name(struct joins *j, size_t number, const char *name)
-{
-    size_t other = (size_t) shash_find_data(&j->numbers, name);
-
-    j->all |= !strcmp(name, POLICY_EVERY_TENANT);
-    if (other && number) {
-        j->with[root(j, number)] = root(j, other);
-    }
-    return other ? other : number;
-}
-
-/* Joins all whom the selectors name; one that names no tenant means that whose
- * rule it is, 'own', or else all.  Returns one of them. */
-static size_t
-join_selectors(struct joins *j, size_t number, bool own,
-               const selector_vec *selectors)
-{
-    for (size_t i = 0; i < selectors->n; i++) {
-        const struct intent_selector *s = &selectors->v[i];
-
-        j->all |= s->external.s || (!s->tenant.s && !own);
-        number = s->tenant.s ? join_name(j, number, s->tenant.s) : number;
-        number = join_selectors(j, number, true, &s->except);
-    }
-    return number;
-}
-
-static void
-joins_init(struct joins *j, const struct intent *intent)
-{
-    size_t n = intent->tenants.n;
-
-    *j = (struct joins) { .intent = intent };
-    j->all = intent->externals.n || intent->guardrails.n;
-    shash_init(&j->numbers);
-    j->with = xcalloc(n + 1, sizeof *j->with);
-    for (size_t i = 1; i <= n; i++) {
-        shash_add(&j->numbers, intent->tenants.v[i - 1].name.s, (void *) i);
-        j->with[i] = i;
-    }
-    for (size_t i = 1; i <= n; i++) {
-        const struct intent_tenant *t = &intent->tenants.v[i - 1];
-
-        for (size_t k = 0; k < t->peers.n; k++) {
-            join_name(j, i, t->peers.v[k].s);
-        }
-        for (size_t k = 0; k < t->rules.n; k++) {
-            join_selectors(j, i, true, &t->rules.v[k].from);
-            join_selectors(j, i, true, &t->rules.v[k].to);
-        }
-    }
-    for (size_t i = 0; i < intent->peerings.n; i++) {
-        const struct intent_rule *peering = &intent->peerings.v[i];
-        size_t number = join_selectors(j, 0, false, &peering->from);
-
-        join_selectors(j, number, false, &peering->to);
-    }
-}
-
-static void
-joins_destroy(struct joins *j)
-{
-    shash_destroy(&j->numbers);
-    free(j->with);
-}
 
 /* Do tenants share an uplink by trees of meters? */
 static bool
@@ -151,37 +55,22 @@ has_trees(const struct policy *policy)
     return false;
 }
 
-/* Takes over who is joined with whom. */
-static void
-set_roots(struct proved *p, const struct joins *j)
-{
-    smap_clear(&p->roots);
-    for (size_t i = 1; i <= j->intent->tenants.n; i++) {
-        smap_add(&p->roots, j->intent->tenants.v[i - 1].name.s,
-                 root_name(j, i));
-    }
-    p->all = j->all;
-}
-
 struct proved *
 proved_create(const struct policy *policy, const struct plan *plan)
 {
     struct proved *p = xzalloc(sizeof *p);
     struct verify_task task = { .policy = policy, .node = plan->node };
-    struct joins joins;
 
     p->arena = arena_create();
     p->node = xstrdup(plan->node);
-    smap_init(&p->roots);
     ofputil_port_map_init(&p->ports);
-    joins_init(&joins, policy->intent);
-    if (!joins.all && !has_trees(policy)
+    joins_init(&p->joins, policy->intent);
+    joins_update(&p->joins, policy->intent, NULL);
+    if (!p->joins.all && !has_trees(policy)
         && !plan_to_task(plan, &task, &p->tables, &p->ports, p->arena)) {
         p->base = verify_base_create(&task);
         p->meant = meant_create(policy);
-        set_roots(p, &joins);
     }
-    joins_destroy(&joins);
     if (!p->base) {
         proved_destroy(p);
         return NULL;
@@ -208,7 +97,7 @@ proved_destroy(struct proved *p)
         table_set_destroy(&p->tables);
         ofputil_port_map_destroy(&p->ports);
         arena_destroy(p->arena);
-        smap_destroy(&p->roots);
+        joins_destroy(&p->joins);
         meant_destroy(p->meant);
         end_begun(p);
         free(p->node);
@@ -228,29 +117,24 @@ change_ports(struct proved *p, const struct intent_tenant *tenant)
     }
 }
 
-/* Of whom something else may be meant. */
+/* Of whom something else may be meant: who is joined with the tenant now, or
+ * was by 'before', which says of each what joins_root() said. */
 static void
-change_meaning(struct proved *p, const struct joins *j, const char *tenant)
+change_meaning(struct proved *p, const size_t before[], const char *tenant)
 {
-    size_t number = (size_t) shash_find_data(&j->numbers, tenant);
-    const char *before = smap_get_def(&p->roots, tenant, "");
-    const char *after = number ? root_name(j, number) : "";
+    const struct joins *j = &p->joins;
+    size_t number = joins_number(j, tenant);
 
-    for (size_t i = 1; i <= j->intent->tenants.n; i++) {
-        const char *name = j->intent->tenants.v[i - 1].name.s;
-
-        if (!strcmp(root_name(j, i), after)
-            || !strcmp(smap_get_def(&p->roots, name, ""), before)) {
-            verify_base_tenant(p->base, name);
+    for (size_t i = 1; i <= j->n && number; i++) {
+        if (joins_root(j, i) == joins_root(j, number)
+            || before[i] == before[number]) {
+            verify_base_tenant(p->base, j->intent->tenants.v[i - 1].name.s);
         }
     }
-    if (!number || j->intent->tenants.n != smap_count(&p->roots)) {
-        verify_base_lose(p->base, "tenants have come or gone");
-    } else {
+    if (number) {
         change_ports(p, &j->intent->tenants.v[number - 1]);
-    }
-    if (j->all) {
-        verify_base_lose(p->base, "something is said of all tenants");
+    } else {
+        verify_base_lose(p->base, "a tenant has gone");
     }
 }
 
@@ -283,14 +167,16 @@ proved_change(struct proved *p, const struct intent *intent,
               const struct resident_diff *diff)
 {
     struct arena *arena = arena_create();
-    struct joins joins;
+    size_t *before = joins_list_roots(&p->joins);
 
-    joins_init(&joins, intent);
-    if (diff->tenant) {
-        change_meaning(p, &joins, diff->tenant);
+    if (!joins_update(&p->joins, intent, diff->tenant)) {
+        verify_base_lose(p->base, "tenants have come or gone");
+    } else if (p->joins.all) {
+        verify_base_lose(p->base, "something is said of all tenants");
+    } else if (diff->tenant) {
+        change_meaning(p, before, diff->tenant);
     }
-    set_roots(p, &joins);
-    joins_destroy(&joins);
+    free(before);
     change_flows(p, &diff->deleted, false, arena);
     change_flows(p, &diff->changed, false, arena);
     change_flows(p, &diff->added, true, arena);
@@ -329,24 +215,20 @@ static void
 find_there(const struct proved *p, const struct intent *whole,
            struct intent *slice, struct arena *arena, struct sset *there)
 {
-    struct sset roots = SSET_INITIALIZER(&roots);
+    const struct joins *j = &p->joins;
+    bool *roots = xcalloc(j->n + 1, sizeof *roots);
+    const char *name;
 
-    for (size_t i = 0; i < whole->tenants.n; i++) {
-        const char *name = whole->tenants.v[i].name.s;
-
-        if (verify_base_asks(p->base, name)) {
-            sset_add(&roots, smap_get_def(&p->roots, name, ""));
+    for (size_t i = 0; (name = verify_base_asked(p->base, &i)); ) {
+        roots[joins_root(j, joins_number(j, name))] = true;
+    }
+    for (size_t i = 1; i <= j->n; i++) {
+        if (roots[joins_root(j, i)]) {
+            *vec_push(arena, &slice->tenants) = whole->tenants.v[i - 1];
+            sset_add(there, whole->tenants.v[i - 1].name.s);
         }
     }
-    for (size_t i = 0; i < whole->tenants.n; i++) {
-        const char *name = whole->tenants.v[i].name.s;
-
-        if (sset_contains(&roots, smap_get_def(&p->roots, name, ""))) {
-            *vec_push(arena, &slice->tenants) = whole->tenants.v[i];
-            sset_add(there, name);
-        }
-    }
-    sset_destroy(&roots);
+    free(roots);
 }
 
 /* The intent of these. */
@@ -381,7 +263,7 @@ proved_begin(struct proved *p, const struct intent *intent)
 
     end_begun(p);
     verify_base_begin(p->base);
-    if (p->all || proved_lost(p)) {
+    if (p->joins.all || proved_lost(p)) {
         return;
     }
     p->begun = arena_create();

@@ -16,6 +16,7 @@
 #include "sema/policy.h"
 #include "util.h"
 #include "verify/compare.h"
+#include "verify/cookies.h"
 #include "verify/scope.h"
 #include "verify/touched.h"
 
@@ -30,6 +31,7 @@ struct verify_base {
     struct slices *slices;
     struct exec_fields *fields;
     struct origins *origins;
+    struct cookies cookies;
     char **names;               /* Of tenants, sorted: those of slices. */
     size_t n;                   /* Tenants; there is one slice more. */
     struct {
@@ -38,6 +40,7 @@ struct verify_base {
     } meters;
     bool tags;
     uint32_t *owners;           /* By port: the slice whose it is, or 'n'. */
+    size_t n_ports;             /* From here on they are nobody's. */
     size_t n_gone;
     struct touched asked;       /* In the proof that has begun, or is to be
                                  * asked in the next. */
@@ -52,6 +55,7 @@ note_port(struct verify_base *b, ofp_port_t port, size_t slice)
     uint32_t *owner = &b->owners[ofp_to_u16(port)];
 
     *owner = *owner == b->n ? slice : *owner;
+    b->n_ports = MAX(b->n_ports, ofp_to_u16(port) + 1);
     return port != OFPP_NONE && *owner == slice;
 }
 
@@ -99,6 +103,7 @@ verify_base_create(const struct verify_task *task)
     b->slices = slices;
     b->fields = exec_fields_create(task->tables);
     b->origins = origins_create(task->tables);
+    cookies_init(&b->cookies, task->tables);
     b->n = policy->tenants.n;
     b->names = xcalloc(b->n + 1, sizeof *b->names);
     for (size_t i = 0; i < b->n; i++) {
@@ -123,6 +128,7 @@ verify_base_destroy(struct verify_base *b)
         slices_destroy(b->slices);
         exec_fields_destroy(b->fields);
         origins_destroy(b->origins);
+        cookies_destroy(&b->cookies);
         for (size_t i = 0; i < b->n; i++) {
             free(b->names[i]);
         }
@@ -189,6 +195,7 @@ verify_base_add(struct verify_base *b, const char *text)
     }
     touch_flow(b, flow);
     origins_add(b->origins, flow);
+    cookies_add(&b->cookies, flow->cookie);
     touched_come(&b->later, flow);
     touched_change(&b->later, flow);
 }
@@ -207,6 +214,7 @@ verify_base_remove(struct verify_base *b, const char *text)
     touch_flow(b, flow);
     slices_remove(b->slices, flow, b->tables->flows.n);
     origins_remove(b->origins, flow);
+    cookies_remove(&b->cookies, flow->cookie);
     touched_change(&b->later, flow);
     touched_go(&b->asked, flow);
     touched_go(&b->later, flow);
@@ -296,10 +304,13 @@ verify_base_end(struct verify_base *b, bool proved)
     }
 }
 
-bool
-verify_base_asks(const struct verify_base *b, const char *tenant)
+const char *
+verify_base_asked(const struct verify_base *b, size_t *i)
 {
-    return bitmap_is_set(b->asked.who, find_slice(b, tenant));
+    size_t found = bitmap_scan(b->asked.who, true, *i, b->n);
+
+    *i = found + 1;
+    return found < b->n ? b->names[found] : NULL;
 }
 
 size_t
@@ -335,7 +346,7 @@ find_nobodys(const struct verify_base *b, const unsigned long bound[],
 {
     VEC(ofp_port_t) ports = VEC_INIT;
 
-    for (size_t i = 0; i <= UINT16_MAX; i++) {
+    for (size_t i = 0; i < b->n_ports; i++) {
         if (b->owners[i] != b->n && !bitmap_is_set(bound, i)
             && bitmap_is_set(b->asked.who, b->owners[i])) {
             *vec_push(arena, &ports) = u16_to_ofp(i);
@@ -411,12 +422,10 @@ keeps_flows(const struct verify_base *b, const struct policy *policy,
 {
     for (size_t i = 0; i < news->rules.n; i++) {
         uint64_t id = news->rules.v[i].id;
-        size_t n = has_rule(policy, id) ? 0 : b->tables->flows.n;
 
-        for (size_t k = 0; k < n; k++) {
-            if (b->tables->flows.v[k]->cookie == (COOKIE_MARK | id)) {
-                return true;
-            }
+        if (!has_rule(policy, id)
+            && cookies_hold(&b->cookies, COOKIE_MARK | id)) {
+            return true;
         }
     }
     return false;

@@ -56,8 +56,9 @@ const char *verify_base_lost(const struct verify_base *);
 void verify_base_begin(struct verify_base *);
 void verify_base_end(struct verify_base *, bool proved);
 
-/* Is the tenant asked about in the proof that has begun? */
-bool verify_base_asks(const struct verify_base *, const char *tenant);
+/* The first tenant from '*i' on that is asked about in the proof that has
+ * begun, past which '*i' goes; NULL if there is no more. */
+const char *verify_base_asked(const struct verify_base *, size_t *i);
 size_t verify_base_n_tenants(const struct verify_base *);
 
 /* What else is meant than when all was proved. */
