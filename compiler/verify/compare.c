@@ -317,6 +317,8 @@ compare_effects(struct comparison *c, dd_t effects,
     wrong = compare_counter(c, &e, &n, expect);
     if (wrong) {
         return wrong;
+    } else if (expect->unknown) {
+        return "it is not known what is meant";
     } else if (expect->many && expect->copies) {
         return compare_copies(c, e, n, expect, kind);
     } else if (read_passage(c, e, n, &p) < n) {

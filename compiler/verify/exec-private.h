@@ -108,6 +108,7 @@ struct exec {
     size_t allocated_bound;
     bool by_port;               /* See exec_by_port(). */
     bool apart;                 /* See exec_apart(). */
+    bool any_opener;            /* See exec_any_opener(). */
     dd_t within;                /* See exec_within(). */
     unsigned long *scouted;     /* Not NULL: nothing is run from where senders
                                  * are together on, but 1-bits are set: who

@@ -48,14 +48,17 @@ is_icmp(struct space *space)
                  space_is(space, F_NW_PROTO, IPPROTO_ICMPV6));
 }
 
-/* The packets that say themselves what opened their connection. */
+/* The packets that say themselves what opened their connection, if it matters
+ * what they say. */
 static dd_t
 tells_ports(struct exec *ex, enum track track)
 {
     struct space *space = ex->space;
     dd_t whole = space_is(space, F_NW_FRAG, 0);
 
-    if (ex->values) {
+    if (ex->any_opener && !ex->values) {
+        return DD_NONE;
+    } else if (ex->values) {
         bool icmp = (ex->values[F_NW_PROTO] == IPPROTO_ICMP
                      || ex->values[F_NW_PROTO] == IPPROTO_ICMPV6);
 
@@ -90,6 +93,16 @@ set_addresses(struct exec *ex, struct state *s, enum track track)
         set_pair(ex, s, F_CT_NW_SRC, F_OUTSIDE);
         set_pair(ex, s, F_CT_IPV6_SRC, F_OUTSIDE6);
     }
+}
+
+/* Protocol and ports that may be any.  Where there is no opener they are 0,
+ * which is one of those. */
+static void
+set_any_opener(struct exec *ex, struct state *s)
+{
+    set_pair(ex, s, F_CT_NW_PROTO, F_OPEN_PROTO);
+    set_pair(ex, s, F_CT_TP_SRC, F_OPEN_SRC);
+    set_pair(ex, s, F_CT_TP_DST, F_OPEN_DST);
 }
 
 /* 'plain': the packet tells the ports. */
@@ -161,10 +174,13 @@ set_tracked(struct exec *ex, struct state *s, const struct zone *z,
     s->fields[F_CT_MARK] = (z->noted ? exec_const(ex, F_CT_MARK, *z->noted)
                             : track != TRACK_NONE ? exec_field(ex, z->mark)
                             : exec_const(ex, F_CT_MARK, 0));
-    if (z->first) {
-        set_opener(ex, s, track, plain);
-    } else {
+    if (!z->first) {
         forget_opener(ex, s);
+        return;
+    }
+    set_opener(ex, s, track, plain);
+    if (ex->any_opener && !ex->values) {
+        set_any_opener(ex, s);
     }
 }
 

@@ -416,6 +416,12 @@ exec_by_port(struct exec *ex)
 }
 
 void
+exec_any_opener(struct exec *ex)
+{
+    ex->any_opener = true;
+}
+
+void
 exec_apart(struct exec *ex)
 {
     ex->apart = true;

@@ -59,6 +59,12 @@ void exec_by_port(struct exec *);
 void exec_within(struct exec *, dd_t set, const struct ingress *const from[],
                  size_t n);
 
+/* From now on each packet may have any opener, of which F_OPEN_* say protocol
+ * and ports, whatever the packet itself says: so what rules ask for is in the
+ * same fields however it is tracked.  What is proved so is proved of the
+ * openers that packets have; what is not may be so for others only. */
+void exec_any_opener(struct exec *);
+
 /* From now on nothing is run for several senders together: what is refused of
  * one is refused of all of them. */
 void exec_apart(struct exec *);

@@ -175,8 +175,7 @@ judge_for(struct judge *j, const struct policy_attachment *at,
                        expect_deny(j, &s, REASON_SPOOF));
     result = dd_choose(dd, is_neighbor_message(j),
                        judge_neighbor_message(j, &s), result);
-    return dd_choose(dd, is_forbidden(j),
-                     expect_deny(j, &s, REASON_FORBIDDEN_REPLY), result);
+    return expect_forbidden(j, &s, result);
 }
 
 dd_t

@@ -376,8 +376,7 @@ expect_from_endpoint(struct judge *j, const struct policy_endpoint *e)
         result = dd_choose(dd, is_neighbor_message(j),
                            judge_neighbor_message(j, &s), result);
     }
-    result = dd_choose(dd, is_forbidden(j),
-                       expect_deny(j, &s, REASON_FORBIDDEN_REPLY), result);
+    result = expect_forbidden(j, &s, result);
     result = dd_over(dd, judge_dhcp(j, &s), result);
     return dd_choose(dd, is_tagged(j), expect_deny(j, &nobody,
                                                    REASON_UNBOUND), result);

@@ -78,6 +78,9 @@ dd_t expect_leaf(struct judge *, const struct expect *);
 void expect_payer(const struct judge *, struct expect *);
 dd_t expect_deny(struct judge *, const struct origin *, enum reason);
 
+/* Denies what nobody may send; 'others' is to become of all else. */
+dd_t expect_forbidden(struct judge *, const struct origin *, dd_t others);
+
 /* Sets of packets. */
 dd_t is_family(struct judge *, bool ip6);
 dd_t is_ip(struct judge *);
@@ -98,10 +101,12 @@ dd_t is_in_range(struct judge *, enum field field4, enum field field6,
 /* Of ICMP, of this type and not a fragment. */
 dd_t is_icmp_type(struct judge *, bool ip6, uint8_t type);
 dd_t is_forbidden(struct judge *);
+dd_t is_icmp(struct judge *);
 
 /* Of UDP, from a DHCP server's port or to a client's, by the fields that say
- * which. */
-dd_t is_dhcp_answer(struct judge *, enum field source, enum field destination);
+ * protocol and ports, of which that of the source is before the other's. */
+dd_t is_dhcp_answer(struct judge *, enum field proto, enum field source,
+                    enum field destination);
 dd_t is_neighbor_message(struct judge *);
 
 /* To the port of a symmetric service, by the fields that say protocol and

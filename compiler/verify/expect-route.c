@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "sema/meaning-endpoint.h"
 #include "sema/meaning-reach.h"
 #include "util.h"
 #include "verify/expect-private.h"
@@ -48,7 +49,8 @@ reach_target(struct judge *j, const struct origin *s, const struct seen *seen,
     return result;
 }
 
-/* Question 6, of packets that do not say what opened their connection. */
+/* Question 6, of packets that do not say what opened their connection.  With
+ * any opener, all are asked what fragments are: see expect_forbidden(). */
 static dd_t
 judge_opened(struct judge *j, const struct origin *s, enum track track,
              const struct target *target)
@@ -56,7 +58,8 @@ judge_opened(struct judge *j, const struct origin *s, enum track track,
     bool error = track == TRACK_RELATED;
     bool backward = error || track == TRACK_REPLY;
     struct seen seen = {
-        track, false, false, error ? F_OPEN_PROTO : F_NW_PROTO, F_OPEN_DST,
+        track, false, false,
+        error || j->any_opener ? F_OPEN_PROTO : F_NW_PROTO, F_OPEN_DST,
     };
     enum field source = backward ? F_OPEN_DST : F_OPEN_SRC;
     enum field destination = backward ? F_OPEN_SRC : F_OPEN_DST;
@@ -67,28 +70,28 @@ judge_opened(struct judge *j, const struct origin *s, enum track track,
     if (error) {
         fragment = expect_deny(j, s, REASON_FRAGMENT);
     } else {
-        fragment = dd_choose(dd, is_for_symmetric(j, F_NW_PROTO, destination),
+        fragment = dd_choose(dd, is_for_symmetric(j, seen.proto, destination),
                              expect_deny(j, s, REASON_FRAGMENT), result);
-        fragment = dd_choose(dd, is_dhcp_answer(j, source, destination),
+        fragment = dd_choose(dd, is_dhcp_answer(j, seen.proto, source,
+                                                destination),
                              expect_deny(j, s, REASON_FORBIDDEN_REPLY),
                              fragment);
     }
-    return dd_choose(dd, is_fragment(j), fragment, result);
+    return (j->any_opener && !error ? fragment
+            : dd_choose(dd, is_fragment(j), fragment, result));
 }
 
-/* Packets that say themselves what opened their connection; an ICMP reply has
- * another type. */
+/* Packets that say themselves what opened their connection, if it is asked
+ * what they say; an ICMP reply has another type. */
 static dd_t
 tells_ports(struct judge *j, enum track track)
 {
     struct dd *dd = j->space->dd;
-    dd_t icmp = dd_or(dd, space_is(j->space, F_NW_PROTO, IPPROTO_ICMP),
-                      space_is(j->space, F_NW_PROTO, IPPROTO_ICMPV6));
     dd_t whole = dd_not(dd, is_fragment(j));
 
-    return (track == TRACK_RELATED ? DD_NONE
-            : track == TRACK_REPLY ? dd_and(dd, whole, dd_not(dd, icmp))
-            : whole);
+    return (j->any_opener || track == TRACK_RELATED ? DD_NONE
+            : track == TRACK_REPLY
+            ? dd_and(dd, whole, dd_not(dd, is_icmp(j))) : whole);
 }
 
 /* Questions 6 and on, of packets that may pass connection tracking. */
@@ -102,7 +105,7 @@ judge_tracked(struct judge *j, const struct origin *s, enum track track,
     };
     dd_t tells = tells_ports(j, track);
 
-    return (judge_asks(j, tells)
+    return (tells != DD_NONE && judge_asks(j, tells)
             ? dd_choose(j->space->dd, tells, reach_target(j, s, &told, target),
                         judge_opened(j, s, track, target))
             : judge_opened(j, s, track, target));
@@ -271,16 +274,27 @@ struct receivers {
     VEC(dd_t) packets, parts;
 };
 
+/* Who has addresses of one family gets packets of no other. */
 static void
 add_receiver(struct receivers *r, dd_t packets, const struct target *target)
 {
     struct arena *arena = r->judge->arena;
+    struct space *space = r->judge->space;
+    dd_t part;
 
     if (!judge_asks(r->judge, packets)) {
         return;
     }
+    part = judge_to(r->judge, r->origin, target);
+    if (target->to && !endpoint_has_family(target->to, true)) {
+        part = dd_where(space->dd, part, space->begin[F_ETH_TYPE],
+                        ETH_TYPE_IP);
+    } else if (target->to && !endpoint_has_family(target->to, false)) {
+        part = dd_where(space->dd, part, space->begin[F_ETH_TYPE],
+                        ETH_TYPE_IPV6);
+    }
     *vec_push(arena, &r->packets) = packets;
-    *vec_push(arena, &r->parts) = judge_to(r->judge, r->origin, target);
+    *vec_push(arena, &r->parts) = part;
 }
 
 /* In the place of a shape that is not there. */
@@ -332,11 +346,11 @@ fold_receivers(struct receivers *r, const struct target *others)
     struct dd *dd = r->judge->space->dd;
     dd_t rest = judge_to(r->judge, r->origin, others), shape;
 
-    *vec_push(r->judge->arena, &r->parts) = rest;
     if (r->packets.n) {
         shape = find_shape(r);
         if (shape != NO_SHAPE && are_behind(r, dd_deepest(dd, shape))) {
-            return dd_fill(dd, shape, r->parts.v);
+            *vec_push(r->judge->arena, &r->parts) = DD_NONE;
+            return dd_over(dd, dd_fill(dd, shape, r->parts.v), rest);
         }
     }
     for (size_t i = 0; i < r->packets.n; i++) {

@@ -91,8 +91,7 @@ judge_inner(struct judge *j, const struct intent_node *node,
     result = dd_over(dd, result, expect_deny(j, &s, REASON_SPOOF));
     result = dd_choose(dd, is_neighbor_message(j),
                        expect_deny(j, &s, REASON_SPOOF), result);
-    return dd_choose(dd, is_forbidden(j),
-                     expect_deny(j, &s, REASON_FORBIDDEN_REPLY), result);
+    return expect_forbidden(j, &s, result);
 }
 
 /* Has 'node' an endpoint that those here may have to do with?  That is

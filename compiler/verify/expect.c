@@ -195,15 +195,17 @@ make_dhcp_answer(struct judge *j, const struct known_set *key)
 
         set = dd_or(dd, set, dd_and(dd, is_family(j, ip6), ports));
     }
-    return dd_and(dd, set, space_is(j->space, F_NW_PROTO, IPPROTO_UDP));
+    return set;
 }
 
 dd_t
-is_dhcp_answer(struct judge *j, enum field source, enum field destination)
+is_dhcp_answer(struct judge *j, enum field proto, enum field source,
+               enum field destination)
 {
     struct known_set key = { make_dhcp_answer, NULL, source, destination };
 
-    return find_set(j, &key);
+    return dd_and(j->space->dd, find_set(j, &key),
+                  space_is(j->space, proto, IPPROTO_UDP));
 }
 
 static dd_t
@@ -217,7 +219,7 @@ make_forbidden(struct judge *j, const struct known_set *key OVS_UNUSED)
         ICMP_REDIRECT, ICMP_ROUTERADVERT, ICMP_ROUTERSOLICIT,
     };
     struct dd *dd = j->space->dd;
-    dd_t set = dd_and(dd, is_dhcp_answer(j, F_TP_SRC, F_TP_DST),
+    dd_t set = dd_and(dd, is_dhcp_answer(j, F_NW_PROTO, F_TP_SRC, F_TP_DST),
                       dd_not(dd, is_fragment(j)));
 
     for (size_t i = 0; i < ARRAY_SIZE(types6); i++) {
@@ -238,6 +240,49 @@ is_forbidden(struct judge *j)
     struct known_set key = { make_forbidden, NULL, N_FIELDS, N_FIELDS };
 
     return find_set(j, &key);
+}
+
+dd_t
+is_icmp(struct judge *j)
+{
+    return dd_or(j->space->dd, space_is(j->space, F_NW_PROTO, IPPROTO_ICMP),
+                 space_is(j->space, F_NW_PROTO, IPPROTO_ICMPV6));
+}
+
+/* Whole packets of which judge_opened() would say something else if it took
+ * them for fragments, but for those that go past connection tracking. */
+static dd_t
+make_unlike_fragments(struct judge *j, const struct known_set *key OVS_UNUSED)
+{
+    struct dd *dd = j->space->dd;
+    dd_t answers = is_dhcp_answer(j, F_NW_PROTO, F_TP_SRC, F_TP_DST);
+    dd_t icmp = dd_and(dd, is_icmp(j),
+                       is_for_symmetric(j, F_NW_PROTO, F_OPEN_SRC));
+    dd_t set = dd_and(dd, dd_or(dd, answers, icmp),
+                      dd_not(dd, is_fragment(j)));
+
+    return dd_and(dd, set, dd_not(dd, is_forbidden(j)));
+}
+
+/* With any opener, judge_opened() takes all packets for fragments.  That makes
+ * no difference for what is forbidden anyhow; of what is not, it is not known
+ * what is meant. */
+dd_t
+expect_forbidden(struct judge *j, const struct origin *s, dd_t others)
+{
+    struct known_set key = { make_unlike_fragments, NULL, N_FIELDS,
+                             N_FIELDS };
+    struct dd *dd = j->space->dd;
+    struct expect unknown;
+
+    memset(&unknown, 0, sizeof unknown);
+    unknown.unknown = true;
+    if (j->any_opener) {
+        others = dd_choose(dd, find_set(j, &key), expect_leaf(j, &unknown),
+                           others);
+    }
+    return dd_choose(dd, is_forbidden(j),
+                     expect_deny(j, s, REASON_FORBIDDEN_REPLY), others);
 }
 
 static dd_t

@@ -52,7 +52,8 @@ struct expect {
     uint8_t conditional;        /* While it is made: if the second zone
                                  * agrees. */
     uint8_t open;               /* See expect_based(). */
-    uint8_t pad[7];
+    uint8_t unknown;            /* Nothing is taken for what is meant. */
+    uint8_t pad[6];
 };
 
 VEC_TYPEDEF(rule_vec, const struct policy_rule *);
@@ -91,6 +92,8 @@ struct judge {
                                  * what is said of others is of no use. */
     bool by_port;               /* No diagram is to be bound. */
     bool unbound;               /* It is to be bound as a whole. */
+    bool any_opener;            /* As exec_any_opener(): whatever packets say
+                                 * of theirs. */
 };
 
 /* In the arena, and not owned by who is given them. */

@@ -135,21 +135,49 @@ add_destination_bits(struct space *space)
 }
 
 static void
+add_field(struct space *space, enum layout layout, enum field f)
+{
+    bool destination = f == F_NW_DST || f == F_IPV6_DST;
+
+    if (f == F_VLAN_TCI) {
+        add_digit(space, f, 12, 1);
+        add_digit(space, f, 0, 12);
+        add_digit(space, f, 13, 3);
+    } else if (f == F_ETH_DST && layout == LAYOUT_BITS) {
+        add_destination_bits(space);
+    } else if (f == F_ETH_DST) {
+        add_mac(space, 0);
+    } else if (!destination || layout != LAYOUT_BITS) {
+        add_digit(space, f, 0, fields[f].width);
+    }
+}
+
+/* Of LAYOUT_OPENER: the fields that are asked for before 'f' instead of at
+ * their own place, up to N_FIELDS. */
+static const enum field *
+find_early(enum field f)
+{
+    static const enum field before_bound[] = { F_NW_TTL, N_FIELDS };
+    static const enum field before_conn1[] = {
+        F_NW_FRAG, F_NW_PROTO, F_TP_SRC, F_TP_DST, N_FIELDS,
+    };
+    static const enum field none[] = { N_FIELDS };
+
+    return (f == F_BOUND ? before_bound : f == F_CONN1 ? before_conn1
+            : none);
+}
+
+static void
 add_digits(struct space *space, enum layout layout)
 {
     for (enum field f = F_FIRST_OF_PACKET; f < N_FIELDS; f++) {
-        bool destination = f == F_NW_DST || f == F_IPV6_DST;
+        const enum field *early = find_early(f);
 
-        if (f == F_VLAN_TCI) {
-            add_digit(space, f, 12, 1);
-            add_digit(space, f, 0, 12);
-            add_digit(space, f, 13, 3);
-        } else if (f == F_ETH_DST && layout == LAYOUT_BITS) {
-            add_destination_bits(space);
-        } else if (f == F_ETH_DST) {
-            add_mac(space, 0);
-        } else if (!destination || layout == LAYOUT_WHOLE) {
-            add_digit(space, f, 0, fields[f].width);
+        for (; layout == LAYOUT_OPENER && *early < N_FIELDS; early++) {
+            add_field(space, layout, *early);
+        }
+        if (!space->end[f]) {
+            add_field(space, layout, f);
         }
     }
 }

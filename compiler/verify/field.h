@@ -66,13 +66,16 @@ u128 field_from_ip(const struct in6_addr *);
 u128 field_from_value(const union mf_value *, size_t n_bytes);
 void field_to_value(u128, size_t n_bytes, union mf_value *);
 
-/* How fields are cut into digits.  LAYOUT_WHOLE asks for addresses as a whole;
- * LAYOUT_BITS asks for the ends of destination MAC and address bit by bit in
- * turn, for tables that compare the two: such a set has as many ranges as
- * there are addresses. */
+/* How fields are cut into digits, and in which order.  LAYOUT_WHOLE asks for
+ * addresses as a whole; LAYOUT_BITS asks for the ends of destination MAC and
+ * address bit by bit in turn, for tables that compare the two: such a set has
+ * as many ranges as there are addresses.  LAYOUT_OPENER is LAYOUT_WHOLE, but
+ * asks for a packet's own ports, and its TTL, before what connection tracking
+ * knows of it: where rules do not ask for them, little does. */
 enum layout {
     LAYOUT_WHOLE,
     LAYOUT_BITS,
+    LAYOUT_OPENER,
     N_LAYOUTS,
 };
 

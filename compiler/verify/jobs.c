@@ -209,17 +209,6 @@ prove_all(struct round *r, struct job jobs[], size_t n)
     return fine;
 }
 
-/* Forgets all that was found. */
-static void
-forget(struct proof *p)
-{
-    proof_reset(p);
-    hmap_clear(&p->comparison.usages);
-    p->comparison.disputed = p->mixed = p->scattered = false;
-    p->result->unproved = NULL;
-    p->result->n_bytes = p->result->n_jobs = 0;
-}
-
 bool
 jobs_prove(struct proof *p)
 {
@@ -238,7 +227,7 @@ jobs_prove(struct proof *p)
         fine = prove_all(&r, jobs, n_jobs);
         round_destroy(&r);
         if (!fine) {
-            forget(p);
+            proof_forget(p);
         }
     }
     free(jobs);

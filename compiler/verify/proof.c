@@ -65,11 +65,15 @@ proof_side(struct proof *p, enum layout layout)
         judge_init(&side->judge, p->facts, &side->space, p->marks,
                    p->of_sides);
         side->judge.by_port = p->by_port;
+        side->judge.any_opener = p->any_opener;
         if (p->by_port) {
             exec_by_port(side->exec);
         }
         if (p->apart) {
             exec_apart(side->exec);
+        }
+        if (p->any_opener) {
+            exec_any_opener(side->exec);
         }
         p->there[layout] = true;
     }
@@ -84,15 +88,15 @@ proof_run(struct proof *p, struct entry *entry)
     bool scattered;
 
     entry->layout = (p->fine || (entry->endpoint && entry->endpoint->network
-                                 ->intent->groups.n)
-                     ? LAYOUT_BITS : LAYOUT_WHOLE);
+                                 ->intent->groups.n) ? LAYOUT_BITS
+                     : p->any_opener ? LAYOUT_OPENER : LAYOUT_WHOLE);
     side = proof_side(p, entry->layout);
     n_states = exec_n_states(side->exec);
     entry->effects = exec_run(side->exec, &entry->ingress);
     entry->cut = false;
     p->result->unproved = exec_refused(side->exec, &scattered);
     p->mixed |= dd_is_mixed(side->space.dd);
-    p->scattered |= scattered && entry->layout == LAYOUT_WHOLE;
+    p->scattered |= scattered && entry->layout != LAYOUT_BITS;
     p->result->n_states += exec_n_states(side->exec) - n_states;
 }
 
@@ -337,7 +341,7 @@ proof_compare(struct proof *p, struct entry *entry, bool voting)
     }
     if (dd_is_refused(dd)) {
         p->result->unproved = "the intent scatters over too many ranges";
-        p->scattered = entry->layout == LAYOUT_WHOLE;
+        p->scattered = entry->layout != LAYOUT_BITS;
         return false;
     }
     p->entry = entry;
@@ -385,6 +389,16 @@ proof_reset(struct proof *p)
         arena_destroy(p->of_sides);
         p->of_sides = NULL;
     }
+}
+
+void
+proof_forget(struct proof *p)
+{
+    proof_reset(p);
+    hmap_clear(&p->comparison.usages);
+    p->comparison.disputed = p->mixed = p->scattered = false;
+    p->result->unproved = NULL;
+    p->result->n_bytes = p->result->n_jobs = 0;
 }
 
 void

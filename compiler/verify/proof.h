@@ -45,6 +45,7 @@ struct proof {
     struct memo bound;          /* The same of diagrams. */
     bool fine;                  /* All in LAYOUT_BITS. */
     bool apart;                 /* See exec_apart(). */
+    bool any_opener;            /* See exec_any_opener(). */
     bool scattered;             /* That would help. */
 };
 
@@ -70,6 +71,9 @@ bool proof_compare(struct proof *, struct entry *, bool voting);
 
 /* Forgets all diagrams: those of entries are no longer good. */
 void proof_reset(struct proof *);
+
+/* Forgets all that was found, too. */
+void proof_forget(struct proof *);
 
 /* How many diagrams there are. */
 size_t proof_nodes(const struct proof *);
