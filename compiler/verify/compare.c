@@ -146,11 +146,11 @@ compare_delivery(struct comparison *c, const struct passage *p,
                  const struct expect *e, const struct expect_copy *copy,
                  enum verify_kind *kind)
 {
-    struct out expected = compare_delivered(c, e, copy);
-    const char *wrong = compare_out(c, p->out, &expected);
+    const struct out *expected = compare_delivered(c, e, copy);
+    const char *wrong = compare_out(c, p->out, expected);
 
     if (wrong) {
-        *kind = (p->out->port == expected.port ? VERIFY_MEANING
+        *kind = (p->out->port == expected->port ? VERIFY_MEANING
                  : compare_wrong_port(c, e, p->out->port));
         return wrong;
     }

@@ -47,6 +47,8 @@ struct comparison {
     struct hmap usages;         /* Contains "struct usage"s. */
     struct memo numbers;        /* Of meters, by what they are for. */
     struct memo meters;         /* By id: are they there? */
+    struct memo outs;           /* Packets as they are to arrive, leaves of
+                                 * their numbers; as long as 'effects'. */
     bool disputed;              /* Two values are used for the same. */
     ofp_port_t tunnel;
     bool voting;                /* Usages are being counted. */
@@ -87,9 +89,10 @@ bool compare_has_meter(struct comparison *, uint64_t id);
 enum { COMPARE_MAX_ALIKE = 16 };
 bool compare_is_named(struct comparison *, const struct usage *);
 
-/* The packet that is to arrive, and the answer that the node is to give. */
-struct out compare_delivered(struct comparison *, const struct expect *,
-                             const struct expect_copy *);
+/* The packet that is to arrive, which stands once, and the answer that the
+ * node is to give. */
+const struct out *compare_delivered(struct comparison *, const struct expect *,
+                                    const struct expect_copy *);
 struct out compare_answer(struct comparison *, const struct expect *);
 
 /* Returns NULL if a packet leaves as expected, else how not. */

@@ -27,8 +27,28 @@ dd_grow_memories(struct dd *dd)
     free(old);
 }
 
+static dd_t
+leaf_cut(void *aux OVS_UNUSED, dd_t a OVS_UNUSED, dd_t b)
+{
+    return b;
+}
+
+static dd_t
+leaf_over(void *aux OVS_UNUSED, dd_t a, dd_t b OVS_UNUSED)
+{
+    return a;
+}
+
+static const struct dd_op op_cut = {
+    leaf_cut, NULL, NULL, true, false, OP_CUT,
+};
+
+static const struct dd_op op_over = {
+    leaf_over, NULL, NULL, false, true, OP_OVER,
+};
+
 /* The result if it is known without looking further. */
-static inline bool
+static inline ALWAYS_INLINE bool
 is_trivial(const struct dd_op *op, dd_t a, dd_t b, dd_t *result)
 {
     if (op->keep_none && (a == DD_NONE || b == DD_NONE)) {
@@ -67,7 +87,7 @@ mark(struct dd *dd, dd_t f, uint32_t number)
     if (f == DD_NONE) {
         return f;
     }
-    dd_push_edge(dd, base, dd_place(dd, number), f);
+    dd_push_edge(dd, base, dd_last(dd, dd->bound, number), f);
     return dd_make(dd, dd->bound, base);
 }
 
@@ -81,7 +101,7 @@ dd_unbind(const struct dd *dd, dd_t f, uint32_t *number)
         return f;
     }
     e = node_of(dd, f)->edges;
-    *number = dd->lasts[e->last];
+    *number = dd_value(dd, dd->bound, e->last);
     return e->to;
 }
 
@@ -127,35 +147,42 @@ edge_at(const struct dd *dd, const struct edges *e)
     return e->asks ? dd->room[e->i] : e->whole;
 }
 
-/* The place of the lower of two values. */
-static uint32_t
-lower(const struct dd *dd, uint32_t a, uint32_t b)
+/* The lower of two values of a digit, which is 'wide' or not. */
+static inline uint32_t
+lower(const struct dd *dd, bool wide, uint32_t a, uint32_t b)
 {
-    return a == b || dd->lasts[a] < dd->lasts[b] ? a : b;
+    return (!wide ? MIN(a, b)
+            : a == b || dd->lasts[a] < dd->lasts[b] ? a : b);
 }
 
 static dd_t apply_deep(struct dd *, const struct dd_op *, dd_t a, dd_t b);
+static dd_t cut_deep(struct dd *, dd_t a, dd_t b);
+static dd_t over_deep(struct dd *, dd_t a, dd_t b);
 
-/* dd_apply(), of which most calls end here. */
-static inline dd_t
+/* dd_apply(), of which most calls end here.  What most operations are has
+ * code of its own, in which 'op' is known. */
+static inline ALWAYS_INLINE dd_t
 apply(struct dd *dd, const struct dd_op *op, dd_t a, dd_t b)
 {
     dd_t result;
 
     return (is_trivial(op, a, b, &result) ? result
+            : op == &op_cut ? cut_deep(dd, a, b)
+            : op == &op_over ? over_deep(dd, a, b)
             : apply_deep(dd, op, a, b));
 }
 
 /* Where both ask for the same digit. */
-static void
+static inline ALWAYS_INLINE void
 apply_both(struct dd *dd, const struct dd_op *op, dd_t a, dd_t b, size_t base)
 {
     uint32_t x = a + 1, y = b + 1, end = x + node_of(dd, a)->n;
+    bool wide = dd->wide[node_of(dd, a)->digit];
 
     /* Both end with the highest value. */
     while (x < end) {
         struct edge of_a = dd->room[x], of_b = dd->room[y];
-        uint32_t last = lower(dd, of_a.last, of_b.last);
+        uint32_t last = lower(dd, wide, of_a.last, of_b.last);
 
         dd_push_edge(dd, base, last, apply(dd, op, of_a.to, of_b.to));
         x += of_a.last == last;
@@ -165,7 +192,7 @@ apply_both(struct dd *dd, const struct dd_op *op, dd_t a, dd_t b, size_t base)
 
 /* Where 'asking' asks for a digit that 'other' does not ask for; 'first': it
  * is the first operand. */
-static void
+static inline ALWAYS_INLINE void
 apply_one(struct dd *dd, const struct dd_op *op, dd_t asking, dd_t other,
           bool first, size_t base)
 {
@@ -179,8 +206,8 @@ apply_one(struct dd *dd, const struct dd_op *op, dd_t asking, dd_t other,
     }
 }
 
-static dd_t
-apply_deep(struct dd *dd, const struct dd_op *op, dd_t a, dd_t b)
+static inline ALWAYS_INLINE dd_t
+deep(struct dd *dd, const struct dd_op *op, dd_t a, dd_t b)
 {
     size_t base = dd->n_stack;
     int of_a, of_b;
@@ -206,6 +233,24 @@ apply_deep(struct dd *dd, const struct dd_op *op, dd_t a, dd_t b)
     }
     return dd_remember(dd, a, b, OF_TWO(op->id),
                     dd_make(dd, MIN(of_a, of_b), base));
+}
+
+static dd_t
+apply_deep(struct dd *dd, const struct dd_op *op, dd_t a, dd_t b)
+{
+    return deep(dd, op, a, b);
+}
+
+static dd_t
+cut_deep(struct dd *dd, dd_t a, dd_t b)
+{
+    return deep(dd, &op_cut, a, b);
+}
+
+static dd_t
+over_deep(struct dd *dd, dd_t a, dd_t b)
+{
+    return deep(dd, &op_over, a, b);
 }
 
 dd_t
@@ -247,7 +292,7 @@ dd_bind(struct dd *dd, dd_t f, uint32_t number)
     return mark_from(dd, f, number);
 }
 
-/* The same of the place of 'value'. */
+/* The same of 'value', which is 'at' as edges have it. */
 static dd_t
 where(struct dd *dd, dd_t f, int digit, u128 value, uint32_t at)
 {
@@ -259,7 +304,7 @@ where(struct dd *dd, dd_t f, int digit, u128 value, uint32_t at)
     } else if (digit_of(dd, f) == digit) {
         const struct edge *e = node_of(dd, f)->edges;
 
-        while (dd->lasts[e->last] < value) {
+        while (dd_value(dd, digit, e->last) < value) {
             e++;
         }
         return e->to;
@@ -280,19 +325,7 @@ where(struct dd *dd, dd_t f, int digit, u128 value, uint32_t at)
 dd_t
 dd_where(struct dd *dd, dd_t f, int digit, u128 value)
 {
-    return where(dd, f, digit, value, dd_place(dd, value));
-}
-
-static dd_t
-leaf_cut(void *aux OVS_UNUSED, dd_t a OVS_UNUSED, dd_t b)
-{
-    return b;
-}
-
-static dd_t
-leaf_over(void *aux OVS_UNUSED, dd_t a, dd_t b OVS_UNUSED)
-{
-    return a;
+    return where(dd, f, digit, value, dd_last(dd, digit, value));
 }
 
 static dd_t
@@ -304,21 +337,13 @@ leaf_not(void *aux OVS_UNUSED, dd_t a, dd_t b OVS_UNUSED)
 dd_t
 dd_cut(struct dd *dd, dd_t set, dd_t f)
 {
-    static const struct dd_op op = {
-        leaf_cut, NULL, NULL, true, false, OP_CUT,
-    };
-
-    return dd_apply(dd, &op, set, f);
+    return apply(dd, &op_cut, set, f);
 }
-
-static const struct dd_op op_over = {
-    leaf_over, NULL, NULL, false, true, OP_OVER,
-};
 
 dd_t
 dd_over(struct dd *dd, dd_t high, dd_t low)
 {
-    return dd_apply(dd, &op_over, high, low);
+    return apply(dd, &op_over, high, low);
 }
 
 dd_t
@@ -385,6 +410,7 @@ dd_choose(struct dd *dd, dd_t set, dd_t yes, dd_t no)
     struct edges x, y, z;
     dd_t result;
     int digit;
+    bool wide;
 
     if (set == DD_ALL || yes == no) {
         return yes;
@@ -401,14 +427,15 @@ dd_choose(struct dd *dd, dd_t set, dd_t yes, dd_t no)
         return dd_remember(dd, set, yes, no,
                         choose_bound(dd, set, yes, no));
     }
+    wide = dd->wide[digit];
     x = edges_of(dd, set, digit);
     y = edges_of(dd, yes, digit);
     z = edges_of(dd, no, digit);
     while (x.i < x.end && y.i < y.end && z.i < z.end) {
         struct edge of_set = edge_at(dd, &x);
         struct edge of_yes = edge_at(dd, &y), of_no = edge_at(dd, &z);
-        uint32_t last = lower(dd, lower(dd, of_set.last, of_yes.last),
-                              of_no.last);
+        uint32_t last = lower(dd, wide, lower(dd, wide, of_set.last,
+                                              of_yes.last), of_no.last);
 
         result = dd_choose(dd, of_set.to, of_yes.to, of_no.to);
         dd_push_edge(dd, base, last, result);

@@ -17,7 +17,8 @@
 
 struct edge {
     uint32_t last;              /* Of its range, which begins after that of
-                                 * the edge before: its place in 'lasts'. */
+                                 * the edge before; of a digit of more than 32
+                                 * bits its place in 'lasts'. */
     dd_t to;
 };
 
@@ -40,7 +41,7 @@ struct memory {
 
 /* So many at first, and never fewer than diagrams: small while it may, as all
  * that is looked up at random; but what is forgotten is computed again. */
-enum { MIN_MEMORIES = 1 << 14, MAX_DIGITS = 160 };
+enum { MIN_MEMORIES = 1 << 15, MAX_DIGITS = 160 };
 
 struct dd {
     bool refused, mixed;
@@ -60,8 +61,9 @@ struct dd {
     size_t n_lasts, allocated_lasts;
     uint32_t *places;           /* Of 'lasts', by hash; less 1, 0: none. */
     size_t n_places;            /* A power of 2. */
-    uint32_t ones[MAX_DIGITS];  /* By digit: its highest value's place. */
+    uint32_t ones[MAX_DIGITS];  /* By digit: 'last' of its highest value. */
     size_t n_ones;              /* Places of these, which come first. */
+    bool wide[MAX_DIGITS];      /* By digit: has it places? */
 
     struct edge *stack;         /* Edges of nodes that are being made. */
     size_t n_stack, allocated_stack;
@@ -101,6 +103,19 @@ void dd_grow_memories(struct dd *);
 
 /* The place of a value in 'lasts'. */
 uint32_t dd_place(struct dd *, u128 last);
+
+/* A value of a digit as edges have it, and the other way round. */
+static inline uint32_t
+dd_last(struct dd *dd, int digit, u128 value)
+{
+    return dd->wide[digit] ? dd_place(dd, value) : (uint32_t) value;
+}
+
+static inline u128
+dd_value(const struct dd *dd, int digit, uint32_t last)
+{
+    return dd->wide[digit] ? dd->lasts[last] : last;
+}
 
 void dd_grow_stack(struct dd *);
 

@@ -47,6 +47,7 @@ static void
 walk_from(struct walk *walk, dd_t f)
 {
     struct dd *dd = walk->dd;
+    int digit = digit_of(dd, f);
     u128 first = 0;
 
     if (dd_is_leaf(f)) {
@@ -61,11 +62,11 @@ walk_from(struct walk *walk, dd_t f)
     for (size_t i = 0; i < node_of(dd, f)->n && !walk->ended; i++) {
         const struct edge *e = &node_of(dd, f)->edges[i];
 
-        walk->digits[node_of(dd, f)->digit] = first;
-        first = dd->lasts[e->last] + 1;
+        walk->digits[digit] = first;
+        first = dd_value(dd, digit, e->last) + 1;
         walk_from(walk, e->to);         /* 'e' may move. */
     }
-    walk->digits[digit_of(dd, f)] = 0;
+    walk->digits[digit] = 0;
 }
 
 void
@@ -177,7 +178,8 @@ dd_eval(const struct dd *dd, dd_t f, const u128 digits[])
         const struct edge *e = node->edges;
 
         while (node->digit != dd->bound
-               && dd->lasts[e->last] < digits[node->digit]) {
+               && dd_value(dd, node->digit, e->last)
+                  < digits[node->digit]) {
             e++;
         }
         f = e->to;

@@ -33,7 +33,8 @@ dd_create(const uint8_t widths[], size_t n_digits)
     dd->n_memories = MIN_MEMORIES;
     dd->memories = xcalloc(dd->n_memories, sizeof *dd->memories);
     for (size_t i = 0; i < n_digits; i++) {
-        dd->ones[i] = dd_place(dd, highest(widths[i]));
+        dd->wide[i] = widths[i] > 32;
+        dd->ones[i] = dd_last(dd, i, highest(widths[i]));
     }
     dd->n_ones = dd->n_lasts;
     hmap_init(&dd->lists);
@@ -239,10 +240,10 @@ dd_range(struct dd *dd, int digit, u128 first, u128 last)
     size_t base = dd->n_stack;
 
     if (first > 0) {
-        dd_push_edge(dd, base, dd_place(dd, first - 1), DD_NONE);
+        dd_push_edge(dd, base, dd_last(dd, digit, first - 1), DD_NONE);
     }
-    dd_push_edge(dd, base, dd_place(dd, last), DD_ALL);
-    if (last < dd->lasts[dd->ones[digit]]) {
+    dd_push_edge(dd, base, dd_last(dd, digit, last), DD_ALL);
+    if (last < dd_value(dd, digit, dd->ones[digit])) {
         dd_push_edge(dd, base, dd->ones[digit], DD_NONE);
     }
     return dd_make(dd, digit, base);
@@ -251,7 +252,7 @@ dd_range(struct dd *dd, int digit, u128 first, u128 last)
 dd_t
 dd_bits(struct dd *dd, int digit, u128 value, u128 mask)
 {
-    u128 ones = dd->lasts[dd->ones[digit]], low, wild, run = 0;
+    u128 ones = dd_value(dd, digit, dd->ones[digit]), low, wild, run = 0;
     size_t base = dd->n_stack, n = 0;
 
     mask &= ones;
@@ -270,9 +271,9 @@ dd_bits(struct dd *dd, int digit, u128 value, u128 mask)
             return DD_NONE;
         }
         if (first > 0) {
-            dd_push_edge(dd, base, dd_place(dd, first - 1), DD_NONE);
+            dd_push_edge(dd, base, dd_last(dd, digit, first - 1), DD_NONE);
         }
-        dd_push_edge(dd, base, dd_place(dd, first | low), DD_ALL);
+        dd_push_edge(dd, base, dd_last(dd, digit, first | low), DD_ALL);
         run = (run - wild) & wild;      /* The next subset of 'wild'. */
     } while (run);
     if (dd->stack[dd->n_stack - 1].last != dd->ones[digit]) {

@@ -265,10 +265,12 @@ static struct known_state *
 add_state(struct exec *ex, uint8_t table, const struct state *state,
           uint32_t hash)
 {
-    struct known_state *known = xzalloc(sizeof *known);
+    struct known_state *known = xmalloc(sizeof *known);
 
     known->table = table;
+    known->done = false;
     known->result = DD_NONE;
+    known->reach = (struct reach) { .depth = 0 };
     known->state = *state;
     hmap_insert(&ex->states, &known->node, hash);
     return known;

@@ -48,6 +48,7 @@ proof_side(struct proof *p, enum layout layout)
         p->of_sides = arena_create();
         p->terms = p->comparison.terms = terms_create();
         p->effects = p->comparison.effects = effects_create();
+        memo_init(&p->comparison.outs);
         pool_init(&p->found);
         pool_init(&p->pairs);
         memo_init(&p->same);
@@ -384,6 +385,7 @@ proof_reset(struct proof *p)
         pool_destroy(&p->pairs);
         memo_destroy(&p->same);
         memo_destroy(&p->bound);
+        memo_destroy(&p->comparison.outs);
         effects_destroy(p->effects);
         terms_destroy(p->terms);
         arena_destroy(p->of_sides);

@@ -12,10 +12,18 @@
 #include <string.h>
 
 #include "util.h"
+#include "verify/mix.h"
 #include "verify/pool.h"
+
+enum { N_RECENT = 1 << 8 };
 
 struct terms {
     struct pool all;            /* By number. */
+    struct recent {
+        u128 value;
+        term_t term;
+        int width;              /* 0: nothing. */
+    } recent[N_RECENT];         /* Of term_const(), by hash: the last. */
     struct pool choices;        /* Of values. */
     struct pool cases;          /* Of terms. */
     term_t zeros[N_FIELDS], fields[N_FIELDS], opens[N_FIELDS];
@@ -57,12 +65,18 @@ init(struct term *term, int width)
 term_t
 term_const(struct terms *terms, int width, u128 value)
 {
+    struct recent *recent = &terms->recent[
+        mix_word(mix_word(width, value), value >> 64) % N_RECENT];
     struct term term;
 
+    if (recent->value == value && recent->width == width) {
+        return recent->term;
+    }
     init(&term, width);
     term.known = field_ones(width);
     term.value = value & term.known;
-    return intern(terms, &term);
+    *recent = (struct recent) { value, intern(terms, &term), width };
+    return recent->term;
 }
 
 static term_t

@@ -136,7 +136,7 @@ translate(const struct space *space, dd_t f, dd_t leaf, BDD known[])
     digit = &space->digits[node_of(dd, f)->digit];
     for (uint32_t i = 0; i < node_of(dd, f)->n; i++) {
         struct edge e = node_of(dd, f)->edges[i];
-        u128 last = dd->lasts[e.last];
+        u128 last = dd_value(dd, node_of(dd, f)->digit, e.last);
         BDD below = translate(space, e.to, leaf, known);
 
         if (below != bddfalse) {
