@@ -39,9 +39,9 @@ struct memory {
     dd_t a, b, c, result;
 };
 
-/* So many at first, and never fewer than diagrams: small while it may, as all
+/* So many at first, and never fewer than half the diagrams: small, as all
  * that is looked up at random; but what is forgotten is computed again. */
-enum { MIN_MEMORIES = 1 << 15, MAX_DIGITS = 160 };
+enum { MIN_MEMORIES = 1 << 14, MAX_DIGITS = 160 };
 
 struct dd {
     bool refused, mixed;

@@ -228,7 +228,7 @@ dd_make(struct dd *dd, int digit, size_t base)
     if (dd->n_nodes * 3 > dd->n_unique * 2) {
         grow_unique(dd);
     }
-    if (dd->n_nodes > dd->n_memories) {
+    if (dd->n_nodes / 2 > dd->n_memories) {
         dd_grow_memories(dd);
     }
     return f;

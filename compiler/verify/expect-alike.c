@@ -19,8 +19,6 @@
 #include "verify/expect-private.h"
 #include "verify/scope.h"
 
-VEC_TYPEDEF(side_vec, uint32_t);
-
 size_t
 judge_tenant(const struct judge *j, const struct policy_tenant *tenant)
 {
@@ -128,6 +126,7 @@ number_alike(struct judge_facts *facts)
         n += policy->tenants.v[i]->endpoints.n;
     }
     sides = arena_zalloc(facts->arena, (n + 1) * sizeof *sides);
+    facts->sides = sides;
     facts->alike = arena_zalloc(facts->arena, (n + 1) * sizeof *facts->alike);
     for (size_t i = 0; i < policy->rules.n; i++) {
         add_sides(facts, sides, &policy->rules.v[i]->from, 2 * i);
@@ -160,6 +159,39 @@ judge_facts_create(const struct policy *policy, const char *node,
     return facts;
 }
 
+/* Which sides of the rule the endpoint is on, as 1-bits; goes past it. */
+static unsigned int
+next_sides(const side_vec *sides, size_t *i, size_t rule)
+{
+    unsigned int on = 0;
+
+    for (; *i < sides->n && sides->v[*i] / 2 == rule; ++*i) {
+        on |= 1u << sides->v[*i] % 2;
+    }
+    return on;
+}
+
+size_t
+judge_joining(const struct judge *j, const struct policy_endpoint *from,
+              const struct policy_endpoint *to,
+              const struct policy_rule *rules[])
+{
+    const side_vec *a = &j->facts->sides[from->index];
+    const side_vec *b = &j->facts->sides[to->index];
+    size_t n = 0;
+
+    for (size_t i = 0, k = 0; i < a->n && k < b->n; ) {
+        size_t rule = MIN(a->v[i], b->v[k]) / 2;
+        unsigned int of_a = next_sides(a, &i, rule);
+        unsigned int of_b = next_sides(b, &k, rule);
+
+        if ((of_a & 1 && of_b & 2) || (of_a & 2 && of_b & 1)) {
+            rules[n++] = j->policy->rules.v[rule];
+        }
+    }
+    return n;
+}
+
 uint32_t
 judge_alike(const struct judge *j, const struct policy_endpoint *e)
 {
@@ -181,6 +213,15 @@ judge_sender(const struct judge *j, const struct policy_endpoint *from,
 
     return (from == to ? from : alike->v[0] == to ? alike->v[1]
             : alike->v[0]);
+}
+
+const struct policy_endpoint *
+judge_other(const struct judge *j, const struct policy_endpoint *e)
+{
+    const struct senders *alike = &j->facts->senders[
+        j->facts->sending[e->index]];
+
+    return alike->v[0] == e ? alike->v[1] : alike->v[0];
 }
 
 const struct policy_endpoint *

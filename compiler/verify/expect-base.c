@@ -80,6 +80,31 @@ expect_based(struct judge *j, uint32_t number, dd_t leaf)
     return expect_leaf(j, &e);
 }
 
+bool
+expect_denies(const struct judge *j, dd_t leaf)
+{
+    const struct expect *e = expect_get(j, leaf);
+
+    return e->open && !e->allow;
+}
+
+/* What is dropped has been counted, and may have been tracked. */
+uint32_t
+expect_denial_base(struct judge *j, uint32_t number)
+{
+    struct expect denial, base;
+    size_t size;
+
+    if (!number) {
+        return 0;
+    }
+    memcpy(&base, pool_get(&j->bases, number - 1, &size), sizeof base);
+    memset(&denial, 0, sizeof denial);
+    denial.counted = base.counted;
+    denial.zones[1] = base.zones[1];
+    return pool_add(&j->bases, &denial, sizeof denial) + 1;
+}
+
 /* In the place of a leaf that is not there. */
 #define NO_LEAF DD_ALL
 

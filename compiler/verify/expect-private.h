@@ -46,6 +46,13 @@ bool judge_asks(const struct judge *, dd_t set);
 /* A number of the endpoint: the same, if all rules treat them alike. */
 uint32_t judge_alike(const struct judge *, const struct policy_endpoint *);
 
+/* Stores the rules that join the endpoints, whichever of them is who opens, in
+ * order, and returns how many; there is room for all that speak of endpoints
+ * of the tenant of one. */
+size_t judge_joining(const struct judge *, const struct policy_endpoint *,
+                     const struct policy_endpoint *,
+                     const struct policy_rule *[]);
+
 /* The same for what they send: network, node and meters too. */
 uint32_t judge_sending(const struct judge *, const struct policy_endpoint *);
 
@@ -53,6 +60,10 @@ uint32_t judge_sending(const struct judge *, const struct policy_endpoint *);
 const struct policy_endpoint *judge_sender(const struct judge *,
                                            const struct policy_endpoint *from,
                                            const struct policy_endpoint *to);
+
+/* Another that sends as it does; NULL if there is none. */
+const struct policy_endpoint *judge_other(const struct judge *,
+                                          const struct policy_endpoint *);
 
 /* One of the same tenant, for what all of its endpoints are told alike; NULL
  * for NULL. */
@@ -72,6 +83,11 @@ const endpoint_vec *judge_reached(struct judge *, const struct origin *);
 bool seen_is_backward(const struct seen *);
 
 dd_t expect_leaf(struct judge *, const struct expect *);
+
+/* 'parts[i]' for 'packets[i]'; nothing for others.  DD_NONE if a packet could
+ * be of two of them, or if parts ask for what tells them apart. */
+dd_t expect_each(struct judge *, const dd_t packets[], const dd_t parts[],
+                 size_t n);
 
 /* Notes who pays, once the rules that decide are known: all of them let the
  * same tenant pay. */

@@ -266,113 +266,83 @@ judge_to(struct judge *j, const struct origin *s, const struct target *target)
     return result;
 }
 
-/* What is expected of packets to each of many, of whom the first counts if two
- * have an address in common. */
+/* Those who may get packets, of whom the first counts if two have an address
+ * in common. */
 struct receivers {
     struct judge *judge;
     const struct origin *origin;
     VEC(dd_t) packets, parts;
+    VEC(struct target) targets;
 };
 
-/* Who has addresses of one family gets packets of no other. */
 static void
 add_receiver(struct receivers *r, dd_t packets, const struct target *target)
 {
     struct arena *arena = r->judge->arena;
-    struct space *space = r->judge->space;
-    dd_t part;
 
-    if (!judge_asks(r->judge, packets)) {
-        return;
+    if (judge_asks(r->judge, packets)) {
+        *vec_push(arena, &r->packets) = packets;
+        *vec_push(arena, &r->targets) = *target;
     }
-    part = judge_to(r->judge, r->origin, target);
-    if (target->to && !endpoint_has_family(target->to, true)) {
-        part = dd_where(space->dd, part, space->begin[F_ETH_TYPE],
-                        ETH_TYPE_IP);
-    } else if (target->to && !endpoint_has_family(target->to, false)) {
-        part = dd_where(space->dd, part, space->begin[F_ETH_TYPE],
-                        ETH_TYPE_IPV6);
-    }
-    *vec_push(arena, &r->packets) = packets;
-    *vec_push(arena, &r->parts) = part;
 }
 
-/* In the place of a shape that is not there. */
-#define NO_SHAPE DD_ALL
-
-/* The shape of packets for each of them, and of those for nobody, once for all
- * senders that have the same before them. */
+/* Who has addresses of one family gets packets of no other. */
 static dd_t
-find_shape(const struct receivers *r)
+judge_part(struct judge *j, const struct origin *s,
+           const struct target *target)
+{
+    dd_t part = judge_to(j, s, target);
+
+    for (int ip6 = 0; target->to && ip6 <= 1; ip6++) {
+        if (!endpoint_has_family(target->to, !ip6)) {
+            part = dd_where(j->space->dd, part, j->space->begin[F_ETH_TYPE],
+                            ip6 ? ETH_TYPE_IPV6 : ETH_TYPE_IP);
+        }
+    }
+    return part;
+}
+
+/* What is expected of packets to each of them; of those to others nothing.
+ * 'alike': what the sender sends to itself is taken for what another sends to
+ * it that is treated alike; DD_NONE if addresses are not apart. */
+static dd_t
+fold_receivers(struct receivers *r, bool alike)
 {
     struct judge *j = r->judge;
-    size_t n = r->packets.n;
-    dd_t shape = *memo_find(&j->shapes, r->packets.v,
-                            n * sizeof *r->packets.v);
+    struct dd *dd = j->space->dd;
+    dd_t result;
 
-    if (shape == DD_NONE) {
-        struct dd *dd = j->space->dd;
-        dd_t *sets = xmalloc((n + 1) * sizeof *sets);
+    for (size_t i = 0; i < r->targets.n; i++) {
+        const struct target *target = &r->targets.v[i];
+        struct origin s = *r->origin;
 
-        memcpy(sets, r->packets.v, n * sizeof *sets);
-        sets[n] = dd_not(dd, dd_over_all(dd, sets, n));
-        memcpy(sets, r->packets.v, n * sizeof *sets);
-        shape = dd_shape(dd, sets, n + 1);
-        shape = shape == DD_NONE ? NO_SHAPE : shape;
-        *memo_find(&j->shapes, r->packets.v,
-                   n * sizeof *r->packets.v) = shape;
-        free(sets);
-    }
-    return shape;
-}
-
-/* Can the parts be filled into a shape that asks for nothing behind
- * 'deepest'? */
-static bool
-are_behind(const struct receivers *r, int deepest)
-{
-    for (size_t i = 0; i < r->parts.n; i++) {
-        if (dd_first(r->judge->space->dd, r->parts.v[i]) <= deepest) {
-            return false;
+        if (alike && target->to == s.q.from) {
+            s.q.from = judge_other(j, s.q.from);
         }
+        *vec_push(j->arena, &r->parts) = judge_part(j, &s, target);
     }
-    return true;
-}
-
-/* 'others' is to become of packets to nobody of them. */
-static dd_t
-fold_receivers(struct receivers *r, const struct target *others)
-{
-    struct dd *dd = r->judge->space->dd;
-    dd_t rest = judge_to(r->judge, r->origin, others), shape;
-
-    if (r->packets.n) {
-        shape = find_shape(r);
-        if (shape != NO_SHAPE && are_behind(r, dd_deepest(dd, shape))) {
-            *vec_push(r->judge->arena, &r->parts) = DD_NONE;
-            return dd_over(dd, dd_fill(dd, shape, r->parts.v), rest);
-        }
+    result = expect_each(j, r->packets.v, r->parts.v, r->packets.n);
+    if (result != DD_NONE || alike) {
+        return result;
     }
     for (size_t i = 0; i < r->packets.n; i++) {
         r->parts.v[i] = dd_cut(dd, r->packets.v[i], r->parts.v[i]);
     }
-    return dd_over(dd, dd_over_all(dd, r->parts.v, r->packets.n), rest);
+    return dd_over_all(dd, r->parts.v, r->packets.n);
 }
 
 /* By the gateway's MAC. */
-static dd_t
-expect_routed(struct judge *j, const struct origin *s)
+static void
+find_routed(struct receivers *r)
 {
-    const struct policy_tenant *tenant = s->q.from->tenant;
-    const struct policy *policy = j->policy;
-    const endpoint_vec *reached = judge_reached(j, s);
-    struct receivers r = { j, s, VEC_INIT, VEC_INIT };
-    struct target nobody = { .routed = true };
+    const struct origin *s = r->origin;
+    const struct policy *policy = r->judge->policy;
+    const endpoint_vec *reached = judge_reached(r->judge, s);
 
     for (size_t i = 0; i < reached->n; i++) {
         struct target target = { .to = reached->v[i], .routed = true };
 
-        add_receiver(&r, is_to(j, target.to), &target);
+        add_receiver(r, is_to(r->judge, target.to), &target);
     }
     for (size_t i = 0; i < policy->externals.n; i++) {
         const struct policy_external *e = policy->externals.v[i];
@@ -380,21 +350,20 @@ expect_routed(struct judge *j, const struct origin *s)
             .out = external_at(e, s->q.from->node), .routed = true,
         };
 
-        if (target.out && external_is_used_by(e, tenant)) {
-            add_receiver(&r, is_external(j, e, F_NW_DST, F_IPV6_DST),
+        if (target.out && external_is_used_by(e, s->q.from->tenant)) {
+            add_receiver(r, is_external(r->judge, e, F_NW_DST, F_IPV6_DST),
                          &target);
         }
     }
-    return fold_receivers(&r, &nobody);
 }
 
 /* Within the network. */
-static dd_t
-expect_direct(struct judge *j, const struct origin *s)
+static void
+find_direct(struct receivers *r)
 {
+    const struct origin *s = r->origin;
     const struct policy_tenant *tenant = s->network->tenant;
-    struct receivers r = { j, s, VEC_INIT, VEC_INIT };
-    struct target nobody = { .routed = false };
+    struct judge *j = r->judge;
 
     for (size_t i = 0; i < tenant->endpoints.n; i++) {
         struct target target = { .to = tenant->endpoints.v[i] };
@@ -403,11 +372,83 @@ expect_direct(struct judge *j, const struct origin *s)
             && endpoint_is_reached(j->policy, &s->q, target.to)) {
             dd_t mac = is_mac(j, F_ETH_DST, target.to->intent->mac);
 
-            add_receiver(&r, dd_and(j->space->dd, mac, is_to(j, target.to)),
+            add_receiver(r, dd_and(j->space->dd, mac, is_to(j, target.to)),
                          &target);
         }
     }
-    return fold_receivers(&r, &nobody);
+}
+
+static dd_t
+judge_all(struct judge *j, const struct origin *s, bool routed, bool alike)
+{
+    struct receivers r = { j, s, VEC_INIT, VEC_INIT, VEC_INIT };
+
+    if (routed) {
+        find_routed(&r);
+    } else {
+        find_direct(&r);
+    }
+    return fold_receivers(&r, alike);
+}
+
+/* The same, of what all send that are treated alike, but to themselves. */
+static dd_t
+judge_all_alike(struct judge *j, const struct origin *s, bool routed)
+{
+    struct {
+        const void *network, *counted, *zone;
+        uint32_t sending;
+        bool tunnel, routed, pad[2];
+    } key = {
+        s->network, s->counted, s->zone, judge_sending(j, s->q.from),
+        s->q.tunnel, routed, { false },
+    };
+    dd_t known = *memo_find(&j->sent, &key, sizeof key);
+
+    if (known == DD_NONE) {
+        known = judge_all(j, s, routed, true);
+        *memo_find(&j->sent, &key, sizeof key) = known;
+    }
+    return known;
+}
+
+/* Is the sender one of those who may get what it sends? */
+static bool
+gets_own(struct judge *j, const struct origin *s, bool routed)
+{
+    const endpoint_vec *reached = routed ? judge_reached(j, s) : NULL;
+
+    for (size_t i = 0; routed && i < reached->n; i++) {
+        if (reached->v[i] == s->q.from) {
+            return true;
+        }
+    }
+    return (!routed && s->q.from->network == s->network
+            && endpoint_is_reached(j->policy, &s->q, s->q.from));
+}
+
+/* Packets that an endpoint sends, to the gateway's MAC or not. */
+static dd_t
+judge_sent(struct judge *j, const struct origin *s, bool routed)
+{
+    const struct target itself = { .to = s->q.from, .routed = routed };
+    const struct target nobody = { .routed = routed };
+    bool alike = !j->by_port && judge_other(j, s->q.from);
+    dd_t all = alike ? judge_all_alike(j, s, routed) : DD_NONE;
+    struct dd *dd = j->space->dd;
+
+    if (all == DD_NONE) {
+        all = judge_all(j, s, routed, false);
+    } else if (gets_own(j, s, routed)) {
+        dd_t own = is_to(j, s->q.from);
+
+        if (!routed) {
+            own = dd_and(dd, own, is_mac(j, F_ETH_DST,
+                                         s->q.from->intent->mac));
+        }
+        all = dd_choose(dd, own, judge_part(j, s, &itself), all);
+    }
+    return dd_over(dd, all, judge_to(j, s, &nobody));
 }
 
 /* From outside, to the endpoints of the tenant for which it counts. */
@@ -415,7 +456,7 @@ static dd_t
 expect_inside(struct judge *j, const struct origin *s)
 {
     const struct policy_tenant *tenant = s->zone;
-    struct receivers r = { j, s, VEC_INIT, VEC_INIT };
+    struct receivers r = { j, s, VEC_INIT, VEC_INIT, VEC_INIT };
     struct target nobody = { .routed = true };
 
     for (size_t i = 0; i < tenant->endpoints.n; i++) {
@@ -428,7 +469,8 @@ expect_inside(struct judge *j, const struct origin *s)
             add_receiver(&r, is_to(j, target.to), &target);
         }
     }
-    return fold_receivers(&r, &nobody);
+    return dd_over(j->space->dd, fold_receivers(&r, false),
+                   judge_to(j, s, &nobody));
 }
 
 dd_t
@@ -439,11 +481,12 @@ expect_connection(struct judge *j, const struct origin *s)
     if (s->q.external) {
         return expect_inside(j, s);
     }
-    direct = expect_direct(j, s);
+    direct = judge_sent(j, s, false);
     if (s->q.tunnel || !s->network->intent->gateways.n) {
         return direct;
     }
     routed = is_mac(j, F_ETH_DST, s->network->gateway_mac);
     return (!judge_asks(j, routed) ? direct
-            : dd_choose(j->space->dd, routed, expect_routed(j, s), direct));
+            : dd_choose(j->space->dd, routed, judge_sent(j, s, true),
+                        direct));
 }

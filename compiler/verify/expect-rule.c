@@ -125,6 +125,7 @@ judge_init(struct judge *j, struct judge_facts *facts, struct space *space,
     memo_init(&j->sets);
     memo_init(&j->shapes);
     memo_init(&j->addresses);
+    memo_init(&j->sent);
     memo_init(&j->settled);
 }
 
@@ -143,6 +144,7 @@ judge_destroy(struct judge *j)
     memo_destroy(&j->sets);
     memo_destroy(&j->shapes);
     memo_destroy(&j->addresses);
+    memo_destroy(&j->sent);
     memo_destroy(&j->settled);
 }
 
@@ -269,30 +271,49 @@ is_agreed(struct judge *j, const struct policy_tenant *tenant, bool backward)
                           AGREED_NEW));
 }
 
+/* The rules that could speak of packets between the two; to be freed. */
+static const struct policy_rule **
+find_rules(const struct judge *j, const struct end *sender,
+           const struct end *receiver, size_t *n)
+{
+    const struct policy_tenant *tenant
+        = (sender->endpoint ? sender->endpoint : receiver->endpoint)->tenant;
+    const rule_vec *all = &j->facts->of_tenants[judge_tenant(j, tenant)];
+    const struct policy_rule **rules = xmalloc((all->n + 1) * sizeof *rules);
+
+    *n = all->n;
+    if (sender->endpoint && receiver->endpoint) {
+        *n = judge_joining(j, sender->endpoint, receiver->endpoint, rules);
+    } else if (all->n) {
+        memcpy(rules, all->v, all->n * sizeof *rules);
+    }
+    return rules;
+}
+
 /* Question 8. */
 static dd_t
 find_verdict(struct judge *j, const struct seen *seen,
              const struct policy_tenant *zone, const struct end *sender,
              const struct end *receiver)
 {
-    const struct policy_tenant *tenant
-        = (sender->endpoint ? sender->endpoint : receiver->endpoint)->tenant;
-    const rule_vec *rules = &j->facts->of_tenants[judge_tenant(j, tenant)];
     struct dd *dd = j->space->dd;
+    const struct policy_rule **rules;
     dd_t result = DD_NONE;
+    size_t n;
 
     if (seen->passed) {
         return find_untracked(j, zone, sender, receiver);
     }
-    for (size_t i = 0; i < rules->n; i++) {
-        dd_t set = rule_speaks(j, rules->v[i], seen, sender, receiver);
+    rules = find_rules(j, sender, receiver, &n);
+    for (size_t i = 0; i < n; i++) {
+        dd_t set = rule_speaks(j, rules[i], seen, sender, receiver);
 
         if (judge_asks(j, set)) {
             result = dd_apply(dd, &j->stronger, result, dd_cut(
-                dd, set, verdict_by(j, rules->v[i], seen, zone, sender,
-                                    false)));
+                dd, set, verdict_by(j, rules[i], seen, zone, sender, false)));
         }
     }
+    free(rules);
     return dd_over(dd, result, verdict_by(j, NULL, seen, zone, sender,
                                           false));
 }

@@ -9,6 +9,7 @@
 #include <netinet/icmp6.h>
 #include <netinet/in.h>
 #include <netinet/ip_icmp.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "packets.h"
@@ -358,6 +359,54 @@ is_for_symmetric(struct judge *j, enum field proto, enum field port)
     struct known_set key = { make_symmetric, NULL, proto, port };
 
     return find_set(j, &key);
+}
+
+/* In the place of a shape that is not there. */
+#define NO_SHAPE DD_ALL
+
+/* The shape of these packets and of all others, once for all that have the
+ * same. */
+static dd_t
+find_shape(struct judge *j, const dd_t packets[], size_t n)
+{
+    size_t size = n * sizeof *packets;
+    dd_t shape = *memo_find(&j->shapes, packets, size);
+
+    if (shape == DD_NONE) {
+        struct dd *dd = j->space->dd;
+        dd_t *sets = xmalloc((n + 1) * sizeof *sets);
+
+        memcpy(sets, packets, size);
+        sets[n] = dd_not(dd, dd_over_all(dd, sets, n));
+        memcpy(sets, packets, size);
+        shape = dd_shape(dd, sets, n + 1);
+        shape = shape == DD_NONE ? NO_SHAPE : shape;
+        *memo_find(&j->shapes, packets, size) = shape;
+        free(sets);
+    }
+    return shape;
+}
+
+dd_t
+expect_each(struct judge *j, const dd_t packets[], const dd_t parts[],
+            size_t n)
+{
+    struct dd *dd = j->space->dd;
+    dd_t shape = n ? find_shape(j, packets, n) : NO_SHAPE, result;
+    int deepest = shape == NO_SHAPE ? 0 : dd_deepest(dd, shape);
+    dd_t *v;
+
+    for (size_t i = 0; i < n; i++) {
+        if (shape == NO_SHAPE || dd_first(dd, parts[i]) <= deepest) {
+            return DD_NONE;
+        }
+    }
+    v = xmalloc((n + 1) * sizeof *v);
+    memcpy(v, parts, n * sizeof *v);
+    v[n] = DD_NONE;
+    result = n ? dd_fill(dd, shape, v) : DD_NONE;
+    free(v);
+    return result;
 }
 
 void

@@ -58,6 +58,8 @@ struct expect {
 
 VEC_TYPEDEF(rule_vec, const struct policy_rule *);
 
+VEC_TYPEDEF(side_vec, uint32_t);
+
 /* What of a policy is known once for all judges of a node. */
 struct judge_facts {
     const struct policy *policy;
@@ -66,8 +68,11 @@ struct judge_facts {
     rule_vec *of_tenants;       /* The rules that speak of endpoints of a
                                  * tenant, or of those that it has with
                                  * externals. */
-    uint32_t *alike;            /* By index of endpoint: the same number, the
-                                 * same rules. */
+    side_vec *sides;            /* By index of endpoint: the rules that it is
+                                 * in, twice the number of one, and one more
+                                 * if it is on the 'to' side; in order. */
+    uint32_t *alike;            /* The same: the same number, the same
+                                 * rules. */
     uint32_t *sending;          /* The same: so are packets they send. */
     struct senders {
         const struct policy_endpoint *v[2];
@@ -87,6 +92,7 @@ struct judge {
     struct memo verdicts, connections, between, passed, answers, sets;
     struct memo shapes;         /* Of packets for each of many. */
     struct memo addresses;      /* Of endpoints: packets from or to them. */
+    struct memo sent;           /* By who is alike: what they send. */
     struct memo settled;        /* See expect_settled(). */
     dd_t within;                /* Of these packets only something is asked;
                                  * what is said of others is of no use. */
@@ -116,6 +122,10 @@ dd_t expect_from_nobody(struct judge *);
  * Those that are 'open' say only what rules say, and where connections are
  * noted; all else does the base of that number. */
 dd_t expect_based(struct judge *, uint32_t number, dd_t leaf);
+
+/* Of an open leaf that denies less is said; a base that says just that. */
+bool expect_denies(const struct judge *, dd_t leaf);
+uint32_t expect_denial_base(struct judge *, uint32_t number);
 
 /* Of an open leaf: the same, but who decides is not said, which must let who
  * sends pay.  Of others DD_NONE. */

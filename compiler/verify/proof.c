@@ -52,6 +52,7 @@ proof_side(struct proof *p, enum layout layout)
         pool_init(&p->found);
         pool_init(&p->pairs);
         memo_init(&p->same);
+        memo_init(&p->denied);
         memo_init(&p->bound);
     }
     if (!p->there[layout]) {
@@ -238,6 +239,7 @@ struct bound_pairs {
     struct proof *proof;
     struct side *side;
     uint32_t x, y;              /* By what. */
+    uint32_t denial;            /* Of 'y': see expect_denial_base(). */
     bool same;
 };
 
@@ -270,6 +272,45 @@ is_same(struct proof *p, dd_t effects, dd_t expect)
     return *same == IS_SAME;
 }
 
+/* Does nothing leave, whatever it is bound to? */
+static bool
+ends_here(const struct proof *p, dd_t effects)
+{
+    size_t n;
+    const struct effect *e = effects_get(p->effects, effects, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        if (e[i].kind == EFFECT_TAIL || e[i].kind == EFFECT_OUT) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Is what is to be dropped, and is so for 'effects'?  That is the same
+ * whoever was to get it. */
+static bool
+is_denied(struct bound_pairs *pairs, dd_t leaf, dd_t effects, dd_t expect)
+{
+    struct proof *p = pairs->proof;
+    const uint32_t key[] = {
+        leaf, pairs->denial, p->entry->layout, p->comparison.voting,
+    };
+    dd_t *same;
+
+    if (effects == DD_NONE || expect == DD_NONE
+        || !expect_denies(&pairs->side->judge, expect)) {
+        return false;
+    }
+    same = memo_find(&p->denied, key, sizeof key);
+    if (*same == DD_NONE && ends_here(p, effects)) {
+        *same = (is_same(p, effects, expect_based(&pairs->side->judge,
+                                                  pairs->denial, expect))
+                 ? IS_SAME : IS_OTHER);
+    }
+    return *same == IS_SAME;
+}
+
 static bool
 compare_pair(void *pairs_, dd_t leaf)
 {
@@ -279,7 +320,9 @@ compare_pair(void *pairs_, dd_t leaf)
     const dd_t *pair = pool_get(&p->pairs, dd_leaf(leaf) - 1, &size);
     dd_t effects = pair[0], expect = pair[1];
 
-    if (effects != DD_NONE && expect != DD_NONE) {
+    if (is_denied(pairs, leaf, effects, expect)) {
+        return false;
+    } else if (effects != DD_NONE && expect != DD_NONE) {
         effects = exec_bound(pairs->side->exec, pairs->x, effects);
         expect = expect_based(&pairs->side->judge, pairs->y, expect);
     }
@@ -297,6 +340,7 @@ compare_all_pairs(struct proof *p, dd_t effects, dd_t expect)
     dd_t of_effects = dd_unbind(dd, effects, &pairs.x);
     dd_t of_expect = dd_unbind(dd, expect, &pairs.y);
 
+    pairs.denial = expect_denial_base(&side->judge, pairs.y);
     dd_each_leaf(dd, dd_apply(dd, &op, of_effects, of_expect), compare_pair,
                  &pairs);
     return pairs.same ? DD_NONE : DD_ALL;
@@ -384,6 +428,7 @@ proof_reset(struct proof *p)
         pool_destroy(&p->found);
         pool_destroy(&p->pairs);
         memo_destroy(&p->same);
+        memo_destroy(&p->denied);
         memo_destroy(&p->bound);
         memo_destroy(&p->comparison.outs);
         effects_destroy(p->effects);

@@ -42,6 +42,8 @@ struct proof {
     struct pool pairs;          /* Of leaves that are bound. */
     struct memo same;           /* Of such pairs, by layout and whether it
                                  * was voted: whether they are the same. */
+    struct memo denied;         /* The same of pairs of 'pairs' of which the
+                                 * second denies, and nothing leaves. */
     struct memo bound;          /* The same of diagrams. */
     bool fine;                  /* All in LAYOUT_BITS. */
     bool apart;                 /* See exec_apart(). */
