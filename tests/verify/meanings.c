@@ -113,7 +113,8 @@ find_receiver(const struct meaning_question *q)
         for (size_t k = 0; k < users->v[i]->endpoints.n; k++) {
             const struct policy_endpoint *e = users->v[i]->endpoints.v[k];
 
-            if (endpoint_is_here(q, e) && has_address(e, q->packet)) {
+            if (endpoint_is_here(q, e) && e->network->intent->gateways.n
+                && has_address(e, q->packet)) {
                 return users->v[i];
             }
         }
