@@ -12,7 +12,7 @@
  * /sys/kernel/mm/transparent_hugepage/enabled), since the first touch of each
  * small one costs more than what is done with it.  Addresses are set aside,
  * and no memory.  It is what GLIBC_TUNABLES=glibc.malloc.hugetlb=1 does for
- * who sets it, for the first HEAP_EXPECTED bytes.
+ * who sets it, for the first 256 MB.
  *
  * To be called first in main(); does nothing where malloc() is not glibc's. */
 void heap_expect_much(void);

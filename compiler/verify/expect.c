@@ -267,7 +267,9 @@ make_unlike_fragments(struct judge *j, const struct known_set *key OVS_UNUSED)
 
 /* With any opener, judge_opened() takes all packets for fragments.  That makes
  * no difference for what is forbidden anyhow; of what is not, it is not known
- * what is meant. */
+ * what is meant.  There is none as long as all symmetric services are of UDP:
+ * this is for the day that one is of ICMP, or that fewer answers are
+ * forbidden. */
 dd_t
 expect_forbidden(struct judge *j, const struct origin *s, dd_t others)
 {

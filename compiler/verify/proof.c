@@ -439,11 +439,18 @@ proof_reset(struct proof *p)
 }
 
 void
-proof_forget(struct proof *p)
+proof_start_anew(struct proof *p)
 {
     proof_reset(p);
     hmap_clear(&p->comparison.usages);
-    p->comparison.disputed = p->mixed = p->scattered = false;
+    p->comparison.disputed = false;
+}
+
+void
+proof_forget(struct proof *p)
+{
+    proof_start_anew(p);
+    p->mixed = p->scattered = false;
     p->result->unproved = NULL;
     p->result->n_bytes = p->result->n_jobs = 0;
 }

@@ -74,7 +74,9 @@ bool proof_compare(struct proof *, struct entry *, bool voting);
 /* Forgets all diagrams: those of entries are no longer good. */
 void proof_reset(struct proof *);
 
-/* Forgets all that was found, too. */
+/* Forgets, too, what is used for what; or all that was found, with why nothing
+ * was. */
+void proof_start_anew(struct proof *);
 void proof_forget(struct proof *);
 
 /* How many diagrams there are. */

@@ -93,15 +93,6 @@ compare_and_vote(struct proof *p)
     return same && !p->comparison.disputed;
 }
 
-/* Forgets all that was found. */
-static void
-start_anew(struct proof *p)
-{
-    proof_reset(p);
-    hmap_clear(&p->comparison.usages);
-    p->comparison.disputed = false;
-}
-
 /* Finds zones and marks, and compares all, tenant by tenant.  Returns false if
  * that cannot be done so; else stores whether all is as expected. */
 static bool
@@ -145,7 +136,7 @@ prove(struct proof *p)
         return;
     }
     if (!compare_by_tenant(p, &same)) {
-        start_anew(p);
+        proof_start_anew(p);
         same = compare_and_vote(p);
     }
     if (same && !p->mixed) {
@@ -154,7 +145,7 @@ prove(struct proof *p)
     proof_reset(p);
     p->by_port = true;
     if (p->mixed) {
-        start_anew(p);
+        proof_start_anew(p);
         if (compare_and_vote(p)) {
             return;
         }

@@ -38,11 +38,24 @@ test_wrong_start() {
     check '...and nothing runs' [ ! -e "$switch_dir/bulkheadd.pid" ]
 }
 
+# Within the last minute, by both forms of status.
+pushed_lately() {
+    agent status json | python3 -c '
+import datetime, json, sys
+last = json.load(sys.stdin)["last_push"]
+print(last)
+then = datetime.datetime.fromisoformat(last[:26] + "+00:00")
+age = datetime.datetime.now(datetime.timezone.utc) - then
+sys.exit(not 0 <= age.total_seconds() < 60)' &&
+        agent status | grep -E '^pushed: .*, last at 20[0-9-]{8}T[0-9:]{8}\.[0-9]{9}Z$'
+}
+
 test_start() {
     "$BULKHEAD"d "$folder" --node $node --bridge br0 --pidfile --detach \
         --log-file -vconsole:off >"$switch_dir/start" 2>&1
     check 'a policy is there soon after the start' becomes_equal
     check 'status says so' soon agent_says "$node on br0: as intended"
+    check 'and when the last push was acknowledged' pushed_lately
     check 'its version' says '0.1' 0 agent version
     check 'exit ends it' exits 0 agent exit
     check 'and the bridge stays as it is' is_equal
