@@ -51,6 +51,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-gcra-both.c \
 	tests/unit/test-gcra-time.c \
 	tests/unit/test-gcra.c \
+	tests/unit/test-heap.c \
 	tests/unit/test-held.c \
 	tests/unit/test-intent.c \
 	tests/unit/test-ir.c \

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/child.h"
+#include "base/heap.h"
 #include "openvswitch/poll-loop.h"
 #include "socket-util.h"
 #include "timeval.h"
@@ -99,6 +100,7 @@ end(struct worker *w)
     }
     close(w->fd);
     w->pid = 0;
+    heap_make_whole();
     return status;
 }
 

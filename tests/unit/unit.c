@@ -252,6 +252,7 @@ main(void)
     srunner_add_suite(runner, nic_suite());
     srunner_add_suite(runner, dpdk_suite());
     srunner_add_suite(runner, offload_suite());
+    srunner_add_suite(runner, heap_suite());
     srunner_add_suite(runner, held_suite());
     srunner_add_suite(runner, tc_suite());
     srunner_add_suite(runner, rte_suite());

@@ -53,6 +53,7 @@ Suite *kernel_suite(void);
 Suite *nic_suite(void);
 Suite *dpdk_suite(void);
 Suite *offload_suite(void);
+Suite *heap_suite(void);
 Suite *held_suite(void);
 Suite *tc_suite(void);
 Suite *rte_suite(void);
