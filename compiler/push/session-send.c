@@ -16,6 +16,7 @@
 #include "openvswitch/ofp-msgs.h"
 #include "openvswitch/ofp-util.h"
 #include "openvswitch/ofpbuf.h"
+#include "openvswitch/vconn.h"
 #include "util.h"
 
 /* Messages that were sent and may still be refused. */
@@ -99,8 +100,9 @@ wrap_for_bundle(struct ofpbuf *msg)
     return request;
 }
 
-/* Sends all of 'requests', each wrapped if it is for the bundle.  That is done
- * one by one, so that the switch has the first while the next is made. */
+/* Sends all of 'requests', each wrapped if it is for the bundle.  Many go
+ * together, so that the switch does not wake up for each, but of a large bundle
+ * it has the first while the next are made. */
 static int
 send_list(struct session *session, struct ovs_list *requests, bool wrap,
           long long int deadline, struct sent *sent)
@@ -108,6 +110,7 @@ send_list(struct session *session, struct ovs_list *requests, bool wrap,
     struct ofpbuf *msg;
     int error = 0;
 
+    vconn_set_cork(session->vconn, true);
     LIST_FOR_EACH_POP (msg, list_node, requests) {
         if (error) {
             ofpbuf_delete(msg);
@@ -117,6 +120,7 @@ send_list(struct session *session, struct ovs_list *requests, bool wrap,
         sent->xids[sent->n++] = session_xid(msg);
         error = session_send(session, msg, deadline);
     }
+    vconn_set_cork(session->vconn, false);
     return error;
 }
 
