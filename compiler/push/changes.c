@@ -141,6 +141,14 @@ take_back(struct push *push, int error, const struct session_error *serror,
                       ? push->about[flow]->text : NULL));
 }
 
+static struct ofpbuf *
+make_change(const void *push_, size_t i)
+{
+    const struct push *push = push_;
+
+    return flow_change_message(push->about[i]);
+}
+
 /* Adds the meters, and changes the flows. */
 static const char *
 send_changes(struct push *push)
@@ -149,6 +157,7 @@ send_changes(struct push *push)
     size_t n_meters = MAX(1, push->plan->meters.n);
     const struct plan_meter **about = xcalloc(n_meters, sizeof *about);
     bool *failed = xcalloc(n_meters, sizeof *failed);
+    const struct session_source flows = { push->n_about, make_change, push };
     struct session_error serror;
     const char *reason = NULL;
     size_t n;
@@ -157,8 +166,8 @@ send_changes(struct push *push)
     make_meters(push, &meters, about);
     n = ovs_list_size(&meters);
     error = (push->n_about
-             ? session_bundle(push->session, &meters, &push->changes,
-                              push->deadline, &serror, failed)
+             ? session_bundle(push->session, &meters, &flows, push->deadline,
+                              &serror, failed)
              : session_send_all(push->session, &meters, push->deadline,
                                 &serror, failed));
     if (error) {

@@ -360,7 +360,7 @@ flow_add_message(const struct flow_entry *flow)
 }
 
 struct ofpbuf *
-flow_delete_message(const struct flow_entry *flow)
+flow_change_message(const struct flow_entry *flow)
 {
-    return flow_message(flow, OFPFC_DELETE_STRICT);
+    return flow_message(flow, flow->text ? OFPFC_ADD : OFPFC_DELETE_STRICT);
 }

@@ -149,7 +149,10 @@ void meter_mark(const struct switch_state *, struct meter_entry *);
 
 /* Messages.  The caller owns them. */
 struct ofpbuf *flow_add_message(const struct flow_entry *);
-struct ofpbuf *flow_delete_message(const struct flow_entry *);
+
+/* Adds it if it has a text, which is one of the plan's, else deletes it. */
+struct ofpbuf *flow_change_message(const struct flow_entry *);
+
 struct ofpbuf *meter_add_message(uint32_t id, const struct plan_meter *);
 
 /* The OFPUTIL_MICROBURST_* of what exceeds a meter (intent/exceed.h). */

@@ -213,15 +213,13 @@ count_foreign(struct push *push, const struct flow_entry *flow)
 }
 
 static void
-add_change(struct push *push, const struct flow_entry *flow,
-           struct ofpbuf *msg)
+add_change(struct push *push, const struct flow_entry *flow)
 {
     if (push->n_about == push->allocated_about) {
         push->about = x2nrealloc(push->about, &push->allocated_about,
                                  sizeof *push->about);
     }
     push->about[push->n_about++] = flow;
-    ovs_list_push_back(&push->changes, &msg->list_node);
 }
 
 void
@@ -237,7 +235,7 @@ push_compare_wanted(struct push *push, const struct flow_entry *flow)
                      "%#"PRIx64") is replaced, in whose place this goes: %s",
                      push->target->bridge, live->cookie, flow->text);
         diff->flows_changed++;
-        add_change(push, flow, flow_add_message(flow));
+        add_change(push, flow);
     } else if (live && !flow_is_ours(live)) {
         push_unfit(push, "bridge %s has a flow of somebody else "
                    "(cookie %#"PRIx64") where this must go: %s; "
@@ -248,7 +246,7 @@ push_compare_wanted(struct push *push, const struct flow_entry *flow)
     } else {
         diff->flows_changed += live != NULL;
         diff->flows_added += !live;
-        add_change(push, flow, flow_add_message(flow));
+        add_change(push, flow);
     }
 }
 
@@ -259,7 +257,7 @@ push_compare_live(struct push *push, const struct flow_entry *flow)
         count_foreign(push, flow);
     } else if (!flow_find(&push->wanted, flow)) {
         push->diff->flows_deleted++;
-        add_change(push, flow, flow_delete_message(flow));
+        add_change(push, flow);
     }
 }
 
@@ -371,7 +369,6 @@ push_init(struct push *push, const struct push_target *target,
           enum push_action action)
 {
     *push = (struct push) { .target = target, .action = action };
-    ovs_list_init(&push->changes);
     switch_state_init(&push->wanted);
     switch_state_init(&push->live);
     limits_init(&push->limits);
@@ -381,8 +378,6 @@ push_init(struct push *push, const struct push_target *target,
 void
 push_begin(struct push *push, struct arena *arena, struct push_diff *diff)
 {
-    ofpbuf_list_delete(&push->changes);
-    ovs_list_init(&push->changes);
     push->n_about = 0;
     push->arena = arena;
     push->diff = diff;
@@ -394,7 +389,6 @@ push_begin(struct push *push, struct arena *arena, struct push_diff *diff)
 void
 push_destroy(struct push *push)
 {
-    ofpbuf_list_delete(&push->changes);
     free(push->about);
     free(push->ids);
     free(push->present);

@@ -51,9 +51,8 @@ struct push {
     uint32_t *ids;
     bool *present;
 
-    /* Messages about flows, and the flow that each is about: a wanted one to
-     * be added, or a live one to be deleted. */
-    struct ovs_list changes;
+    /* Flows that differ: wanted ones to be added, and live ones, which have no
+     * text, to be deleted. */
     const struct flow_entry **about;
     size_t n_about, allocated_about;
 };

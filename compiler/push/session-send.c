@@ -100,27 +100,45 @@ wrap_for_bundle(struct ofpbuf *msg)
     return request;
 }
 
-/* Sends all of 'requests', each wrapped if it is for the bundle.  Many go
- * together, so that the switch does not wake up for each, but of a large bundle
- * it has the first while the next are made. */
 static int
-send_list(struct session *session, struct ovs_list *requests, bool wrap,
+send_one(struct session *session, struct ofpbuf *msg, long long int deadline,
+         struct sent *sent)
+{
+    sent->xids[sent->n++] = session_xid(msg);
+    return session_send(session, msg, deadline);
+}
+
+static int
+send_list(struct session *session, struct ovs_list *requests,
           long long int deadline, struct sent *sent)
 {
     struct ofpbuf *msg;
     int error = 0;
 
-    vconn_set_cork(session->vconn, true);
     LIST_FOR_EACH_POP (msg, list_node, requests) {
         if (error) {
             ofpbuf_delete(msg);
-            continue;
+        } else {
+            error = send_one(session, msg, deadline, sent);
         }
-        msg = wrap ? wrap_for_bundle(msg) : msg;
-        sent->xids[sent->n++] = session_xid(msg);
-        error = session_send(session, msg, deadline);
     }
-    vconn_set_cork(session->vconn, false);
+    return error;
+}
+
+/* Fills the bundle.  Many messages go together, so that the switch does not
+ * wake up for each, but of a large bundle it has the first while the next are
+ * made. */
+static int
+send_made(struct session *session, const struct session_source *source,
+          long long int deadline, struct sent *sent)
+{
+    int error = 0;
+
+    for (size_t i = 0; i < source->n && !error; i++) {
+        struct ofpbuf *msg = source->make(source->aux, i);
+
+        error = send_one(session, wrap_for_bundle(msg), deadline, sent);
+    }
     return error;
 }
 
@@ -159,7 +177,9 @@ session_send_all(struct session *session, struct ovs_list *requests,
     int error;
 
     sent_init(&sent, n, n, serror, failed);
-    error = send_list(session, requests, false, deadline, &sent);
+    vconn_set_cork(session->vconn, true);
+    error = send_list(session, requests, deadline, &sent);
+    vconn_set_cork(session->vconn, false);
     if (!error && n) {
         error = await_all(session, deadline, &sent);
     }
@@ -191,25 +211,25 @@ bundle_control(struct session *session, uint16_t type, long long int deadline,
 /* Opens the bundle and fills it. */
 static int
 fill_bundle(struct session *session, struct ovs_list *before,
-            struct ovs_list *requests, long long int deadline,
+            const struct session_source *source, long long int deadline,
             struct sent *sent)
 {
     struct ofpbuf *open = bundle_request(OFPBCT_OPEN_REQUEST);
     int error;
 
     ovs_list_push_back(before, &open->list_node);
-    error = send_list(session, before, false, deadline, sent);
-    if (error) {
-        ofpbuf_list_delete(requests);
-        return error;
+    vconn_set_cork(session->vconn, true);
+    error = send_list(session, before, deadline, sent);
+    if (!error) {
+        error = send_made(session, source, deadline, sent);
     }
-    error = send_list(session, requests, true, deadline, sent);
+    vconn_set_cork(session->vconn, false);
     return error ? error : await_all(session, deadline, sent);
 }
 
 int
 session_bundle(struct session *session, struct ovs_list *before,
-               struct ovs_list *requests, long long int deadline,
+               const struct session_source *source, long long int deadline,
                struct session_error *serror, bool *failed)
 {
     struct session_error ignored = { .ofperr = 0 };
@@ -218,11 +238,10 @@ session_bundle(struct session *session, struct ovs_list *before,
     struct sent sent;
     int error;
 
-    sent_init(&sent, n_before + 1 + ovs_list_size(requests), n_before, serror,
-              failed);
+    sent_init(&sent, n_before + 1 + source->n, n_before, serror, failed);
     /* A message that the switch refuses is left out of the bundle, and the
      * rest could be committed: the barrier tells before it is too late. */
-    error = fill_bundle(session, before, requests, deadline, &sent);
+    error = fill_bundle(session, before, source, deadline, &sent);
     if (error) {
         bundle_control(session, OFPBCT_DISCARD_REQUEST, deadline, &nothing);
     } else {

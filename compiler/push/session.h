@@ -54,13 +54,20 @@ int session_send_all(struct session *, struct ovs_list *requests,
                      long long int deadline, struct session_error *,
                      bool *failed);
 
-/* The same of 'before', and of 'requests' in one bundle (ordered, atomic), of
+/* Messages that are made one by one, when they are sent. */
+struct session_source {
+    size_t n;
+    struct ofpbuf *(*make)(const void *aux, size_t i);
+    const void *aux;
+};
+
+/* The same of 'before', and of a source in one bundle (ordered, atomic), of
  * which all take effect at once, or none: none if the switch refused one of
  * 'before'.  The error's index counts both, 'before' first; 'failed' is for
  * 'before' only.  Both are sent at once, so that there are two answers to wait
  * for, whatever is sent. */
 int session_bundle(struct session *, struct ovs_list *before,
-                   struct ovs_list *requests, long long int deadline,
+                   const struct session_source *, long long int deadline,
                    struct session_error *, bool *failed);
 
 /* Sends 'requests', takes ownership of them, and does not ask what becomes of

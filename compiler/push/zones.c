@@ -19,20 +19,12 @@
 
 enum { N_ZONES = UINT16_MAX + 1 };
 
-/* A flow that matches ct_zone and ct_mark says whose the zone is.  Sets 'zone'
- * if 'flow' is one, and makes or ends such a claim. */
+/* Does 'flow' say whose its zone is, and makes or ends that claim? */
 static bool
-changes_hands(const struct push *push, const struct flow_entry *flow,
-              uint16_t *zone)
+changes_hands(const struct push *push, const struct flow_entry *flow)
 {
-    struct match match;
-
-    minimatch_expand(&flow->match, &match);
-    *zone = match.flow.ct_zone;
-    return (match.wc.masks.ct_zone == UINT16_MAX
-            && match.wc.masks.ct_mark == UINT32_MAX
-            && !(flow_find(&push->live, flow)
-                 && flow_find(&push->wanted, flow)));
+    return (flow->zone && !(flow_find(&push->live, flow)
+                            && flow_find(&push->wanted, flow)));
 }
 
 static struct ofpbuf *
@@ -52,10 +44,11 @@ push_flush_zones(struct push *push)
     struct ovs_list requests = OVS_LIST_INITIALIZER(&requests);
     unsigned long *flushed = bitmap_allocate(N_ZONES);
     struct session_error serror;
-    uint16_t zone;
 
     for (size_t i = 0; i < push->n_about; i++) {
-        if (changes_hands(push, push->about[i], &zone)
+        uint16_t zone = push->about[i]->zone;
+
+        if (changes_hands(push, push->about[i])
             && !bitmap_is_set(flushed, zone)) {
             bitmap_set1(flushed, zone);
             ovs_list_push_back(&requests, &flush_message(zone)->list_node);
