@@ -162,9 +162,8 @@ gate_put(struct agent *a, enum compiled_news news,
         keeper_change(a->keeper, diff);
     } else if (!g->prover && news == COMPILED_ANEW) {
         put_all(a);
-    } else if (g->prover && g->held) {
-        g->anew = true;         /* The diff is of no use any more. */
-        g->fresh = g->fresh || news != COMPILED_SAME;
+    } else if (g->prover && news != COMPILED_SAME && g->held) {
+        g->anew = g->fresh = true;      /* One diff would not do. */
     } else if (g->prover && news != COMPILED_SAME) {
         g->held = g->fresh = true;
         g->anew = news == COMPILED_ANEW || g->cut;

@@ -403,7 +403,7 @@ watch_doubts(const struct watch_names *w, const struct sample *s,
     }
     if (s->n_left_out) {
         *vec_push(arena, lines) = arena_printf(
-            arena, "%"PRIu64" ports and counters found no room in the "
+            arena, "%"PRIu64" ports and counters find no room in the "
             "switch's telemetry", s->n_left_out);
     }
     if (s->n_unread) {

@@ -395,7 +395,7 @@ metrics_format(enum metrics_form form, const struct sample *sample,
     put_single(&p, "telemetry_up", "gauge",
                "Could the switch's telemetry be read?", sample != NULL);
     put_single(&p, "telemetry_left_out", "gauge",
-               "Ports and counters that found no room in it.",
+               "Ports and counters that find no room in it.",
                sample ? sample->n_left_out : 0);
     put_single(&p, "telemetry_unread", "gauge",
                "Records of it that were being written, and are as they were "

@@ -72,7 +72,7 @@ struct sample {
                                  * opened; generations are of one file. */
     bool closed;                /* Nobody writes there any more... */
     bool orphaned;              /* ...or ever will: ovs-vswitchd died. */
-    uint64_t n_left_out;        /* Ports and counters that found no room. */
+    uint64_t n_left_out;        /* Ports and counters without room. */
     uint64_t n_unread;          /* Records that were being written, each time
                                  * that they were looked at... */
     uint64_t n_unknown;         /* ...of which none had been read before. */

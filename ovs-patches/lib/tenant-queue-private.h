@@ -24,6 +24,7 @@
 #include "openvswitch/shash.h"
 #include "ovs-atomic.h"
 #include "ovs-thread.h"
+#include "sset.h"
 #include "tenant-queue.h"
 #include "tenant-queue-shm.h"
 #include "util.h"
@@ -160,6 +161,7 @@ struct tenant_queues {
                                  * for their queues. */
     struct tenant_file file;
     struct shash ports;         /* Contains 'struct tenant_port's. */
+    struct sset left_out;       /* Ports and records without room. */
     struct tenant_port *no_port; /* Of what meters drop before it is known
                                   * where it goes. */
     atomic_uint64_t n_generations; /* Ports that were added, ever. */

@@ -113,7 +113,7 @@ struct tq_header {
     uint64_t closed;            /* Not zero when nobody writes any more. */
     uint64_t n_ports_used;      /* Records above these are free. */
     uint64_t n_queues_used;
-    uint64_t n_left_out;        /* Times that a port or a key found none. */
+    uint64_t n_left_out;        /* Ports and keys that have none. */
 };
 
 /* A tenant in a burst. */

@@ -17,6 +17,7 @@
 #include <config.h>
 #include "tenant-queue.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,12 +35,50 @@ static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
 /* Records of the file. */
 
 static void
-leave_out(struct tenant_queues *tqs, const char *port, const char *what)
+count_left_out(struct tenant_queues *tqs)
 {
-    uint64_t *n = &tqs->file.header->n_left_out;
+    tq_set(&tqs->file.header->n_left_out, sset_count(&tqs->left_out));
+}
 
-    tq_set(n, tq_get(n) + 1);
-    VLOG_WARN_RL(&rl, "%s: there is no room to count %s", port, what);
+static void
+leave_out(struct tenant_queues *tqs, const char *key, const char *port,
+          const char *what)
+{
+    if (sset_add(&tqs->left_out, key)) {
+        count_left_out(tqs);
+        VLOG_WARN_RL(&rl, "%s: there is no room to count %s", port, what);
+    }
+}
+
+static void
+take_in(struct tenant_queues *tqs, const char *key)
+{
+    if (sset_find_and_delete(&tqs->left_out, key)) {
+        count_left_out(tqs);
+    }
+}
+
+/* Nothing of the port is left out any more, since it is gone. */
+static void
+forget_left_out(struct tenant_queues *tqs, const char *port)
+{
+    size_t length = strlen(port);
+    const char *key, *next;
+
+    SSET_FOR_EACH_SAFE (key, next, &tqs->left_out) {
+        if (!strncmp(key, port, length)
+            && (!key[length] || key[length] == '\n')) {
+            sset_delete(&tqs->left_out, SSET_NODE_FROM_NAME(key));
+        }
+    }
+    count_left_out(tqs);
+}
+
+/* What a record is called in 'left_out', where a port has its name. */
+static char *
+record_key(const struct tenant_port *port, uint32_t tag, uint32_t queue)
+{
+    return xasprintf("%s\n%"PRIu32" %"PRIu32, port->name, tag, queue);
 }
 
 static void
@@ -61,6 +100,7 @@ tenant_port_take_record(struct tenant_port *port, uint32_t tag,
     uint32_t hash = hash_2words(tag, queue);
     struct tq_queue_data data;
     struct tenant_record *r;
+    char *key;
 
     HMAP_FOR_EACH_WITH_HASH (r, node, hash, &port->records) {
         if (r->tag == tag && r->queue == queue && !r->in_use) {
@@ -68,10 +108,14 @@ tenant_port_take_record(struct tenant_port *port, uint32_t tag,
             goto found;
         }
     }
+    key = record_key(port, tag, queue);
     if (!tqs->n_free_queues) {
-        leave_out(tqs, port->name, "another tenant's queue");
+        leave_out(tqs, key, port->name, "another tenant's queue");
+        free(key);
         return NULL;
     }
+    take_in(tqs, key);
+    free(key);
     r = xzalloc(sizeof *r);
     r->tag = tag;
     r->queue = queue;
@@ -153,9 +197,10 @@ add_port(struct tenant_queues *tqs, const char *name)
     uint64_t n_before;
 
     if (index >= TQ_PORTS) {
-        leave_out(tqs, name, "what tenants send to it");
+        leave_out(tqs, name, name, "what tenants send to it");
         return NULL;
     }
+    take_in(tqs, name);
     atomic_add_relaxed(&tqs->n_generations, UINT64_C(1), &n_before);
     port = new_port(tqs, name, index, n_before + 1);
     tenant_burst_queue_init(&port->queue, &tqs->file.ports[index],
@@ -253,6 +298,7 @@ tenant_queues_del_port(struct tenant_queues *tqs, const char *name)
     if (port) {
         tenant_port_unref(port);
     }
+    forget_left_out(tqs, name);
     ovs_mutex_unlock(&tqs->mutex);
 }
 
@@ -286,6 +332,7 @@ tenant_queues_create(const char *path, struct tenant_queues **tqsp)
     ovs_refcount_init(&tqs->ref_cnt);
     ovs_mutex_init(&tqs->mutex);
     shash_init(&tqs->ports);
+    sset_init(&tqs->left_out);
     tqs->no_port = new_port(tqs, "(none)", TQ_NO_PORT, TQ_NO_PORT);
     tqs->free_queues = xmalloc(TQ_QUEUES * sizeof *tqs->free_queues);
     for (uint32_t i = 0; i < TQ_QUEUES; i++) {
@@ -313,6 +360,7 @@ tenant_queues_unref(struct tenant_queues *tqs)
         tenant_port_unref(node->data);
     }
     shash_destroy(&tqs->ports);
+    sset_destroy(&tqs->left_out);
     tenant_port_unref(tqs->no_port);
     tenant_file_remove(&tqs->file);
     tenant_file_unmap(&tqs->file);

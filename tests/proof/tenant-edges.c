@@ -100,6 +100,7 @@ test_full(void)
     send_one(writers[1], 17, 0);
     proof_equal("packets with room again",
                 reader_sum(&reader, id.generation, 17, 0).sent.packets, 1);
+    proof_equal("keys left out", tq_get(&reader.header->n_left_out), 0);
     tenant_writer_destroy(writers[1]);
     tenant_queues_close(tqs);
     reader_close(&reader);
@@ -127,6 +128,10 @@ test_late_port(void)
     }
     w = tenant_writer_create(tqs, "p256", 0);
     send_one(w, 17, 0);
+    tenant_queues_set_port(tqs, "p256", 256, 0, 0);
+    tenant_queues_set_port(tqs, "p257", 257, 0, 0);
+    proof_equal("ports left out", tq_get(&reader.header->n_left_out), 2);
+    tenant_queues_del_port(tqs, "p257");
     proof_equal("ports left out", tq_get(&reader.header->n_left_out), 1);
     tenant_queues_del_port(tqs, "p7");
     send_one(w, 17, 0);
@@ -136,6 +141,7 @@ test_late_port(void)
     send_one(w, 17, 0);
     proof_equal("the port is there",
                 reader_find_port(&reader, "p256", &id) != NULL, 1);
+    proof_equal("ports left out", tq_get(&reader.header->n_left_out), 0);
     proof_equal("packets of a port with room again",
                 reader_sum(&reader, id.generation, 17, 0).sent.packets, 1);
     tenant_writer_destroy(w);
