@@ -106,7 +106,12 @@ check_guard(struct state *state)
     struct guard guard;
 
     guard_read(state, &guard);
-    if (guard.watchdog) {
+    if (guard.hidden) {
+        return arena_printf(
+            state->arena, "bridge %s: what is kept of it cannot be read, so "
+            "an apply may wait to be confirmed; run this as the user who "
+            "applied it", state->bridge);
+    } else if (guard.watchdog) {
         return arena_printf(
             state->arena, "bridge %s: generation %"PRIu64" waits to be "
             "confirmed until %s (process %ld); 'bulkhead confirm' or "
@@ -271,9 +276,12 @@ push_status(const struct push_target *target, const struct plan *plan,
     if (!plan && !state.current) {
         memset(diff, 0, sizeof *diff);
         note_kept(diff, &state);
-        return arena_printf(arena, "bridge %s: nothing that can be trusted is "
-                            "kept of what was applied; name the intent",
-                            target->bridge);
+        return arena_printf(arena, "bridge %s: %s, or name the intent",
+                            target->bridge, diff->guard.hidden
+                            ? "what is kept of it cannot be read (Permission "
+                            "denied); be the user who applied it"
+                            : "nothing that can be trusted is kept of what "
+                            "was applied; apply it");
     }
     order.plan = plan ? plan : state.current->plan;
     reason = push_run(target, &order, &state, ACTION_STATUS, diff);

@@ -216,7 +216,8 @@ report_other(const struct value *at, const char *what, const char *endpoint,
 {
     diag_remedy(diags, value_error(diags, at, "the intent binds '%s' to "
                                    "%s", endpoint, what),
-                "attach it as the intent says, or take that out of there");
+                "attach it as the intent says, take that out of there, or "
+                "'bulkhead detach %s'", endpoint);
 }
 
 /* Is it absent in one of the two, or the same? */

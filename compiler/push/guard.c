@@ -85,7 +85,8 @@ guard_read(struct state *state, struct guard *guard)
         return;
     }
     path = guard_path(state);
-    if (access(path, F_OK) && errno == ENOENT) {
+    if (access(path, F_OK) && (errno == ENOENT || errno == EACCES)) {
+        guard->hidden = errno == EACCES;
         return;
     }
     reason = state_read_file(state->arena, path, &text, &len);
@@ -103,7 +104,8 @@ guard_waits(struct state *state, const struct guard *guard)
     struct guard now;
 
     guard_read(state, &now);
-    return (!state->dir || (now.generation && !now.until)
+    return (!state->dir || now.hidden
+            || (now.generation && !now.until)
             || (now.generation == guard->generation && now.back == guard->back
                 && !strcmp(now.until, guard->until)));
 }

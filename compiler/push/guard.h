@@ -30,10 +30,11 @@ struct guard {
     uint64_t back;              /* That comes back; 0: an empty bridge. */
     const char *until;          /* ISO 8601; NULL if it cannot be read. */
     pid_t watchdog;             /* 0: it is gone. */
+    bool hidden;                /* No right to know whether something waits. */
 };
 
-/* Reads what waits.  What cannot be read waits as well, and 'state->warnings'
- * says so. */
+/* Reads what waits.  What cannot be read, or is damaged, waits as well, and
+ * 'state->warnings' says so. */
 void guard_read(struct state *, struct guard *);
 
 /* Does 'guard' wait still?  When in doubt, it does. */

@@ -335,9 +335,32 @@ tell(struct push *push, const struct state *state)
     }
 }
 
+static bool
+holds_flows(const struct switch_state *live)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(live->n_flows); i++) {
+        if (live->n_flows[i].ours) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Does the bridge hold the plan of another node than the order's? */
+static bool
+is_of_other(const struct push *push, const struct plan_record *order,
+            const struct state *state)
+{
+    return (push->action == ACTION_APPLY && state->current
+            && state->current->plan->flows.n
+            && strcmp(state->current->plan->node, order->plan->node)
+            && holds_flows(&push->live));
+}
+
 /* Returns why the order must not be carried out, or NULL. */
 static const char *
-find_refusal(const struct push *push, const struct plan_record *order)
+find_refusal(const struct push *push, const struct plan_record *order,
+             const struct state *state)
 {
     if (push->action == ACTION_STATUS) {
         return NULL;
@@ -348,6 +371,13 @@ find_refusal(const struct push *push, const struct plan_record *order)
         return arena_printf(push->arena, "bridge %s holds other flows or "
                             "meters of Bulkhead's than when the plan was "
                             "made; make it anew", push->target->bridge);
+    } else if (is_of_other(push, order, state)) {
+        return arena_printf(push->arena, "bridge %s has the plan of node "
+                            "'%s', and this one is of node '%s'; name the "
+                            "right one, or if the node has another name now, "
+                            "'bulkhead clear --bridge %s' first",
+                            push->target->bridge, state->current->plan->node,
+                            order->plan->node, push->target->bridge);
     }
     return NULL;
 }
@@ -423,7 +453,7 @@ push_run(const struct push_target *target, const struct plan_record *order,
         tell(&push, state);
     }
     if (!reason) {
-        reason = find_refusal(&push, order);
+        reason = find_refusal(&push, order, state);
     }
     if (!reason && (action == ACTION_APPLY || action == ACTION_CLEAR)) {
         reason = push_carry_out(&push);

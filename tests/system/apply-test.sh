@@ -165,6 +165,10 @@ test_refusals() {
     check 'and nothing is left of it' nothing_of br9
     check 'no such node: 2' says 'only: gpu-node-1' 2 \
         "$BULKHEAD" apply "$intent" --node nix --bridge br0
+    changed=$(with 's/gpu-node-1/gpu-node-9/')
+    check 'the plan of another node: 3, nothing changed' unchanged br0 \
+        says "has the plan of node 'gpu-node-1', and this one is of node" 3 \
+        "$BULKHEAD" apply "$changed" --node gpu-node-9 --bridge br0
     check 'no database: 3' exits 3 env OVS_RUNDIR="$switch_dir/nix" \
         "$BULKHEAD" status "$intent" --node $node --bridge br0
     check 'no database for apply: 3' exits 3 env \

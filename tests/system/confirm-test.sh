@@ -228,6 +228,25 @@ test_refusals() {
 
 with_small_files() { (ulimit -f 8 && "$@"); }
 
+# Who may not read what is kept is told so, and not that something waits.
+as_nobody() {
+    setpriv --reuid=65534 --regid=65534 --clear-groups \
+        "$switch_dir/bulkhead" "$@" --bridge br0
+}
+knows_nothing() {
+    local said
+    said=$(as_nobody status 2>&1 || :)
+    echo "$said"
+    [[ $said == *'Permission denied'* && $said != *'never confirmed'* ]]
+}
+
+test_rights() {
+    cp "$BULKHEAD" "$switch_dir/bulkhead"
+    chmod 755 "$switch_dir"
+    check 'without rights, nothing is said to wait' knows_nothing
+    chmod 700 "$switch_dir"
+}
+
 main() {
     start_dummy_switch
     make_dummy_bridge br0 "$intent" "$node"
@@ -241,6 +260,7 @@ main() {
     test_doubt
     test_apply_killed
     test_refusals
+    test_rights
     [ "$failures" = 0 ]
 }
 
