@@ -98,13 +98,15 @@ struct recording {
     bool away;                  /* Nothing new comes now. */
 };
 
-/* Says why nothing new comes, if that is not NULL. */
+/* Says why nothing new comes, or with NULL that it does, if that is new. */
 static void
 note_away(struct recording *r, const char *reason)
 {
     if (reason && !r->away) {
         cli_print_error(reason);
         fputs("bulkhead: waiting for it\n", stderr);
+    } else if (!reason && r->away) {
+        fputs("bulkhead: it is there again\n", stderr);
     }
     r->away = reason;
 }

@@ -229,6 +229,7 @@ push_hold(const struct push_target *target, struct arena *arena,
         if (reason) {
             lockfile_unlock(*lock);
         } else {
+            guard_remove(&state);       /* Nobody watched it any more. */
             state_sweep(&state);
         }
     }

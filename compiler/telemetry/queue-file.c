@@ -30,6 +30,9 @@ enum { MAX_SIZE = 64 * 1024 * 1024 };   /* A dozen times the real one. */
     "other_config:tenant-queue-telemetry=true' holds; if it does, somebody " \
     "removed the file, and false and then true again makes a new one"
 
+#define HOW_TO_MAKE_ANEW \
+    "; ovs-vswitchd makes a new one when telemetry is switched off and on"
+
 static bool
 is_queue_file(const char *name)
 {
@@ -95,25 +98,25 @@ take_header(struct queue_file *f, struct arena *arena)
     struct tq_header *h = &f->header;
 
     if (f->size < sizeof *h) {
-        return "is too short to be telemetry of tenants' queues";
+        return "is too short to be telemetry of tenants' queues"
+               HOW_TO_MAKE_ANEW;
     }
     memcpy(h, f->map, sizeof *h);
     if (memcmp(h->magic, TQ_MAGIC, sizeof h->magic)) {
-        return "is no telemetry of tenants' queues";
+        return "is no telemetry of tenants' queues"HOW_TO_MAKE_ANEW;
     } else if (h->version != TQ_VERSION) {
         return arena_printf(
             arena, "is of version %"PRIu32", and this is a reader of version "
             "%d: bulkhead and ovs-vswitchd must be of one release",
             h->version, TQ_VERSION);
     } else if (h->file_size > f->size) {
-        return "is truncated; ovs-vswitchd makes a new one when telemetry is "
-               "switched off and on";
+        return "is truncated"HOW_TO_MAKE_ANEW;
     } else if (h->header_size < sizeof *h || h->header_size > f->size
                || !fits(h->port_offset, h->port_size, h->n_ports,
                         sizeof(struct tq_port), h)
                || !fits(h->queue_offset, h->queue_size, h->n_queues,
                         TQ_QUEUE_LEAST, h)) {
-        return "contradicts itself: its header is damaged";
+        return "contradicts itself: its header is damaged"HOW_TO_MAKE_ANEW;
     }
     return NULL;
 }
@@ -127,11 +130,12 @@ map_file(struct queue_file *f, struct arena *arena)
     if (fstat(f->fd, &s)) {
         return ovs_strerror(errno);
     } else if (!S_ISREG(s.st_mode)) {
-        return "is no regular file";
+        return "is no regular file"HOW_TO_MAKE_ANEW;
     } else if (s.st_size > MAX_SIZE) {
-        return "is too large to be telemetry of tenants' queues";
+        return "is too large to be telemetry of tenants' queues"
+               HOW_TO_MAKE_ANEW;
     } else if (!s.st_size) {
-        return "is empty";
+        return "is empty"HOW_TO_MAKE_ANEW;
     }
     f->device = s.st_dev;
     f->inode = s.st_ino;

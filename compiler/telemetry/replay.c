@@ -92,9 +92,10 @@ check_first_line(struct replay *r)
     version = (json && json->type == JSON_OBJECT
                ? shash_find_data(json->object, "bulkhead_recording") : NULL);
     if (reason || !version || version->type != JSON_INTEGER) {
-        reason = "is no recording of bulkhead's";
+        reason = "is no recording of bulkhead's; --record makes one";
     } else if (version->integer != 1) {
-        reason = "is a recording of another version of bulkhead";
+        reason = "is a recording of another version of bulkhead; read it with "
+                 "the one that made it";
     }
     json_destroy(json);
     return reason;
@@ -165,7 +166,8 @@ replay_next(struct replay *r, struct arena *arena, struct tenant_names *names,
     json = json_from_string(r->line);
     if (!parse_item(json, arena, names, item)) {
         item->kind = REPLAY_END;
-        reason = arena_printf(arena, "%s:%u: this line is damaged", r->path,
+        reason = arena_printf(arena, "%s:%u: this line is damaged; without it "
+                              "what follows can be read", r->path,
                               r->line_number);
     }
     json_destroy(json);

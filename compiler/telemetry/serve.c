@@ -199,9 +199,12 @@ metrics_server_open(const char *listen, metrics_page *page, void *aux,
 
     *sp = NULL;
     if (fd < 0) {
-        return arena_printf(arena, "cannot listen on %s: %s%s", where,
-                            ovs_strerror(-fd), fd != -EADDRINUSE ? ""
-                            : "; --listen=PORT chooses another port");
+        return arena_printf(arena, "cannot listen on %s%s: %s%s", where,
+                            strchr(where, ':') ? "" : " of 127.0.0.1",
+                            ovs_strerror(-fd), fd == -EADDRINUSE
+                            ? "; --listen=PORT chooses another port"
+                            : fd == -EADDRNOTAVAIL
+                            ? "; it must be an address of this machine" : "");
     }
     s = xzalloc(sizeof *s);
     s->page = page;

@@ -217,9 +217,12 @@ test_kills() {
     agent_end KILL
     ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=20,priority=0'
     echo half >"$switch_dir/state/br0/99999.plan"
+    echo nonsense >"$switch_dir/state/br0/unconfirmed"
     agent_start
     check 'killed, and a plan half written: repaired at the start' \
         becomes_equal
+    check 'what nobody watched is not waited for any more' \
+        test ! -e "$switch_dir/state/br0/unconfirmed"
     rm "$switch_dir/state/br0/99999.plan"
     restart_switch
     check 'ovs-vswitchd killed: all is there again' soon becomes_equal

@@ -410,6 +410,8 @@ test_gone() {
     check 'switched off: 3' says 'tenant-queue-telemetry=true' 3 bursts
     set_telemetry true
     check 'switched on again: nothing yet' counts '[]' bursts -f json
+    check 'recording says when it goes on' \
+        off_and_on_while_recording "$switch_dir/again"
     check 'ovs-vswitchd is seen from another container' counts '[]' \
         in_container "$BULKHEAD" bursts -f json
     kill -KILL "${switch_pids[1]}"
@@ -441,6 +443,12 @@ waits_for_telemetry() {
         wait_for 'tenant-queue-telemetry=true' "$switch_dir/waiting" &&
         kill -TERM "${switch_pids[-1]}" && wait "${switch_pids[-1]}" || return
     unset 'switch_pids[-1]'
+}
+
+off_and_on_while_recording() {
+    start_recording "$1" && set_telemetry false &&
+        wait_for 'waiting for it' "$switch_dir/notes" && set_telemetry true &&
+        wait_for 'it is there again' "$switch_dir/notes" && stop_recording INT
 }
 
 gone_while_recording() {
