@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "hash.h"
+#include "sset.h"
 #include "util.h"
 
 void
@@ -36,6 +37,11 @@ tally_destroy(struct tally *t)
 /* More tenants than ports of one switch have at a time; beyond, bursts are
  * counted without them. */
 enum { MAX_ENTRIES = 65536 };
+
+/* How often it is looked which ports there are, and after how long without its
+ * port an entry is dropped, in ns. */
+#define SWEEP_NS UINT64_C(60000000000)
+#define KEEP_NS (15 * SWEEP_NS)
 
 static uint32_t
 hash_key(const char *port, uint64_t tag)
@@ -89,9 +95,36 @@ tally_add(struct tally *t, const struct burst *b)
     }
 }
 
+/* Drops entries of ports that have been gone for long: others of their names
+ * may come, or none, ever. */
+static void
+sweep(struct tally *t, const struct sample *s)
+{
+    struct sset there = SSET_INITIALIZER(&there);
+    struct tally_entry *e;
+
+    for (size_t i = 0; i < s->ports.n; i++) {
+        sset_add(&there, s->ports.v[i].name);
+    }
+    HMAP_FOR_EACH_SAFE (e, node, &t->entries) {
+        if (!e->there_ns || sset_contains(&there, e->port)) {
+            e->there_ns = s->clock_ns;
+        } else if (s->clock_ns - e->there_ns >= KEEP_NS) {
+            hmap_remove(&t->entries, &e->node);
+            free(e->port);
+            free(e);
+        }
+    }
+    sset_destroy(&there);
+}
+
 void
 tally_add_sample(struct tally *t, const struct sample *s)
 {
+    if (s->clock_ns - t->swept_ns >= SWEEP_NS) {
+        t->swept_ns = s->clock_ns;
+        sweep(t, s);
+    }
     for (size_t i = 0; i < s->bursts.n; i++) {
         tally_add(t, &s->bursts.v[i]);
     }

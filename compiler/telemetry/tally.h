@@ -17,6 +17,8 @@ struct tally_entry {
     struct hmap_node node;
     char *port;
     uint64_t tag;
+    uint64_t there_ns;          /* When the port was seen last, by the samples'
+                                 * 'clock_ns'; 0: not looked yet. */
     struct tally_role {
         uint64_t n, bytes;      /* Bursts, and what was in the queue. */
     } culprit, victim;
@@ -25,12 +27,15 @@ struct tally_entry {
 struct tally {
     struct hmap entries;        /* Of struct tally_entry. */
     uint64_t n_bursts, n_missed;
+    uint64_t swept_ns;          /* When ports were looked for last. */
 };
 
 void tally_init(struct tally *);
 void tally_destroy(struct tally *);
 
 void tally_add(struct tally *, const struct burst *);
+
+/* Entries whose port is in no sample for a quarter of an hour are dropped. */
 void tally_add_sample(struct tally *, const struct sample *);
 
 /* The entry, or NULL. */

@@ -294,6 +294,37 @@ START_TEST(test_metrics)
 }
 END_TEST
 
+/* What was counted of a port stays for a while after it is gone. */
+START_TEST(test_gone_ports)
+{
+    const uint64_t minute = UINT64_C(60000000000);
+    struct sample later = { .ports = VEC_INIT };
+    struct tally tally;
+    const char *port = sample.bursts.v[0].port;
+    uint64_t tag = sample.bursts.v[0].event.shares[0].tag;
+
+    tally_init(&tally);
+    tally_add_sample(&tally, &sample);
+    for (unsigned int i = 1; i <= 30; i++) {    /* The port is there. */
+        later = sample;
+        later.bursts.n = later.missed.n = 0;
+        later.clock_ns += i * minute;
+        tally_add_sample(&tally, &later);
+    }
+    ck_assert_ptr_nonnull(tally_find(&tally, port, tag));
+    later.ports.n = 0;
+    for (unsigned int i = 1; i <= 14; i++) {
+        later.clock_ns += minute;
+        tally_add_sample(&tally, &later);
+    }
+    ck_assert_ptr_nonnull(tally_find(&tally, port, tag));
+    later.clock_ns += minute;
+    tally_add_sample(&tally, &later);
+    ck_assert_ptr_null(tally_find(&tally, port, tag));
+    tally_destroy(&tally);
+}
+END_TEST
+
 START_TEST(test_labels)
 {
     struct ds ds = DS_EMPTY_INITIALIZER;
@@ -366,6 +397,7 @@ recording_suite(void)
     tcase_add_test(tc, test_names);
     tcase_add_test(tc, test_time);
     tcase_add_test(tc, test_metrics);
+    tcase_add_test(tc, test_gone_ports);
     tcase_add_test(tc, test_labels);
     tcase_add_test(tc, test_rates);
     return suite;
