@@ -23,6 +23,7 @@ on() {
     "$@"
 }
 
+clear_on() { on "$1" "$BULKHEAD" clear --bridge br0; }
 bulkhead_on() {
     on "$2" "$BULKHEAD" "$1" "$intent" --node "${nodes[$2]}" --bridge br0 -t 10
 }
@@ -264,7 +265,10 @@ test_payers() {
         -- set interface ext0 type=dummy \
         -- set interface vf0 other_config:tenant-queue-rate=12000000 \
         other_config:tenant-queue-threshold=20000
-    check 'another intent' eval 'bulkhead_on apply 0 && bulkhead_on apply 1'
+    check 'the plan of another node is refused' \
+        says "has the plan of node 'rack-gpu-1'" 3 bulkhead_on apply 0
+    check 'another intent' eval 'clear_on 0 && clear_on 1 &&
+        bulkhead_on apply 0 && bulkhead_on apply 1'
     check 'what was counted is gone' eval 'telemetry false && telemetry true'
     blue=$(syn --node n1 --from blue/a "tcp,$to_store,tp_dst=22")
     red=$(syn --node n1 --from red/b "tcp,$to_store,tp_dst=22")
