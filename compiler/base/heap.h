@@ -17,10 +17,10 @@
  * To be called first in main(); does nothing where malloc() is not glibc's. */
 void heap_expect_much(void);
 
-/* While a process that was forked lives, the kernel divides each page of 2 MB that
- * is written to, and leaves it so; some milliseconds for who uses many of them
- * next.  To be called when it has ended: a thread, so that nothing waits, has the
- * kernel make them whole again (MADV_COLLAPSE, Linux 6.1). */
+/* While a process that was forked lives, the kernel divides each page of 2 MB
+ * that is written to, and leaves it so; some milliseconds for who uses many of
+ * them next.  To be called when it has ended: a thread, so that nothing waits,
+ * has the kernel make them whole again (MADV_COLLAPSE, Linux 6.1). */
 void heap_make_whole(void);
 
 #endif /* base/heap.h */
