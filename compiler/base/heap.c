@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -40,6 +41,21 @@ static struct {
     atomic_flag busy;           /* Does a thread make them whole? */
 } heap = { .busy = ATOMIC_FLAG_INIT };
 
+/* Does the administrator let processes have such pages?  MADV_COLLAPSE makes
+ * them all the same. */
+static bool
+may_be_huge(void)
+{
+    FILE *f = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+    char line[64];
+    bool may = f && fgets(line, sizeof line, f) && !strstr(line, "[never]");
+
+    if (f) {
+        fclose(f);
+    }
+    return may;
+}
+
 void
 heap_expect_much(void)
 {
@@ -56,7 +72,7 @@ heap_expect_much(void)
     free(first);
     mallopt(M_TOP_PAD, HUGE_PAGE);
     end = sbrk(0);
-    if (end > heap.start) {
+    if (end > heap.start && may_be_huge()) {
         heap.size = ROUND_DOWN((size_t) (end - heap.start), HUGE_PAGE);
         madvise(heap.start, heap.size, MADV_HUGEPAGE);
     }

@@ -99,6 +99,15 @@ decide(struct state *state, struct push_diff *diff)
     diff->guard = (struct guard) { .generation = 0 };
 }
 
+static const char *
+hidden_reason(const struct state *state)
+{
+    return arena_printf(state->arena, "bridge %s: what is kept of it cannot "
+                        "be read (Permission denied), so something may wait "
+                        "to be confirmed; be the user who applied it",
+                        state->bridge);
+}
+
 /* May the order go ahead, though another waits to be confirmed? */
 static const char *
 check_guard(struct state *state)
@@ -107,10 +116,7 @@ check_guard(struct state *state)
 
     guard_read(state, &guard);
     if (guard.hidden) {
-        return arena_printf(
-            state->arena, "bridge %s: what is kept of it cannot be read, so "
-            "an apply may wait to be confirmed; run this as the user who "
-            "applied it", state->bridge);
+        return hidden_reason(state);
     } else if (guard.watchdog) {
         return arena_printf(
             state->arena, "bridge %s: generation %"PRIu64" waits to be "
@@ -365,7 +371,9 @@ push_confirm(const struct push_target *target, struct arena *arena,
     if (!reason) {
         state_read(&state, target->state, target->bridge, arena);
         note_kept(diff, &state);
-        if (diff->guard.generation) {
+        if (diff->guard.hidden) {
+            reason = hidden_reason(&state);
+        } else if (diff->guard.generation) {
             decide(&state, diff);
         } else {
             reason = arena_printf(arena, "bridge %s: nothing waits to be "
