@@ -489,6 +489,7 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/entry.c \
 	compiler/verify/entry.h \
 	compiler/verify/exec-action.c \
+	compiler/verify/exec-conjunction.c \
 	compiler/verify/exec-fields.c \
 	compiler/verify/exec-lookup.c \
 	compiler/verify/exec-sender.c \

@@ -21,19 +21,6 @@ struct candidate {
     dd_t set;                   /* The packets that match. */
 };
 
-/* A clause of a conjunction, and the packets that match one of its flows. */
-struct clause {
-    uint16_t priority;
-    uint8_t k, n;               /* The clause 'k' of 'n'. */
-    uint32_t id;
-    dd_t set;
-};
-
-struct dd_list {
-    dd_t *v;
-    size_t n, allocated;
-};
-
 struct lookup {
     struct exec *exec;
     const struct state *state;
@@ -43,7 +30,9 @@ struct lookup {
     const struct table_flow *all;       /* Of those found one that all packets
                                          * match, or NULL. */
     LIST(struct candidate) found;
-    LIST(struct clause) clauses;
+    bool for_conjunction;       /* It is looked up for one, and no longer asked
+                                 * for others. */
+    LIST(struct clause_flow) clauses;
     struct dd_list sets;        /* Of what is being put together. */
     struct dd_list taken;       /* By those of one priority. */
 };
@@ -65,22 +54,6 @@ known_bits(const void *lookup_, enum field f, u128 *value, u128 *mask)
 }
 
 static void
-add_clauses(struct lookup *l, const struct table_flow *flow, dd_t set)
-{
-    const struct ofpact *a;
-
-    OFPACT_FOR_EACH (a, flow->ofpacts, flow->ofpacts_len) {
-        if (a->type == OFPACT_CONJUNCTION) {
-            const struct ofpact_conjunction *c = ofpact_get_CONJUNCTION(a);
-
-            *LIST_ADD(&l->clauses) = (struct clause) {
-                flow->priority, c->clause, c->n_clauses, c->id, set,
-            };
-        }
-    }
-}
-
-static void
 visit(void *lookup_, struct table_flow *flow)
 {
     struct lookup *l = lookup_;
@@ -89,7 +62,8 @@ visit(void *lookup_, struct table_flow *flow)
     dd_t set;
 
     l->exec->seen[flow->order] = l->exec->n_lookups;
-    if (seen || exec_is_ruled_out(l->exec, flow, l->state)
+    if (seen || (l->for_conjunction && flow->clause && !flow->temporary)
+        || exec_is_ruled_out(l->exec, flow, l->state)
         || (all && (flow->priority < all->priority
                     || (flow->priority == all->priority
                         && flow->like == all->like
@@ -102,7 +76,7 @@ visit(void *lookup_, struct table_flow *flow)
     } else if (flow->temporary && flow->clause) {
         exec_refuse(l->exec, flow, EXEC_TEMPORARY);
     } else if (flow->clause) {
-        add_clauses(l, flow, set);
+        *LIST_ADD(&l->clauses) = (struct clause_flow) { flow, set };
     } else {
         *LIST_ADD(&l->found) = (struct candidate) {
             flow, 0, flow->priority, flow->order, set,
@@ -133,61 +107,12 @@ do_the_same(const struct candidate *a, const struct candidate *b)
             && a->flow->temporary == b->flow->temporary);
 }
 
-static int
-compare_clauses(const void *a_, const void *b_)
-{
-    const struct clause *a = a_, *b = b_;
-
-    return (a->priority != b->priority ? (a->priority < b->priority ? 1 : -1)
-            : a->id != b->id ? (a->id < b->id ? -1 : 1)
-            : a->k < b->k ? -1 : a->k > b->k);
-}
-
-static bool
-is_of_same(const struct clause *a, const struct clause *b)
-{
-    return a->priority == b->priority && a->id == b->id;
-}
-
-/* The OR of the clauses from '*i' on that are one, past which it goes. */
-static dd_t
-fold_clause(struct lookup *l, size_t *i)
-{
-    const struct clause *first = &l->clauses.v[*i];
-
-    l->sets.n = 0;
-    for (; *i < l->clauses.n && is_of_same(&l->clauses.v[*i], first)
-         && l->clauses.v[*i].k == first->k; ++*i) {
-        *LIST_ADD(&l->sets) = l->clauses.v[*i].set;
-    }
-    return dd_over_all(l->exec->space->dd, l->sets.v, l->sets.n);
-}
-
-/* Adds the conjunctions of which a packet can match all clauses. */
 static void
-add_conjunctions(struct lookup *l)
+add_conjunction(void *lookup_, uint32_t id, uint16_t priority, dd_t set)
 {
-    struct dd *dd = l->exec->space->dd;
+    struct lookup *l = lookup_;
 
-    if (l->clauses.n) {
-        qsort(l->clauses.v, l->clauses.n, sizeof *l->clauses.v,
-              compare_clauses);
-    }
-    for (size_t i = 0; i < l->clauses.n; ) {
-        const struct clause *first = &l->clauses.v[i];
-        dd_t set = DD_ALL;
-        size_t n = 0;
-
-        while (i < l->clauses.n && is_of_same(&l->clauses.v[i], first)) {
-            set = dd_and(dd, set, fold_clause(l, &i));
-            n++;
-        }
-        if (n == first->n && set != DD_NONE) {
-            *LIST_ADD(&l->found) = (struct candidate) {
-                NULL, first->id, first->priority, 0, set,
-            };
-        }
-    }
+    *LIST_ADD(&l->found) = (struct candidate) { NULL, id, priority, 0, set };
 }
 
 /* The Ethernet type of all packets that match, or 0. */
@@ -305,12 +230,11 @@ find_candidates(struct lookup *l, uint8_t table)
 {
     u128 conj_id;
 
+    l->for_conjunction = (!exec_is_const(l->exec, l->state->fields[F_CONJ_ID],
+                                         &conj_id) || conj_id);
     find_flows(l, table);
-    /* Looked up for a conjunction, it is no longer asked for others. */
-    if (l->clauses.n && exec_is_const(l->exec, l->state->fields[F_CONJ_ID],
-                                      &conj_id) && !conj_id) {
-        add_conjunctions(l);
-    }
+    exec_find_conjunctions(l->exec, l->clauses.v, l->clauses.n,
+                           add_conjunction, l);
     if (l->found.n) {
         qsort(l->found.v, l->found.n, sizeof *l->found.v,
               compare_candidates);

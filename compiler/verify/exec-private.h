@@ -8,8 +8,8 @@
 #define VERIFY_EXEC_PRIVATE_H 1
 
 /* The rooms behind exec.h: exec.c keeps states, exec-lookup.c looks flows up,
- * exec-action.c does what they say, exec-track.c what connection tracking
- * does. */
+ * exec-conjunction.c puts clauses together, exec-action.c does what flows say,
+ * exec-track.c what connection tracking does. */
 
 #include "bitmap.h"
 #include "openvswitch/hmap.h"
@@ -26,6 +26,11 @@ struct ofpact_conntrack;
                   : x2nrealloc((LIST)->v, &(LIST)->allocated,           \
                                sizeof *(LIST)->v)),                     \
      &(LIST)->v[(LIST)->n++])
+
+struct dd_list {
+    dd_t *v;
+    size_t n, allocated;
+};
 
 /* What all fields hold. */
 struct state {
@@ -69,6 +74,13 @@ struct split {
                                  * DD_NONE if not known. */
 };
 
+/* Which clauses of a conjunction flows were found of. */
+struct tally {
+    uint32_t lookup;            /* In which lookup. */
+    uint8_t n;                  /* How many it has, the least that is said. */
+    uint64_t clauses;           /* 1-bits: those found. */
+};
+
 struct exec {
     struct table_set *tables;
     struct space *space;
@@ -82,6 +94,7 @@ struct exec {
                                  * as they came; DD_NONE: not known. */
     uint32_t *seen;             /* By order of flow: in which lookup. */
     uint32_t n_lookups;
+    struct tally *tallies;      /* By number of the conjunction. */
     struct memo conditions;     /* The packets that meet them. */
     struct {
         struct pool keys;
@@ -173,6 +186,19 @@ bool exec_is_ruled_out(const struct exec *, const struct table_flow *,
                        const struct state *);
 dd_t exec_match_set(struct exec *, const struct table_flow *,
                     const struct state *);
+
+/* A flow of clauses, and the packets that match it. */
+struct clause_flow {
+    const struct table_flow *flow;
+    dd_t set;
+};
+
+/* Calls 'add' for each conjunction of which a packet can match all clauses, by
+ * flows that one lookup has found: the strongest first, and by id. */
+typedef void exec_conjunction_cb(void *aux, uint32_t id, uint16_t priority,
+                                 dd_t set);
+void exec_find_conjunctions(struct exec *, const struct clause_flow[],
+                            size_t n, exec_conjunction_cb *add, void *aux);
 
 /* What the flows of 'table' that match do, computed anew. */
 dd_t exec_look_up(struct exec *, uint8_t table, const struct state *);

@@ -77,6 +77,8 @@ exec_create(struct table_set *tables, const struct exec_fields *fields_,
         ex->matches[i] = DD_NONE;
     }
     ex->seen = xcalloc(MAX(tables->flows.n, 1), sizeof *ex->seen);
+    ex->tallies = xcalloc(table_set_n_conjunctions(tables) + 1,
+                          sizeof *ex->tallies);
     memo_init(&ex->conditions);
     pool_init(&ex->splits.keys);
     pool_init(&ex->tails);
@@ -97,6 +99,7 @@ exec_destroy(struct exec *ex)
         }
         hmap_destroy(&ex->states);
         free(ex->seen);
+        free(ex->tallies);
         memo_destroy(&ex->conditions);
         pool_destroy(&ex->splits.keys);
         free(ex->splits.v);

@@ -15,7 +15,9 @@
 
 #include "hash.h"
 #include "openvswitch/hmap.h"
+#include "openvswitch/ofp-actions.h"
 #include "util.h"
+#include "verify/pool.h"
 #include "verify/tables.h"
 
 struct indexed {
@@ -32,10 +34,16 @@ struct group {
 };
 VEC_TYPEDEF(group_vec, struct group *);
 
+/* What makes two clauses those of one conjunction. */
+struct conjunction_key {
+    uint32_t table, priority, id;
+};
+
 struct flow_index {
     struct hmap actions;        /* Contains "struct indexed"s, one for all that
                                  * do the same. */
     size_t n_deeds;             /* That there are. */
+    struct pool conjunctions;   /* Of "struct conjunction_key"s. */
     group_vec notes[N_TABLES_MAX];      /* By what the tables note. */
     group_vec masks[N_TABLES_MAX];      /* By masks of all fields. */
 };
@@ -250,6 +258,38 @@ set_like(const struct table_set *t, struct table_flow *flow)
     hmap_insert(&t->index->actions, &other->node, hash);
 }
 
+/* Notes which clauses of which conjunctions the flow is part of. */
+static void
+set_clauses(const struct table_set *t, struct table_flow *flow)
+{
+    const struct ofpact *a;
+
+    OFPACT_FOR_EACH (a, flow->ofpacts, flow->ofpacts_len) {
+        flow->n_clauses += a->type == OFPACT_CONJUNCTION;
+    }
+    flow->clauses = arena_zalloc(t->arena,
+                                 flow->n_clauses * sizeof *flow->clauses);
+    flow->n_clauses = 0;
+    OFPACT_FOR_EACH (a, flow->ofpacts, flow->ofpacts_len) {
+        if (a->type == OFPACT_CONJUNCTION) {
+            const struct ofpact_conjunction *c = ofpact_get_CONJUNCTION(a);
+            struct conjunction_key key = { flow->table, flow->priority,
+                                           c->id };
+
+            flow->clauses[flow->n_clauses++] = (struct table_clause) {
+                pool_add(&t->index->conjunctions, &key, sizeof key), c->id,
+                c->clause, c->n_clauses,
+            };
+        }
+    }
+}
+
+size_t
+table_set_n_conjunctions(const struct table_set *t)
+{
+    return t->index->conjunctions.n;
+}
+
 const char *
 table_set_index(struct table_set *t, struct table_flow *flow)
 {
@@ -262,6 +302,9 @@ table_set_index(struct table_set *t, struct table_flow *flow)
     }
     add_by_notes(t, flow);
     set_like(t, flow);
+    if (flow->clause) {
+        set_clauses(t, flow);
+    }
     return NULL;
 }
 
@@ -272,6 +315,7 @@ table_set_finish(struct table_set *t)
 
     t->index = arena_zalloc(t->arena, sizeof *t->index);
     hmap_init(&t->index->actions);
+    pool_init(&t->index->conjunctions);
     for (size_t i = 0; i < t->flows.n && !wrong; i++) {
         wrong = table_set_index(t, t->flows.v[i]);
     }
@@ -335,6 +379,7 @@ table_set_destroy(struct table_set *t)
     }
     if (t->index) {
         hmap_destroy(&t->index->actions);
+        pool_destroy(&t->index->conjunctions);
     }
     t->index = NULL;
 }

@@ -16,7 +16,7 @@
 /* More diagrams than that are forgotten once their entry is done with, or once
  * their tenant is: those of other tenants have little in common with them, and
  * caches are small. */
-enum { MAX_NODES = 1 << 18, MAX_NODES_OF_TENANTS = 1 << 14 };
+enum { MAX_NODES = 1 << 22, MAX_NODES_OF_TENANTS = 1 << 14 };
 
 uint32_t
 round_find_mark(struct proof *p, size_t i)

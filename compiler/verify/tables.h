@@ -29,6 +29,14 @@ struct condition {
     u128 value, mask;
 };
 
+/* A clause of a conjunction, 'k' of 'n', that a flow is part of. */
+struct table_clause {
+    uint32_t conjunction;       /* A number of all that have one table,
+                                 * priority and id. */
+    uint32_t id;
+    uint8_t k, n;
+};
+
 struct table_flow {
     uint8_t table;
     uint16_t priority;
@@ -41,6 +49,8 @@ struct table_flow {
                                          * cookie and actions, ... */
     size_t deed;                /* ... which have this number. */
     bool clause;                /* Of a conjunction: it does nothing else. */
+    struct table_clause *clauses;       /* Then which those are. */
+    size_t n_clauses;
     const char *text;           /* As it was read. */
     unsigned int line;          /* In the file; 0: from a switch. */
     size_t order;               /* Its place among the flows. */
@@ -120,6 +130,9 @@ void table_set_shadowed(const struct table_set *, const struct table_flow *by,
                         void (*visit)(void *aux, const struct table_flow *,
                                       const struct table_flow *by),
                         void *aux);
+
+/* How many numbers conjunctions have. */
+size_t table_set_n_conjunctions(const struct table_set *);
 
 void table_set_destroy(struct table_set *);
 
