@@ -73,6 +73,13 @@ dd_bind_at(struct dd *dd, int digit)
     dd->bound = digit;
 }
 
+void
+dd_settle_by(struct dd *dd, dd_settle_cb *settle, void *aux)
+{
+    dd->settle = settle;
+    dd->settle_aux = aux;
+}
+
 bool
 dd_is_mixed(const struct dd *dd)
 {
@@ -105,6 +112,19 @@ dd_unbind(const struct dd *dd, dd_t f, uint32_t *number)
     return e->to;
 }
 
+/* Of diagrams that are bound to different numbers, without these. */
+static dd_t
+apply_settled(struct dd *dd, const struct dd_op *op, dd_t a, uint32_t x,
+              dd_t b, uint32_t y)
+{
+    if (!dd->settle || !dd->settle(dd->settle_aux, x, &a)
+        || !dd->settle(dd->settle_aux, y, &b)) {
+        dd->mixed = true;
+        return DD_NONE;
+    }
+    return dd_apply(dd, op, a, b);
+}
+
 /* Of diagrams of which at least one is bound. */
 static dd_t
 apply_bound(struct dd *dd, const struct dd_op *op, dd_t a, dd_t b)
@@ -115,8 +135,7 @@ apply_bound(struct dd *dd, const struct dd_op *op, dd_t a, dd_t b)
     if (op->bound) {
         return op->bound(op->aux, a, b);
     } else if (x && y && x != y) {
-        dd->mixed = true;
-        return DD_NONE;
+        return apply_settled(dd, op, of_a, x, of_b, y);
     }
     return mark(dd, dd_apply(dd, op, of_a, of_b), MAX(x, y));
 }

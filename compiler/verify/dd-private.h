@@ -46,6 +46,8 @@ enum { MIN_MEMORIES = 1 << 14, MAX_DIGITS = 160 };
 struct dd {
     bool refused, mixed;
     int bound;                  /* Digit of dd_bind_at(). */
+    dd_settle_cb *settle;       /* Or NULL. */
+    void *settle_aux;
 
     struct edge *room;          /* Of nodes, one behind the other. */
     size_t n_room, allocated_room;

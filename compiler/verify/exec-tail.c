@@ -257,7 +257,7 @@ bind_part(struct exec *ex, uint32_t number, const struct effect *e)
     struct part part;
     size_t size;
 
-    b.state = pool_get(&ex->bindings, number - 1, &size);
+    b.state = pool_get(&ex->bindings, number / 2 - 1, &size);
     part.list = (e->kind == EFFECT_TAIL ? bind_tail(&b, e->arg)
                  : bind_out(&b, e->arg));
     /* Of what a packet decides in a tail there is no single list. */
@@ -382,6 +382,19 @@ leaf_bind(void *exec, dd_t leaf, dd_t number)
     return exec_bound(exec, dd_leaf(number), leaf);
 }
 
+bool
+exec_settle(void *exec, uint32_t number, dd_t *effects)
+{
+    struct exec *ex = exec;
+    struct dd_op op = { leaf_bind, NULL, ex, true, false, OP_BIND };
+
+    if (number % 2) {
+        return false;
+    }
+    *effects = dd_apply(ex->space->dd, &op, *effects, DD_LEAF(number));
+    return true;
+}
+
 struct reaching {
     struct exec *exec;
     uint32_t number;
@@ -413,12 +426,10 @@ exec_bind(struct exec *ex, const struct state *state,
             binding.fields[f] = state->fields[f];
         }
     }
-    r.number = pool_add(&ex->bindings, &binding, sizeof binding) + 1;
+    r.number = 2 * (pool_add(&ex->bindings, &binding, sizeof binding) + 1);
     dd_each_leaf(ex->space->dd, *result, reach_leaf, &r);
     if (!r.broken && is_by_itself(ex, state)) {
-        struct dd_op op = { leaf_bind, NULL, ex, true, false, OP_BIND };
-
-        *result = dd_apply(ex->space->dd, &op, *result, DD_LEAF(r.number));
+        exec_settle(ex, r.number, result);
     } else if (!r.broken) {
         *result = dd_bind(ex->space->dd, *result, r.number);
     }

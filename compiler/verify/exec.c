@@ -71,6 +71,7 @@ exec_create(struct table_set *tables, const struct exec_fields *fields_,
     ex->merge = (struct dd_op) {
         leaf_merge, NULL, effects, false, true, OP_MERGE,
     };
+    dd_settle_by(space->dd, exec_settle, ex);
     hmap_init(&ex->states);
     ex->matches = xmalloc(MAX(tables->flows.n, 1) * sizeof *ex->matches);
     for (size_t i = 0; i < tables->flows.n; i++) {

@@ -51,6 +51,13 @@ expect_base(const struct judge *j, const struct origin *s,
     return e;
 }
 
+/* From 1, odd: those of effects are even. */
+static uint32_t
+base_number(struct judge *j, const struct expect *base)
+{
+    return 2 * pool_add(&j->bases, base, sizeof *base) + 1;
+}
+
 dd_t
 expect_based(struct judge *j, uint32_t number, dd_t leaf)
 {
@@ -65,7 +72,7 @@ expect_based(struct judge *j, uint32_t number, dd_t leaf)
     if (!verdict->open) {
         return leaf;
     }
-    memcpy(&e, pool_get(&j->bases, number - 1, &size), sizeof e);
+    memcpy(&e, pool_get(&j->bases, number / 2, &size), sizeof e);
     e.zones[0] = verdict->zones[0];
     e.commit[0] = verdict->commit[0];
     e.rank = verdict->rank;
@@ -98,11 +105,11 @@ expect_denial_base(struct judge *j, uint32_t number)
     if (!number) {
         return 0;
     }
-    memcpy(&base, pool_get(&j->bases, number - 1, &size), sizeof base);
+    memcpy(&base, pool_get(&j->bases, number / 2, &size), sizeof base);
     memset(&denial, 0, sizeof denial);
     denial.counted = base.counted;
     denial.zones[1] = base.zones[1];
-    return pool_add(&j->bases, &denial, sizeof denial) + 1;
+    return base_number(j, &denial);
 }
 
 /* In the place of a leaf that is not there. */
@@ -164,5 +171,5 @@ expect_base_number(struct judge *j, const struct expect *base)
 
     of_all.zones[0] = NULL;
     of_all.commit[0] = false;
-    return pool_add(&j->bases, &of_all, sizeof of_all) + 1;
+    return base_number(j, &of_all);
 }

@@ -373,7 +373,7 @@ expect_between(struct judge *j, const struct seen *seen,
 
     return expect_base_each(j, find_known_verdict(j, seen, base->zones[0],
                                                   &sender, &receiver),
-                            pool_add(&j->bases, base, sizeof *base) + 1);
+                            expect_base_number(j, base));
 }
 
 dd_t

@@ -123,6 +123,46 @@ START_TEST(test_unbind_all)
 }
 END_TEST
 
+static dd_t
+leaf_add(void *aux OVS_UNUSED, dd_t leaf, dd_t number)
+{
+    return DD_LEAF(dd_leaf(leaf) + dd_leaf(number));
+}
+
+/* Numbers are added to leaves, but for odd ones. */
+static bool
+settle(void *dd, uint32_t number, dd_t *f)
+{
+    struct dd_op op = { leaf_add, NULL, NULL, true, false, DD_OP_USER };
+
+    *f = dd_apply(dd, &op, *f, DD_LEAF(number));
+    return number % 2 == 0;
+}
+
+START_TEST(test_bound_to_two)
+{
+    struct dd *dd = dd_create(widths, N_DIGITS);
+    dd_t low = dd_cut(dd, dd_range(dd, 2, 0, 3), DD_LEAF(7));
+    dd_t high = dd_cut(dd, dd_range(dd, 2, 4, 6), DD_LEAF(9)), both;
+
+    dd_bind_at(dd, 1);
+    dd_settle_by(dd, settle, dd);
+    both = dd_over(dd, dd_bind(dd, low, 20), dd_bind(dd, high, 40));
+    ck_assert(!dd_is_mixed(dd));
+    ck_assert_uint_eq(both, dd_over(
+        dd, dd_cut(dd, dd_range(dd, 2, 0, 3), DD_LEAF(27)),
+        dd_cut(dd, dd_range(dd, 2, 4, 6), DD_LEAF(49))));
+    /* Of one number it is still asked once for all leaves. */
+    ck_assert_uint_eq(dd_over(dd, dd_bind(dd, low, 20),
+                              dd_bind(dd, high, 20)),
+                      dd_bind(dd, dd_over(dd, low, high), 20));
+    ck_assert(!dd_is_mixed(dd));
+    dd_over(dd, dd_bind(dd, low, 20), dd_bind(dd, high, 41));
+    ck_assert(dd_is_mixed(dd));
+    dd_destroy(dd);
+}
+END_TEST
+
 /* Cases are those of F_CONN1; what 't' holds there must be 'v[i]'. */
 static void
 assert_cases(struct terms *terms, struct space *space, term_t t,
@@ -190,6 +230,7 @@ verify_parts_suite(void)
     tcase_add_test(parts, test_shape);
     tcase_add_test(parts, test_no_shape);
     tcase_add_test(parts, test_unbind_all);
+    tcase_add_test(parts, test_bound_to_two);
     tcase_add_test(parts, test_cases);
     return suite;
 }
