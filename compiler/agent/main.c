@@ -46,7 +46,7 @@ enum {
     OPT_DB,
     OPT_UNIXCTL,
     OPT_TIMEOUT,
-    OPT_VERIFY,
+    OPT_NO_VERIFY,
     OPT_VERIFY_TIMEOUT,
     OPT_BOOTSTRAP_CA_CERT,
     VLOG_OPTION_ENUMS,
@@ -59,7 +59,7 @@ static const struct option long_options[] = {
     { "bridge", required_argument, NULL, OPT_BRIDGE },
     { "db", required_argument, NULL, OPT_DB },
     { "timeout", required_argument, NULL, OPT_TIMEOUT },
-    { "verify", no_argument, NULL, OPT_VERIFY },
+    { "no-verify", no_argument, NULL, OPT_NO_VERIFY },
     { "verify-timeout", required_argument, NULL, OPT_VERIFY_TIMEOUT },
     { "unixctl", required_argument, NULL, OPT_UNIXCTL },
     { "help", no_argument, NULL, 'h' },
@@ -87,7 +87,7 @@ usage(void)
            "  --db=DATABASE         OVSDB (default: unix:%s/db.sock)\n"
            "  --timeout=SECS        for one step with the switch (default: "
            "%d)\n"
-           "  --verify              push only what is proved\n"
+           "  --no-verify           push what is not proved, too\n"
            "  --verify-timeout=SECS  for a proof (default: %d)\n"
            "  --unixctl=SOCKET      override default control socket name\n"
            "  -h, --help            display this help message\n"
@@ -144,7 +144,7 @@ parse_options(int argc, char *argv[], struct agent_options *options,
         case OPT_TIMEOUT:
             target->timeout_ms = parse_timeout("--timeout", optarg);
             break;
-        case OPT_VERIFY: options->verify = true; break;
+        case OPT_NO_VERIFY: options->verify = false; break;
         case OPT_VERIFY_TIMEOUT:
             options->verify_ms = parse_timeout("--verify-timeout", optarg);
             break;
@@ -398,6 +398,7 @@ int
 main(int argc, char *argv[])
 {
     struct agent_options options = {
+        .verify = true,
         .verify_ms = 1000 * DEFAULT_VERIFY_TIMEOUT,
     };
     const char *unixctl_path = NULL, *folder;

@@ -74,7 +74,7 @@ static void
 put_proofs(const struct gate *g, struct ds *ds)
 {
     if (!g->prover) {
-        ds_put_cstr(ds, "proved: nothing, without --verify\n");
+        ds_put_cstr(ds, "proved: nothing, by --no-verify\n");
     } else if (g->n_proofs) {
         ds_put_format(ds, "proved: %"PRIu64" times, last %"PRIuSIZE" of %"
                       PRIuSIZE" tenants, in %lld ms\n", g->n_proofs,

@@ -4,7 +4,7 @@
 """Writes an intent of many tenants, for benchmarks.
 
 usage: make-intent.py [TENANTS [ENDPOINTS [RULES]]] [--ipv6] [--scatter]
-                      [--nodes NODES] [--peers]
+                      [--dhcp] [--nodes NODES] [--peers]
                       [--change TENANT [--edit rule|bandwidth|endpoint]]
                       [--only TENANT] [--part TENANT]
 
@@ -12,7 +12,8 @@ The same arguments make the same bytes.  By default 200 tenants of 20
 endpoints in 5 roles and 40 rules from roles to roles, each for a service.
 --ipv6 gives endpoints an IPv6 address too.  --scatter makes each side of a
 rule 2 to 6 endpoints drawn by lot, so that no two endpoints have the same
-rules.  --nodes spreads the endpoints evenly over so many nodes instead of one,
+rules.  --dhcp makes the first endpoint of each network answer DHCP.  --nodes
+spreads the endpoints evenly over so many nodes instead of one,
 with tunnels between them.  --peers makes each tenant list the two before it
 and the two behind it, and writes a peering with the next; not with --only or
 --part.  --change takes the last rule of a tenant away, or gives it another
@@ -118,6 +119,8 @@ def tenant(t, args):
                 "gateway": f"10.{high}.{low}.1"}},
             "endpoints": endpoints,
             "rules": rules(lot, args.rules, endpoints, args.scatter)}
+    if args.dhcp:
+        made["networks"]["net"]["dhcp"] = {"server": "e000"}
     if args.peers:
         made["peers"] = [tenant_name(t + d, args) for d in PEERS]
     if args.change == t and args.edit == "rule":
@@ -136,6 +139,7 @@ def main():
     parser.add_argument("rules", type=int, nargs="?", default=40)
     parser.add_argument("--ipv6", action="store_true")
     parser.add_argument("--scatter", action="store_true")
+    parser.add_argument("--dhcp", action="store_true")
     parser.add_argument("--nodes", type=int, default=1)
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--change", type=int, default=-1)

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 The Bulkhead authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# bulkheadd --verify proves what it pushes: what is not proved does not come
+# bulkheadd proves what it pushes: what is not proved does not come
 # onto the bridge, which is kept as it was, and repaired, meanwhile.
 # Environment: BUILDDIR, OVS_PREFIX, srcdir; found by themselves if unset.
 set -euo pipefail
@@ -312,7 +312,7 @@ test_away() {
 }
 
 test_late() {
-    agent_options=(--verify --verify-timeout 1)
+    agent_options=(--verify-timeout 1)
     agent_start
     check 'with a limit of time' becomes_equal
     touch "$STALL"
@@ -329,19 +329,19 @@ test_late() {
 }
 
 test_unproved() {
-    agent_options=()
+    agent_options=(--no-verify)
     fault
     agent_start
-    check 'without --verify' becomes_equal
-    check '... status says so' agent_says 'proved: nothing, without --verify'
+    check 'with --no-verify' becomes_equal
+    check '... status says so' agent_says 'proved: nothing, by --no-verify'
     check '... pushes a leak' lacks "$denied"
     agent save
     check "... and bulkhead's status says so" says ', not verified' 0 \
         "$BULKHEAD" status --bridge br0
     agent_end TERM
-    agent_options=(--verify)
+    agent_options=()
     agent_start
-    check 'with it, that is not proved' \
+    check 'without it, that is not proved' \
         soon agent_says 'what has changed is not proved'
     mend
     agent reload
@@ -356,7 +356,6 @@ main() {
     export FORGET=$switch_dir/forget STALL=$switch_dir/stall
     mkdir "$folder"
     policy
-    agent_options=(--verify)
     agent_start
     test_proved
     test_refused
