@@ -58,6 +58,8 @@ struct saver {
     bool answers;               /* ...or for the one that runs? */
     const char *answer;         /* Why that failed; or NULL. */
     char *trouble;              /* Why nothing is kept; or NULL. */
+    long long int put_off;      /* Since when changes end it before it is done;
+                                 * 0: they do not. */
 };
 
 struct agent {
@@ -95,6 +97,13 @@ void gate_wait(const struct agent *);
 void saver_run(struct agent *);
 void saver_hurry(struct agent *);
 void saver_wait(const struct agent *);
+
+/* A change has come.  As long as the process lives that keeps what was pushed,
+ * each page of memory that the change writes to is copied, which takes many
+ * times as long as the change: so the process is ended, and begins again when
+ * nothing has changed for a while, unless somebody waits for it or it has been
+ * put off for long. */
+void saver_yield(struct agent *);
 
 /* Keeps what is not kept, if that takes no longer than a few seconds. */
 void saver_finish(struct agent *);

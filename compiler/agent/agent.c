@@ -67,6 +67,9 @@ read_files(struct agent *a, const struct bridge_info *info)
     const char *path;
 
     a->reload = files_run(a->files, &paths) || a->reload;
+    if (a->reload || !sset_is_empty(&paths)) {
+        saver_yield(a);
+    }
     if (a->reload) {
         files_rewatch(a->files);
         a->reload = false;
@@ -93,6 +96,7 @@ follow_bridge(struct agent *a, const struct bridge_info *info)
         return;
     }
     a->bridge_seqno = keeper_bridge_seqno(a->keeper);
+    saver_yield(a);
     while (news == COMPILED_CHANGED) {
         news = compiled_bind(a->compiled, info, &diff);
         gate_put(a, news, &diff);
@@ -125,6 +129,7 @@ agent_run(struct agent *a)
         follow(a, info);
     }
     saver_run(a);
+    keeper_ask(a->keeper);
 }
 
 void

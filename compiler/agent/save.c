@@ -24,6 +24,7 @@ enum {
     SAVE_MS = 2000,             /* What was pushed is kept when nothing has
                                  * been for so long... */
     SAVE_AGAIN_MS = 30000,      /* ...and if that fails, after this again. */
+    PUT_OFF_MS = 60000,         /* No longer is it ended for changes. */
     TIMEOUT_MS = 60000,         /* For each time... */
     FINISH_MS = 5000,           /* ...and for the last. */
 };
@@ -54,6 +55,7 @@ settle(struct saver *s, const char *reason)
 {
     if (!reason) {
         s->saved = s->saving;
+        s->put_off = 0;
     } else {
         if (!s->trouble || strcmp(s->trouble, reason)) {
             VLOG_WARN("what is applied is not kept: %s", reason);
@@ -171,6 +173,24 @@ saver_hurry(struct agent *a)
 {
     a->saver.pushes = keeper_counts(a->keeper)->pushes;
     a->saver.at = time_msec();
+}
+
+void
+saver_yield(struct agent *a)
+{
+    struct saver *s = &a->saver;
+    long long int now = time_msec();
+
+    if (!s->worker.pid || s->answers || worker_is_killed(&s->worker)
+        || (s->put_off && now >= s->put_off + PUT_OFF_MS)) {
+        return;
+    }
+    s->put_off = s->put_off ? s->put_off : now;
+    if (worker_stop(&s->worker)) {
+        s->at = now + SAVE_MS;
+    } else {
+        settle(s, "the disk does not let it be ended");
+    }
 }
 
 void

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -21,6 +22,10 @@
 #include "socket-util.h"
 #include "timeval.h"
 #include "util.h"
+
+/* For who waits for one that is killed: without a disk that lasts, it takes a
+ * fraction of that. */
+enum { STOP_MS = 20 };
 
 void
 worker_init(struct worker *w)
@@ -104,8 +109,9 @@ end(struct worker *w)
     return status;
 }
 
-enum worker_news
-worker_run(struct worker *w, int *status)
+/* Takes what has been written.  Returns true if there will be no more. */
+static bool
+drain(struct worker *w)
 {
     char buffer[4096];
     ssize_t n;
@@ -113,7 +119,13 @@ worker_run(struct worker *w, int *status)
     while ((n = read(w->fd, buffer, sizeof buffer)) > 0) {
         ds_put_buffer(&w->said, buffer, n);
     }
-    if (!n) {
+    return !n;
+}
+
+enum worker_news
+worker_run(struct worker *w, int *status)
+{
+    if (drain(w)) {
         *status = end(w);
         return WORKER_ENDED;
     } else if (time_msec() < w->deadline) {
@@ -146,4 +158,22 @@ worker_cancel(struct worker *w)
         kill(w->pid, SIGKILL);
         end(w);
     }
+}
+
+bool
+worker_stop(struct worker *w)
+{
+    struct pollfd pfd = { .fd = w->fd, .events = POLLIN };
+    long long int deadline = time_msec() + STOP_MS;
+
+    kill(w->pid, SIGKILL);
+    w->deadline = LLONG_MAX;
+    while (!drain(w)) {
+        if (time_msec() >= deadline) {
+            return false;
+        }
+        poll(&pfd, 1, STOP_MS);
+    }
+    end(w);
+    return true;
 }

@@ -51,4 +51,7 @@ bool worker_is_killed(const struct worker *);
 /* Kills it, and waits for that. */
 void worker_cancel(struct worker *);
 
+/* The same, but does not wait for long: returns whether it has ended. */
+bool worker_stop(struct worker *);
+
 #endif /* agent/worker.h */

@@ -270,8 +270,7 @@ take_answer(struct keeper *k, long long int deadline)
     k->next_check = time_msec() + (again ? 0 : KEEPER_CHECK_MS);
 }
 
-/* Asks for what no switch tells of itself.  The answer is not waited for, as
- * changes of the plan would have to wait, too. */
+/* Takes the answer to keeper_ask(), if it has come. */
 static void
 check(struct keeper *k)
 {
@@ -280,7 +279,14 @@ check(struct keeper *k)
         if (k->asked && time_msec() >= k->asked_until) {
             give_up(k, ETIMEDOUT);
         }
-    } else if (time_msec() >= k->next_check) {
+    }
+}
+
+void
+keeper_ask(struct keeper *k)
+{
+    if (k->push.session && !k->wants_plan && !k->asked
+        && time_msec() >= k->next_check) {
         keeper_begin(k);
         watch_ask(&k->watch);
         k->asked = true;

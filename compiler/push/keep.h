@@ -48,6 +48,11 @@ void keeper_destroy(struct keeper *);   /* Accepts NULL. */
 void keeper_run(struct keeper *);
 void keeper_wait(struct keeper *);
 
+/* Asks the switch for what it does not tell of itself, if that is due.  The
+ * answer is not waited for, but changes that come meanwhile get theirs later:
+ * to be called when all that has come has been done. */
+void keeper_ask(struct keeper *);
+
 /* What the database says of the bridge; NULL as long as it has not said
  * anything.  The number grows when that changes. */
 const struct bridge_info *keeper_bridge(const struct keeper *);

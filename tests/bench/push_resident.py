@@ -13,6 +13,7 @@ from it meanwhile.
 import calendar
 import json
 import os
+import random
 import socket
 import struct
 import subprocess
@@ -28,7 +29,8 @@ BRIDGE = "br0"
 BULKHEAD = os.environ["BULKHEAD"]
 RUNDIR = os.environ["OVS_RUNDIR"]
 WAIT = 120      # Seconds, for the first load.
-REST = 0.025    # Seconds after a change, longer than most take.
+REST = 0.025    # Seconds after a change, longer than most take...
+MORE_REST = 0.05    # ...and at most as many more, by lot.
 
 
 def nanoseconds(text):
@@ -150,6 +152,7 @@ class Bench:
         database, times = Peer(f"{RUNDIR}/db.sock"), []
         for i in range(runs):
             endpoint, interface = taken[i // 2 % len(taken)]
+            time.sleep(random.uniform(0, MORE_REST))
             begin = time.time_ns()
             attach(database, endpoint, interface, i % 2 == 0)
             times.append((agent.await_push() - begin) / 1e9)
@@ -167,6 +170,7 @@ class Bench:
             path, new, old = changes[i // 2 % len(changes)]
             with open(f"{self.folder}/next", "w", encoding="ascii") as f:
                 f.write(old if i % 2 else new)
+            time.sleep(random.uniform(0, MORE_REST))
             begin = time.time_ns()
             os.rename(f"{self.folder}/next", path)
             times.append((agent.await_push() - begin) / 1e9)
@@ -283,6 +287,7 @@ def measure(bench, taken, runs, *options):
 
 
 def main():
+    random.seed(1)
     folder, runs, size = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
     bench = Bench(folder, size)
     split(f"{folder}/whole.json", bench.intent)

@@ -278,7 +278,13 @@ test_saving() {
     check 'a process of its own keeps what is applied' [ -n "$child" ]
     policy 's/"limit": "20Gbps"/"limit": "32Gbps"/'
     check '...which no change waits for' soon has_rate 32000000
-    check '...nor does status' agent_says ' on br0: as intended'
+    check '...but ends, as what it keeps is old' soon has_ended "$child"
+    check '...and status says nothing of it' agent_says ' on br0: as intended'
+    child=$(catch_child)
+    check '...it begins again' [ -n "$child" ]
+    agent status >"$switch_dir/saving"
+    check '...which status does not wait for' grep -F ' on br0: as intended' \
+        "$switch_dir/saving"
     [ -z "$child" ] || kill -CONT "$child"
     check '...and save waits for it' exits 0 agent save
     check '...so that all is kept' grep -q 32000000 \
