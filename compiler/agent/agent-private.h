@@ -53,6 +53,7 @@ struct saver {
     uint64_t pushes;            /* Of the keeper; */
     uint64_t saving, saved;     /* those that are being kept, and are. */
     long long int at;           /* When the next begins. */
+    long long int hurried;      /* When saver_hurry() was last called. */
     bool asked;                 /* Did agent_save() ask for one that is to
                                  * begin... */
     bool answers;               /* ...or for the one that runs? */
@@ -93,7 +94,8 @@ bool gate_is_closed(const struct agent *);
 void gate_begin(struct agent *);
 void gate_wait(const struct agent *);
 
-/* Keeps what was pushed, once nothing has been for a while, or at once. */
+/* Keeps what was pushed, once nothing has been for a while; or at once, but if
+ * saver_hurry() is called again and again. */
 void saver_run(struct agent *);
 void saver_hurry(struct agent *);
 void saver_wait(const struct agent *);

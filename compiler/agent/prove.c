@@ -146,10 +146,10 @@ prove_at_once(struct prover *p, const struct proved *proved,
     struct proved_count count;
 
     if (!proved
-        || !proved_prove_packets(proved, MIN(time_ms, AT_ONCE_MS), &count)) {
+        || !proved_prove_soon(proved, MIN(time_ms, AT_ONCE_MS), &count)) {
         return false;
     }
-    VLOG_DBG("proved at once, by packets that can meet what has changed");
+    VLOG_DBG("proved at once");
     ds_clear(&p->worker.said);
     put_proved(count.n_proved, count.n_tenants, known, &p->worker.said);
     return true;

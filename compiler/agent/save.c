@@ -171,8 +171,12 @@ saver_run(struct agent *a)
 void
 saver_hurry(struct agent *a)
 {
-    a->saver.pushes = keeper_counts(a->keeper)->pushes;
-    a->saver.at = time_msec();
+    struct saver *s = &a->saver;
+    long long int now = time_msec();
+
+    s->pushes = keeper_counts(a->keeper)->pushes;
+    s->at = now >= s->hurried + SAVE_MS ? now : now + SAVE_MS;
+    s->hurried = now;
 }
 
 void

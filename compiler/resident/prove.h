@@ -53,12 +53,15 @@ struct proved_count {
     size_t n_proved, n_tenants;
 };
 
-/* Makes it, in between, of packets that can meet what has changed, which takes
- * little, or of all packets of those whom it touches.  Returns false if more
- * is to be proved: that, or 'time_ms' (0: any time), did not suffice, or
- * something is wrong. */
+/* Makes it, in between: of packets that can meet what has changed, which takes
+ * little; of all packets of those whom it touches; or of the first or, if that
+ * does not suffice, of the second if they have few endpoints.  Returns false
+ * if more is to be proved: that, or 'time_ms' (0: any time), did not suffice,
+ * or something is wrong. */
 bool proved_prove_packets(const struct proved *, int time_ms,
                           struct proved_count *);
+bool proved_prove_soon(const struct proved *, int time_ms,
+                       struct proved_count *);
 bool proved_prove(const struct proved *, int time_ms, struct proved_count *);
 
 #endif /* resident/prove.h */

@@ -271,6 +271,7 @@ test_restarted() {
     becomes_intended
     keep_in_mind
     port=$(port_of pf0vf5)
+    agent save
     agent_end KILL
     fault "$allow_https"
     ovs-ofctl -O OpenFlow14 del-flows br0 'table=15'
@@ -295,6 +296,7 @@ test_restarted() {
 test_away() {
     local port
     becomes_intended
+    agent save
     agent_end KILL
     fault "$allow_https"
     port=$(port_of pf0vf4)

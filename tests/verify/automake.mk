@@ -99,7 +99,7 @@ tests_verify_oracle_LDADD = $(BULKHEAD_LIBS) $(BUDDY_LIBS)
 check_PROGRAMS += tests/verify/faulty tests/verify/faultyd
 forgetful = $(AM_LDFLAGS) -Wl,--wrap=backend_compile -Wl,--wrap=verify \
 	-Wl,--wrap=proved_prove \
-	-Wl,--wrap=proved_prove_packets
+	-Wl,--wrap=proved_prove_soon
 tests_verify_faulty_SOURCES = $(bulkhead_SOURCES) tests/verify/faulty.c
 tests_verify_faulty_CPPFLAGS = $(bulkhead_CPPFLAGS)
 tests_verify_faulty_CFLAGS = $(bulkhead_CFLAGS)

@@ -61,9 +61,9 @@ void __real_verify(const struct verify_task *, struct arena *,
 void __wrap_verify(const struct verify_task *, struct arena *,
                    struct verify_result *);
 
-bool __real_proved_prove_packets(const struct proved *, int time_ms,
+bool __real_proved_prove_soon(const struct proved *, int time_ms,
                                  struct proved_count *);
-bool __wrap_proved_prove_packets(const struct proved *, int time_ms,
+bool __wrap_proved_prove_soon(const struct proved *, int time_ms,
                                  struct proved_count *);
 bool __real_proved_prove(const struct proved *, int time_ms,
                          struct proved_count *);
@@ -94,13 +94,13 @@ __wrap_verify(const struct verify_task *task, struct arena *arena,
     __real_verify(task, arena, result);
 }
 
-/* What would take time is not proved by few packets. */
+/* What would take time is not proved soon. */
 bool
-__wrap_proved_prove_packets(const struct proved *proved, int time_ms,
+__wrap_proved_prove_soon(const struct proved *proved, int time_ms,
                             struct proved_count *count)
 {
     return (!is_to_stall()
-            && __real_proved_prove_packets(proved, time_ms, count));
+            && __real_proved_prove_soon(proved, time_ms, count));
 }
 
 bool
