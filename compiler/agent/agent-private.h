@@ -59,8 +59,10 @@ struct saver {
     bool answers;               /* ...or for the one that runs? */
     const char *answer;         /* Why that failed; or NULL. */
     char *trouble;              /* Why nothing is kept; or NULL. */
-    long long int put_off;      /* Since when changes end it before it is done;
-                                 * 0: they do not. */
+    long long int since;        /* Since when what is pushed is not kept; 0: it
+                                 * is. */
+    bool stopped;               /* Was the process ended for a change, and has
+                                 * it not ended yet? */
 };
 
 struct agent {

@@ -16,6 +16,7 @@
 #include "push/push.h"
 
 struct agent;
+struct bridge_attachment;
 struct ds;
 struct json;
 
@@ -56,9 +57,12 @@ void agent_save(struct agent *);
  * next agent_run(). */
 bool agent_has_saved(const struct agent *, const char **reason);
 
-/* Has the bridge what an interface says of the endpoint?  "yes", "no", or "not
- * yet"; if it never will, stores why. */
-const char *agent_attached(const struct agent *, const char *endpoint,
+/* Has the bridge what an interface says of the endpoint of 'said'?  "yes",
+ * "no", or "not yet"; if it never will, stores why.  Not yet also is what is
+ * known of the database if that is not what 'said' says: which interface says
+ * so, and what else; or, if that is "", that none does; NULL: whatever is. */
+const char *agent_attached(const struct agent *,
+                           const struct bridge_attachment *said,
                            const char **reason);
 
 /* How things are: appended as text for people, or as an object. */

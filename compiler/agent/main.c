@@ -29,6 +29,7 @@
 #include "openvswitch/list.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
+#include "push/ovsdb.h"
 #include "stream-ssl.h"
 #include "stream.h"
 #include "timeval.h"
@@ -46,6 +47,7 @@ enum {
     OPT_DB,
     OPT_UNIXCTL,
     OPT_TIMEOUT,
+    OPT_VERIFY,
     OPT_NO_VERIFY,
     OPT_VERIFY_TIMEOUT,
     OPT_BOOTSTRAP_CA_CERT,
@@ -59,6 +61,7 @@ static const struct option long_options[] = {
     { "bridge", required_argument, NULL, OPT_BRIDGE },
     { "db", required_argument, NULL, OPT_DB },
     { "timeout", required_argument, NULL, OPT_TIMEOUT },
+    { "verify", no_argument, NULL, OPT_VERIFY },
     { "no-verify", no_argument, NULL, OPT_NO_VERIFY },
     { "verify-timeout", required_argument, NULL, OPT_VERIFY_TIMEOUT },
     { "unixctl", required_argument, NULL, OPT_UNIXCTL },
@@ -87,6 +90,7 @@ usage(void)
            "  --db=DATABASE         OVSDB (default: unix:%s/db.sock)\n"
            "  --timeout=SECS        for one step with the switch (default: "
            "%d)\n"
+           "  --verify              push only what is proved (the default)\n"
            "  --no-verify           push what is not proved, too\n"
            "  --verify-timeout=SECS  for a proof (default: %d)\n"
            "  --unixctl=SOCKET      override default control socket name\n"
@@ -144,6 +148,7 @@ parse_options(int argc, char *argv[], struct agent_options *options,
         case OPT_TIMEOUT:
             target->timeout_ms = parse_timeout("--timeout", optarg);
             break;
+        case OPT_VERIFY: options->verify = true; break;
         case OPT_NO_VERIFY: options->verify = false; break;
         case OPT_VERIFY_TIMEOUT:
             options->verify_ms = parse_timeout("--verify-timeout", optarg);
@@ -302,11 +307,16 @@ answer(const struct agent *agent)
 }
 
 static void
-unixctl_attached(struct unixctl_conn *conn, int argc OVS_UNUSED,
-                 const char *argv[], void *agent)
+unixctl_attached(struct unixctl_conn *conn, int argc, const char *argv[],
+                 void *agent)
 {
+    struct bridge_attachment said = {
+        argc > 2 ? argv[2] : NULL, argv[1],
+        argc > 3 && argv[3][0] ? argv[3] : NULL,
+        argc > 4 && argv[4][0] ? argv[4] : NULL,
+    };
     const char *reason;
-    const char *attached = agent_attached(agent, argv[1], &reason);
+    const char *attached = agent_attached(agent, &said, &reason);
 
     if (reason) {
         unixctl_command_reply_error(conn, reason);
@@ -435,8 +445,8 @@ main(int argc, char *argv[])
     unixctl_command_register("status", "[json]", 0, 1, unixctl_status, agent);
     unixctl_command_register("reload", "", 0, 0, unixctl_reload, agent);
     unixctl_command_register("save", "[SECS]", 0, 1, unixctl_save, agent);
-    unixctl_command_register("attached", "TENANT/ENDPOINT", 1, 1,
-                             unixctl_attached, agent);
+    unixctl_command_register("attached", "TENANT/ENDPOINT [INTERFACE [MAC "
+                             "[ADDRESSES]]]", 1, 4, unixctl_attached, agent);
     ending_init();
     loop(agent, unixctl);
     notify("STOPPING=1");

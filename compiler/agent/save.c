@@ -24,7 +24,7 @@ enum {
     SAVE_MS = 2000,             /* What was pushed is kept when nothing has
                                  * been for so long... */
     SAVE_AGAIN_MS = 30000,      /* ...and if that fails, after this again. */
-    PUT_OFF_MS = 60000,         /* No longer is it ended for changes. */
+    PUT_OFF_MS = 20000,         /* No longer do changes put that off. */
     TIMEOUT_MS = 60000,         /* For each time... */
     FINISH_MS = 5000,           /* ...and for the last. */
 };
@@ -55,12 +55,13 @@ settle(struct saver *s, const char *reason)
 {
     if (!reason) {
         s->saved = s->saving;
-        s->put_off = 0;
+        s->since = s->saved == s->pushes ? 0 : time_msec();
     } else {
         if (!s->trouble || strcmp(s->trouble, reason)) {
             VLOG_WARN("what is applied is not kept: %s", reason);
         }
         s->at = time_msec() + SAVE_AGAIN_MS;
+        s->since = time_msec();
     }
     free(s->trouble);
     s->trouble = nullable_xstrdup(reason);
@@ -144,6 +145,17 @@ watch(struct saver *s)
     }
 }
 
+/* Lets the next begin when nothing has changed for a while, unless it has been
+ * put off for long. */
+static void
+put_off(struct saver *s)
+{
+    long long int now = time_msec();
+
+    s->since = s->since ? s->since : now;
+    s->at = MIN(now + SAVE_MS, MAX(now, s->since + PUT_OFF_MS));
+}
+
 void
 saver_run(struct agent *a)
 {
@@ -152,13 +164,14 @@ saver_run(struct agent *a)
 
     if (pushes != s->pushes) {
         s->pushes = pushes;
-        s->at = time_msec() + SAVE_MS;
+        put_off(s);
     }
     if (s->worker.pid) {
         watch(s);
     }
-    if (s->worker.pid) {
-        s->asked &= !worker_is_killed(&s->worker);
+    s->stopped = s->stopped && s->worker.pid;
+    if (s->worker.pid) {        /* One that is late may last. */
+        s->asked &= s->stopped || !worker_is_killed(&s->worker);
     } else if (s->asked && (s->saved == s->pushes || !is_put(a)
                             || !a->options->target.state)) {
         s->asked = false;
@@ -175,7 +188,10 @@ saver_hurry(struct agent *a)
     long long int now = time_msec();
 
     s->pushes = keeper_counts(a->keeper)->pushes;
-    s->at = now >= s->hurried + SAVE_MS ? now : now + SAVE_MS;
+    put_off(s);
+    if (now >= s->hurried + SAVE_MS) {
+        s->at = now;
+    }
     s->hurried = now;
 }
 
@@ -185,15 +201,10 @@ saver_yield(struct agent *a)
     struct saver *s = &a->saver;
     long long int now = time_msec();
 
-    if (!s->worker.pid || s->answers || worker_is_killed(&s->worker)
-        || (s->put_off && now >= s->put_off + PUT_OFF_MS)) {
-        return;
-    }
-    s->put_off = s->put_off ? s->put_off : now;
-    if (worker_stop(&s->worker)) {
+    if (s->worker.pid && !s->asked && !s->answers
+        && !worker_is_killed(&s->worker) && now < s->since + PUT_OFF_MS) {
+        s->stopped = !worker_stop(&s->worker);
         s->at = now + SAVE_MS;
-    } else {
-        settle(s, "the disk does not let it be ended");
     }
 }
 
@@ -202,7 +213,8 @@ saver_wait(const struct agent *a)
 {
     const struct saver *s = &a->saver;
 
-    if (s->asked && (!s->worker.pid || worker_is_killed(&s->worker))) {
+    if (s->asked && (!s->worker.pid || (worker_is_killed(&s->worker)
+                                        && !s->stopped))) {
         poll_immediate_wake();
     } else if (s->worker.pid) {
         worker_wait(&s->worker);

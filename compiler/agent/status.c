@@ -9,12 +9,14 @@
 #include "agent/agent-private.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "plan/manifest.h"
 #include "plan/record.h"
 #include "telemetry/json.h"
+#include "util.h"
 
 const char *
 agent_summary(const struct agent *a)
@@ -29,12 +31,47 @@ agent_summary(const struct agent *a)
             ? "as intended before; the intent is wrong now" : "as intended");
 }
 
+/* What "iface-id" goes with may be more than was written. */
+static bool
+is_of(const char *is, const char *said)
+{
+    return !said || nullable_string_is_equal(is, said);
+}
+
+/* Has that of the database been taken which 'said' says? */
+static bool
+is_known(const struct agent *a, const struct bridge_attachment *said)
+{
+    const struct bridge_info *info = keeper_bridge(a->keeper);
+    bool none = said->interface && !said->interface[0];
+
+    if (!said->interface) {
+        return true;
+    } else if (!info || a->bridge_seqno != keeper_bridge_seqno(a->keeper)) {
+        return false;
+    }
+    for (size_t i = 0; i < info->attachments.n; i++) {
+        const struct bridge_attachment *is = &info->attachments.v[i];
+
+        if (!strcmp(is->endpoint, said->endpoint)
+            && (none || !strcmp(is->interface, said->interface))) {
+            return !none && is_of(is->mac, said->mac)
+                   && is_of(is->addresses, said->addresses);
+        }
+    }
+    return none;
+}
+
 const char *
-agent_attached(const struct agent *a, const char *endpoint,
+agent_attached(const struct agent *a, const struct bridge_attachment *said,
                const char **reason)
 {
-    bool attached = compiled_is_attached(a->compiled, endpoint, reason);
+    bool attached = compiled_is_attached(a->compiled, said->endpoint, reason);
 
+    if (!is_known(a, said)) {
+        *reason = NULL;
+        return "not yet";
+    }
     if (a->gate.refusal && !*reason) {
         *reason = "what has changed is not proved: see status";
     }

@@ -26,10 +26,9 @@ enum { AGENT_TIMEOUT = 10 };    /* Seconds... */
 #define SAVE_TIMEOUT "5"        /* ...and of them for "save". */
 
 char *
-cli_agent_ask(const char *socket, const char *command,
-              const char *argument)
+cli_agent_ask(const char *socket, const char *command, int argc,
+              const char *argv[])
 {
-    char *arguments[] = { CONST_CAST(char *, argument) };
     char *result = NULL, *error = NULL;
     struct jsonrpc *client;
 
@@ -37,7 +36,7 @@ cli_agent_ask(const char *socket, const char *command,
         return NULL;
     }
     time_alarm(AGENT_TIMEOUT);
-    if (unixctl_client_transact(client, command, argument != NULL, arguments,
+    if (unixctl_client_transact(client, command, argc, (char **) argv,
                                 &result, &error)) {
         result = NULL;
     }
@@ -57,7 +56,9 @@ cli_agent_save(const char *bridge, struct arena *arena)
     const char *socket = push_agent(bridge, arena, &pid);
 
     if (socket) {
-        free(cli_agent_ask(socket, "save", SAVE_TIMEOUT));
+        free(cli_agent_ask(socket, "save", 1, (const char *[]) {
+            SAVE_TIMEOUT,
+        }));
     }
 }
 
@@ -66,7 +67,7 @@ cli_agent_print(const char *bridge, struct arena *arena)
 {
     pid_t pid;
     const char *socket = push_agent(bridge, arena, &pid);
-    char *text = socket ? cli_agent_ask(socket, "status", NULL) : NULL;
+    char *text = socket ? cli_agent_ask(socket, "status", 0, NULL) : NULL;
 
     if (text) {
         printf("kept by bulkheadd (process %ld): %s", (long int) pid, text);
@@ -92,7 +93,8 @@ cli_agent_json(const char *bridge, struct arena *arena)
 {
     pid_t pid;
     const char *socket = push_agent(bridge, arena, &pid);
-    char *text = socket ? cli_agent_ask(socket, "status", "json") : NULL;
+    char *text = socket ? cli_agent_ask(socket, "status", 1,
+                                          (const char *[]) { "json" }) : NULL;
     struct json *json = text ? json_from_string(text) : json_null_create();
 
     free(text);

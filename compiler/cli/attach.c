@@ -24,7 +24,7 @@
 
 /* Interfaces that say whose they are. */
 
-enum { LOOK_US = 2000 };
+enum { LOOK_US = 2000, N_WRITTEN = 4 };
 
 /* As cli_attach_all(), with what 'info' says. */
 static const struct intent *
@@ -86,10 +86,10 @@ cli_attach_all(const struct cli_options *options, const struct intent *intent,
     return diags->n_errors == n_errors ? intent : NULL;
 }
 
-/* Waits until the bulkheadd that keeps the bridge has taken what was written.
- * Returns EXIT_*. */
+/* Waits until the bulkheadd that keeps the bridge has taken what was written:
+ * the endpoint, and what its interface says, or "".  Returns EXIT_*. */
 static int
-await(const struct push_target *target, const char *endpoint,
+await(const struct push_target *target, const char *written[N_WRITTEN],
       const char *answer, struct arena *arena)
 {
     long long int deadline = time_msec() + target->timeout_ms;
@@ -102,7 +102,7 @@ await(const struct push_target *target, const char *endpoint,
         return EXIT_DONE;
     }
     do {
-        char *said = cli_agent_ask(socket, "attached", endpoint);
+        char *said = cli_agent_ask(socket, "attached", N_WRITTEN, written);
         bool same = (said && !strncmp(said, answer, strlen(answer))
                      && said[strlen(answer)] == '\n');
 
@@ -180,7 +180,13 @@ cmd_attach(const struct cli_options *options)
             cli_print_error(reason);
             status = EXIT_UNREACHABLE;
         } else {
-            status = await(&target, endpoint, "yes", arena);
+            const char *written[N_WRITTEN] = {
+                endpoint, options->interface,
+                options->mac ? options->mac : "",
+                options->addresses ? options->addresses : "",
+            };
+
+            status = await(&target, written, "yes", arena);
         }
     }
     arena_destroy(arena);
@@ -201,7 +207,9 @@ cmd_detach(const struct cli_options *options)
             cli_print_error(reason);
             status = EXIT_UNREACHABLE;
         } else {
-            status = await(&target, endpoint, "no", arena);
+            const char *written[N_WRITTEN] = { endpoint, "", "", "" };
+
+            status = await(&target, written, "no", arena);
         }
     }
     arena_destroy(arena);

@@ -269,8 +269,8 @@ void cli_agent_save(const char *bridge, struct arena *);
 void cli_agent_print(const char *bridge, struct arena *);
 struct json *cli_agent_json(const char *bridge, struct arena *);
 bool cli_agent_is_well(const char *bridge, struct arena *);
-char *cli_agent_ask(const char *socket, const char *command,
-                    const char *argument);
+char *cli_agent_ask(const char *socket, const char *command, int argc,
+                    const char *argv[]);
 
 int cmd_plan(const struct cli_options *);
 int cmd_confirm(const struct cli_options *);

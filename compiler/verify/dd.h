@@ -117,9 +117,9 @@ dd_t dd_where(struct dd *, dd_t f, int digit, u128 value);
  * but for the mark.  dd_bind() so marks what 'f' says from the digit of
  * dd_bind_at() on; operations keep the mark.  Of two diagrams with different
  * marks for the same packets there is one only if the number can be put into
- * their leaves: 'settle' of dd_settle_by() does that, and returns true; a leaf
- * that it has made, or that has never been bound, means the same under any
- * mark.  Else dd_is_mixed() from then on.
+ * their leaves: 'settle' of dd_settle_by() does that, and returns true if each
+ * leaf then says something; a leaf that it has made, or that has never been
+ * bound, must mean the same under any mark.  Else dd_is_mixed() from then on.
  * dd_unbind() returns what is marked, and stores by what, or 0. */
 typedef bool dd_settle_cb(void *aux, uint32_t number, dd_t *);
 void dd_bind_at(struct dd *, int digit);

@@ -382,19 +382,6 @@ leaf_bind(void *exec, dd_t leaf, dd_t number)
     return exec_bound(exec, dd_leaf(number), leaf);
 }
 
-bool
-exec_settle(void *exec, uint32_t number, dd_t *effects)
-{
-    struct exec *ex = exec;
-    struct dd_op op = { leaf_bind, NULL, ex, true, false, OP_BIND };
-
-    if (number % 2) {
-        return false;
-    }
-    *effects = dd_apply(ex->space->dd, &op, *effects, DD_LEAF(number));
-    return true;
-}
-
 struct reaching {
     struct exec *exec;
     uint32_t number;
@@ -413,6 +400,25 @@ reach_leaf(void *reaching_, dd_t leaf)
     return r->broken;
 }
 
+/* A leaf of which there is no single list, as one of flows that disagree, would
+ * be lost. */
+bool
+exec_settle(void *exec, uint32_t number, dd_t *effects)
+{
+    struct exec *ex = exec;
+    struct dd_op op = { leaf_bind, NULL, ex, true, false, OP_BIND };
+    struct reaching r = { .exec = ex, .number = number };
+
+    if (number % 2) {
+        return false;
+    }
+    dd_each_leaf(ex->space->dd, *effects, reach_leaf, &r);
+    if (!r.broken) {
+        *effects = dd_apply(ex->space->dd, &op, *effects, DD_LEAF(number));
+    }
+    return !r.broken;
+}
+
 bool
 exec_bind(struct exec *ex, const struct state *state,
           const struct state *open, dd_t *result, struct reach *reach)
@@ -420,7 +426,7 @@ exec_bind(struct exec *ex, const struct state *state,
     struct reaching r = { .exec = ex };
     struct state binding;
 
-    memset(&binding, 0, sizeof binding);
+    memset(&binding, 0xff, sizeof binding);     /* TERM_NONE. */
     for (int f = 0; f < N_FIELDS; f++) {
         if (is_open(ex, open, f)) {
             binding.fields[f] = state->fields[f];

@@ -332,7 +332,8 @@ term_bind(struct terms *terms, term_t *t, const term_t fields_[N_FIELDS])
     for (int i = 0; i < term.n_pieces; i++) {
         const struct piece *p = &term.pieces[i];
 
-        if (is_open(p) && (p->less || !term_copy(
+        if (is_open(p) && (p->less
+            || fields_[p->field - PIECE_OPEN] == TERM_NONE || !term_copy(
                 terms, t, p->ofs, p->width,
                 fields_[p->field - PIECE_OPEN], p->from))) {
             return false;

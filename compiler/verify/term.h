@@ -14,6 +14,7 @@
 #include "verify/field.h"
 
 typedef uint32_t term_t;
+#define TERM_NONE UINT32_MAX    /* In place of one that is not known. */
 
 struct terms;
 
@@ -66,7 +67,7 @@ term_t term_cases(struct terms *, const term_t v[N_CASES]);
 term_t term_open(const struct terms *, enum field f);
 
 /* The term with what 'fields' say for what it leaves open.  Returns false if
- * that has too many pieces. */
+ * that has too many pieces, or one of them is TERM_NONE. */
 bool term_bind(struct terms *, term_t *, const term_t fields[N_FIELDS]);
 
 /* 'to' with its bits [ofs, ofs + n) those of 'from' from 'from_ofs' on.

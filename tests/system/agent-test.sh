@@ -266,7 +266,7 @@ EOF
 # What is applied is kept two seconds later, for which nothing waits.  No other
 # process is started for a change if nothing is proved.
 test_saving() {
-    local child
+    local child save
     agent_end TERM
     agent_options=(--no-verify)
     agent_start
@@ -285,8 +285,16 @@ test_saving() {
     agent status >"$switch_dir/saving"
     check '...which status does not wait for' grep -F ' on br0: as intended' \
         "$switch_dir/saving"
-    [ -z "$child" ] || kill -CONT "$child"
-    check '...and save waits for it' exits 0 agent save
+    agent save >"$switch_dir/save" 2>&1 &
+    save=$!
+    sleep 0.2
+    policy 's/"limit": "20Gbps"/"limit": "33Gbps"/'
+    soon has_rate 33000000 >/dev/null
+    policy 's/"limit": "20Gbps"/"limit": "32Gbps"/'
+    soon has_rate 32000000 >/dev/null
+    check '...which does not end if save waits for it' kill -0 "$child"
+    kill -CONT "$child"
+    check '...and save gets its answer' wait "$save"
     check '...so that all is kept' grep -q 32000000 \
         "$BULKHEAD_STATEDIR"/br0/*.plan
 }

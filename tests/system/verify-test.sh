@@ -151,6 +151,22 @@ planted() {
     says "$1" 1 verify --flows "$switch_dir/planted"
 }
 
+# Two flows of the priority of the right one to an endpoint, that lead to another
+# endpoint and differ in a meter: what goes with the first of the three by one
+# way must not be lost where it meets the third.
+disagreeing() {
+    local flow tenant zone other
+    flow=$(grep -m 1 'table=11,.*,ip,nw_dst=10.1.0.10 ' \
+        "$switch_dir/compiled/flows.txt")
+    tenant=$(sed 's/.*set_field:\(0x[0-9a-f]*\)->reg13.*/\1/' <<<"$flow")
+    zone=$(sed 's/.*set_field:\(0x[0-9a-f]*\)->reg9,.*/\1/' <<<"$flow")
+    other=$(sed -n 's/.*in_port="pf0vf1",.*:\(0x[0-9a-f]*\)->reg1,.*/\1/p' \
+        "$switch_dir/compiled/flows.txt")
+    flow=$(sed "s/0x[0-9a-f]*->reg3,/$other->reg3,/" <<<"$flow")
+    sed "s/,reg2=/,reg0=$tenant,reg2=/" <<<"$flow"
+    sed "s/,dl_dst=/,reg6=$zone,dl_dst=/;s/actions=/&meter:70000,/" <<<"$flow"
+}
+
 # Corners where a proof could look away.
 test_corners() {
     "$BULKHEAD" compile "$intent" --node $node -o "$switch_dir/compiled"
@@ -193,6 +209,8 @@ test_corners() {
     check 'copies that are tracked' planted 'or one as a copy' \
         "table=0,priority=900,tcp,tp_dst=9 actions=$(
         )clone(ct(table=7,zone=5)),ct(table=7,zone=6)"
+    check 'three of one priority that disagree' planted \
+        'leaks: from llm-training/gpu1: flows of one priority' "$(disagreeing)"
     check 'in circles' planted 'packets go round in circles' \
         "table=0,priority=900,tcp,tp_dst=9 actions=resubmit(,0)"
     check 'as deep as a switch goes: proved, but for contracts' says \
