@@ -316,6 +316,7 @@ reaches() {
     ovs-appctl netdev-dummy/receive "$2" "in_port(1),$3"
     for ((tries = 0; tries < 100; tries++)); do
         sleep 0.1
+        is_alive || return
         [ "$(counts)" != "$wanted" ] || [ "$to$tries" = nobody0 ] || return 0
     done
     diff <(echo "$wanted") <(counts)
@@ -509,7 +510,22 @@ arp() {
         )arp(sip=$3,tip=$4,op=$1,sha=${mac}$2,tha=00:00:00:00:00:00)"
 }
 
+test_meters() { check "a stock switch's meters are filled again" refills; }
+
+is_alive() { kill -0 "$(cat "$switch_dir/ovs-vswitchd.pid")" 2>/dev/null; }
+
+# A stock ovs-vswitchd that aborts, as seen on a machine with much else to do,
+# is no failure of ours, unless it does again.
+try_once_more() {
+    echo 'ovs-vswitchd has ended by itself:'
+    tail -n 5 "$switch_dir/ovs-vswitchd.log" "$switch_dir/ovs-vswitchd.out"
+    [ -z "${TRIED:-}" ] || die 'it has ended twice'
+    switch_stop
+    TRIED=1 exec bash "$here/ovn-test.sh"
+}
+
 main() {
+    local part
     # The switch of a chassis is Debian's: nothing of ours need be there.
     OVS_PREFIX=/usr
     find_ovs
@@ -530,10 +546,10 @@ main() {
     test_meaning
     switch_start --enable-dummy --disable-system
     start_chassis
-    test_packets
-    test_dhcp
-    test_control
-    check "a stock switch's meters are filled again" refills
+    for part in test_packets test_dhcp test_control test_meters; do
+        "$part"
+        is_alive || try_once_more
+    done
     [ "$failures" = 0 ]
 }
 

@@ -158,13 +158,14 @@ disagreeing() {
     local flow tenant zone other
     flow=$(grep -m 1 'table=11,.*,ip,nw_dst=10.1.0.10 ' \
         "$switch_dir/compiled/flows.txt")
-    tenant=$(sed 's/.*set_field:\(0x[0-9a-f]*\)->reg13.*/\1/' <<<"$flow")
-    zone=$(sed 's/.*set_field:\(0x[0-9a-f]*\)->reg9,.*/\1/' <<<"$flow")
+    tenant=$(grep -o '0x[0-9a-f]*->reg13' <<<"$flow")
+    zone=$(grep -o '0x[0-9a-f]*->reg9' <<<"$flow")
     other=$(sed -n 's/.*in_port="pf0vf1",.*:\(0x[0-9a-f]*\)->reg1,.*/\1/p' \
         "$switch_dir/compiled/flows.txt")
-    flow=$(sed "s/0x[0-9a-f]*->reg3,/$other->reg3,/" <<<"$flow")
-    sed "s/,reg2=/,reg0=$tenant,reg2=/" <<<"$flow"
-    sed "s/,dl_dst=/,reg6=$zone,dl_dst=/;s/actions=/&meter:70000,/" <<<"$flow"
+    flow=${flow/actions=set_field:*->reg3,/actions=set_field:$other->reg3,}
+    echo "${flow/,reg2=/,reg0=${tenant%->*},reg2=}"
+    flow=${flow/,dl_dst=/,reg6=${zone%->*},dl_dst=}
+    echo "${flow/actions=/actions=meter:70000,}"
 }
 
 # Corners where a proof could look away.
