@@ -400,8 +400,8 @@ reach_leaf(void *reaching_, dd_t leaf)
     return r->broken;
 }
 
-/* A leaf of which there is no single list, as one of flows that disagree, would
- * be lost. */
+/* A leaf of which there is no single list, as one of flows that disagree,
+ * would be lost. */
 bool
 exec_settle(void *exec, uint32_t number, dd_t *effects)
 {
