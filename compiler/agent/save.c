@@ -188,9 +188,11 @@ saver_hurry(struct agent *a)
     long long int now = time_msec();
 
     s->pushes = keeper_counts(a->keeper)->pushes;
-    put_off(s);
-    if (now >= s->hurried + SAVE_MS) {
-        s->at = now;
+    if (s->pushes != s->saved) {
+        put_off(s);
+        if (now >= s->hurried + SAVE_MS) {
+            s->at = now;
+        }
     }
     s->hurried = now;
 }

@@ -148,8 +148,6 @@ struct tail {
     struct state state;
 };
 
-/* Diagrams are bound to even numbers; those of what is meant to odd ones. */
-
 /* Of diagrams of effects. */
 enum { OP_JOIN = DD_OP_USER, OP_MERGE, OP_BIND };
 
@@ -255,8 +253,9 @@ bool exec_leave_open(struct exec *, uint8_t table, const struct state *,
 bool exec_bind(struct exec *, const struct state *state,
                const struct state *open, dd_t *result, struct reach *);
 
-/* Puts into the leaves what 'number' of exec_bind() says; false if it is none
- * of these. */
+/* For dd_settle_by(): puts into the leaves what 'number' of exec_bind() says.
+ * These numbers are even, and those of what is meant (expect.h) odd: of such
+ * it returns false. */
 bool exec_settle(void *exec, uint32_t number, dd_t *effects);
 
 /* The fields that are asked for whether a packet meets the condition. */

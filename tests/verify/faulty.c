@@ -62,9 +62,9 @@ void __wrap_verify(const struct verify_task *, struct arena *,
                    struct verify_result *);
 
 bool __real_proved_prove_soon(const struct proved *, int time_ms,
-                                 struct proved_count *);
+                              struct proved_count *);
 bool __wrap_proved_prove_soon(const struct proved *, int time_ms,
-                                 struct proved_count *);
+                              struct proved_count *);
 bool __real_proved_prove(const struct proved *, int time_ms,
                          struct proved_count *);
 bool __wrap_proved_prove(const struct proved *, int time_ms,
@@ -97,10 +97,9 @@ __wrap_verify(const struct verify_task *task, struct arena *arena,
 /* What would take time is not proved soon. */
 bool
 __wrap_proved_prove_soon(const struct proved *proved, int time_ms,
-                            struct proved_count *count)
+                         struct proved_count *count)
 {
-    return (!is_to_stall()
-            && __real_proved_prove_soon(proved, time_ms, count));
+    return !is_to_stall() && __real_proved_prove_soon(proved, time_ms, count);
 }
 
 bool
