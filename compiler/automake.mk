@@ -535,6 +535,8 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/scope.c \
 	compiler/verify/scope.h \
 	compiler/verify/shadow.c \
+	compiler/verify/slice-flow.c \
+	compiler/verify/slice-private.h \
 	compiler/verify/slice.c \
 	compiler/verify/slice.h \
 	compiler/verify/tables.c \

@@ -6,79 +6,19 @@
 
 #include <config.h>
 
-#include "verify/slice.h"
+#include "verify/slice-private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "flow.h"
 #include "hash.h"
-#include "openvswitch/hmap.h"
-#include "openvswitch/ofp-actions.h"
 #include "sema/policy.h"
 #include "util.h"
 #include "verify/verify.h"
 
-/* The slices whose packets can have 'value' in 'field'. */
-struct holding {
-    struct hmap_node node;      /* In 'by_value'. */
-    struct holding *next;       /* Of the same field. */
-    enum field field;
-    uint64_t value;
-    unsigned long who[];
-};
-
-/* In the place of a field that is held: the meters that are called. */
-#define CALLED ((enum field) F_FIRST_OF_PACKET)
-enum { N_HELD = F_FIRST_OF_PACKET + 1 };
-
-struct slices {
-    const struct table_set *tables;
-    size_t n, n_longs;          /* Slices; longs of a set of them. */
-    struct hmap by_value;       /* Contains "struct holding"s. */
-    struct holding *of_field[N_HELD];
-    unsigned long *any;         /* By field: can have any value. */
-    unsigned long *at;          /* By table: can come there. */
-    unsigned long *in;          /* By order of flow: the result. */
-    size_t n_in;                /* Flows that it has room for. */
-    unsigned long *some;        /* Scratch: two sets. */
-    bool changed;               /* What says more of others, too. */
-    bool broken;
-};
-
-/* Fields of which it is known who can have which value: none is wider than 64
- * bits.  Of others it is taken that all can have any. */
-static bool
-is_followed(enum field f)
-{
-    return (f == F_IN_PORT || f == F_METADATA || f == F_CT_ZONE
-            || (f >= F_REG0 && f <= F_REG15));
-}
-
-/* Marks are set inside ct() only, and what a connection has may be older. */
-static bool
-is_noted(enum field f)
-{
-    return is_followed(f) || f == F_CT_MARK;
-}
-
-static unsigned long *
-any_of(const struct slices *s, enum field f)
-{
-    return s->any + f * s->n_longs;
-}
-
-static unsigned long *
-at_table(const struct slices *s, uint8_t table)
-{
-    return s->at + table * s->n_longs;
-}
-
-static unsigned long *
-in_flow(const struct slices *s, const struct table_flow *flow)
-{
-    return s->in + flow->order * s->n_longs;
-}
+/* More is not looked at one by one. */
+enum { MAX_GROWN = 16 };
 
 const unsigned long *
 slices_of(const struct slices *s, const struct table_flow *flow)
@@ -86,8 +26,8 @@ slices_of(const struct slices *s, const struct table_flow *flow)
     return in_flow(s, flow);
 }
 
-static void
-add_to(struct slices *s, unsigned long set[], const unsigned long more[])
+void
+slice_add_to(struct slices *s, unsigned long set[], const unsigned long more[])
 {
     for (size_t i = 0; i < s->n_longs; i++) {
         s->changed |= (more[i] & ~set[i]) != 0;
@@ -101,8 +41,8 @@ hash_holding(enum field f, uint64_t value)
     return hash_uint64_basis(value, f);
 }
 
-static struct holding *
-find_holding(const struct slices *s, enum field f, uint64_t value)
+struct holding *
+slice_find(const struct slices *s, enum field f, uint64_t value)
 {
     struct holding *h;
 
@@ -118,7 +58,7 @@ bool
 slices_hold(const struct slices *s, enum field f, uint64_t value,
             const unsigned long who[])
 {
-    const struct holding *h = find_holding(s, f, value);
+    const struct holding *h = slice_find(s, f, value);
     bool some = false;
 
     for (size_t i = 0; i < s->n_longs; i++) {
@@ -137,19 +77,37 @@ void
 slices_add_calling(const struct slices *s, uint32_t meter,
                    unsigned long who[])
 {
-    const struct holding *h = find_holding(s, CALLED, meter);
+    const struct holding *h = slice_find(s, CALLED, meter);
 
     if (h) {
         bitmap_or(who, h->who, s->n);
     }
 }
 
-/* Those of 'who' can have 'value' in 'f'. */
 static void
-hold(struct slices *s, enum field f, uint64_t value,
-     const unsigned long who[])
+note_grown(struct slices *s, enum field f, uint64_t value)
 {
-    struct holding *h = find_holding(s, f, value);
+    if (s->n_grown >= s->allocated_grown) {
+        s->grown = x2nrealloc(s->grown, &s->allocated_grown,
+                              sizeof *s->grown);
+    }
+    s->grown[s->n_grown++] = (struct grown) { f, value };
+}
+
+static void
+add_masked(const struct slices *s, struct masked *m, const struct holding *h)
+{
+    if (!((h->value ^ m->value) & m->mask)) {
+        bitmap_or(m->who, h->who, s->n_longs * BITMAP_ULONG_BITS);
+    }
+}
+
+void
+slice_hold(struct slices *s, enum field f, uint64_t value,
+           const unsigned long who[])
+{
+    struct holding *h = slice_find(s, f, value);
+    bool grows = false;
 
     if (!h) {
         h = xzalloc(sizeof *h + s->n_longs * sizeof *h->who);
@@ -159,185 +117,37 @@ hold(struct slices *s, enum field f, uint64_t value,
         s->of_field[f] = h;
         hmap_insert(&s->by_value, &h->node, hash_holding(f, value));
     }
-    add_to(s, h->who, who);
+    for (size_t i = 0; i < s->n_longs; i++) {
+        grows |= (who[i] & ~h->who[i]) != 0;
+        h->who[i] |= who[i];
+    }
+    if (grows && is_followed(f)) {
+        for (struct masked *m = s->masked[f]; m; m = m->next) {
+            add_masked(s, m, h);
+        }
+        note_grown(s, f, value);
+    }
 }
 
-/* Leaves in 'who' those that can match 'c'. */
-static void
-restrict_to(const struct slices *s, const struct condition *c,
-            unsigned long who[])
+const struct masked *
+slice_masked(struct slices *s, enum field f, uint64_t value, uint64_t mask)
 {
-    uint64_t value = c->value, mask = c->mask;
-    unsigned long *can = s->some + s->n_longs;
+    struct masked *m;
 
-    if (!is_followed(c->field)) {
-        return;
-    }
-    memcpy(can, any_of(s, c->field), s->n_longs * sizeof *can);
-    if (mask == field_ones(fields[c->field].width)) {
-        const struct holding *h = find_holding(s, c->field, value);
-
-        if (h && c->field == F_IN_PORT) {
-            /* Of a tenant's port, it is the tenant's alone. */
-            memcpy(can, h->who, s->n_longs * sizeof *can);
-        } else if (h) {
-            bitmap_or(can, h->who, s->n_longs * BITMAP_ULONG_BITS);
-        }
-    } else {
-        for (const struct holding *h = s->of_field[c->field]; h;
-             h = h->next) {
-            if (!((h->value ^ value) & mask)) {
-                bitmap_or(can, h->who, s->n_longs * BITMAP_ULONG_BITS);
-            }
+    for (m = s->masked[f]; m; m = m->next) {
+        if (m->value == value && m->mask == mask) {
+            return m;
         }
     }
-    bitmap_and(who, can, s->n_longs * BITMAP_ULONG_BITS);
-}
-
-/* 'n_bits' of 'from' become the low ones of 'to', which has no others. */
-static void
-hold_copies(struct slices *s, enum field from, int ofs, int n_bits,
-            enum field to, const unsigned long who[])
-{
-    uint64_t mask = field_ones(n_bits);
-    unsigned long *those = s->some + s->n_longs;
-
-    for (const struct holding *h = s->of_field[from]; h; h = h->next) {
-        memcpy(those, h->who, s->n_longs * sizeof *those);
-        bitmap_and(those, who, s->n_longs * BITMAP_ULONG_BITS);
-        hold(s, to, h->value >> ofs & mask, those);
+    m = xzalloc(sizeof *m + s->n_longs * sizeof *m->who);
+    m->value = value;
+    m->mask = mask;
+    m->next = s->masked[f];
+    s->masked[f] = m;
+    for (const struct holding *h = s->of_field[f]; h; h = h->next) {
+        add_masked(s, m, h);
     }
-    memcpy(those, any_of(s, from), s->n_longs * sizeof *those);
-    bitmap_and(those, who, s->n_longs * BITMAP_ULONG_BITS);
-    add_to(s, any_of(s, to), those);
-}
-
-/* Says nothing of what else 'who' can have. */
-static void
-call_meter(struct slices *s, uint32_t meter, const unsigned long who[])
-{
-    bool changed = s->changed;
-
-    hold(s, CALLED, meter, who);
-    s->changed = changed;
-}
-
-static void
-set_field(struct slices *s, const struct ofpact_set_field *set,
-          const unsigned long who[])
-{
-    const struct mf_field *mf = set->field;
-    enum field f = field_find(mf);
-    u128 mask = field_from_value(ofpact_set_field_mask(set), mf->n_bytes);
-
-    if (f == N_FIELDS) {
-        s->broken = true;
-    } else if (is_noted(f) && mask == field_ones(fields[f].width)) {
-        hold(s, f, field_from_value(set->value, mf->n_bytes), who);
-    } else if (is_noted(f)) {
-        add_to(s, any_of(s, f), who);
-    }
-}
-
-static void
-move_field(struct slices *s, const struct ofpact_reg_move *move,
-           const unsigned long who[])
-{
-    enum field from = field_find(move->src.field);
-    enum field to = field_find(move->dst.field);
-
-    if (from == N_FIELDS || to == N_FIELDS) {
-        s->broken = true;
-    } else if (is_followed(from) && is_noted(to)
-               && move->dst.n_bits == fields[to].width) {
-        hold_copies(s, from, move->src.ofs, move->src.n_bits, to, who);
-    } else if (is_noted(to)) {
-        add_to(s, any_of(s, to), who);
-    }
-}
-
-static void follow(struct slices *, const struct ofpact *,
-                   const struct ofpact *end, const unsigned long who[]);
-
-static void
-track(struct slices *s, const struct ofpact_conntrack *ct,
-      const unsigned long who[])
-{
-    enum field f = ct->zone_src.field ? field_find(ct->zone_src.field)
-                   : N_FIELDS;
-
-    if (!ct->zone_src.field) {
-        hold(s, F_CT_ZONE, ct->zone_imm, who);
-    } else if (f < N_FIELDS && is_noted(f)) {
-        hold_copies(s, f, ct->zone_src.ofs, ct->zone_src.n_bits, F_CT_ZONE,
-                    who);
-    } else {
-        add_to(s, any_of(s, F_CT_ZONE), who);
-    }
-    if (ct->recirc_table != NX_CT_RECIRC_NONE) {
-        add_to(s, at_table(s, ct->recirc_table), who);
-    }
-    follow(s, ct->actions, ofpact_end(ct->actions,
-                                      ofpact_ct_get_action_len(ct)), who);
-}
-
-/* What the actions set, and where they lead. */
-static void
-follow(struct slices *s, const struct ofpact *a, const struct ofpact *end,
-       const unsigned long who[])
-{
-    for (; a < end; a = ofpact_next(a)) {
-        switch ((int) a->type) {
-        case OFPACT_OUTPUT: case OFPACT_SET_QUEUE: case OFPACT_DEC_TTL:
-        case OFPACT_NOTE: case OFPACT_CONJUNCTION:
-            break;
-        case OFPACT_METER:
-            call_meter(s, ofpact_get_METER(a)->meter_id, who);
-            break;
-        case OFPACT_SET_FIELD:
-            set_field(s, ofpact_get_SET_FIELD(a), who);
-            break;
-        case OFPACT_REG_MOVE:
-            move_field(s, ofpact_get_REG_MOVE(a), who);
-            break;
-        case OFPACT_CT: track(s, ofpact_get_CT(a), who); break;
-        case OFPACT_GOTO_TABLE:
-            add_to(s, at_table(s, ofpact_get_GOTO_TABLE(a)->table_id), who);
-            break;
-        case OFPACT_CLONE: {
-            const struct ofpact_nest *nest = ofpact_get_CLONE(a);
-
-            follow(s, nest->actions, ofpact_end(
-                nest->actions, ofpact_nest_get_action_len(nest)), who);
-            break;
-        }
-        case OFPACT_RESUBMIT: {
-            const struct ofpact_resubmit *r = ofpact_get_RESUBMIT(a);
-
-            s->broken |= (r->in_port != OFPP_IN_PORT || r->with_ct_orig
-                          || r->table_id == 255);
-            add_to(s, at_table(s, r->table_id), who);
-            break;
-        }
-        default: s->broken = true;
-        }
-    }
-}
-
-static void
-visit_flow(struct slices *s, const struct table_flow *flow)
-{
-    unsigned long *who = s->some;
-
-    memcpy(who, at_table(s, flow->table), s->n_longs * sizeof *who);
-    for (size_t i = 0; i < flow->n_conditions; i++) {
-        restrict_to(s, &flow->conditions[i], who);
-    }
-    if (!bitmap_is_all_zeros(who, s->n)) {
-        bitmap_or(in_flow(s, flow), who, s->n);
-        follow(s, flow->ofpacts, ofpact_end(flow->ofpacts,
-                                            flow->ofpacts_len), who);
-    }
+    return m;
 }
 
 /* Each port is of one slice; those of which nothing is said here are of the
@@ -348,7 +158,7 @@ hold_ports(struct slices *s, const struct verify_task *task)
     const struct policy *policy = task->policy;
 
     bitmap_set1(s->some, s->n - 1);
-    add_to(s, any_of(s, F_IN_PORT), s->some);
+    slice_add_to(s, any_of(s, F_IN_PORT), s->some);
     bitmap_set0(s->some, s->n - 1);
     for (size_t i = 0; i < policy->tenants.n; i++) {
         bitmap_set1(s->some, i);
@@ -357,7 +167,7 @@ hold_ports(struct slices *s, const struct verify_task *task)
                 = policy->tenants.v[i]->endpoints.v[k];
 
             if (e->bound && !strcmp(e->node->name.s, task->node)) {
-                hold(s, F_IN_PORT, ofp_to_u16(table_set_port(
+                slice_hold(s, F_IN_PORT, ofp_to_u16(table_set_port(
                          task->tables, e->intent->interface.s)), s->some);
             }
         }
@@ -378,9 +188,38 @@ create(const struct verify_task *task)
     s->at = xcalloc((UINT8_MAX + 1) * s->n_longs, sizeof *s->at);
     s->n_in = MAX(s->tables->flows.n, 1);
     s->in = xcalloc(s->n_in * s->n_longs, sizeof *s->in);
+    s->asks = xcalloc(s->n_in, sizeof *s->asks);
+    for (size_t i = 0; i < s->tables->flows.n; i++) {
+        s->asks[i] = slice_asks(s->tables->flows.v[i]);
+    }
     s->some = xcalloc(2 * s->n_longs, sizeof *s->some);
     hold_ports(s, task);
     return s;
+}
+
+static void
+visit_all(struct slices *s)
+{
+    s->changed = false;
+    s->n_grown = 0;
+    for (size_t i = 0; i < s->tables->flows.n && !s->broken; i++) {
+        slice_visit_flow(s, s->tables->flows.v[i]);
+    }
+}
+
+/* Those that ask for something that has grown. */
+static void
+visit_some(struct slices *s)
+{
+    struct grown grown = s->grown[--s->n_grown];
+    uint64_t bits = slice_ask_bits(grown.field, grown.value);
+    uint64_t all = slice_ask_all_bits(grown.field);
+
+    for (size_t i = 0; i < s->tables->flows.n && !s->broken; i++) {
+        if ((s->asks[i] & bits) == bits || (s->asks[i] & all) == all) {
+            slice_visit_flow(s, s->tables->flows.v[i]);
+        }
+    }
 }
 
 /* Says all that follows from what has changed.  Returns false if that is not
@@ -388,10 +227,11 @@ create(const struct verify_task *task)
 static bool
 settle(struct slices *s)
 {
-    while (s->changed && !s->broken) {
-        s->changed = false;
-        for (size_t i = 0; i < s->tables->flows.n && !s->broken; i++) {
-            visit_flow(s, s->tables->flows.v[i]);
+    while ((s->changed || s->n_grown) && !s->broken) {
+        if (s->changed || s->n_grown > MAX_GROWN) {
+            visit_all(s);
+        } else {
+            visit_some(s);
         }
     }
     return !s->broken;
@@ -406,7 +246,7 @@ slices_create(const struct verify_task *task)
     bitmap_set_multiple(all, 0, s->n, true);
     for (enum field f = F_IN_PORT + 1; f < F_FIRST_OF_PACKET; f++) {
         if (is_noted(f)) {
-            hold(s, f, 0, all);
+            slice_hold(s, f, 0, all);
         }
     }
     s->changed = true;
@@ -425,10 +265,11 @@ slices_add(struct slices *s, const struct table_flow *flow)
     if (flow->order >= n) {
         s->n_in = flow->order * 2;
         s->in = xrealloc(s->in, s->n_in * s->n_longs * sizeof *s->in);
+        s->asks = xrealloc(s->asks, s->n_in * sizeof *s->asks);
     }
     memset(in_flow(s, flow), 0, s->n_longs * sizeof *s->in);
-    s->changed = false;
-    visit_flow(s, flow);
+    s->asks[flow->order] = slice_asks(flow);
+    slice_visit_flow(s, flow);
     return settle(s);
 }
 
@@ -437,15 +278,15 @@ slices_remove(struct slices *s, const struct table_flow *gone, size_t last)
 {
     memmove(in_flow(s, gone), s->in + last * s->n_longs,
             s->n_longs * sizeof *s->in);
+    s->asks[gone->order] = s->asks[last];
 }
 
 bool
 slices_add_port(struct slices *s, size_t slice, ofp_port_t port)
 {
-    s->changed = false;
     memset(s->some, 0, s->n_longs * sizeof *s->some);
     bitmap_set1(s->some, slice);
-    hold(s, F_IN_PORT, ofp_to_u16(port), s->some);
+    slice_hold(s, F_IN_PORT, ofp_to_u16(port), s->some);
     return settle(s);
 }
 
@@ -459,9 +300,19 @@ slices_destroy(struct slices *s)
             free(h);
         }
         hmap_destroy(&s->by_value);
+        for (size_t f = 0; f < N_HELD; f++) {
+            struct masked *m, *next;
+
+            for (m = s->masked[f]; m; m = next) {
+                next = m->next;
+                free(m);
+            }
+        }
         free(s->any);
         free(s->at);
         free(s->in);
+        free(s->asks);
+        free(s->grown);
         free(s->some);
         free(s);
     }

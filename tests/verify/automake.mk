@@ -60,6 +60,16 @@ tests_verify_jobs_SOURCES = \
 tests_verify_jobs_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tests
 tests_verify_jobs_LDADD = $(BULKHEAD_LIBS)
 
+# Whose packets can meet a flow, as flows come and go.
+check_PROGRAMS += tests/verify/slices
+tests_verify_slices_SOURCES = \
+	tests/verify/proving.c \
+	tests/verify/proving.h \
+	tests/verify/slices.c \
+	$(random_worlds)
+tests_verify_slices_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/tests
+tests_verify_slices_LDADD = $(BULKHEAD_LIBS)
+
 # Random changes of one tenant, proved by itself.
 check_PROGRAMS += tests/verify/changes
 tests_verify_changes_SOURCES = \
@@ -112,6 +122,7 @@ tests_verify_faultyd_LDADD = $(bulkheadd_LDADD)
 
 TESTS += tests/verify/changes tests/verify/jobs tests/verify/latent \
 	tests/verify/meanings \
-	tests/verify/mutants tests/verify/oracle tests/verify/origins
+	tests/verify/mutants tests/verify/oracle tests/verify/origins \
+	tests/verify/slices
 
 EXTRA_DIST += tests/verify/two-layouts.json
