@@ -29,7 +29,7 @@ enum { MAX_CHANGED = 64 };
 struct verify_base {
     struct table_set *tables;
     struct slices *slices;
-    struct exec_fields *fields;
+    struct exec_fields *fields; /* NULL: not known any more. */
     struct origins *origins;
     struct cookies cookies;
     char **names;               /* Of tenants, sorted: those of slices. */
@@ -189,9 +189,9 @@ verify_base_add(struct verify_base *b, const char *text)
         verify_base_lose(b, wrong ? wrong : "slices are not known");
         return;
     }
-    if (!exec_fields_hold(b->fields, flow)) {
+    if (b->fields && !exec_fields_add(b->fields, flow)) {
         exec_fields_destroy(b->fields);
-        b->fields = exec_fields_create(b->tables);
+        b->fields = NULL;
     }
     touch_flow(b, flow);
     origins_add(b->origins, flow);
@@ -294,6 +294,9 @@ verify_base_begin(struct verify_base *b)
                    b->later.meters[i].before);
     }
     touched_clear(&b->later, b->n);
+    if (!b->fields && !b->lost) {
+        b->fields = exec_fields_create(b->tables);
+    }
 }
 
 void

@@ -49,7 +49,7 @@ update_live(struct exec_fields *fields_, const struct table_set *tables)
 }
 
 bool
-exec_fields_hold(const struct exec_fields *f, const struct table_flow *flow)
+exec_fields_add(struct exec_fields *f, const struct table_flow *flow)
 {
     unsigned long next[BITMAP_N_LONGS(N_TABLES_MAX)] = { 0 };
     field_set reads = exec_reads(flow, next), live = f->live[flow->table];
@@ -66,8 +66,12 @@ exec_fields_hold(const struct exec_fields *f, const struct table_flow *flow)
     BITMAP_FOR_EACH_1 (table, N_TABLES_MAX, next) {
         reads |= f->live[table];
     }
-    return (!(reads & ~live & (FIELD_BIT(F_FIRST_OF_PACKET) - 1))
-            && exec_tails_hold(f, flow) && exec_knows_sender(f, flow));
+    if (reads & ~live & (FIELD_BIT(F_FIRST_OF_PACKET) - 1)
+        || !exec_tails_hold(f, flow)) {
+        return false;
+    }
+    exec_add_sender(f, flow);
+    return true;
 }
 
 struct exec_fields *

@@ -216,9 +216,8 @@ dd_t exec_table(struct exec *, uint8_t table, const struct state *,
 /* Finds out where tails begin, and what is read before. */
 void exec_find_tails(struct exec_fields *, const struct table_set *);
 
-/* Is what is known of tails, and of senders, so with one more flow too? */
+/* Is what is known of tails so with one more flow too? */
 bool exec_tails_hold(const struct exec_fields *, const struct table_flow *);
-bool exec_knows_sender(const struct exec_fields *, const struct table_flow *);
 
 /* The registers that differ among senders that are run together, but for the
  * one that tables ask for bits of. */
@@ -227,6 +226,7 @@ field_set exec_varied(const struct exec_fields *);
 /* Finds out who is alike, and from where on. */
 struct senders *exec_find_senders(const struct exec_fields *,
                                   const struct table_set *);
+void exec_add_sender(struct exec_fields *, const struct table_flow *);
 void exec_destroy_senders(struct senders *);
 
 /* Puts a state together with those of other senders that nothing tells apart

@@ -43,16 +43,17 @@ struct member {
     uint32_t index;             /* In the group. */
 };
 
+VEC_TYPEDEF(member_vec, struct member *);
+
 struct senders {
     enum field field;           /* The register, or N_FIELDS. */
     uint64_t varied;            /* 1-bits: this and the others that differ. */
     unsigned long tables[BITMAP_N_LONGS(N_TABLES_MAX)];
-    struct member *members;     /* By value of the register. */
-    size_t n_members;
-    struct group {
-        size_t first, n;        /* In 'sorted'. */
-    } *groups;
-    const struct member **sorted;       /* By group and index. */
+    struct arena *arena;
+    member_vec members;         /* By value of the register. */
+    struct pool common;         /* The settings of groups without what differs:
+                                 * numbers of... */
+    VEC(member_vec) groups;     /* ...these, which are by index. */
 };
 
 static struct setting
@@ -223,7 +224,8 @@ find_varied(struct senders *senders, const struct exec_fields *ef,
 static int
 compare_values(const void *a_, const void *b_)
 {
-    const struct member *a = a_, *b = b_;
+    const struct member *a = *(const struct member *const *) a_;
+    const struct member *b = *(const struct member *const *) b_;
 
     return a->value < b->value ? -1 : a->value > b->value;
 }
@@ -238,7 +240,7 @@ compare_groups(const void *a_, const void *b_)
     int order = memcmp(&a->setting, &b->setting, sizeof a->setting);
 
     return (a->group != b->group ? (a->group < b->group ? -1 : 1)
-            : order ? order : compare_values(a, b));
+            : order ? order : compare_values(a_, b_));
 }
 
 /* The setting without what may differ. */
@@ -253,58 +255,66 @@ common_setting(const struct senders *senders, const struct setting *setting)
     return s;
 }
 
+/* Does it set the register, and more? */
+static bool
+is_sender(const struct senders *senders, const struct setting *s)
+{
+    uint64_t bit = UINT64_C(1) << senders->field;
+
+    return s->set & bit && s->set != bit;
+}
+
+/* One that is not in its group yet. */
+static struct member *
+create_member(struct senders *senders, const struct setting *setting)
+{
+    struct member *m = arena_zalloc(senders->arena, sizeof *m);
+    struct setting common;
+
+    m->setting = *setting;
+    m->value = m->setting.values[senders->field];
+    m->setting.values[senders->field] = 0;
+    common = common_setting(senders, &m->setting);
+    m->group = pool_add(&senders->common, &common, sizeof common);
+    while (senders->groups.n <= m->group) {
+        vec_push(senders->arena, &senders->groups);
+    }
+    return m;
+}
+
+static void
+add_to_group(struct senders *senders, struct member *m)
+{
+    member_vec *group = &senders->groups.v[m->group];
+
+    m->index = group->n;
+    *vec_push(senders->arena, group) = m;
+}
+
 static void
 find_members(struct senders *senders, const struct table_set *tables)
 {
-    uint64_t bit = UINT64_C(1) << senders->field;
-    struct pool settings, common;
-    size_t size;
+    member_vec *members = &senders->members;
+    struct pool settings;
 
     pool_init(&settings);
-    pool_init(&common);
     for (size_t i = 0; i < tables->flows.n; i++) {
         struct setting s = get_setting(tables->flows.v[i]);
 
-        if (s.set & bit && s.set != bit) {
-            pool_add(&settings, &s, sizeof s);
+        if (is_sender(senders, &s)
+            && pool_add(&settings, &s, sizeof s) == members->n) {
+            *vec_push(senders->arena, members) = create_member(senders, &s);
         }
     }
-    senders->members = xcalloc(settings.n + 1, sizeof *senders->members);
-    for (; senders->n_members < settings.n; senders->n_members++) {
-        struct member *m = &senders->members[senders->n_members];
-        struct setting s;
-
-        m->setting = *(const struct setting *) pool_get(
-            &settings, senders->n_members, &size);
-        m->value = m->setting.values[senders->field];
-        m->setting.values[senders->field] = 0;
-        s = common_setting(senders, &m->setting);
-        m->group = pool_add(&common, &s, sizeof s);
-    }
-    senders->groups = xcalloc(common.n + 1, sizeof *senders->groups);
     pool_destroy(&settings);
-    pool_destroy(&common);
-}
-
-/* Gives each member its place in its group. */
-static void
-number_members(struct senders *senders)
-{
-    size_t n = senders->n_members;
-
-    qsort(senders->members, n, sizeof *senders->members, compare_values);
-    senders->sorted = xcalloc(n + 1, sizeof *senders->sorted);
-    for (size_t i = 0; i < n; i++) {
-        senders->sorted[i] = &senders->members[i];
+    if (members->n) {
+        qsort(members->v, members->n, sizeof *members->v, compare_groups);
     }
-    qsort(senders->sorted, n, sizeof *senders->sorted, compare_groups);
-    for (size_t i = 0; i < n; i++) {
-        struct member *m = &senders->members[senders->sorted[i]
-                                             - senders->members];
-        struct group *group = &senders->groups[m->group];
-
-        group->first = group->n ? group->first : i;
-        m->index = group->n++;
+    for (size_t i = 0; i < members->n; i++) {
+        add_to_group(senders, members->v[i]);
+    }
+    if (members->n) {
+        qsort(members->v, members->n, sizeof *members->v, compare_values);
     }
 }
 
@@ -315,6 +325,8 @@ exec_find_senders(const struct exec_fields *ef,
     struct senders *senders = xzalloc(sizeof *senders);
     field_set *whole = xcalloc(N_TABLES_MAX, sizeof *whole);
 
+    senders->arena = arena_create();
+    pool_init(&senders->common);
     senders->field = N_FIELDS;
     while (update_whole(whole, tables)) {
         continue;
@@ -327,7 +339,6 @@ exec_find_senders(const struct exec_fields *ef,
         }
         find_varied(senders, ef, tables);
         find_members(senders, tables);
-        number_members(senders);
     }
     free(whole);
     return senders;
@@ -345,9 +356,8 @@ exec_varied(const struct exec_fields *ef)
 void
 exec_destroy_senders(struct senders *senders)
 {
-    free(senders->members);
-    free(senders->groups);
-    free(senders->sorted);
+    pool_destroy(&senders->common);
+    arena_destroy(senders->arena);
     free(senders);
 }
 
@@ -375,13 +385,13 @@ is_so_set(struct exec *ex, uint8_t table, const struct state *state,
 static size_t
 first_member(const struct senders *senders, u128 value)
 {
-    const struct member *v = senders->members;
-    size_t low = 0, high = senders->n_members;
+    struct member *const *v = senders->members.v;
+    size_t low = 0, high = senders->members.n;
 
     while (low < high) {
         size_t middle = (low + high) / 2;
 
-        if (v[middle].value < value) {
+        if (v[middle]->value < value) {
             low = middle + 1;
         } else {
             high = middle;
@@ -390,26 +400,32 @@ first_member(const struct senders *senders, u128 value)
     return low;
 }
 
-bool
-exec_knows_sender(const struct exec_fields *ef, const struct table_flow *flow)
+void
+exec_add_sender(struct exec_fields *ef, const struct table_flow *flow)
 {
-    const struct senders *senders = ef->senders;
-    struct setting s = get_setting(flow);
-    uint64_t value;
+    struct senders *senders = ef->senders;
+    member_vec *members = &senders->members;
+    struct setting s = get_setting(flow), others = s;
+    struct member *m;
+    size_t i;
 
-    if (senders->field == N_FIELDS || !(s.set >> senders->field & 1)
-        || !(s.set & (s.set - 1))) {
-        return true;
+    if (senders->field == N_FIELDS || !is_sender(senders, &s)) {
+        return;
     }
-    value = s.values[senders->field];
-    s.values[senders->field] = 0;
-    for (size_t i = first_member(senders, value); i < senders->n_members
-         && senders->members[i].value == value; i++) {
-        if (!memcmp(&senders->members[i].setting, &s, sizeof s)) {
-            return true;
+    others.values[senders->field] = 0;
+    for (i = first_member(senders, s.values[senders->field]);
+         i < members->n
+         && members->v[i]->value == s.values[senders->field]; i++) {
+        if (!memcmp(&members->v[i]->setting, &others, sizeof others)) {
+            return;             /* It is there. */
         }
     }
-    return false;
+    m = create_member(senders, &s);
+    add_to_group(senders, m);
+    vec_push(senders->arena, members);
+    memmove(&members->v[i + 1], &members->v[i],
+            (members->n - 1 - i) * sizeof *members->v);
+    members->v[i] = m;
 }
 
 /* The member that the state is of, or NULL. */
@@ -418,12 +434,12 @@ find_member(struct exec *ex, uint8_t table, const struct state *state,
             u128 value)
 {
     const struct senders *senders = ex->fields->senders;
-    const struct member *v = senders->members;
+    struct member *const *v = senders->members.v;
 
-    for (size_t i = first_member(senders, value); i < senders->n_members
-         && v[i].value == value; i++) {
-        if (is_so_set(ex, table, state, &v[i].setting)) {
-            return &v[i];
+    for (size_t i = first_member(senders, value); i < senders->members.n
+         && v[i]->value == value; i++) {
+        if (is_so_set(ex, table, state, &v[i]->setting)) {
+            return v[i];
         }
     }
     return NULL;
@@ -431,14 +447,14 @@ find_member(struct exec *ex, uint8_t table, const struct state *state,
 
 /* What those of the group hold in 'f'. */
 static term_t
-choice_of(struct exec *ex, const struct group *group, enum field f)
+choice_of(struct exec *ex, const member_vec *group, enum field f)
 {
     const struct senders *senders = ex->fields->senders;
     uint64_t *values = xcalloc(group->n, sizeof *values);
     term_t term;
 
     for (size_t i = 0; i < group->n; i++) {
-        const struct member *m = senders->sorted[group->first + i];
+        const struct member *m = group->v[i];
 
         values[i] = f == senders->field ? m->value : m->setting.values[f];
     }
@@ -453,7 +469,7 @@ exec_join_senders(struct exec *ex, uint8_t table, const struct state *state,
 {
     const struct senders *senders = ex->fields->senders;
     const struct member *member;
-    const struct group *group;
+    const member_vec *group;
     uint64_t varied;
     u128 value;
 
@@ -466,7 +482,7 @@ exec_join_senders(struct exec *ex, uint8_t table, const struct state *state,
     if (!member) {
         return false;
     }
-    group = &senders->groups[member->group];
+    group = &senders->groups.v[member->group];
     if (group->n < 2 || group->n > EXEC_MAX_ALIKE) {
         return false;
     }

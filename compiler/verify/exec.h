@@ -40,8 +40,9 @@ VEC_TYPEDEF(step_vec, const struct table_flow *);
 struct exec_fields *exec_fields_create(const struct table_set *);
 void exec_fields_destroy(struct exec_fields *);  /* Accepts NULL. */
 
-/* Is it enough if there is one more flow?  With one less it always is. */
-bool exec_fields_hold(const struct exec_fields *, const struct table_flow *);
+/* Takes one more flow into account.  Returns false if they must be created
+ * anew for that.  With one less they always are enough. */
+bool exec_fields_add(struct exec_fields *, const struct table_flow *);
 
 /* 'tunnel' is the port of tunnels, OFPP_NONE if there is none; after
  * 'deadline', as time_msec() has it, nothing is computed; 0: none. */
