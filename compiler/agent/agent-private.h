@@ -30,14 +30,19 @@ struct gate {
     struct smap put;            /* Interface -> to what it is bound, of what
                                  * was put last... */
     struct sset claimed;        /* ...and those that have said so. */
+    bool noted;                 /* Are these all of what is compiled, as of
+                                 * these numbers? */
+    unsigned int noted_bound, noted_bridge;
+    unsigned int ports_seqno;   /* Of the interfaces that 'put' was looked for
+                                 * in. */
     struct plan kept;           /* What the node kept before the start, as long
                                  * as nothing is proved... */
     bool has_kept;              /* ...if it kept anything. */
     bool held;                  /* Is what is compiled not put yet... */
     bool fresh;                 /* ...nor its proof begun... */
     bool anew;                  /* ...and to be put as a whole, ... */
-    bool cut;                   /* (Is what was put not all there, for an
-                                 * interface that has gone?) */
+    bool cut;                   /* (Was the whole that was put last without an
+                                 * interface that had gone?) */
     struct resident_diff diff;  /* ...or by this? */
     long long int held_at;      /* Since when something is. */
     long long int retry_at;     /* When a proof that broke begins again; 0:

@@ -142,6 +142,7 @@ try_all(struct compiled *c, const struct intent *intent,
         shash_swap(&c->tenants, &tenants);
         c->waits = false;
         bound_swap(&c->externals, &externals);
+        c->bound_seqno++;
         attached_settle(&c->attached, NULL);
     }
     bound_destroy(&externals);
@@ -187,6 +188,8 @@ try_tenant(struct compiled *c, struct tenant *t,
           && (intent == t->intent || smap_is_empty(&bound.missing))
           && resident_put(c->resident, here, arena, diags, diff));
     if (ok) {
+        c->bound_seqno += (intent == t->intent
+                           || !smap_equal(&t->bound.here, &bound.here));
         bound_swap(&t->bound, &bound);
     } else {
         arena_destroy(arena);

@@ -42,6 +42,7 @@ struct compiled {
     const struct intent *intent;        /* As the files have it. */
     struct shash tenants;       /* Contains "struct tenant"s. */
     struct bound externals;
+    unsigned int bound_seqno;   /* Grows when any of that has changed. */
     struct resident *resident;
     char *errors;
     unsigned int ports_seqno;   /* Of the interfaces that all are bound to. */

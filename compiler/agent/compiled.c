@@ -333,6 +333,12 @@ compiled_record(const struct compiled *c, struct plan_record *record,
     ds_destroy(&ds);
 }
 
+unsigned int
+compiled_bound_seqno(const struct compiled *c)
+{
+    return c->bound_seqno;
+}
+
 const char *
 compiled_errors(const struct compiled *c)
 {

@@ -85,6 +85,9 @@ struct sset;
 void compiled_bound(const struct compiled *, struct smap *bound,
                     struct sset *claimed);
 
+/* Grows when that may have changed. */
+unsigned int compiled_bound_seqno(const struct compiled *);
+
 /* Why the intent is not the one in the files, as text for people; or NULL. */
 const char *compiled_errors(const struct compiled *);
 

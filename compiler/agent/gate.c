@@ -64,22 +64,27 @@ gate_destroy(struct gate *g)
 static void
 put_whole(struct agent *a, const struct sset *without)
 {
+    struct gate *g = &a->gate;
     struct arena *arena = arena_create();
     struct plan plan;
 
     compiled_plan(a->compiled, &plan, arena);
     push_leave_out(&plan, without);
+    g->cut = !sset_is_empty(without);
     keeper_put(a->keeper, &plan);
     arena_destroy(arena);
 }
 
 /* Of interfaces that are put, and of what they are bound to, moves those to
  * 'gone' that are not there any more, or do not say so any more.  What is
- * compiled may be older than 'info'. */
+ * compiled may be older than 'info'.  If 'same', these are those of the last
+ * time. */
 static void
-find_gone(struct gate *g, const struct agent *a, struct sset *gone)
+find_gone(struct gate *g, const struct agent *a, bool same,
+          struct sset *gone)
 {
     const struct bridge_info *info = keeper_bridge(a->keeper);
+    bool there = same && g->ports_seqno == info->ports_seqno;
     const char *bridge = a->options->target.bridge;
     struct smap said = SMAP_INITIALIZER(&said);
     struct smap_node *node, *next;
@@ -89,7 +94,7 @@ find_gone(struct gate *g, const struct agent *a, struct sset *gone)
                      info->attachments.v[i].endpoint);
     }
     SMAP_FOR_EACH_SAFE (node, next, &g->put) {
-        if (!push_interface_is_fit(info, bridge, node->key)
+        if ((!there && !push_interface_is_fit(info, bridge, node->key))
             || (sset_contains(&g->claimed, node->key)
                 && strcmp(smap_get_def(&said, node->key, ""), node->value))) {
             sset_add(gone, node->key);
@@ -97,20 +102,28 @@ find_gone(struct gate *g, const struct agent *a, struct sset *gone)
         }
     }
     smap_destroy(&said);
+    g->ports_seqno = info->ports_seqno;
 }
 
-/* What is compiled is to be put, or was.  Stores which interfaces are to be
- * left out. */
+/* What is compiled is to be put.  Stores which interfaces are to be left
+ * out. */
 static void
 note_bound(struct agent *a, struct sset *gone)
 {
+    unsigned int bound = compiled_bound_seqno(a->compiled);
+    unsigned int bridge = keeper_bridge_seqno(a->keeper);
     struct gate *g = &a->gate;
 
+    if (g->noted && g->noted_bound == bound && g->noted_bridge == bridge) {
+        return;
+    }
     smap_clear(&g->put);
     sset_clear(&g->claimed);
     compiled_bound(a->compiled, &g->put, &g->claimed);
-    find_gone(g, a, gone);
-    g->cut = !sset_is_empty(gone);
+    find_gone(g, a, false, gone);
+    g->noted = sset_is_empty(gone);
+    g->noted_bound = bound;
+    g->noted_bridge = bridge;
 }
 
 /* As much as may be put of what is compiled, and proved if it is to be. */
@@ -154,19 +167,20 @@ void
 gate_put(struct agent *a, enum compiled_news news,
          const struct resident_diff *diff)
 {
+    const struct sset none = SSET_INITIALIZER(&none);
     struct gate *g = &a->gate;
 
     follow_change(a, news, diff);
 
     if (!g->prover && news == COMPILED_CHANGED) {
-        keeper_change(a->keeper, diff);
+        keeper_change(a->keeper, diff, &none);
     } else if (!g->prover && news == COMPILED_ANEW) {
         put_all(a);
     } else if (g->prover && news != COMPILED_SAME && g->held) {
         g->anew = g->fresh = true;      /* One diff would not do. */
     } else if (g->prover && news != COMPILED_SAME) {
         g->held = g->fresh = true;
-        g->anew = news == COMPILED_ANEW || g->cut;
+        g->anew = news == COMPILED_ANEW;
         if (!g->anew) {
             g->diff = *diff;
         }
@@ -183,12 +197,11 @@ open_gate(struct agent *a)
     struct gate *g = &a->gate;
     struct sset gone = SSET_INITIALIZER(&gone);
 
-    g->anew = g->anew || g->cut;
     note_bound(a, &gone);
     if (g->anew || g->cut) {
         put_whole(a, &gone);
     } else {
-        keeper_change(a->keeper, &g->diff);
+        keeper_change(a->keeper, &g->diff, &gone);
     }
     g->held = g->has_kept = false;
     sset_destroy(&gone);
@@ -300,13 +313,12 @@ withdraw(struct agent *a)
             smap_remove_node(&g->put, node);
         }
     }
-    find_gone(g, a, &gone);
+    find_gone(g, a, true, &gone);
     if (!sset_is_empty(&gone)) {
         keeper_withdraw(a->keeper, &gone);
         if (g->has_kept) {
             push_leave_out(&g->kept, &gone);
         }
-        g->anew = g->cut = true;
     }
     smap_destroy(&now);
     sset_destroy(&claimed);
@@ -362,9 +374,10 @@ put_kept(struct agent *a)
             sset_add(&gone, port);
         }
     }
+    g->noted = false;
     push_leave_out(&g->kept, &gone);
     keeper_put(a->keeper, &g->kept);
-    g->cut = true;
+    g->anew = true;
     smap_destroy(&is);
     smap_destroy(&was);
     sset_destroy(&gone);

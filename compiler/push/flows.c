@@ -32,6 +32,7 @@ switch_state_init(struct switch_state *state)
     hmap_init(&state->owners);
     state->n_connections = 0;
     hmap_init(&state->limits);
+    hmap_init(&state->named);
     hmap_init(&state->meters);
     memset(state->n_flows, 0, sizeof state->n_flows);
 }
@@ -60,6 +61,7 @@ switch_state_destroy(struct switch_state *state)
     hmap_destroy(&state->callers);
     hmap_destroy(&state->owners);
     hmap_destroy(&state->limits);
+    hmap_destroy(&state->named);
     HMAP_FOR_EACH_POP (meter, node, &state->meters) {
         free(meter);
     }
@@ -180,6 +182,9 @@ switch_state_put(struct switch_state *state, struct flow_entry *flow)
     if (flow->limited) {
         hmap_insert(&state->limits, &flow->limit, hash_int(flow->limited, 0));
     }
+    if (flow->named) {
+        hmap_insert(&state->named, &flow->name, flow->named);
+    }
 }
 
 void
@@ -196,6 +201,9 @@ switch_state_remove(struct switch_state *state, struct flow_entry *flow)
     }
     if (flow->limited) {
         hmap_remove(&state->limits, &flow->limit);
+    }
+    if (flow->named) {
+        hmap_remove(&state->named, &flow->name);
     }
     flow_destroy(flow);
 }
@@ -238,6 +246,7 @@ flow_clone(const struct flow_entry *flow)
     minimatch_clone(&clone->match, &flow->match);
     clone->ofpacts = xmemdup(flow->ofpacts, flow->ofpacts_len);
     clone->text = NULL;
+    clone->named = 0;
     clone->port = NULL;
     return clone;
 }

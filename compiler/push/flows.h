@@ -50,6 +50,10 @@ struct flow_entry {
     char *port;                 /* The name of a plan's flow's in_port, if it
                                  * has that note; else NULL. */
     struct hmap_node limit;     /* If 'limited' is not 0. */
+    uint32_t named;             /* Of a plan's flow: flow_named() of the
+                                 * interface that it names, FLOW_NAMES_MORE, or
+                                 * 0: none. */
+    struct hmap_node name;      /* If it names any. */
     struct ovs_list changed;    /* For push/keep.c. */
 };
 
@@ -69,6 +73,7 @@ struct switch_state {
     struct hmap owners;         /* Those that say whose a zone is, by zone. */
     size_t n_connections;       /* Of these, ours with 'connections'. */
     struct hmap limits;         /* Those with a limit of upcalls, by tenant. */
+    struct hmap named;          /* Those that name interfaces, by 'named'. */
     struct hmap meters;         /* Contains "struct meter_entry"s. */
     struct {
         size_t ours, others;
@@ -88,6 +93,10 @@ const char *plan_to_flows(const struct plan *,
 const char *plan_flow_parse(const struct plan *, const struct plan_flow *,
                             const struct ofputil_port_map *ports,
                             struct flow_entry **);
+
+/* The same for the text of a flow.  A reason is in the arena. */
+const char *flow_parse(const char *text, const struct ofputil_port_map *ports,
+                       struct arena *, struct flow_entry **);
 
 /* Resolves the port names of a state of a plan's flows anew.  Returns NULL, or
  * a reason in the arena: then the state is as it was. */
@@ -122,6 +131,10 @@ struct flow_entry *flow_find(const struct switch_state *,
                              const struct flow_entry *key);
 bool flow_same(const struct flow_entry *, const struct flow_entry *);
 struct meter_entry *meter_find(const struct switch_state *, uint32_t id);
+
+/* By which 'named' flows are found that name one interface, or more. */
+uint32_t flow_named(const char *interface, size_t len);
+#define FLOW_NAMES_MORE 1
 
 void flow_destroy(struct flow_entry *);      /* One that is in no state. */
 

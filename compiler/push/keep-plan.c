@@ -111,6 +111,7 @@ make_wanted(struct keeper *k, const struct plan *plan)
     }
     switch_state_destroy(&k->push.wanted);
     switch_state_init(&k->push.wanted);
+    svec_clear(&k->withdrawn);
     k->whole = false;
     reason = plan_to_flows(plan, &k->ports, &k->push.wanted);
     k->whole = !reason;
@@ -194,6 +195,9 @@ names(const char *text, const struct sset *interfaces)
 {
     bool found = false;
 
+    if (sset_is_empty(interfaces)) {
+        return false;
+    }
     while (!found && (text = strchr(text, '"')) != NULL) {
         size_t len = strcspn(++text, "\"");
         char *name = xmemdup0(text, len);
@@ -238,21 +242,38 @@ push_leave_out(struct plan *plan, const struct sset *interfaces)
     plan->flows.n = n;
 }
 
+/* Of the wanted flows that are found by 'named'. */
+static void
+withdraw(struct keeper *k, const struct sset *interfaces, uint32_t named)
+{
+    VEC(struct flow_entry *) found = VEC_INIT;
+    struct flow_entry *flow;
+
+    HMAP_FOR_EACH_WITH_HASH (flow, name, named, &k->push.wanted.named) {
+        if (names(flow->text, interfaces)) {
+            *vec_push(k->arena, &found) = flow;
+        }
+    }
+    for (size_t i = 0; i < found.n; i++) {
+        struct flow_entry *gone = flow_clone(found.v[i]);
+
+        svec_add(&k->withdrawn, found.v[i]->text);
+        watch_unwant(&k->watch, gone);
+        flow_destroy(gone);
+    }
+}
+
 void
 keeper_withdraw(struct keeper *k, const struct sset *interfaces)
 {
-    struct flow_entry *flow, *next;
+    const char *name;
 
     keeper_begin(k);
     leave_out_ports(&k->plan.ports, interfaces);
-    HMAP_FOR_EACH_SAFE (flow, next, node, &k->push.wanted.flows) {
-        if (names(flow->text, interfaces)) {
-            struct flow_entry *gone = flow_clone(flow);
-
-            watch_unwant(&k->watch, gone);
-            flow_destroy(gone);
-        }
+    SSET_FOR_EACH (name, interfaces) {
+        withdraw(k, interfaces, flow_named(name, strlen(name)));
     }
+    withdraw(k, interfaces, FLOW_NAMES_MORE);
     if (!k->wants_plan && k->push.session && watch_is_due(&k->watch)) {
         watch_compare(&k->watch);
         if (keeper_carry_out(k)) {
@@ -343,38 +364,79 @@ find_meter(struct keeper *k, const struct flow_entry *flow)
     }
 }
 
-static const char *
-change_flows(struct keeper *k, const struct resident_diff *diff)
+/* A flow that is in the plan, or in it again, unless it is to be without it:
+ * then that is noted in 'withdrawn'. */
+static void
+want(struct keeper *k, struct flow_entry *flow, const struct sset *without,
+     struct svec *withdrawn)
 {
-    const plan_flows *put[] = { &diff->added, &diff->changed };
-    struct flow_entry *flow;
-    const char *reason;
-
-    for (size_t i = 0; i < diff->deleted.n; i++) {
-        reason = plan_flow_parse(&k->plan, diff->deleted.v[i], &k->ports,
-                                 &flow);
-        if (reason) {
-            return reason;
-        }
+    if (names(flow->text, without)) {
+        svec_add(withdrawn, flow->text);
         watch_unwant(&k->watch, flow);
         flow_destroy(flow);
+    } else {
+        watch_want(&k->watch, flow);
+        find_meter(k, flow);
     }
-    for (size_t i = 0; i < ARRAY_SIZE(put); i++) {
-        for (size_t j = 0; j < put[i]->n; j++) {
-            reason = plan_flow_parse(&k->plan, put[i]->v[j], &k->ports, &flow);
-            if (reason) {
-                return reason;
-            }
-            watch_want(&k->watch, flow);
-            find_meter(k, flow);
+}
+
+/* What was withdrawn, and has not changed since, is in the plan still. */
+static const char *
+bring_back(struct keeper *k, const struct sset *without,
+           struct switch_state *changed, struct svec *withdrawn)
+{
+    for (size_t i = 0; i < k->withdrawn.n; i++) {
+        struct flow_entry *flow;
+        const char *reason = flow_parse(k->withdrawn.names[i], &k->ports,
+                                        k->arena, &flow);
+
+        if (reason) {
+            return reason;
+        } else if (flow_find(changed, flow)) {
+            flow_destroy(flow);
+        } else {
+            want(k, flow, without, withdrawn);
         }
     }
     return NULL;
 }
 
-void
-keeper_change(struct keeper *k, const struct resident_diff *diff)
+/* Stores in 'changed' what has changed. */
+static const char *
+change_flows(struct keeper *k, const struct resident_diff *diff,
+             const struct sset *without, struct switch_state *changed,
+             struct svec *withdrawn)
 {
+    const plan_flows *all[] = { &diff->deleted, &diff->added, &diff->changed };
+    struct flow_entry *flow;
+    const char *reason;
+
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+        for (size_t j = 0; j < all[i]->n; j++) {
+            reason = plan_flow_parse(&k->plan, all[i]->v[j], &k->ports, &flow);
+            if (reason) {
+                return reason;
+            }
+            if (k->withdrawn.n) {
+                switch_state_put(changed, flow_clone(flow));
+            }
+            if (!i) {
+                watch_unwant(&k->watch, flow);
+                flow_destroy(flow);
+            } else {
+                want(k, flow, without, withdrawn);
+            }
+        }
+    }
+    return bring_back(k, without, changed, withdrawn);
+}
+
+void
+keeper_change(struct keeper *k, const struct resident_diff *diff,
+              const struct sset *without)
+{
+    struct svec withdrawn = SVEC_EMPTY_INITIALIZER;
+    struct switch_state changed;
     const char *reason;
 
     if (k->wants_plan || !k->push.session) {
@@ -385,7 +447,11 @@ keeper_change(struct keeper *k, const struct resident_diff *diff)
     keeper_begin(k);
     k->whole = false;
     change_meters(k, diff);
-    reason = change_flows(k, diff);
+    switch_state_init(&changed);
+    reason = change_flows(k, diff, without, &changed, &withdrawn);
+    switch_state_destroy(&changed);
+    svec_swap(&k->withdrawn, &withdrawn);
+    svec_destroy(&withdrawn);
     k->whole = !reason;
     if (reason) {
         keeper_fail(k, reason);

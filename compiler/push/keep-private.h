@@ -14,6 +14,7 @@
 #include "push/keep.h"
 #include "push/run.h"
 #include "push/watch.h"
+#include "svec.h"
 
 enum {
     KEEPER_CHECK_MS = 500,      /* Between two looks at the meters. */
@@ -40,6 +41,8 @@ struct keeper {
     unsigned int info_seqno;    /* 0: nothing is known. */
     unsigned int n_attached;    /* Changes in that arena. */
     struct ofputil_port_map ports;      /* All that wanted flows may name. */
+    struct svec withdrawn;      /* Flows that would be wanted, but for their
+                                 * interfaces. */
 
     bool live_known;            /* Has 'live' been read? */
     long long int hidden;       /* See watch_answer(); -1: not known yet. */

@@ -48,6 +48,7 @@ keeper_create(const struct push_target *target)
     plan_init(&k->plan, k->plan_arena, "", "");
     push_set_plan(&k->push, &k->plan);
     ofputil_port_map_init(&k->ports);
+    svec_init(&k->withdrawn);
     watch_init(&k->watch, &k->push);
     token_bucket_init(&k->repairs, 1, KEEPER_REPAIR_BURST);
     k->wants_plan = true;
@@ -60,6 +61,7 @@ keeper_destroy(struct keeper *k)
     if (k) {
         push_destroy(&k->push);
         ofputil_port_map_destroy(&k->ports);
+        svec_destroy(&k->withdrawn);
         reconnect_destroy(k->fsm);
         database_close(k->db);
         arena_destroy(k->arena);

@@ -80,12 +80,15 @@ void push_leave_out(struct plan *, const struct sset *interfaces);
 
 /* Takes the flows away that name one of these interfaces, of which the plan
  * that was put last is not true any more: nothing comes from or to them.  They
- * stay away until keeper_put() or a change brings others. */
+ * stay away until keeper_put() or keeper_change(). */
 void keeper_withdraw(struct keeper *, const struct sset *interfaces);
 
-/* Makes it hold what a change has made of the plan that was put last.  If that
- * is not there yet, the caller is asked for all of it. */
-void keeper_change(struct keeper *, const struct resident_diff *);
+/* Makes it hold what a change has made of the plan that was put last, with
+ * what was withdrawn of it, but without the flows that name one of these
+ * interfaces, which are withdrawn then.  If that plan is not there yet, the
+ * caller is asked for all of it. */
+void keeper_change(struct keeper *, const struct resident_diff *,
+                   const struct sset *without);
 
 /* Does the bridge hold the plan, as far as is known?  If not, why: good until
  * the next call of another function. */

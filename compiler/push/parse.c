@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "flow.h"
+#include "hash.h"
 #include "openvswitch/ofp-actions.h"
 #include "openvswitch/ofp-flow.h"
 #include "openvswitch/ofp-msgs.h"
@@ -70,6 +71,28 @@ port_name(const struct flow_entry *flow, const struct ofputil_port_map *ports)
     return nullable_xstrdup(ofputil_port_map_get_name(ports, port));
 }
 
+uint32_t
+flow_named(const char *interface, size_t len)
+{
+    return hash_bytes(interface, len, 0) | 2;
+}
+
+/* What 'named' of a flow with this text is. */
+static uint32_t
+find_names(const char *text)
+{
+    uint32_t named = 0;
+
+    while ((text = strchr(text, '"')) != NULL) {
+        size_t len = strcspn(++text, "\"");
+        uint32_t this = flow_named(text, len);
+
+        named = !named || named == this ? this : FLOW_NAMES_MORE;
+        text += len + (text[len] != '\0');
+    }
+    return named;
+}
+
 /* Makes an entry of one flow of a plan.  Returns NULL, or a reason that the
  * caller must free. */
 static char *
@@ -93,6 +116,7 @@ parse_flow(const char *text, const struct ofputil_port_map *ports,
     ovs_list_init(&flow->changed);
     flow->plain = true;
     flow->text = xstrdup(text);
+    flow->named = find_names(text);
     if (flow_find_note(flow, PLAN_UPCALLS_NOTE_BYTES)) {
         flow->port = port_name(flow, ports);
     }
@@ -105,19 +129,25 @@ parse_flow(const char *text, const struct ofputil_port_map *ports,
 }
 
 const char *
-plan_flow_parse(const struct plan *plan, const struct plan_flow *pf,
-                const struct ofputil_port_map *ports,
-                struct flow_entry **flowp)
+flow_parse(const char *text, const struct ofputil_port_map *ports,
+           struct arena *arena, struct flow_entry **flowp)
 {
-    const char *text = plan_flow_string(plan, pf);
     char *error = parse_flow(text, ports, flowp);
     const char *reason = NULL;
 
     if (error) {
-        reason = arena_printf(plan->arena, "flow '%s': %s", text, error);
+        reason = arena_printf(arena, "flow '%s': %s", text, error);
         free(error);
     }
     return reason;
+}
+
+const char *
+plan_flow_parse(const struct plan *plan, const struct plan_flow *pf,
+                const struct ofputil_port_map *ports,
+                struct flow_entry **flowp)
+{
+    return flow_parse(plan_flow_string(plan, pf), ports, plan->arena, flowp);
 }
 
 /* A part of a plan's flows, which a thread of its own may parse. */
@@ -202,29 +232,27 @@ flows_resolve(struct switch_state *state, const struct ofputil_port_map *ports,
 {
     const struct flow_entry *flow;
     struct switch_state anew;
-    char *error = NULL;
+    const char *reason = NULL;
 
     switch_state_init(&anew);
     HMAP_FOR_EACH (flow, node, &state->flows) {
         struct flow_entry *resolved;
 
-        error = parse_flow(flow->text, ports, &resolved);
-        if (error) {
+        reason = flow_parse(flow->text, ports, arena, &resolved);
+        if (reason) {
             break;
         }
         switch_state_put(&anew, resolved);
     }
-    if (!error) {
+    if (!reason) {
         hmap_swap(&state->flows, &anew.flows);
         hmap_swap(&state->callers, &anew.callers);
         hmap_swap(&state->owners, &anew.owners);
         hmap_swap(&state->limits, &anew.limits);
+        hmap_swap(&state->named, &anew.named);
         state->n_connections = anew.n_connections;
         memcpy(state->n_flows, anew.n_flows, sizeof state->n_flows);
     }
-    const char *reason = (error ? arena_printf(arena, "flow '%s': %s",
-                                               flow->text, error) : NULL);
     switch_state_destroy(&anew);
-    free(error);
     return reason;
 }
