@@ -308,25 +308,41 @@ compiled_bound(const struct compiled *c, struct smap *all,
     add_bound(c, &c->externals, all, claimed);
 }
 
+/* The text of the intent as the files have it. */
+static void
+print_kept(const struct compiled *c, struct arena *arena, struct ds *ds)
+{
+    struct intent kept = { .roots = VEC_INIT };
+
+    for (size_t i = 0; i < c->files.n; i++) {
+        const struct value *root = c->intent->roots.v[i];
+        const char *tenant = c->files.v[i].tenant;
+        const struct tenant *t = (tenant ? shash_find_data(&c->tenants, tenant)
+                                  : NULL);
+
+        if (t && t->source) {   /* Read by itself since. */
+            root = t->intent->name.at;
+            while (root->parent) {
+                root = root->parent;
+            }
+        }
+        *vec_push(arena, &kept.roots) = root;
+    }
+    intent_print(&kept, ds);
+}
+
 void
 compiled_record(const struct compiled *c, struct plan_record *record,
                 struct plan *plan, struct arena *arena)
 {
-    const struct intent *intent;
     struct ds ds = DS_EMPTY_INITIALIZER;
     plan_names missing = VEC_INIT;
-    intent_files files = VEC_INIT;
-    struct diags diags;
 
-    diags_init(&diags, arena);
-    intent = parse_kept(c, arena, &diags, &files);
     compiled_plan(c, plan, arena);
     compiled_missing(c, arena, &missing);
     *record = (struct plan_record) { .plan = plan, .partial = missing.n > 0 };
-    if (intent) {
-        intent_print(intent, &ds);
-        record->intent = plan_hash(arena, ds.string, ds.length);
-    }
+    print_kept(c, arena, &ds);
+    record->intent = plan_hash(arena, ds.string, ds.length);
     for (size_t i = 0; i < c->n_names; i++) {
         *vec_push(arena, &record->files) = c->names[i];
     }

@@ -101,6 +101,10 @@ test_tenant() {
     check "a tenant's file reaches the switch" soon has_rate 30000000
     check 'all of it' becomes_equal
     check '...and no other file was read' [ "$(n_readings)" = "$before" ]
+    agent save
+    check '...and the intent is kept as the files have it' \
+        eval '"$BULKHEAD" status "$folder" --node $node --bridge br0 |
+            grep "is this"'
     rewrite "$folder/tenants/inference.json"
     sleep 0.2
     check 'one that is taken away and written anew is not missed' \
