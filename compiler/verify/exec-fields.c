@@ -70,8 +70,7 @@ exec_fields_add(struct exec_fields *f, const struct table_flow *flow)
         || !exec_tails_hold(f, flow)) {
         return false;
     }
-    exec_add_sender(f, flow);
-    return true;
+    return exec_add_sender(f, flow);
 }
 
 struct exec_fields *

@@ -226,7 +226,9 @@ field_set exec_varied(const struct exec_fields *);
 /* Finds out who is alike, and from where on. */
 struct senders *exec_find_senders(const struct exec_fields *,
                                   const struct table_set *);
-void exec_add_sender(struct exec_fields *, const struct table_flow *);
+/* One more; returns false if that is too many together, so that those that
+ * have gone are to be forgotten. */
+bool exec_add_sender(struct exec_fields *, const struct table_flow *);
 void exec_destroy_senders(struct senders *);
 
 /* Puts a state together with those of other senders that nothing tells apart

@@ -400,7 +400,7 @@ first_member(const struct senders *senders, u128 value)
     return low;
 }
 
-void
+bool
 exec_add_sender(struct exec_fields *ef, const struct table_flow *flow)
 {
     struct senders *senders = ef->senders;
@@ -410,14 +410,14 @@ exec_add_sender(struct exec_fields *ef, const struct table_flow *flow)
     size_t i;
 
     if (senders->field == N_FIELDS || !is_sender(senders, &s)) {
-        return;
+        return true;
     }
     others.values[senders->field] = 0;
     for (i = first_member(senders, s.values[senders->field]);
          i < members->n
          && members->v[i]->value == s.values[senders->field]; i++) {
         if (!memcmp(&members->v[i]->setting, &others, sizeof others)) {
-            return;             /* It is there. */
+            return true;        /* It is there. */
         }
     }
     m = create_member(senders, &s);
@@ -426,6 +426,7 @@ exec_add_sender(struct exec_fields *ef, const struct table_flow *flow)
     memmove(&members->v[i + 1], &members->v[i],
             (members->n - 1 - i) * sizeof *members->v);
     members->v[i] = m;
+    return senders->groups.v[m->group].n != EXEC_MAX_ALIKE + 1;
 }
 
 /* The member that the state is of, or NULL. */

@@ -151,7 +151,8 @@ follow(struct slices *s, const struct ofpact *a, const struct ofpact *end,
             break;
         case OFPACT_CT: track(s, ofpact_get_CT(a), who); break;
         case OFPACT_GOTO_TABLE:
-            slice_add_to(s, at_table(s, ofpact_get_GOTO_TABLE(a)->table_id), who);
+            slice_add_to(s, at_table(s, ofpact_get_GOTO_TABLE(a)->table_id),
+                         who);
             break;
         case OFPACT_CLONE: {
             const struct ofpact_nest *nest = ofpact_get_CLONE(a);

@@ -121,7 +121,7 @@ slice_hold(struct slices *s, enum field f, uint64_t value,
         grows |= (who[i] & ~h->who[i]) != 0;
         h->who[i] |= who[i];
     }
-    if (grows && is_followed(f)) {
+    if (grows && is_noted(f)) {
         for (struct masked *m = s->masked[f]; m; m = m->next) {
             add_masked(s, m, h);
         }

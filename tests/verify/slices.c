@@ -100,6 +100,8 @@ try_world(uint64_t seed, struct count *count)
             compare(p, slices, count);
         }
         slices_destroy(slices);
+    } else {
+        count->wrong++;
     }
     proved_world_destroy(&w);
 }
