@@ -220,7 +220,7 @@ compile_tenant(struct compiled *c, struct tenant *t,
     }
     if (ok) {
         t->stale = false;
-        attached_settle(&c->attached, name);
+        c->bound_seqno += attached_settle(&c->attached, name);
     }
     arena_destroy(scratch);
     return ok;

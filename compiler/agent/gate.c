@@ -172,10 +172,11 @@ gate_put(struct agent *a, enum compiled_news news,
 
     follow_change(a, news, diff);
 
-    if (!g->prover && news == COMPILED_CHANGED) {
-        keeper_change(a->keeper, diff, &none);
-    } else if (!g->prover && news == COMPILED_ANEW) {
-        put_all(a);
+    if (!g->prover && news != COMPILED_SAME) {
+        if (news != COMPILED_CHANGED
+            || !keeper_change(a->keeper, diff, &none)) {
+            put_all(a);
+        }
     } else if (g->prover && news != COMPILED_SAME && g->held) {
         g->anew = g->fresh = true;      /* One diff would not do. */
     } else if (g->prover && news != COMPILED_SAME) {
@@ -198,10 +199,9 @@ open_gate(struct agent *a)
     struct sset gone = SSET_INITIALIZER(&gone);
 
     note_bound(a, &gone);
-    if (g->anew || g->cut) {
+    if (g->anew || g->cut
+        || !keeper_change(a->keeper, &g->diff, &gone)) {
         put_whole(a, &gone);
-    } else {
-        keeper_change(a->keeper, &g->diff, &gone);
     }
     g->held = g->has_kept = false;
     sset_destroy(&gone);

@@ -405,18 +405,23 @@ attached_forgive(struct attached *attached, const char *tenant)
     }
 }
 
-void
+bool
 attached_settle(struct attached *attached, const char *tenant)
 {
     struct shash_node *node;
+    bool changed = false;
 
     SHASH_FOR_EACH (node, &attached->all) {
         struct attachment *a = node->data;
 
         if (is_of(node->name, tenant)) {
-            a->settled = a->used && !a->refused;
+            bool settled = a->used && !a->refused;
+
+            changed |= a->settled != settled;
+            a->settled = settled;
         }
     }
+    return changed;
 }
 
 /* Why it is left out, or NULL. */

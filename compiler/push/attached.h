@@ -65,9 +65,9 @@ bool attached_blame(struct attached *, const char *tenant,
                     const struct diags *);
 
 /* Those of 'tenant' (NULL: all) get another chance; or are good as they are
- * now. */
+ * now: returns whether that has changed for any. */
 void attached_forgive(struct attached *, const char *tenant);
-void attached_settle(struct attached *, const char *tenant);
+bool attached_settle(struct attached *, const char *tenant);
 
 /* The interface of the endpoint, if that is compiled; else NULL, and stores
  * why it is left out, or NULL. */

@@ -115,6 +115,7 @@ make_wanted(struct keeper *k, const struct plan *plan)
     k->whole = false;
     reason = plan_to_flows(plan, &k->ports, &k->push.wanted);
     k->whole = !reason;
+    k->owed = k->owed && reason;
     return reason;
 }
 
@@ -172,7 +173,7 @@ put(struct keeper *k, const struct plan *plan)
 void
 keeper_put(struct keeper *k, const struct plan *plan)
 {
-    k->wants_plan = true;
+    k->wants_plan = k->owed = true;
     k->next_try = 0;
     if (k->push.session && k->info_seqno) {
         put(k, plan);
@@ -263,17 +264,23 @@ withdraw(struct keeper *k, const struct sset *interfaces, uint32_t named)
     }
 }
 
-void
-keeper_withdraw(struct keeper *k, const struct sset *interfaces)
+static void
+withdraw_all(struct keeper *k, const struct sset *interfaces)
 {
     const char *name;
 
-    keeper_begin(k);
     leave_out_ports(&k->plan.ports, interfaces);
     SSET_FOR_EACH (name, interfaces) {
         withdraw(k, interfaces, flow_named(name, strlen(name)));
     }
     withdraw(k, interfaces, FLOW_NAMES_MORE);
+}
+
+void
+keeper_withdraw(struct keeper *k, const struct sset *interfaces)
+{
+    keeper_begin(k);
+    withdraw_all(k, interfaces);
     if (!k->wants_plan && k->push.session && watch_is_due(&k->watch)) {
         watch_compare(&k->watch);
         if (keeper_carry_out(k)) {
@@ -364,26 +371,9 @@ find_meter(struct keeper *k, const struct flow_entry *flow)
     }
 }
 
-/* A flow that is in the plan, or in it again, unless it is to be without it:
- * then that is noted in 'withdrawn'. */
-static void
-want(struct keeper *k, struct flow_entry *flow, const struct sset *without,
-     struct svec *withdrawn)
-{
-    if (names(flow->text, without)) {
-        svec_add(withdrawn, flow->text);
-        watch_unwant(&k->watch, flow);
-        flow_destroy(flow);
-    } else {
-        watch_want(&k->watch, flow);
-        find_meter(k, flow);
-    }
-}
-
 /* What was withdrawn, and has not changed since, is in the plan still. */
 static const char *
-bring_back(struct keeper *k, const struct sset *without,
-           struct switch_state *changed, struct svec *withdrawn)
+bring_back(struct keeper *k, const struct switch_state *changed)
 {
     for (size_t i = 0; i < k->withdrawn.n; i++) {
         struct flow_entry *flow;
@@ -395,17 +385,18 @@ bring_back(struct keeper *k, const struct sset *without,
         } else if (flow_find(changed, flow)) {
             flow_destroy(flow);
         } else {
-            want(k, flow, without, withdrawn);
+            watch_want(&k->watch, flow);
+            find_meter(k, flow);
         }
     }
+    svec_clear(&k->withdrawn);
     return NULL;
 }
 
-/* Stores in 'changed' what has changed. */
+/* Stores in 'changed' what has changed, if anything was withdrawn. */
 static const char *
 change_flows(struct keeper *k, const struct resident_diff *diff,
-             const struct sset *without, struct switch_state *changed,
-             struct svec *withdrawn)
+             struct switch_state *changed)
 {
     const plan_flows *all[] = { &diff->deleted, &diff->added, &diff->changed };
     struct flow_entry *flow;
@@ -424,42 +415,42 @@ change_flows(struct keeper *k, const struct resident_diff *diff,
                 watch_unwant(&k->watch, flow);
                 flow_destroy(flow);
             } else {
-                want(k, flow, without, withdrawn);
+                watch_want(&k->watch, flow);
+                find_meter(k, flow);
             }
         }
     }
-    return bring_back(k, without, changed, withdrawn);
+    return bring_back(k, changed);
 }
 
-void
+bool
 keeper_change(struct keeper *k, const struct resident_diff *diff,
               const struct sset *without)
 {
-    struct svec withdrawn = SVEC_EMPTY_INITIALIZER;
     struct switch_state changed;
     const char *reason;
 
     if (k->wants_plan || !k->push.session) {
-        k->wants_plan = true;
+        k->wants_plan = k->owed = true;
         k->next_try = 0;
-        return;
+        return true;
+    } else if (k->owed) {
+        return false;
     }
     keeper_begin(k);
-    k->whole = false;
     change_meters(k, diff);
     switch_state_init(&changed);
-    reason = change_flows(k, diff, without, &changed, &withdrawn);
+    reason = change_flows(k, diff, &changed);
     switch_state_destroy(&changed);
-    svec_swap(&k->withdrawn, &withdrawn);
-    svec_destroy(&withdrawn);
-    k->whole = !reason;
-    if (reason) {
-        keeper_fail(k, reason);
-        k->wants_plan = true;
-        return;
+    if (reason) {               /* Of an interface that has gone, perhaps. */
+        VLOG_DBG("a change by itself is not enough: %s", reason);
+        k->whole = false;
+        return false;
     }
+    withdraw_all(k, without);
     watch_compare(&k->watch);
     if (keeper_carry_out(k)) {
         note_push(k);
     }
+    return true;
 }

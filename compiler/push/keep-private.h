@@ -35,7 +35,8 @@ struct keeper {
     struct push_diff diff;
     struct arena *arena;
     struct plan plan;           /* Its meters, ports and tunnel. */
-    bool whole;                 /* Is 'wanted' all of a plan? */
+    bool whole;                 /* Is 'wanted' all of a plan... */
+    bool owed;                  /* ...but not of the last one? */
     struct arena *plan_arena;
     struct arena *info_arena;   /* Holds 'push.info'. */
     unsigned int info_seqno;    /* 0: nothing is known. */

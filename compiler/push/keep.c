@@ -51,7 +51,7 @@ keeper_create(const struct push_target *target)
     svec_init(&k->withdrawn);
     watch_init(&k->watch, &k->push);
     token_bucket_init(&k->repairs, 1, KEEPER_REPAIR_BURST);
-    k->wants_plan = true;
+    k->wants_plan = k->owed = true;
     return k;
 }
 

@@ -85,9 +85,10 @@ void keeper_withdraw(struct keeper *, const struct sset *interfaces);
 
 /* Makes it hold what a change has made of the plan that was put last, with
  * what was withdrawn of it, but without the flows that name one of these
- * interfaces, which are withdrawn then.  If that plan is not there yet, the
- * caller is asked for all of it. */
-void keeper_change(struct keeper *, const struct resident_diff *,
+ * interfaces, which are withdrawn then.  If there is no session now,
+ * keeper_wants_plan() asks for all of it later.  Returns false if the change
+ * is not enough, as the bridge holds an older plan: all must be put now. */
+bool keeper_change(struct keeper *, const struct resident_diff *,
                    const struct sset *without);
 
 /* Does the bridge hold the plan, as far as is known?  If not, why: good until

@@ -53,13 +53,19 @@ policy() {
 has_endpoint() { flows br0 | grep "$1" >/dev/null; }
 has_no_endpoint() { ! has_endpoint "$1"; }
 
-restart_switch() {
+kill_switch() {
     local pid
     pid=$(cat "$switch_dir/ovs-vswitchd.pid")
     kill -KILL "$pid"
     wait "$pid" 2>/dev/null || true
     rm -f "$switch_dir/ovs-vswitchd.pid"
+}
+begin_switch() {
     switch_spawn ovs-vswitchd "unix:$switch_dir/db.sock" --enable-dummy \
         --disable-system
     switch_await "$switch_dir/ovs-vswitchd.pid" ovs-vswitchd
+}
+restart_switch() {
+    kill_switch
+    begin_switch
 }

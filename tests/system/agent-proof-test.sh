@@ -265,6 +265,73 @@ test_detached() {
     check 'bound by the file again' becomes_equal
 }
 
+attach_job1() {
+    "$BULKHEAD" attach batch/job1 --interface pf0vf5 --bridge br0 >/dev/null
+    becomes_intended
+}
+detach_job1() {
+    ovs-vsctl remove interface pf0vf5 external_ids bulkhead-endpoint
+}
+
+# What is proved does not let in an endpoint that is detached meanwhile, and
+# whose own change is not proved yet.
+test_detached_just_then() {
+    local pid port
+    port=$(port_of pf0vf5)
+    policy '/"node": "gpu-node-1",$/{N;/"pf0vf5"/d}'
+    soon has_no_endpoint $job1 >/dev/null
+    attach_job1
+    cp "$folder/policy.json" "$switch_dir/unbound.json"
+    python3 "$here/split.py" "$switch_dir/unbound.json" "$folder"
+    becomes_intended
+    touch "$STALL"
+    sed -i 's/"limit":"20Gbps"/"limit":"34Gbps"/' \
+        "$folder/tenants/inference.json"
+    soon prover >/dev/null
+    pid=$(prover)
+    # In one round it learns that the proof has ended, and of the interface.
+    kill -STOP "$agent_pid"
+    rm "$STALL"
+    soon has_ended "$pid" >/dev/null
+    touch "$STALL"
+    detach_job1
+    kill -CONT "$agent_pid"
+    check 'detached just when another change is proved' \
+        soon has_rate 34000000
+    check '... it is cut off' cut_off "$port"
+    check '... before that is proved' agent_says 'proves what has changed'
+    rm "$STALL"
+    check '... and after that' becomes_intended
+    check '... too' cut_off "$port"
+}
+
+# The same, where the switch was away when that was proved.
+test_detached_while_away() {
+    local port
+    port=$(port_of pf0vf5)
+    attach_job1
+    touch "$STALL"
+    detach_job1
+    soon cut_off "$port"
+    kill_switch
+    rm "$STALL"
+    soon eval '! prover' >/dev/null
+    touch "$STALL"
+    sed -i 's/"limit":"34Gbps"/"limit":"35Gbps"/' \
+        "$folder/tenants/inference.json"
+    soon prover >/dev/null
+    begin_switch
+    check 'detached before the switch was away' soon holds 'table=22'
+    check '... it is cut off when that is there again' cut_off "$port"
+    rm "$STALL"
+    check '... and a change has been proved' soon has_rate 35000000
+    check '... after that' becomes_intended
+    check '... too' cut_off "$port"
+    rm "$folder"/tenants/*.json "$folder"/bindings/*.json
+    policy
+    check 'bound by the file again, in one file' becomes_equal
+}
+
 # Before the first proof the bridge is kept as it was before the start.
 test_restarted() {
     local port
@@ -365,6 +432,8 @@ main() {
     test_interfaces
     test_closed
     test_detached
+    test_detached_just_then
+    test_detached_while_away
     test_restarted
     test_away
     test_stalled
