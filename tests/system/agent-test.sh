@@ -103,8 +103,7 @@ test_tenant() {
     check '...and no other file was read' [ "$(n_readings)" = "$before" ]
     agent save
     check '...and the intent is kept as the files have it' \
-        eval '"$BULKHEAD" status "$folder" --node $node --bridge br0 |
-            grep "is this"'
+        is_kept
     rewrite "$folder/tenants/inference.json"
     sleep 0.2
     check 'one that is taken away and written anew is not missed' \
@@ -114,6 +113,11 @@ test_tenant() {
     check '...and keeps the last good one' has_rate 30000000
     split
     check 'and mended' becomes_equal
+}
+
+# Is what is kept of the intent that is in the files?
+is_kept() {
+    "$BULKHEAD" status "$folder" --node $node --bridge br0 | grep 'is this one'
 }
 
 # How often all files were read.
