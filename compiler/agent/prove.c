@@ -29,8 +29,9 @@
 VLOG_DEFINE_THIS_MODULE(prove);
 
 enum {
-    AT_ONCE_MS = 50,            /* So long nothing else is done; a process costs
-                                 * more, where there is much to be copied. */
+    AT_ONCE_MS = 50,            /* So long nothing else is done: a process for
+                                 * it takes longer, where it has to be given
+                                 * much. */
     GRACE_MS = 5000,            /* Until one that is late is killed. */
     MAX_SHOWN = 1,              /* Differences; there may be many. */
 };
