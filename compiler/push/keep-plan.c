@@ -196,9 +196,6 @@ names(const char *text, const struct sset *interfaces)
 {
     bool found = false;
 
-    if (sset_is_empty(interfaces)) {
-        return false;
-    }
     while (!found && (text = strchr(text, '"')) != NULL) {
         size_t len = strcspn(++text, "\"");
         char *name = xmemdup0(text, len);
@@ -269,6 +266,9 @@ withdraw_all(struct keeper *k, const struct sset *interfaces)
 {
     const char *name;
 
+    if (sset_is_empty(interfaces)) {
+        return;
+    }
     leave_out_ports(&k->plan.ports, interfaces);
     SSET_FOR_EACH (name, interfaces) {
         withdraw(k, interfaces, flow_named(name, strlen(name)));

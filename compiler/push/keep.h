@@ -87,7 +87,8 @@ void keeper_withdraw(struct keeper *, const struct sset *interfaces);
  * what was withdrawn of it, but without the flows that name one of these
  * interfaces, which are withdrawn then.  If there is no session now,
  * keeper_wants_plan() asks for all of it later.  Returns false if the change
- * is not enough, as the bridge holds an older plan: all must be put now. */
+ * is not enough, as the bridge holds an older plan or an interface is not
+ * known any more: all must be put now. */
 bool keeper_change(struct keeper *, const struct resident_diff *,
                    const struct sset *without);
 

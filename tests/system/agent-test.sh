@@ -102,8 +102,7 @@ test_tenant() {
     check 'all of it' becomes_equal
     check '...and no other file was read' [ "$(n_readings)" = "$before" ]
     agent save
-    check '...and the intent is kept as the files have it' \
-        is_kept
+    check '...and the intent is kept as the files have it' is_kept
     rewrite "$folder/tenants/inference.json"
     sleep 0.2
     check 'one that is taken away and written anew is not missed' \
