@@ -254,8 +254,12 @@ libbulkhead_a_SOURCES = \
 	compiler/plan/prove.c \
 	compiler/plan/prove.h \
 	compiler/plan/record.c \
+	compiler/plan/record-edit.c \
+	compiler/plan/record-edit.h \
 	compiler/plan/record-rows.c \
 	compiler/plan/record-rows.h \
+	compiler/plan/record-shape.c \
+	compiler/plan/record-shape.h \
 	compiler/plan/record.h \
 	compiler/plan/row.c \
 	compiler/plan/row.h \

@@ -305,6 +305,7 @@ struct plan_counts plan_count(const struct plan *);
  * added.  Takes time proportional to the flows and the square of the meters.
  */
 VEC_TYPEDEF(plan_flows, const struct plan_flow *);
+VEC_TYPEDEF(plan_meters, const struct plan_meter *);
 struct plan_diff {
     plan_flows added, changed;  /* Of 'new'. */
     plan_flows deleted;         /* Of 'old'. */

@@ -16,38 +16,15 @@
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "openvswitch/shash.h"
+#include "plan/record-edit.h"
 #include "plan/record-rows.h"
+#include "plan/record-shape.h"
 #include "sema/ident.h"
 #include "sha1.h"
+#include "svec.h"
 #include "util.h"
 
 #define MAGIC "bulkhead-plan 1 "
-
-/* How a member of a structure is written. */
-enum kind {
-    TEXT,                       /* A string... */
-    TEXT_OR_NULL,               /* ...or null. */
-    FLAG,
-    NUMBER_8, NUMBER_16, NUMBER_32, NUMBER_64,
-    COOKIE,                     /* In hexadecimal: JSON has no 64 bits. */
-};
-
-struct member {
-    size_t offset;
-    enum kind kind;
-};
-
-/* A structure is an array of its members; what is listed here is what is
- * written and read. */
-enum { MAX_MEMBERS = 25 };
-struct shape {
-    size_t size, n;
-    struct member members[MAX_MEMBERS];
-    size_t n_first;             /* So many are in all records, the others 0 in
-                                 * those of before; 0: all are. */
-};
-
-#define MEMBER(TYPE, NAME, KIND) { offsetof(struct TYPE, NAME), KIND }
 
 static const struct shape flow_shape = {
     sizeof(struct plan_flow), 5, {
@@ -130,7 +107,7 @@ static const struct shape plan_shape = {
 };
 
 static const struct shape record_shape = {
-    sizeof(struct plan_record), 7, {
+    sizeof(struct plan_record), 8, {
         MEMBER(plan_record, bridge, TEXT),
         MEMBER(plan_record, generation, NUMBER_64),
         MEMBER(plan_record, time, TEXT),
@@ -138,10 +115,19 @@ static const struct shape record_shape = {
         MEMBER(plan_record, partial, FLAG),
         MEMBER(plan_record, verified, FLAG),
         MEMBER(plan_record, held, TEXT_OR_NULL),
+        MEMBER(plan_record, journal, TEXT_OR_NULL),
+    }, .n_first = 7,
+};
+
+/* What an edit says of the record. */
+static const struct shape edit_shape = {
+    sizeof(struct plan_record), 2, {
+        MEMBER(plan_record, time, TEXT),
+        MEMBER(plan_record, partial, FLAG),
     },
 };
 
-/* The lists of a plan. */
+/* The lists of a plan.  Edits name the first two by pointers. */
 static const struct {
     const char *name;
     size_t offset;
@@ -159,79 +145,12 @@ static const struct {
     { "unbound", offsetof(struct plan, unbound), &name_shape },
 };
 
-/* Any VEC(). */
-typedef VEC(char) any_vec;
-
 static const any_vec *
 list_of(const struct plan *plan, size_t i)
 {
     const void *list = (const char *) plan + lists[i].offset;
 
     return list;
-}
-
-static void
-put_text(const char *text, struct ds *ds)
-{
-    if (text) {
-        json_string_escape(text, ds);
-    } else {
-        ds_put_cstr(ds, "null");
-    }
-}
-
-static void
-put_member(const void *p, enum kind kind, struct ds *ds)
-{
-    switch (kind) {
-    case TEXT:
-    case TEXT_OR_NULL:
-        put_text(*(const char *const *) p, ds);
-        break;
-    case FLAG:
-        ds_put_cstr(ds, *(const bool *) p ? "true" : "false");
-        break;
-    case NUMBER_8:
-        ds_put_format(ds, "%"PRIu8, *(const uint8_t *) p);
-        break;
-    case NUMBER_16:
-        ds_put_format(ds, "%"PRIu16, *(const uint16_t *) p);
-        break;
-    case NUMBER_32:
-        ds_put_format(ds, "%"PRIu32, *(const uint32_t *) p);
-        break;
-    case NUMBER_64:
-        ds_put_format(ds, "%"PRIu64, *(const uint64_t *) p);
-        break;
-    case COOKIE:
-        ds_put_format(ds, "\"%#"PRIx64"\"", *(const uint64_t *) p);
-        break;
-    }
-}
-
-static void
-put_shape(const void *p, const struct shape *shape, struct ds *ds)
-{
-    for (size_t i = 0; i < shape->n; i++) {
-        ds_put_char(ds, i ? ',' : '[');
-        put_member((const char *) p + shape->members[i].offset,
-                   shape->members[i].kind, ds);
-    }
-    ds_put_char(ds, ']');
-}
-
-static void
-put_list(const char *name, const any_vec *list, const struct shape *shape,
-         struct ds *ds)
-{
-    ds_put_format(ds, ",\"%s\":[", name);
-    for (size_t i = 0; i < list->n; i++) {
-        if (i) {
-            ds_put_char(ds, ',');
-        }
-        put_shape(list->v + i * shape->size, shape, ds);
-    }
-    ds_put_char(ds, ']');
 }
 
 /* JSON, as text at once: there may be a million flows. */
@@ -241,13 +160,13 @@ put_body(const struct plan_record *record, struct ds *ds)
     const struct plan *plan = record->plan;
 
     ds_put_cstr(ds, "{\"record\":");
-    put_shape(record, &record_shape, ds);
-    put_list("files", (const void *) &record->files, &name_shape, ds);
-    put_list("proved", (const void *) &record->proved, &name_shape, ds);
+    shape_put(record, &record_shape, ds);
+    shape_put_list("files", (const void *) &record->files, &name_shape, ds);
+    shape_put_list("proved", (const void *) &record->proved, &name_shape, ds);
     ds_put_cstr(ds, ",\"plan\":");
-    put_shape(plan, &plan_shape, ds);
+    shape_put(plan, &plan_shape, ds);
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-        put_list(lists[i].name, list_of(plan, i), lists[i].shape, ds);
+        shape_put_list(lists[i].name, list_of(plan, i), lists[i].shape, ds);
     }
     if (plan->northbound) {
         struct json *rows = plan_rows_to_json(plan);
@@ -302,117 +221,133 @@ plan_record_format(const struct plan_record *record, struct ds *ds)
     ds_destroy(&body);
 }
 
+/* Adds the texts of 'n' structures to 'items'. */
+static void
+add_items(const any_vec *list, const struct shape *shape, struct svec *items)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        struct ds ds = DS_EMPTY_INITIALIZER;
+
+        shape_put(list->v + i * shape->size, shape, &ds);
+        svec_add_nocopy(items, ds_steal_cstr(&ds));
+    }
+}
+
+/* The same of what pointers point at. */
+static void
+add_items_at(const any_vec *list, const struct shape *shape,
+             struct svec *items)
+{
+    const void *const *v = (const void *) list->v;
+
+    for (size_t i = 0; i < list->n; i++) {
+        const any_vec one = { (void *) v[i], 1, 1 };
+
+        add_items(&one, shape, items);
+    }
+}
+
+/* Appends to 'ds' the items of 'a' that 'b' lacks, as a member.  Both are
+ * sorted. */
+static void
+put_lacking(const char *name, const struct svec *a, const struct svec *b,
+            struct ds *ds)
+{
+    size_t i = 0, j = 0, n = 0;
+
+    while (i < a->n) {
+        int cmp = j == b->n ? -1 : strcmp(a->names[i], b->names[j]);
+
+        if (cmp < 0) {
+            if (!n++) {
+                ds_put_format(ds, "%s\"%s\":[",
+                              ds_last(ds) == '{' ? "" : ",", name);
+            } else {
+                ds_put_char(ds, ',');
+            }
+            ds_put_cstr(ds, a->names[i]);
+        }
+        i += cmp <= 0;
+        j += cmp >= 0;
+    }
+    if (n) {
+        ds_put_char(ds, ']');
+    }
+}
+
+/* Adds the items of the list 'i' that an edit takes, or gives if 'come'. */
+static void
+add_edit_items(const struct plan_edit *edit, size_t i, bool come,
+               struct svec *items)
+{
+    const struct plan *notes = come ? edit->notes_come : edit->notes_gone;
+    const void *at = (!strcmp(lists[i].name, "flows")
+                      ? (const void *) (come ? &edit->flows_come
+                                        : &edit->flows_gone)
+                      : !strcmp(lists[i].name, "meters")
+                      ? (const void *) (come ? &edit->meters_come
+                                        : &edit->meters_gone) : NULL);
+
+    if (at) {
+        add_items_at(at, lists[i].shape, items);
+    } else if (notes) {
+        add_items(list_of(notes, i), lists[i].shape, items);
+    }
+    svec_sort(items);
+}
+
+/* Does the edit say nothing of what a plan has once? */
+static bool
+is_of_lists(const struct plan_edit *edit)
+{
+    struct ds gone = DS_EMPTY_INITIALIZER, come = DS_EMPTY_INITIALIZER;
+    bool same = !edit->notes_gone || !edit->notes_come;
+
+    if (!same) {
+        shape_put(edit->notes_gone, &plan_shape, &gone);
+        shape_put(edit->notes_come, &plan_shape, &come);
+        same = !strcmp(ds_cstr(&gone), ds_cstr(&come));
+    }
+    ds_destroy(&gone);
+    ds_destroy(&come);
+    return same;
+}
+
+bool
+plan_edit_format(const struct plan_edit *edit, struct ds *ds)
+{
+    struct plan_record said = { .time = edit->time,
+                                .partial = edit->partial };
+    struct ds come = DS_EMPTY_INITIALIZER;
+
+    if (!is_of_lists(edit)) {
+        return false;
+    }
+    ds_put_cstr(ds, "{\"record\":");
+    shape_put(&said, &edit_shape, ds);
+    ds_put_cstr(ds, ",\"gone\":{");
+    ds_put_char(&come, '{');
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        struct svec before = SVEC_EMPTY_INITIALIZER;
+        struct svec after = SVEC_EMPTY_INITIALIZER;
+
+        add_edit_items(edit, i, false, &before);
+        add_edit_items(edit, i, true, &after);
+        put_lacking(lists[i].name, &before, &after, ds);
+        put_lacking(lists[i].name, &after, &before, &come);
+        svec_destroy(&before);
+        svec_destroy(&after);
+    }
+    ds_put_format(ds, "},\"come\":%s}}", ds_cstr(&come));
+    ds_destroy(&come);
+    return true;
+}
+
 static const struct json *
 find(const struct json *object, const char *name)
 {
     return (object->type == JSON_OBJECT
             ? shash_find_data(object->object, name) : NULL);
-}
-
-/* Each reads a member and returns false if it is none of its kind. */
-static bool
-read_number(const struct json *json, uint64_t max, uint64_t *number)
-{
-    if (json->type != JSON_INTEGER || json->integer < 0
-        || (uint64_t) json->integer > max) {
-        return false;
-    }
-    *number = json->integer;
-    return true;
-}
-
-static bool
-read_text(const struct json *json, bool or_null, struct arena *arena,
-          const char **text)
-{
-    if (json->type != JSON_STRING) {
-        return or_null && json->type == JSON_NULL;
-    }
-    *text = arena_strdup(arena, json_string(json));
-    return true;
-}
-
-static bool
-read_cookie(const struct json *json, uint64_t *cookie)
-{
-    unsigned long long int n = 0;
-    bool ok = (json->type == JSON_STRING
-               && str_to_ullong(json_string(json), 16, &n));
-
-    *cookie = n;
-    return ok;
-}
-
-static bool
-read_member(const struct json *json, enum kind kind, struct arena *arena,
-            void *p)
-{
-    uint64_t n = 0;
-    bool ok = true;
-
-    switch (kind) {
-    case TEXT:
-    case TEXT_OR_NULL:
-        return read_text(json, kind == TEXT_OR_NULL, arena, p);
-    case FLAG:
-        *(bool *) p = json->type == JSON_TRUE;
-        return json->type == JSON_TRUE || json->type == JSON_FALSE;
-    case NUMBER_8:
-        ok = read_number(json, UINT8_MAX, &n);
-        *(uint8_t *) p = n;
-        break;
-    case NUMBER_16:
-        ok = read_number(json, UINT16_MAX, &n);
-        *(uint16_t *) p = n;
-        break;
-    case NUMBER_32:
-        ok = read_number(json, UINT32_MAX, &n);
-        *(uint32_t *) p = n;
-        break;
-    case NUMBER_64:
-        ok = read_number(json, INT64_MAX, &n);
-        *(uint64_t *) p = n;
-        break;
-    case COOKIE:
-        return read_cookie(json, p);
-    }
-    return ok;
-}
-
-static bool
-read_shape(const struct json *json, const struct shape *shape,
-           struct arena *arena, void *p)
-{
-    size_t least = shape->n_first ? shape->n_first : shape->n;
-
-    if (!json || json->type != JSON_ARRAY || json->array.n < least
-        || json->array.n > shape->n) {
-        return false;
-    }
-    for (size_t i = 0; i < json->array.n; i++) {
-        if (!read_member(json->array.elems[i], shape->members[i].kind, arena,
-                         (char *) p + shape->members[i].offset)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool
-read_list(const struct json *json, const struct shape *shape,
-          struct arena *arena, any_vec *list)
-{
-    size_t n = json && json->type == JSON_ARRAY ? json->array.n : 0;
-
-    list->v = arena_zalloc(arena, n * shape->size);
-    list->n = list->allocated = n;
-    for (size_t i = 0; i < n; i++) {
-        if (!read_shape(json->array.elems[i], shape, arena,
-                        list->v + i * shape->size)) {
-            return false;
-        }
-    }
-    return json && json->type == JSON_ARRAY;
 }
 
 /* Holds what every plan does, and what push takes for granted? */
@@ -435,39 +370,114 @@ is_plan(const struct plan *plan)
     return true;
 }
 
+static int
+compare_meters(const void *a, const void *b)
+{
+    return plan_compare_meters(a, b);
+}
+
+/* Edits leave lists in no order.  Returns false if a flow is there twice. */
+static bool
+sort_plan(struct plan *plan)
+{
+    size_t n = plan->flows.n;
+
+    plan_finish(plan);
+    plan_finish_notes(plan);
+    if (plan->meters.n) {
+        qsort(plan->meters.v, plan->meters.n, sizeof *plan->meters.v,
+              compare_meters);
+    }
+    return plan->flows.n == n && !plan->conflict;
+}
+
+/* Stores in 'plan' what 'record->plan' is then. */
 static bool
 read_record(const struct json *json, struct arena *arena,
-            struct plan_record *record)
+            struct plan_record *record, struct plan **planp)
 {
     struct plan *plan = arena_zalloc(arena, sizeof *plan);
     const struct json *rows = find(json, "rows");
-    bool ok = (read_shape(find(json, "record"), &record_shape, arena, record)
-               && read_list(find(json, "files"), &name_shape, arena,
-                            (void *) &record->files)
-               && read_list(find(json, "proved"), &name_shape, arena,
-                            (void *) &record->proved)
-               && read_shape(find(json, "plan"), &plan_shape, arena, plan));
+    bool ok = (shape_read(find(json, "record"), &record_shape, arena, record)
+               && shape_read_list(find(json, "files"), &name_shape, arena,
+                                  (void *) &record->files)
+               && shape_read_list(find(json, "proved"), &name_shape, arena,
+                                  (void *) &record->proved)
+               && shape_read(find(json, "plan"), &plan_shape, arena, plan));
 
     for (size_t i = 0; ok && i < ARRAY_SIZE(lists); i++) {
         void *list = (char *) plan + lists[i].offset;
 
-        ok = read_list(find(json, lists[i].name), lists[i].shape, arena,
-                       list);
+        ok = shape_read_list(find(json, lists[i].name), lists[i].shape, arena,
+                             list);
     }
     plan->arena = arena;
     plan->northbound = rows != NULL;
-    record->plan = plan;
-    return (ok && is_plan(plan)
-            && (!rows || plan_rows_from_json(rows, plan)));
+    record->plan = *planp = plan;
+    return ok && (!rows || plan_rows_from_json(rows, plan));
+}
+
+/* What the last edit says of the whole. */
+static bool
+read_edit(const struct json *last, struct arena *arena,
+          struct plan_record *record)
+{
+    struct plan_record said;
+
+    if (!shape_read(find(last, "record"), &edit_shape, arena, &said)) {
+        return false;
+    }
+    record->generation++;
+    record->time = said.time;
+    record->partial = said.partial;
+    record->intent = NULL;
+    return true;
+}
+
+/* Edits 'json', and reads it. */
+static bool
+read_edited(struct json *json, const plan_names *edits, struct arena *arena,
+            struct plan_record *record)
+{
+    struct json *last = NULL;
+    struct plan *plan;
+    bool ok = (record_edit(json, edits, &last)
+               && read_record(json, arena, record, &plan)
+               && (!last || (sort_plan(plan)
+                             && read_edit(last, arena, record)))
+               && is_plan(plan));
+
+    json_destroy(last);
+    return ok;
+}
+
+/* Stores in 'edits' what 'read' knows. */
+static const char *
+find_edits(const struct json *json, plan_edits_cb *read, void *aux,
+           struct arena *arena, plan_names *edits)
+{
+    struct plan_record record = { .journal = NULL };
+
+    return (read && shape_read(find(json, "record"), &record_shape, arena,
+                               &record) ? read(&record, aux, edits) : NULL);
 }
 
 const char *
 plan_record_parse(const char *text, size_t len, struct arena *arena,
                   struct plan_record *record)
 {
+    return plan_record_parse_edited(text, len, NULL, NULL, arena, record);
+}
+
+const char *
+plan_record_parse_edited(const char *text, size_t len,
+                         plan_edits_cb *read, void *aux, struct arena *arena,
+                         struct plan_record *record)
+{
     const size_t head = strlen(MAGIC) + SHA1_HEX_DIGEST_LEN + 1;
+    plan_names edits = VEC_INIT;
+    const char *reason;
     struct json *json;
-    bool ok;
 
     memset(record, 0, sizeof *record);
     if (!plan_record_is(text, len)) {
@@ -480,7 +490,11 @@ plan_record_parse(const char *text, size_t len, struct arena *arena,
         return "is cut short or has been changed";
     }
     json = json_from_string(arena_strndup(arena, text + head, len - head));
-    ok = read_record(json, arena, record);
+    reason = find_edits(json, read, aux, arena, &edits);
+    if (!reason && !read_edited(json, &edits, arena, record)) {
+        reason = (edits.n ? "and its journal are not of each other"
+                  : "is no plan that this version of Bulkhead has written");
+    }
     json_destroy(json);
-    return ok ? NULL : "is no plan that this version of Bulkhead has written";
+    return reason;
 }

@@ -43,8 +43,26 @@ struct plan_record {
                                  * those before; see verify/verify.h. */
     const char *held;           /* What the bridge held (push_diff.held) when
                                  * the plan was saved; else NULL. */
+    const char *journal;        /* The name of the journal beside the record
+                                 * (push/journal.h), or NULL. */
     const struct plan *plan;
 };
+
+/* What a change makes of a record: items that leave its plan and those that
+ * join it.  What changes does both. */
+struct plan_edit {
+    const char *time;           /* As plan_record has them. */
+    bool partial;
+    plan_flows flows_gone, flows_come;
+    plan_meters meters_gone, meters_come;
+    const struct plan *notes_gone, *notes_come;     /* As plan_copy_notes()
+                                                     * makes; or NULL. */
+};
+
+/* Appends the edit as one line of JSON, without a newline.  Returns false, and
+ * appends nothing, if something changes that a plan has once, as its tunnel:
+ * then no edit can say it. */
+bool plan_edit_format(const struct plan_edit *, struct ds *);
 
 /* Begins 'text' as a record does? */
 bool plan_record_is(const char *text, size_t len);
@@ -55,6 +73,17 @@ void plan_record_format(const struct plan_record *, struct ds *);
  * with a verb: "is cut short". */
 const char *plan_record_parse(const char *text, size_t len, struct arena *,
                               struct plan_record *);
+
+/* The same of a record with what the edits of its journal have made of it
+ * since: if there are any, what comes out is of the next generation, and of no
+ * intent's hash.  'read', if it is not NULL, is called with a record without
+ * its lists, and adds the edits, or returns why the record is not to be read.
+ */
+typedef const char *plan_edits_cb(const struct plan_record *, void *aux,
+                                  plan_names *edits);
+const char *plan_record_parse_edited(const char *text, size_t len,
+                                     plan_edits_cb *read, void *aux,
+                                     struct arena *, struct plan_record *);
 
 /* A time as 'time' has it. */
 const char *plan_record_time(struct arena *, time_t);

@@ -10,7 +10,9 @@
 
 #include <stdlib.h>
 
+#include "backend/backend.h"
 #include "base/diag.h"
+#include "plan/record.h"
 #include "util.h"
 
 void
@@ -168,6 +170,9 @@ diff_flows(struct resident_diff *diff, const plan_flows *came,
         } else {
             *vec_push(arena, cmp ? &diff->added : &diff->changed)
                 = came->v[j];
+            if (!cmp) {
+                *vec_push(arena, &diff->replaced) = went->v[i];
+            }
         }
         i += cmp <= 0;
         j += cmp >= 0;
@@ -193,7 +198,6 @@ make_diff(struct change *c, const struct fact_vec *came,
     const struct fact_vec *gone = &c->r->facts.gone;
     plan_flows flows_came = VEC_INIT, flows_went = VEC_INIT;
 
-    *diff = (struct resident_diff) { .tenant = diff->tenant };
     for (size_t i = 0; i < came->n; i++) {
         sort_fact(came->v[i], &flows_came, &diff->meters_added, arena);
     }
@@ -220,6 +224,50 @@ note_fresh(const struct part *part, struct fact_vec *came,
     }
 }
 
+static void
+add_flows(plan_flows *to, const plan_flows *from, struct arena *arena)
+{
+    for (size_t i = 0; i < from->n; i++) {
+        *vec_push(arena, to) = from->v[i];
+    }
+}
+
+bool
+resident_diff_format(const struct resident_diff *diff, const char *time,
+                     bool partial, struct ds *ds)
+{
+    struct arena *arena = arena_create();
+    struct plan_edit edit = {
+        .time = time, .partial = partial,
+        .meters_gone = diff->meters_deleted, .meters_come = diff->meters_added,
+        .notes_gone = diff->notes_gone, .notes_come = diff->notes_come,
+    };
+    bool ok;
+
+    add_flows(&edit.flows_gone, &diff->deleted, arena);
+    add_flows(&edit.flows_gone, &diff->replaced, arena);
+    add_flows(&edit.flows_come, &diff->added, arena);
+    add_flows(&edit.flows_come, &diff->changed, arena);
+    ok = plan_edit_format(&edit, ds);
+    arena_destroy(arena);
+    return ok;
+}
+
+/* The notes of parts. */
+static const struct plan *
+copy_notes(const struct resident *r, const struct ovs_list *parts,
+           struct arena *arena)
+{
+    struct plan *notes = arena_zalloc(arena, sizeof *notes);
+    const struct part *part;
+
+    plan_init(notes, arena, r->node, r->backend->name);
+    LIST_FOR_EACH (part, node, parts) {
+        plan_copy_notes(notes, &part->notes);
+    }
+    return notes;
+}
+
 void
 change_make(struct change *c, struct diags *diags,
             struct resident_diff *diff, struct arena *arena)
@@ -229,6 +277,13 @@ change_make(struct change *c, struct diags *diags,
     struct part *part;
 
     r->used = change_usage(c);
+    if (diff) {
+        *diff = (struct resident_diff) {
+            .tenant = diff->tenant,
+            .notes_gone = copy_notes(r, &c->leaving, arena),
+            .notes_come = copy_notes(r, &c->made, arena),
+        };
+    }
     LIST_FOR_EACH_POP (part, node, &c->leaving) {
         if (part == r->base) {
             r->base = NULL;

@@ -55,15 +55,24 @@ struct backend;
 struct diags;
 struct resident;
 
-VEC_TYPEDEF(plan_meters, const struct plan_meter *);
-
 /* What a change changes on the switch: as plan_compare() of the whole before
  * and after says.  Good until the next change. */
 struct resident_diff {
     plan_flows added, changed, deleted;     /* In the order of flows. */
+    plan_flows replaced;        /* What 'changed' were. */
     plan_meters meters_added, meters_deleted;   /* plan_compare_meters() */
+    const struct plan *notes_gone, *notes_come;     /* plan_copy_notes() of the
+                                                     * parts that were and are;
+                                                     * NULL: there are none. */
     const char *tenant;         /* Which was put, or removed; NULL: none. */
 };
+
+/* Appends it as an edit of the record of what was before, made at 'time',
+ * after which the record is 'partial': see plan_edit_format() in
+ * plan/record.h.  Returns false if no edit says it. */
+struct ds;
+bool resident_diff_format(const struct resident_diff *, const char *time,
+                          bool partial, struct ds *);
 
 struct resident_stats {
     size_t changes;             /* That were made or refused. */

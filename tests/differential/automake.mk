@@ -57,6 +57,8 @@ tests_differential_resident_SOURCES = \
 	tests/differential/edits.h \
 	tests/differential/resident-compare.c \
 	tests/differential/resident-compare.h \
+	tests/differential/resident-edits.c \
+	tests/differential/resident-edits.h \
 	tests/differential/resident.c \
 	$(random_worlds)
 tests_differential_resident_LDADD = $(BULKHEAD_LIBS)

@@ -273,6 +273,85 @@ START_TEST(test_rows)
 }
 END_TEST
 
+static const char *
+give_edit(const struct plan_record *head, void *edit, plan_names *edits)
+{
+    ck_assert_str_eq(head->bridge, "br0");
+    *vec_push(u.arena, edits) = edit;
+    return NULL;
+}
+
+static const char *
+refuse(const struct plan_record *head OVS_UNUSED, void *reason,
+       plan_names *edits OVS_UNUSED)
+{
+    return reason;
+}
+
+static const char *
+parse_edited(const char *edit, struct plan_record *parsed)
+{
+    return plan_record_parse_edited(text.string, text.length, give_edit,
+                                    CONST_CAST(char *, edit), u.arena,
+                                    parsed);
+}
+
+#define HEAD "{\"record\":[\"then\",false],"
+#define COME "\"gone\":{},\"come\":{"
+#define FLOW(NUMBER) \
+    "[0,1,\"0xb17d00000000000" NUMBER "\",\"ip\",\"drop\"]"
+
+/* What an edit takes and gives; see tests/differential/resident for all that
+ * changes make. */
+START_TEST(test_edit)
+{
+    static const char *const wrong[] = {
+        "", "7", "{}", "{\"gone\":{},\"come\":{}}",
+        HEAD "\"gone\":{}}",
+        HEAD "\"gone\":{},\"come\":7}",
+        HEAD "\"gone\":{\"ports\":7},\"come\":{}}",
+        HEAD "\"gone\":{\"ports\":[[\"none\"]]},\"come\":{}}",
+        HEAD "\"gone\":{\"none\":[]},\"come\":{}}",
+        HEAD "\"gone\":{},\"come\":{\"ports\":[7]}}",
+        HEAD "\"gone\":{},\"come\":{\"record\":[\"br0\"]}}",
+        HEAD "\"gone\":{\"record\":[\"br0\"]},\"come\":{}}",
+        HEAD COME "\"flows\":[[0,1,\"0x1\",\"\",\"drop\"]]}}",
+        HEAD "\"gone\":{},\"come\":{\"meters\":[[7]]}}",
+    };
+    const struct plan_flow *first = &u.plan.flows.v[0];
+    struct plan_record parsed;
+    const char *edit;
+
+    ck_assert_ptr_null(parse_edited(HEAD COME "\"ports\":[[\"new\"]]}}",
+                                    &parsed));
+    ck_assert_uint_eq(parsed.plan->ports.n, u.plan.ports.n + 1);
+    ck_assert_uint_eq(parsed.plan->flows.n, u.plan.flows.n);
+    ck_assert_uint_eq(parsed.generation, 8);
+    ck_assert_str_eq(parsed.time, "then");
+    ck_assert(!parsed.partial);
+    ck_assert_ptr_null(parsed.intent);
+
+    /* A flow at the end of all that goes to its place. */
+    edit = arena_printf(u.arena, HEAD COME "\"flows\":[[%d,%d,"
+                        "\"0xb17d000000000001\",\"ip\",\"drop\"]]}}",
+                        first->table, first->priority + 1);
+    ck_assert_ptr_null(parse_edited(edit, &parsed));
+    ck_assert_uint_eq(parsed.plan->flows.n, u.plan.flows.n + 1);
+    ck_assert_str_eq(parsed.plan->flows.v[0].match, "ip");
+
+    /* Not twice. */
+    ck_assert_ptr_nonnull(parse_edited(
+        HEAD COME "\"flows\":[" FLOW("1") "," FLOW("2") "]}}", &parsed));
+
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        ck_assert_msg(parse_edited(wrong[i], &parsed), "%s", wrong[i]);
+    }
+    ck_assert_str_eq(plan_record_parse_edited(text.string, text.length,
+                                              refuse, CONST_CAST(char *, "no"),
+                                              u.arena, &parsed), "no");
+}
+END_TEST
+
 Suite *
 record_suite(void)
 {
@@ -285,5 +364,6 @@ record_suite(void)
     tcase_add_test(tc, test_damage);
     tcase_add_test(tc, test_foreign);
     tcase_add_test(tc, test_rows);
+    tcase_add_test(tc, test_edit);
     return suite;
 }

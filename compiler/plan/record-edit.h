@@ -1,0 +1,27 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef PLAN_RECORD_EDIT_H
+#define PLAN_RECORD_EDIT_H 1
+
+/* Edits of a record's lists, as JSON: what plan_edit_format() writes is an
+ * object with the members "gone" and "come", each an object that has, by the
+ * name of a list, the items that left it and those that joined it. */
+
+#include <stdbool.h>
+
+#include "plan/plan.h"
+
+struct json;
+
+/* Carries out the edits, which are JSON, one after the other on 'record', and
+ * stores the last one in '*last', which the caller must destroy, unless there
+ * was none.  Returns false if one of them is not of what the record holds:
+ * then nothing can be said of the record. */
+bool record_edit(struct json *record, const plan_names *edits,
+                 struct json **last);
+
+#endif /* plan/record-edit.h */
