@@ -280,6 +280,8 @@ libbulkhead_a_SOURCES = \
 	compiler/push/guard.c \
 	compiler/push/guard.h \
 	compiler/push/held.c \
+	compiler/push/journal.c \
+	compiler/push/journal.h \
 	compiler/push/keep-plan.c \
 	compiler/push/keep-private.h \
 	compiler/push/keep.c \
@@ -675,6 +677,7 @@ bulkheadd_SOURCES = \
 	compiler/agent/files.h \
 	compiler/agent/gate.c \
 	compiler/agent/main.c \
+	compiler/agent/note.c \
 	compiler/agent/notify.c \
 	compiler/agent/notify.h \
 	compiler/agent/prove.c \

@@ -112,6 +112,7 @@ test_scripts = \
 	tests/schema-test.py \
 	tests/hostile-test.py \
 	tests/house-test \
+	tests/system/agent-journal-test.sh \
 	tests/system/agent-proof-test.sh \
 	tests/system/agent-test.sh \
 	tests/system/attach-test.sh \

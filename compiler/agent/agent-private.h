@@ -17,6 +17,7 @@
 #include "push/keep.h"
 #include "smap.h"
 #include "sset.h"
+#include "svec.h"
 
 /* What is compiled is put onto the bridge once it is proved.  Until then, and
  * if it is refused, the bridge is kept as it was put last. */
@@ -55,6 +56,13 @@ struct gate {
 /* What was pushed is kept on the node. */
 struct saver {
     struct worker worker;
+    struct journal *journal;    /* Of what is kept, if that with it is what
+                                 * was put last; or NULL... */
+    struct journal *next;       /* ...and of what is being kept. */
+    struct svec edits;          /* For these, of what is compiled and not put
+                                 * yet... */
+    size_t n_pending;           /* ...and their bytes; but if... */
+    bool whole;                 /* ...then no edits say what that changes. */
     uint64_t pushes;            /* Of the keeper; */
     uint64_t saving, saved;     /* those that are being kept, and are. */
     long long int at;           /* When the next begins. */
@@ -82,7 +90,10 @@ struct agent {
     struct saver saver;
 };
 
-void gate_init(struct gate *, const struct agent_options *);
+/* Stores in '*journal' that of what the node keeps, or NULL; good until
+ * something is proved. */
+void gate_init(struct gate *, const struct agent_options *,
+               const char **journal);
 void gate_destroy(struct gate *);
 
 /* Something has been compiled: 'diff' says what has changed, unless the news
@@ -101,8 +112,20 @@ bool gate_is_closed(const struct agent *);
 void gate_begin(struct agent *);
 void gate_wait(const struct agent *);
 
-/* Keeps what was pushed, once nothing has been for a while; or at once, but if
- * saver_hurry() is called again and again. */
+/* 'journal' is that of what the node keeps, or NULL. */
+void saver_init(struct agent *, const char *journal);
+void saver_destroy(struct saver *);
+
+/* Keeps what changes, in the journal, before it is put: what was compiled is
+ * noted as gate_put() has it, and saver_put() says that all of it is about to
+ * be put.  What no edit says makes what is kept one that is not trusted, until
+ * it is kept as a whole. */
+void saver_note(struct agent *, enum compiled_news,
+                const struct resident_diff *);
+void saver_put(struct agent *);
+
+/* Keeps the whole of what was pushed, once nothing has been for a while; or at
+ * once, but if saver_hurry() is called again and again. */
 void saver_run(struct agent *);
 void saver_hurry(struct agent *);
 void saver_wait(const struct agent *);
@@ -110,11 +133,11 @@ void saver_wait(const struct agent *);
 /* A change has come.  As long as the process lives that keeps what was pushed,
  * each page of memory that the change writes to is copied, which takes many
  * times as long as the change: so the process is ended, and begins again when
- * nothing has changed for a while, unless somebody waits for it or it has been
- * put off for long. */
+ * nothing has changed for a while, unless somebody waits for it, or nothing of
+ * what was pushed for long is kept, or the journal has become large. */
 void saver_yield(struct agent *);
 
-/* Keeps what is not kept, if that takes no longer than a few seconds. */
+/* Keeps the whole, if that takes no longer than a few seconds. */
 void saver_finish(struct agent *);
 
 #endif /* agent/agent-private.h */

@@ -31,14 +31,15 @@ struct agent *
 agent_create(const struct agent_options *options)
 {
     struct agent *a = xzalloc(sizeof *a);
+    const char *journal;
 
     a->options = options;
     a->files = files_create(options->names, options->n_names);
     a->compiled = compiled_create(options->names, options->n_names,
                                   options->node, options->target.bridge);
     a->keeper = keeper_create(&options->target);
-    gate_init(&a->gate, options);
-    worker_init(&a->saver.worker);
+    gate_init(&a->gate, options, &journal);
+    saver_init(a, journal);
     a->reload = true;
     return a;
 }
@@ -52,8 +53,7 @@ agent_destroy(struct agent *a)
         keeper_destroy(a->keeper);
         compiled_destroy(a->compiled);
         files_destroy(a->files);
-        worker_destroy(&a->saver.worker);
-        free(a->saver.trouble);
+        saver_destroy(&a->saver);
         free(a);
     }
 }

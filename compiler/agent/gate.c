@@ -31,7 +31,8 @@ enum {
 };
 
 void
-gate_init(struct gate *g, const struct agent_options *options)
+gate_init(struct gate *g, const struct agent_options *options,
+          const char **journal)
 {
     struct push_diff diff;
 
@@ -40,9 +41,11 @@ gate_init(struct gate *g, const struct agent_options *options)
     smap_init(&g->put);
     sset_init(&g->claimed);
     push_look(&options->target, g->arena, &diff);
+    *journal = NULL;
     if (diff.kept) {
         const struct plan *plan = diff.kept->plan;
 
+        *journal = diff.kept->journal;
         g->known = diff.kept->proved;
         g->kept = *plan;
         g->has_kept = (!plan->northbound && !plan->kernel
@@ -171,8 +174,10 @@ gate_put(struct agent *a, enum compiled_news news,
     struct gate *g = &a->gate;
 
     follow_change(a, news, diff);
+    saver_note(a, news, diff);
 
     if (!g->prover && news != COMPILED_SAME) {
+        saver_put(a);
         if (news != COMPILED_CHANGED
             || !keeper_change(a->keeper, diff, &none)) {
             put_all(a);
@@ -199,6 +204,7 @@ open_gate(struct agent *a)
     struct sset gone = SSET_INITIALIZER(&gone);
 
     note_bound(a, &gone);
+    saver_put(a);
     if (g->anew || g->cut
         || !keeper_change(a->keeper, &g->diff, &gone)) {
         put_whole(a, &gone);

@@ -14,6 +14,7 @@
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
 #include "plan/record.h"
+#include "push/journal.h"
 #include "process.h"
 #include "timeval.h"
 #include "util.h"
@@ -24,7 +25,10 @@ enum {
     SAVE_MS = 2000,             /* What was pushed is kept when nothing has
                                  * been for so long... */
     SAVE_AGAIN_MS = 30000,      /* ...and if that fails, after this again. */
-    PUT_OFF_MS = 20000,         /* No longer do changes put that off. */
+    PUT_OFF_MS = 20000,         /* No longer do changes put that off, if
+                                 * nothing else keeps them, ... */
+    MAX_JOURNAL = 64 * 1024 * 1024,     /* ...nor when the journal has so many
+                                         * bytes. */
     TIMEOUT_MS = 60000,         /* For each time... */
     FINISH_MS = 5000,           /* ...and for the last. */
 };
@@ -42,11 +46,19 @@ save(const void *agent, struct ds *ds)
     compiled_record(a->compiled, &record, &plan, arena);
     record.verified = a->options->verify;
     record.proved = a->gate.known;
-    reason = push_note(&a->options->target, &record);
+    reason = push_note(&a->options->target, &record,
+                       a->saver.next ? journal_name(a->saver.next) : NULL);
     if (reason) {
         ds_put_cstr(ds, reason);
     }
     arena_destroy(arena);
+}
+
+static void
+drop_next(struct saver *s)
+{
+    journal_remove(s->next);
+    s->next = NULL;
 }
 
 /* What was begun last has ended, with this reason or none. */
@@ -54,6 +66,9 @@ static void
 settle(struct saver *s, const char *reason)
 {
     if (!reason) {
+        journal_close(s->journal);
+        s->journal = s->next;
+        s->next = NULL;
         s->saved = s->saving;
         s->since = s->saved == s->pushes ? 0 : time_msec();
     } else {
@@ -63,6 +78,7 @@ settle(struct saver *s, const char *reason)
         s->at = time_msec() + SAVE_AGAIN_MS;
         s->since = time_msec();
     }
+    drop_next(s);
     free(s->trouble);
     s->trouble = nullable_xstrdup(reason);
 }
@@ -98,12 +114,38 @@ unsaved(const struct agent *a)
             "status" : s->saved != s->pushes ? s->trouble : NULL);
 }
 
+/* Begins what start() starts.  Returns false, after noting why, if it
+ * cannot. */
+static bool
+begin(struct agent *a)
+{
+    const struct push_target *target = &a->options->target;
+    struct arena *arena = arena_create();
+    struct saver *s = &a->saver;
+    const char *reason = NULL;
+    int error;
+
+    if (target->state) {
+        reason = push_begin_journal(target, arena, &s->next);
+    }
+    if (!reason) {
+        error = worker_start(&s->worker, save, a, TIMEOUT_MS);
+        reason = error ? ovs_strerror(error) : NULL;
+    }
+    if (reason) {
+        settle(s, reason);
+    } else {
+        s->whole = !s->next;
+    }
+    arena_destroy(arena);
+    return !reason;
+}
+
 /* In a process: of a large plan it takes longer than a change may wait. */
 static void
 start(struct agent *a)
 {
     struct saver *s = &a->saver;
-    int error;
 
     if (!is_put(a)) {
         s->at = time_msec() + SAVE_MS;
@@ -112,9 +154,7 @@ start(struct agent *a)
     s->saving = s->pushes;
     s->answers = s->asked;
     s->asked = false;
-    error = worker_start(&s->worker, save, a, TIMEOUT_MS);
-    if (error) {
-        settle(s, ovs_strerror(error));
+    if (!begin(a)) {
         s->answers = false;
         s->answer = s->trouble;
     }
@@ -137,12 +177,22 @@ watch(struct saver *s)
         if (!killed) {
             take(s, status);
         }
+        drop_next(s);
         break;
     }
     if (!s->worker.pid || worker_is_killed(&s->worker)) {
         s->answers = false;
         s->answer = s->trouble;
     }
+}
+
+/* Must the whole be kept though something changes?  What is in the journal is
+ * not lost. */
+static bool
+is_overdue(const struct saver *s)
+{
+    return (s->journal ? journal_size(s->journal) >= MAX_JOURNAL
+            : time_msec() >= s->since + PUT_OFF_MS);
 }
 
 /* Lets the next begin when nothing has changed for a while, unless it has been
@@ -153,7 +203,7 @@ put_off(struct saver *s)
     long long int now = time_msec();
 
     s->since = s->since ? s->since : now;
-    s->at = MIN(now + SAVE_MS, MAX(now, s->since + PUT_OFF_MS));
+    s->at = is_overdue(s) ? now : now + SAVE_MS;
 }
 
 void
@@ -190,7 +240,7 @@ saver_hurry(struct agent *a)
     s->pushes = keeper_counts(a->keeper)->pushes;
     if (s->pushes != s->saved) {
         put_off(s);
-        if (now >= s->hurried + SAVE_MS) {
+        if (!s->journal && now >= s->hurried + SAVE_MS) {
             s->at = now;
         }
     }
@@ -204,8 +254,11 @@ saver_yield(struct agent *a)
     long long int now = time_msec();
 
     if (s->worker.pid && !s->asked && !s->answers
-        && !worker_is_killed(&s->worker) && now < s->since + PUT_OFF_MS) {
+        && !worker_is_killed(&s->worker) && !is_overdue(s)) {
         s->stopped = !worker_stop(&s->worker);
+        if (!s->stopped) {
+            drop_next(s);
+        }
         s->at = now + SAVE_MS;
     }
 }

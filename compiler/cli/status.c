@@ -151,12 +151,16 @@ cli_print_kept(const struct plan_record *kept,
     }
     printf("generation %"PRIu64" of %s, ", kept->generation, kept->time);
     if (kept->intent) {
-        printf("intent %s%s%s", kept->intent, !intent ? ""
+        printf("intent %s%s", kept->intent, !intent ? ""
                : strcmp(kept->intent, intent) ? ", which is another one"
-               : ", which is this one", kept->plan->northbound ? ""
-               : kept->verified ? ", verified" : ", not verified");
+               : ", which is this one");
+    } else if (kept->plan->flows.n) {
+        printf("%"PRIu64" and its journal", kept->generation - 1);
     } else {
         fputs("cleared", stdout);
+    }
+    if (!kept->plan->northbound && (kept->intent || kept->plan->flows.n)) {
+        fputs(kept->verified ? ", verified" : ", not verified", stdout);
     }
     if (generations->n > 1) {
         fputs("; kept before it:", stdout);

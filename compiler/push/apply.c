@@ -16,6 +16,7 @@
 
 #include "dirs.h"
 #include "lockfile.h"
+#include "push/journal.h"
 #include "push/run.h"
 #include "push/state.h"
 #include "timeval.h"
@@ -243,7 +244,33 @@ push_hold(const struct push_target *target, struct arena *arena,
 }
 
 const char *
-push_note(const struct push_target *target, const struct plan_record *order)
+push_begin_journal(const struct push_target *target, struct arena *arena,
+                   struct journal **journal)
+{
+    const char *reason;
+    struct state state;
+
+    state_open(&state, target->state, target->bridge, arena);
+    reason = state_make(&state);
+    return reason ? reason : journal_create(state.dir, arena, journal);
+}
+
+struct journal *
+push_kept_journal(const struct push_target *target, const char *name)
+{
+    struct arena *arena = arena_create();
+    struct journal *journal;
+    struct state state;
+
+    state_open(&state, target->state, target->bridge, arena);
+    journal = state.dir ? journal_open(state.dir, name) : NULL;
+    arena_destroy(arena);
+    return journal;
+}
+
+const char *
+push_note(const struct push_target *target, const struct plan_record *order,
+          const char *journal)
 {
     struct plan_record *record;
     struct state state;
@@ -254,6 +281,7 @@ push_note(const struct push_target *target, const struct plan_record *order)
     }
     state_read(&state, target->state, target->bridge, order->plan->arena);
     record = state_record(&state, order);
+    record->journal = journal;
     reason = state_prepare(&state, record);
     return reason ? reason : state_commit(&state, record, 0);
 }

@@ -19,6 +19,7 @@
 
 #include "base/file.h"
 #include "openvswitch/dynamic-string.h"
+#include "push/journal.h"
 #include "socket-util.h"
 #include "timeval.h"
 #include "util.h"
@@ -118,22 +119,44 @@ state_read_file(struct arena *arena, const char *path, char **text,
     return reason ? arena_strdup(arena, reason) : NULL;
 }
 
-const char *
-state_load(struct state *state, uint64_t generation,
-           struct plan_record *record)
+/* What is to be read. */
+struct wanted {
+    const struct state *state;
+    uint64_t generation;
+    bool journal;               /* And what has become of it since? */
+};
+
+static const char *
+check_record(const struct plan_record *record, void *wanted_,
+             plan_names *edits)
 {
+    const struct wanted *wanted = wanted_;
+    const struct state *state = wanted->state;
+
+    if (record->generation != wanted->generation
+        || strcmp(record->bridge, state->bridge)) {
+        return "is of another bridge or generation";
+    }
+    return (wanted->journal && record->journal
+            ? journal_read(state->dir, record->journal, state->arena, edits)
+            : NULL);
+}
+
+/* Reads a generation, and with 'journal' what has become of it since.  Returns
+ * NULL, or the reason why there is none that can be trusted. */
+static const char *
+load(const struct state *state, uint64_t generation, bool journal,
+     struct plan_record *record)
+{
+    struct wanted wanted = { state, generation, journal };
     const char *path = record_path(state, generation);
     char *text = NULL;
     size_t len = 0;
-    const char *reason = state_read_file(state->arena, path, &text,
-                                         &len);
+    const char *reason = state_read_file(state->arena, path, &text, &len);
 
     if (!reason) {
-        reason = plan_record_parse(text, len, state->arena, record);
-    }
-    if (!reason && (record->generation != generation
-                    || strcmp(record->bridge, state->bridge))) {
-        reason = "is of another bridge or generation";
+        reason = plan_record_parse_edited(text, len, check_record, &wanted,
+                                          state->arena, record);
     }
     return (reason ? arena_printf(state->arena, "%s: %s", path, reason)
             : NULL);
@@ -181,22 +204,32 @@ state_read(struct state *state, const char *root, const char *bridge,
            struct arena *arena)
 {
     struct plan_record *record = arena_zalloc(arena, sizeof *record);
-    const char *reason;
+    const char *reason = "";
 
     state_open(state, root, bridge, arena);
     if (!state->dir) {
         return;
     }
-    list_kept(state);
-    if (!state->kept.n) {
-        return;
+    /* Twice: who has no lock may meet a new one, and the old one's journal
+     * gone. */
+    for (int i = 0; i < 2 && reason; i++) {
+        state->kept.n = 0;
+        list_kept(state);
+        if (!state->kept.n) {
+            return;
+        }
+        reason = load(state, state_last(state), true, record);
     }
-    reason = state_load(state, state_last(state), record);
     state->current = reason ? NULL : record;
     if (reason) {
         *vec_push(arena, &state->warnings) = arena_printf(
             arena, "what is kept of generation %"PRIu64" is not trusted: %s",
             state_last(state), reason);
+    } else if (record->generation != state_last(state)) {
+        state->unwritten = true;
+        *vec_push(arena, &state->kept) = record->generation;
+        qsort(state->kept.v, state->kept.n, sizeof *state->kept.v,
+              compare_generations);
     }
 }
 
@@ -233,22 +266,58 @@ state_make(struct state *state)
     return NULL;
 }
 
-const char *
-state_prepare(struct state *state, const struct plan_record *record)
+static const char *
+prepare(struct state *state, const struct plan_record *record)
 {
     struct ds ds = DS_EMPTY_INITIALIZER;
     const char *reason;
 
+    plan_record_format(record, &ds);
+    reason = file_prepare(state->arena,
+                          record_path(state, record->generation),
+                          ds.string, ds.length, 0600);
+    ds_destroy(&ds);
+    return reason;
+}
+
+/* Before another generation comes: gives the last one its file, if all that
+ * there is of it is a journal. */
+static const char *
+write_current(struct state *state)
+{
+    struct plan_record *record;
+    const char *reason;
+
+    if (!state->unwritten) {
+        return NULL;
+    }
+    record = arena_zalloc(state->arena, sizeof *record);
+    *record = *state->current;
+    record->journal = NULL;
+    reason = prepare(state, record);
+    return reason ? reason : state_commit(state, record, 0);
+}
+
+const char *
+state_prepare(struct state *state, struct plan_record *record)
+{
+    struct journal *journal;
+    const char *reason;
+
     state_sweep(state);
     reason = state_make(state);
-    if (!reason) {
-        plan_record_format(record, &ds);
-        reason = file_prepare(state->arena,
-                              record_path(state, record->generation),
-                              ds.string, ds.length, 0600);
-        ds_destroy(&ds);
+    if (!reason && record->generation != state_last(state)) {
+        reason = write_current(state);
     }
-    return reason;
+    if (!reason && !record->journal) {
+        reason = journal_create(state->dir, state->arena, &journal);
+        if (!reason) {
+            record->journal = arena_strdup(state->arena,
+                                           journal_name(journal));
+            journal_close(journal);
+        }
+    }
+    return reason ? reason : prepare(state, record);
 }
 
 const char *
@@ -275,8 +344,12 @@ state_commit(struct state *state, const struct plan_record *record,
             *vec_push(state->arena, &kept) = generation;
         }
     }
+    if (record->journal) {
+        journal_sweep(state->dir, record->journal);
+    }
     state->kept = kept;
     state->current = record;
+    state->unwritten = false;
     return NULL;
 }
 
@@ -285,6 +358,9 @@ state_abandon(struct state *state, const struct plan_record *record)
 {
     if (state->dir) {
         file_abandon(state->arena, record_path(state, record->generation));
+        if (record->journal) {
+            journal_unlink(state->dir, record->journal);
+        }
         rmdir(state->dir);      /* Stays unless it is empty. */
     }
 }
@@ -300,7 +376,7 @@ state_record(const struct state *state, const struct plan_record *order)
     record->generation = state_last(state) + !same;
     record->bridge = state->bridge;
     record->time = plan_record_time(state->arena, time_wall());
-    record->held = NULL;
+    record->held = record->journal = NULL;
     return record;
 }
 
@@ -309,8 +385,13 @@ static const char *
 load_chosen(struct state *state, uint64_t generation, bool chosen,
             const char *node, struct plan_record *record)
 {
-    const char *reason = state_load(state, generation, record);
+    const char *reason = NULL;
 
+    if (state->current && state->current->generation == generation) {
+        *record = *state->current;
+    } else {
+        reason = load(state, generation, false, record);
+    }
     if (!reason && node && record->plan->node[0]
         && strcmp(record->plan->node, node)) {
         return arena_printf(state->arena, "generation %"PRIu64" of %s is of "

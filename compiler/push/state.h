@@ -11,6 +11,10 @@
  * three, each a file GENERATION.plan (plan/record.h), readable by their owner
  * only.
  *
+ * What changed since the last one was written is in its journal
+ * (push/journal.h), if bulkheadd keeps the bridge; that makes it the next
+ * generation, which has no file yet.
+ *
  * It is there for rollback and to tell what was applied; whether a bridge is
  * as intended never depends on it.  A file that is damaged, or that another
  * user could have written, is not trusted; its number counts still, so that
@@ -36,6 +40,7 @@ struct state {
                                  * first. */
     const struct plan_record *current;  /* The last one; NULL if there is
                                          * none, or it is not trusted. */
+    bool unwritten;             /* Has that no file yet? */
     plan_names warnings;        /* Why something is not trusted or kept. */
 };
 
@@ -50,11 +55,6 @@ void state_read(struct state *, const char *root, const char *bridge,
 
 /* The last generation; 0 if there is none. */
 uint64_t state_last(const struct state *);
-
-/* Reads a generation.  Returns NULL, or the reason why there is none that can
- * be trusted. */
-const char *state_load(struct state *, uint64_t generation,
-                       struct plan_record *);
 
 /* The record of 'order' under the next generation, or if its plan is the last
  * one's, under that. */
@@ -81,9 +81,9 @@ const char *state_make(struct state *);
 
 /* Writes the record of a generation, so that there is room for it, and makes
  * it one that is kept, in place of the generation 'replaces', if that is not
- * 0, and of the oldest.  Between the two nothing of it is seen.  Each returns
- * NULL, or why it cannot. */
-const char *state_prepare(struct state *, const struct plan_record *);
+ * 0, and of the oldest.  Between the two nothing of it is seen.  A record that
+ * names no journal gets one.  Each returns NULL, or why it cannot. */
+const char *state_prepare(struct state *, struct plan_record *);
 const char *state_commit(struct state *, const struct plan_record *,
                          uint64_t replaces);
 

@@ -40,6 +40,23 @@ soon() {
     return 1
 }
 
+# catch_child: stops the first process that bulkheadd starts, and prints it.
+catch_child() {
+    python3 - "$agent_pid" <<'EOF'
+import os
+import signal
+import sys
+import time
+
+deadline = time.monotonic() + 5
+while time.monotonic() < deadline:
+    with open("/proc/{0}/task/{0}/children".format(sys.argv[1])) as f:
+        for pid in f.read().split():
+            os.kill(int(pid), signal.SIGSTOP)
+            sys.exit(print(pid))
+EOF
+}
+
 is_equal() { bulkhead_on status br0 "$folder"; }
 becomes_equal() { soon is_equal; }
 

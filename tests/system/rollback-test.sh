@@ -13,9 +13,13 @@ set -euo pipefail
 intent=$srcdir/examples/ai-cluster.json
 node=gpu-node-1
 
-kept() { (cd "$switch_dir/state/br0" && echo *); }
-# keeps NAME...: exactly these files.
-keeps() { kept; [ "$(kept)" = "$*" ]; }
+kept() { (cd "$switch_dir/state/br0" && echo *.plan); }
+# keeps NAME...: exactly these files, and a journal.
+keeps() {
+    ls "$switch_dir/state/br0"
+    [ "$(kept)" = "$*" ] &&
+        [ "$(find "$switch_dir/state/br0" -type f | wc -l)" = $(($# + 1)) ]
+}
 
 # limited RATE: the intent with the inference tenant at that.
 limited() {
@@ -53,7 +57,7 @@ test_kept() {
 
 private() {
     [ "$(stat -c %a "$switch_dir"/state{,/br0,/br0/*} | sort | uniq -c |
-        tr -s ' \n' ' ')" = ' 3 600 2 700 ' ]
+        tr -s ' \n' ' ')" = ' 4 600 2 700 ' ]
 }
 
 test_rollback() {
@@ -89,12 +93,15 @@ test_clear() {
 
 # Nothing that is not whole, and ours, is taken for what was applied.
 test_damage() {
-    local dir=$switch_dir/state/br0 copy=$switch_dir/copy
+    local dir=$switch_dir/state/br0 copy=$switch_dir/copy journal
+    journal=$(echo "$dir"/*.journal)
     cp "$dir/9.plan" "$copy"
     truncate -s 500 "$dir/9.plan"
     distrusted 'a file cut short' 'is cut short or has been changed'
     : >"$dir/9.plan"
     distrusted 'an empty file' 'is no plan'
+    cp "$copy" "$dir/9.plan"
+    test_journal "$journal"
     cp "$dir/8.plan" "$dir/9.plan"
     distrusted "another generation's" 'is of another bridge or generation'
     sed 's/"br0"/"br1"/' "$copy" >"$dir/9.plan"
@@ -122,6 +129,23 @@ test_damage() {
     check 'and the bridge holds it' exits 0 is_at 26Gbps
     check 'rollback trusts none of it' says 'kept are: none' 3 rollback
     chmod 700 "$dir"
+}
+
+# Nor is it without its journal.
+test_journal() {
+    local journal=$1 line=0000000000000000000000000000000000000000
+    rm -f "$journal"
+    distrusted 'one without its journal' 'has no journal any more'
+    echo "$line {}" >"$journal"
+    distrusted 'one whose journal is not its own' 'has been changed'
+    echo x >"$journal"
+    distrusted 'one with something else there' 'has been changed'
+    rm -f "$journal"
+    ln -s "$switch_dir/copy" "$journal"
+    distrusted 'one with a link there' 'symbolic link'
+    rm -f "$journal"
+    echo -n "$line {" >"$journal"
+    check 'a line that was being written is not there yet' exits 0 status
 }
 
 # distrusted NAME TEXT: of the last generation.

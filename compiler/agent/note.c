@@ -1,0 +1,134 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "agent/agent-private.h"
+
+#include "openvswitch/vlog.h"
+#include "plan/record.h"
+#include "push/journal.h"
+#include "resident/resident.h"
+#include "timeval.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(note);
+
+enum {
+    MAX_PENDING = 16 * 1024 * 1024,     /* In bytes, as long as nothing is
+                                         * proved. */
+};
+
+void
+saver_init(struct agent *a, const char *journal)
+{
+    struct saver *s = &a->saver;
+
+    worker_init(&s->worker);
+    svec_init(&s->edits);
+    s->whole = true;
+    if (journal) {
+        s->journal = push_kept_journal(&a->options->target, journal);
+    }
+}
+
+void
+saver_destroy(struct saver *s)
+{
+    worker_destroy(&s->worker);
+    svec_destroy(&s->edits);
+    journal_close(s->journal);
+    journal_remove(s->next);
+    free(s->trouble);
+}
+
+/* No edit says what will be put. */
+static void
+note_whole(struct saver *s)
+{
+    s->whole = true;
+    svec_clear(&s->edits);
+    s->n_pending = 0;
+}
+
+/* Returns false if no edit says the change. */
+static bool
+format_edit(const struct agent *a, const struct resident_diff *diff,
+            struct ds *ds)
+{
+    struct arena *arena = arena_create();
+    plan_names missing = VEC_INIT;
+    bool ok;
+
+    compiled_missing(a->compiled, arena, &missing);
+    ok = resident_diff_format(diff, plan_record_time(arena, time_wall()),
+                              missing.n > 0, ds);
+    arena_destroy(arena);
+    return ok;
+}
+
+void
+saver_note(struct agent *a, enum compiled_news news,
+           const struct resident_diff *diff)
+{
+    struct saver *s = &a->saver;
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    if (news == COMPILED_SAME || s->whole) {
+        return;
+    }
+    if (news == COMPILED_CHANGED && (s->journal || s->next)
+        && s->n_pending < MAX_PENDING && format_edit(a, diff, &ds)) {
+        s->n_pending += ds.length;
+        svec_add(&s->edits, ds_cstr(&ds));
+    } else {
+        note_whole(s);
+    }
+    ds_destroy(&ds);
+}
+
+/* What is kept is not what is put any more. */
+static void
+lose(struct saver *s)
+{
+    journal_remove(s->journal);
+    journal_remove(s->next);
+    s->journal = s->next = NULL;
+    note_whole(s);
+}
+
+static void
+append(struct saver *s, struct journal *journal)
+{
+    for (size_t i = 0; i < s->edits.n; i++) {
+        int error = journal_append(journal, s->edits.names[i]);
+
+        if (error) {
+            VLOG_WARN("what changes cannot be kept: %s", ovs_strerror(error));
+            lose(s);
+            return;
+        }
+    }
+}
+
+void
+saver_put(struct agent *a)
+{
+    struct saver *s = &a->saver;
+
+    if (s->whole) {
+        lose(s);
+        return;
+    }
+    if (s->next) {
+        append(s, s->next);
+    }
+    if (s->journal) {
+        append(s, s->journal);
+    }
+    svec_clear(&s->edits);
+    s->n_pending = 0;
+}

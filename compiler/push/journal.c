@@ -1,0 +1,224 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "push/journal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/uuid.h"
+#include "push/state.h"
+#include "sha1.h"
+#include "socket-util.h"
+#include "util.h"
+#include "uuid.h"
+
+#define SUFFIX ".journal"
+
+struct journal {
+    char *dir, *name;
+    int fd;                     /* -1: of one that is to be removed. */
+    char last[SHA1_HEX_DIGEST_LEN + 1];     /* SHA-1 of the last line. */
+    size_t size;
+};
+
+/* Stores in 'hex' that of a line that comes after 'last'. */
+static void
+hash_line(const char *last, const char *edit, char hex[])
+{
+    uint8_t digest[SHA1_DIGEST_SIZE];
+    struct sha1_ctx ctx;
+
+    sha1_init(&ctx);
+    sha1_update(&ctx, last, strlen(last));
+    sha1_update(&ctx, edit, strlen(edit));
+    sha1_final(&ctx, digest);
+    sha1_to_hex(digest, hex);
+}
+
+static void
+hash_name(const char *name, char hex[])
+{
+    hash_line(name, "", hex);
+}
+
+static char *
+path_of(const char *dir, const char *name)
+{
+    return xasprintf("%s/%s"SUFFIX, dir, name);
+}
+
+struct journal *
+journal_open(const char *dir, const char *name)
+{
+    struct journal *j = xzalloc(sizeof *j);
+
+    j->dir = xstrdup(dir);
+    j->name = xstrdup(name);
+    j->fd = -1;
+    return j;
+}
+
+const char *
+journal_create(const char *dir, struct arena *arena, struct journal **jp)
+{
+    struct uuid uuid;
+    struct journal *j;
+    char *path;
+
+    uuid_generate(&uuid);
+    j = journal_open(dir, arena_printf(arena, UUID_FMT, UUID_ARGS(&uuid)));
+    hash_name(j->name, j->last);
+    path = path_of(dir, j->name);
+    j->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW
+                 | O_CLOEXEC, 0600);
+    if (j->fd < 0) {
+        const char *reason = arena_printf(arena, "cannot write %s: %s", path,
+                                          ovs_strerror(errno));
+
+        journal_close(j);
+        free(path);
+        return reason;
+    }
+    free(path);
+    *jp = j;
+    return NULL;
+}
+
+const char *
+journal_name(const struct journal *j)
+{
+    return j->name;
+}
+
+size_t
+journal_size(const struct journal *j)
+{
+    return j->size;
+}
+
+int
+journal_append(struct journal *j, const char *edit)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    char hex[SHA1_HEX_DIGEST_LEN + 1];
+    size_t written;
+    int error;
+
+    hash_line(j->last, edit, hex);
+    ds_put_format(&ds, "%s %s\n", hex, edit);
+    error = write_fully(j->fd, ds.string, ds.length, &written);
+    ovs_strlcpy(j->last, hex, sizeof j->last);
+    j->size += ds.length;
+    ds_destroy(&ds);
+    return error;
+}
+
+void
+journal_close(struct journal *j)
+{
+    if (j) {
+        if (j->fd >= 0) {
+            close(j->fd);
+        }
+        free(j->dir);
+        free(j->name);
+        free(j);
+    }
+}
+
+void
+journal_remove(struct journal *j)
+{
+    if (j) {
+        journal_unlink(j->dir, j->name);
+        journal_close(j);
+    }
+}
+
+/* Adds the lines of 'text', which it changes. */
+static const char *
+read_lines(char *text, const char *name, struct arena *arena,
+           plan_names *edits)
+{
+    char last[SHA1_HEX_DIGEST_LEN + 1], hex[SHA1_HEX_DIGEST_LEN + 1];
+    char *end;
+
+    hash_name(name, last);
+    for (; (end = strchr(text, '\n')) != NULL; text = end + 1) {
+        *end = '\0';
+        if (end - text < SHA1_HEX_DIGEST_LEN + 1
+            || text[SHA1_HEX_DIGEST_LEN] != ' ') {
+            return "has been changed";
+        }
+        hash_line(last, text + SHA1_HEX_DIGEST_LEN + 1, hex);
+        if (memcmp(hex, text, SHA1_HEX_DIGEST_LEN)) {
+            return "has been changed";
+        }
+        ovs_strlcpy(last, hex, sizeof last);
+        *vec_push(arena, edits) = text + SHA1_HEX_DIGEST_LEN + 1;
+    }
+    return NULL;
+}
+
+const char *
+journal_read(const char *dir, const char *name, struct arena *arena,
+             plan_names *edits)
+{
+    struct uuid uuid;
+    const char *path, *reason;
+    char *text = NULL;
+    size_t len = 0;
+
+    if (!uuid_from_string(&uuid, name)) {
+        return "names no journal";
+    }
+    path = arena_printf(arena, "%s/%s"SUFFIX, dir, name);
+    if (access(path, F_OK) && errno == ENOENT) {
+        return "has no journal any more: what was applied since was not kept";
+    }
+    reason = state_read_file(arena, path, &text, &len);
+    if (!reason) {
+        reason = (memchr(text, '\0', len) ? "has been changed"
+                  : read_lines(text, name, arena, edits));
+    }
+    return reason ? arena_printf(arena, "%s: %s", path, reason) : NULL;
+}
+
+void
+journal_unlink(const char *dir, const char *name)
+{
+    char *path = path_of(dir, name);
+
+    unlink(path);
+    free(path);
+}
+
+void
+journal_sweep(const char *dir, const char *but)
+{
+    char *kept = xasprintf("%s"SUFFIX, but);
+    struct dirent *entry;
+    DIR *d = opendir(dir);
+
+    while (d && (entry = readdir(d))) {
+        if (string_ends_with(entry->d_name, SUFFIX)
+            && strcmp(entry->d_name, kept)) {
+            unlinkat(dirfd(d), entry->d_name, 0);
+        }
+    }
+    if (d) {
+        closedir(d);
+    }
+    free(kept);
+}

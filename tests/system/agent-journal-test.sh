@@ -1,0 +1,196 @@
+#!/usr/bin/env bash
+# Copyright (c) 2026 The Bulkhead authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# bulkheadd is killed right after a change: what it lets pass when it is back,
+# and has proved nothing yet, is what it had put last, or what the switch
+# holds, and never what was allowed before.
+# Environment: BUILDDIR, OVS_PREFIX, srcdir; found by themselves if unset.
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=agent-lib.sh
+. "$here/agent-lib.sh"
+
+intent=$srcdir/examples/ai-cluster.json
+node=gpu-node-1
+
+# A verifier that waits while there is the file STALL.
+BULKHEAD=${BUILDDIR:-$srcdir/_build}/tests/verify/faulty
+
+has_rate() { meters br0 | grep -E "rate=$1 " >/dev/null; }
+marks() { flows br0 | grep -E "[:=]$1->ip_dscp" >/dev/null; }
+kept() { (cd "$BULKHEAD_STATEDIR/br0" && echo *.plan); }
+journal() { echo "$BULKHEAD_STATEDIR"/br0/*.journal; }
+no_journal() { [ ! -e "$(journal)" ]; }
+status() { "$BULKHEAD" status --bridge br0; }
+
+# limit NUMBER: of inference, in the file of that tenant.
+limit() {
+    sed -E "s/\"limit\": ?\"[0-9]+Gbps\"/\"limit\":\"$1Gbps\"/" \
+        "$folder/tenants/inference.json" >"$folder/.new"
+    mv "$folder/.new" "$folder/tenants/inference.json"
+    soon has_rate "$1000000"
+}
+
+# All that is kept is in the file of the last generation.
+keep_whole() {
+    agent save
+    whole=$(kept)
+}
+
+# killed NUMBER: when that is the limit, before more than a journal can say so.
+killed() {
+    limit "$1"
+    agent_end KILL
+}
+
+# started_unproved: with the bridge as it is, or as it is kept.
+started_unproved() {
+    touch "$STALL"
+    agent_start
+    soon agent_says 'proves what has changed'
+}
+proved() {
+    rm "$STALL"
+    becomes_equal
+}
+
+test_kept() {
+    python3 "$here/split.py" "$intent" "$folder"
+    check 'the policy is there' becomes_equal
+    keep_whole
+    killed 31
+    check 'killed after a change' eval '[ "$(kept)" = "$whole" ]'
+    check '... which the journal says' test -s "$(journal)"
+    check '... so that status knows it' says ': as intended' 0 status
+    check '... and says whence' says ' and its journal, verified' 0 status
+    kill_switch
+    begin_switch
+    started_unproved
+    check 'after a restart it is what comes, unproved' soon has_rate 31000000
+    check '... and all with it' soon has_endpoint 02:00:00:01:00:01
+    check '... and it is the intent' proved
+    limit 32 >/dev/null
+    keep_whole
+    check 'kept as a whole, the journal is empty' \
+        eval '[ -e "$(journal)" ] && [ ! -s "$(journal)" ]'
+}
+
+# A journal that is damaged.
+test_cut() {
+    killed 33
+    truncate -s -1 "$(journal)"
+    check 'a line that is cut short has never been applied' \
+        says 'meters 2 added, 2 deleted' 4 status
+    started_unproved
+    check '... so the one before comes' soon has_rate 32000000
+    check '... and then the intent' proved
+    check '... is there' has_rate 33000000
+    keep_whole
+    killed 35
+    sed -i 's/35000000/36000000/' "$(journal)"
+    check 'a journal that was changed is not trusted' \
+        says 'has been changed' 3 status
+    started_unproved
+    check '... and the bridge is left as it is' has_rate 35000000
+    check '... until all is proved' proved
+    keep_whole
+}
+
+# A change while the whole is being kept, which does not have it.
+test_meanwhile() {
+    local child save
+    limit 36 >/dev/null
+    child=$(catch_child)
+    agent save >"$switch_dir/save" 2>&1 &
+    save=$!
+    sleep 0.2
+    limit 37 >/dev/null
+    # What is begun after that one fails.
+    prlimit --pid "$agent_pid" --fsize=4096:unlimited
+    kill -CONT "$child"
+    check 'a change while all is being kept' eval '! wait "$save"'
+    agent_end KILL
+    check '... is in both journals' says ' and its journal, verified' 0 status
+    agent_start
+    becomes_equal >/dev/null
+    keep_whole
+    killed 35
+    agent_start
+    becomes_equal >/dev/null
+}
+
+# What no edit says.
+test_whole() {
+    limit 36 >/dev/null         # So that what comes next is not kept at once.
+    whole=$(kept)
+    limit 37 >/dev/null
+    sed 's/"dscp":26/"dscp":28/' "$folder/policy.json" \
+        >"$folder/.new"
+    mv "$folder/.new" "$folder/policy.json"
+    check 'all compiled anew' soon marks 28
+    agent_end KILL
+    check 'what is kept is not that' eval '[ "$(kept)" = "$whole" ]'
+    check '... and has no journal any more' no_journal
+    check '... so it is not trusted' says 'has no journal any more' 3 status
+    started_unproved
+    check '... and does not come back' eval '! marks 26'
+    check '... nor goes anything else' marks 28
+    check 'proved' proved
+    keep_whole
+    check '... and kept' says ': as intended' 0 status
+}
+
+# Back from a change that only the journal knows, and forth again.
+test_rollback() {
+    killed 38
+    check 'rollback goes back from what the journal says' \
+        exits 0 "$BULKHEAD" rollback --bridge br0
+    check '... to the one before' has_rate 37000000
+    check '... and forth again' exits 0 "$BULKHEAD" rollback --bridge br0
+    check '... to that' has_rate 38000000
+    check 'three are kept' eval 'kept | wc -w | grep -x 3'
+    check '... and one journal' eval '[ -e "$(journal)" ]'
+    agent_start
+    check 'and bulkheadd goes on' becomes_equal
+}
+
+# A disk that is full when a change comes: its process may write no file of
+# more than 4 kB, which a journal becomes and a plan is from the start.
+test_full() {
+    keep_whole
+    prlimit --pid "$agent_pid" --fsize=4096:unlimited
+    limit 39 >/dev/null
+    for rate in 40 41 42 43 44 45; do
+        limit $rate >/dev/null
+    done
+    check 'changes that cannot be kept come all the same' has_rate 45000000
+    check '... and then nothing is trusted' no_journal
+    check '... which is said' says 'File too large' 2 agent save
+    prlimit --pid "$agent_pid" --fsize=unlimited:unlimited
+    agent_end KILL
+    started_unproved
+    check 'none of them comes back' has_rate 45000000
+    check '... and the last is the intent' proved
+}
+
+main() {
+    start_dummy_switch
+    export STALL=$switch_dir/stall FORGET=$switch_dir/forget
+    folder=$switch_dir/intent
+    mkdir "$folder"
+    make_dummy_bridge br0 "$intent" $node
+    agent_start
+    test_kept
+    test_cut
+    test_meanwhile
+    test_whole
+    test_rollback
+    test_full
+    agent_end TERM
+    [ "$failures" = 0 ]
+}
+
+main
