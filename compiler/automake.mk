@@ -256,6 +256,8 @@ libbulkhead_a_SOURCES = \
 	compiler/plan/record.c \
 	compiler/plan/record-edit.c \
 	compiler/plan/record-edit.h \
+	compiler/plan/record-lists.c \
+	compiler/plan/record-lists.h \
 	compiler/plan/record-rows.c \
 	compiler/plan/record-rows.h \
 	compiler/plan/record-shape.c \

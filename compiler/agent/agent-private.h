@@ -44,7 +44,8 @@ struct gate {
     bool anew;                  /* ...and to be put as a whole, ... */
     bool cut;                   /* (Was the whole that was put last without an
                                  * interface that had gone?) */
-    struct resident_diff diff;  /* ...or by this? */
+    struct resident_diff diff;  /* ...or by this, if nothing was... */
+    size_t changes;             /* ...compiled since. */
     long long int held_at;      /* Since when something is. */
     long long int retry_at;     /* When a proof that broke begins again; 0:
                                  * none did. */
@@ -63,6 +64,8 @@ struct saver {
                                  * yet... */
     size_t n_pending;           /* ...and their bytes; but if... */
     bool whole;                 /* ...then no edits say what that changes. */
+    bool skip;                  /* Was a generation only in a journal that is
+                                 * lost? */
     uint64_t pushes;            /* Of the keeper; */
     uint64_t saving, saved;     /* those that are being kept, and are. */
     long long int at;           /* When the next begins. */
@@ -123,6 +126,7 @@ void saver_destroy(struct saver *);
 void saver_note(struct agent *, enum compiled_news,
                 const struct resident_diff *);
 void saver_put(struct agent *);
+void saver_lose(struct saver *);
 
 /* Keeps the whole of what was pushed, once nothing has been for a while; or at
  * once, but if saver_hurry() is called again and again. */

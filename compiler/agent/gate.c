@@ -48,7 +48,7 @@ gate_init(struct gate *g, const struct agent_options *options,
         *journal = diff.kept->journal;
         g->known = diff.kept->proved;
         g->kept = *plan;
-        g->has_kept = (!plan->northbound && !plan->kernel
+        g->has_kept = (diff.kept->journal && !plan->northbound && !plan->kernel
                        && !strcmp(plan->node, options->node));
     }
 }
@@ -166,6 +166,16 @@ follow_change(struct agent *a, enum compiled_news news,
     arena_destroy(arena);
 }
 
+/* That were compiled, be it with success or not. */
+static size_t
+count_changes(const struct agent *a)
+{
+    struct resident_stats stats;
+
+    compiled_stats(a->compiled, &stats);
+    return stats.changes;
+}
+
 void
 gate_put(struct agent *a, enum compiled_news news,
          const struct resident_diff *diff)
@@ -189,6 +199,7 @@ gate_put(struct agent *a, enum compiled_news news,
         g->anew = news == COMPILED_ANEW;
         if (!g->anew) {
             g->diff = *diff;
+            g->changes = count_changes(a);
         }
     }
     if (g->fresh && !prover_is_busy(g->prover)) {
@@ -205,7 +216,7 @@ open_gate(struct agent *a)
 
     note_bound(a, &gone);
     saver_put(a);
-    if (g->anew || g->cut
+    if (g->anew || g->cut || g->changes != count_changes(a)
         || !keeper_change(a->keeper, &g->diff, &gone)) {
         put_whole(a, &gone);
     }

@@ -91,26 +91,31 @@ saver_note(struct agent *a, enum compiled_news news,
 }
 
 /* What is kept is not what is put any more. */
-static void
-lose(struct saver *s)
+void
+saver_lose(struct saver *s)
 {
-    journal_remove(s->journal);
-    journal_remove(s->next);
+    int error, next_error;
+
+    s->skip = s->skip || (s->journal && journal_size(s->journal));
+    error = journal_remove(s->journal);
+    next_error = journal_remove(s->next);
     s->journal = s->next = NULL;
+    if (error || next_error) {
+        VLOG_ERR("what is kept is not what is applied, and cannot be removed: "
+                 "%s; remove it, or it comes back after a crash",
+                 ovs_strerror(error ? error : next_error));
+    }
     note_whole(s);
 }
 
 static void
-append(struct saver *s, struct journal *journal)
+append(struct saver *s, struct journal *journal, const char *edits)
 {
-    for (size_t i = 0; i < s->edits.n; i++) {
-        int error = journal_append(journal, s->edits.names[i]);
+    int error = journal ? journal_append(journal, edits) : 0;
 
-        if (error) {
-            VLOG_WARN("what changes cannot be kept: %s", ovs_strerror(error));
-            lose(s);
-            return;
-        }
+    if (error) {
+        VLOG_WARN("what changes cannot be kept: %s", ovs_strerror(error));
+        saver_lose(s);
     }
 }
 
@@ -120,15 +125,16 @@ saver_put(struct agent *a)
     struct saver *s = &a->saver;
 
     if (s->whole) {
-        lose(s);
-        return;
+        saver_lose(s);
+    } else if (s->edits.n) {
+        char *all = svec_join(&s->edits, ",", "]");
+        char *line = xasprintf("[%s", all);
+
+        append(s, s->next, line);
+        append(s, s->journal, line);
+        svec_clear(&s->edits);
+        s->n_pending = 0;
+        free(line);
+        free(all);
     }
-    if (s->next) {
-        append(s, s->next);
-    }
-    if (s->journal) {
-        append(s, s->journal);
-    }
-    svec_clear(&s->edits);
-    s->n_pending = 0;
 }

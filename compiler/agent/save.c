@@ -47,18 +47,24 @@ save(const void *agent, struct ds *ds)
     record.verified = a->options->verify;
     record.proved = a->gate.known;
     reason = push_note(&a->options->target, &record,
-                       a->saver.next ? journal_name(a->saver.next) : NULL);
+                       a->saver.next ? journal_name(a->saver.next) : NULL,
+                       a->saver.skip);
     if (reason) {
         ds_put_cstr(ds, reason);
     }
     arena_destroy(arena);
 }
 
+/* That of a process that has failed.  If it had begun to make its generation
+ * the last one, the journal of the one before is gone. */
 static void
 drop_next(struct saver *s)
 {
     journal_remove(s->next);
     s->next = NULL;
+    if (s->journal && !journal_is_there(s->journal)) {
+        saver_lose(s);
+    }
 }
 
 /* What was begun last has ended, with this reason or none. */
@@ -67,6 +73,7 @@ settle(struct saver *s, const char *reason)
 {
     if (!reason) {
         journal_close(s->journal);
+        s->skip = s->skip && !s->next;
         s->journal = s->next;
         s->next = NULL;
         s->saved = s->saving;

@@ -62,19 +62,23 @@ read_enter(bool *open)
     return c == '\n';
 }
 
-/* Nothing waits any more: was it confirmed from elsewhere? */
+/* Nothing waits any more: was it confirmed from elsewhere?  What is kept is
+ * read again: it may have been read just before something came back. */
 static int
-tell_end(const struct push_target *target, const struct push_diff *diff,
-         uint64_t generation)
+tell_end(const struct push_target *target, uint64_t generation,
+         struct arena *arena)
 {
-    if (diff->generation == generation) {
+    struct push_diff diff;
+
+    push_look(target, arena, &diff);
+    if (diff.generation == generation) {
         printf("%s: generation %"PRIu64" is confirmed\n", target->bridge,
                generation);
         return EXIT_DONE;
     }
     fprintf(stderr, "bulkhead: bridge %s: generation %"PRIu64" was not "
             "confirmed; generation %"PRIu64" is what was there before\n",
-            target->bridge, generation, diff->generation);
+            target->bridge, generation, diff.generation);
     return EXIT_UNREACHABLE;
 }
 
@@ -97,7 +101,7 @@ cli_await(const struct push_target *target, uint64_t generation)
         } while (diff.guard.generation == generation && !read_enter(&open));
         status = (diff.guard.generation == generation
                   ? confirm(target, arena)
-                  : tell_end(target, &diff, generation));
+                  : tell_end(target, generation, arena));
     }
     arena_destroy(arena);
     return status;

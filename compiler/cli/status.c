@@ -154,10 +154,12 @@ cli_print_kept(const struct plan_record *kept,
         printf("intent %s%s", kept->intent, !intent ? ""
                : strcmp(kept->intent, intent) ? ", which is another one"
                : ", which is this one");
-    } else if (kept->plan->flows.n) {
+    } else if (kept->edited) {
         printf("%"PRIu64" and its journal", kept->generation - 1);
-    } else {
+    } else if (!kept->plan->flows.n) {
         fputs("cleared", stdout);
+    } else {
+        fputs("intent unknown", stdout);
     }
     if (!kept->plan->northbound && (kept->intent || kept->plan->flows.n)) {
         fputs(kept->verified ? ", verified" : ", not verified", stdout);

@@ -11,10 +11,135 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "openvswitch/dynamic-string.h"
 #include "openvswitch/hmap.h"
 #include "openvswitch/json.h"
 #include "openvswitch/shash.h"
+#include "plan/record-lists.h"
+#include "svec.h"
 #include "util.h"
+
+/* Adds the texts of 'n' structures to 'items'. */
+static void
+add_items(const any_vec *list, const struct shape *shape, struct svec *items)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        struct ds ds = DS_EMPTY_INITIALIZER;
+
+        shape_put(list->v + i * shape->size, shape, &ds);
+        svec_add_nocopy(items, ds_steal_cstr(&ds));
+    }
+}
+
+/* The same of what pointers point at. */
+static void
+add_items_at(const any_vec *list, const struct shape *shape,
+             struct svec *items)
+{
+    const void *const *v = (const void *) list->v;
+
+    for (size_t i = 0; i < list->n; i++) {
+        const any_vec one = { (void *) v[i], 1, 1 };
+
+        add_items(&one, shape, items);
+    }
+}
+
+/* Appends to 'ds' the items of 'a' that 'b' lacks, as a member.  Both are
+ * sorted. */
+static void
+put_lacking(const char *name, const struct svec *a, const struct svec *b,
+            struct ds *ds)
+{
+    size_t i = 0, j = 0, n = 0;
+
+    while (i < a->n) {
+        int cmp = j == b->n ? -1 : strcmp(a->names[i], b->names[j]);
+
+        if (cmp < 0) {
+            if (!n++) {
+                ds_put_format(ds, "%s\"%s\":[",
+                              ds_last(ds) == '{' ? "" : ",", name);
+            } else {
+                ds_put_char(ds, ',');
+            }
+            ds_put_cstr(ds, a->names[i]);
+        }
+        i += cmp <= 0;
+        j += cmp >= 0;
+    }
+    if (n) {
+        ds_put_char(ds, ']');
+    }
+}
+
+/* Adds the items of the list 'i' that an edit takes, or gives if 'come'. */
+static void
+add_edit_items(const struct plan_edit *edit, size_t i, bool come,
+               struct svec *items)
+{
+    const struct plan *notes = come ? edit->notes_come : edit->notes_gone;
+    const void *at = (!strcmp(record_lists[i].name, "flows")
+                      ? (const void *) (come ? &edit->flows_come
+                                        : &edit->flows_gone)
+                      : !strcmp(record_lists[i].name, "meters")
+                      ? (const void *) (come ? &edit->meters_come
+                                        : &edit->meters_gone) : NULL);
+
+    if (at) {
+        add_items_at(at, record_lists[i].shape, items);
+    } else if (notes) {
+        add_items(record_list_of(notes, i), record_lists[i].shape, items);
+    }
+    svec_sort(items);
+}
+
+/* Does the edit say nothing of what a plan has once? */
+static bool
+is_of_lists(const struct plan_edit *edit)
+{
+    struct ds gone = DS_EMPTY_INITIALIZER, come = DS_EMPTY_INITIALIZER;
+    bool same = !edit->notes_gone || !edit->notes_come;
+
+    if (!same) {
+        shape_put(edit->notes_gone, &plan_shape, &gone);
+        shape_put(edit->notes_come, &plan_shape, &come);
+        same = !strcmp(ds_cstr(&gone), ds_cstr(&come));
+    }
+    ds_destroy(&gone);
+    ds_destroy(&come);
+    return same;
+}
+
+bool
+plan_edit_format(const struct plan_edit *edit, struct ds *ds)
+{
+    struct plan_record said = { .time = edit->time,
+                                .partial = edit->partial };
+    struct ds come = DS_EMPTY_INITIALIZER;
+
+    if (!is_of_lists(edit)) {
+        return false;
+    }
+    ds_put_cstr(ds, "{\"record\":");
+    shape_put(&said, &edit_shape, ds);
+    ds_put_cstr(ds, ",\"gone\":{");
+    ds_put_char(&come, '{');
+    for (size_t i = 0; i < N_RECORD_LISTS; i++) {
+        struct svec before = SVEC_EMPTY_INITIALIZER;
+        struct svec after = SVEC_EMPTY_INITIALIZER;
+
+        add_edit_items(edit, i, false, &before);
+        add_edit_items(edit, i, true, &after);
+        put_lacking(record_lists[i].name, &before, &after, ds);
+        put_lacking(record_lists[i].name, &after, &before, &come);
+        svec_destroy(&before);
+        svec_destroy(&after);
+    }
+    ds_put_format(ds, "},\"come\":%s}}", ds_cstr(&come));
+    ds_destroy(&come);
+    return true;
+}
 
 struct item {
     struct hmap_node node;
@@ -164,6 +289,25 @@ edit_lists(struct edited *e, const struct json *edit, const char *member)
     return true;
 }
 
+/* Carries out a list of edits, the last of which it stores. */
+static bool
+edit_all(struct edited *e, const struct json *edits, struct json **last)
+{
+    bool ok = edits->type == JSON_ARRAY && edits->array.n;
+
+    for (size_t i = 0; ok && i < edits->array.n; i++) {
+        const struct json *edit = edits->array.elems[i];
+
+        ok = (edit->type == JSON_OBJECT && edit_lists(e, edit, "gone")
+              && edit_lists(e, edit, "come"));
+    }
+    if (ok) {
+        json_destroy(*last);
+        *last = json_clone(edits->array.elems[edits->array.n - 1]);
+    }
+    return ok;
+}
+
 bool
 record_edit(struct json *record, const plan_names *edits, struct json **last)
 {
@@ -173,10 +317,10 @@ record_edit(struct json *record, const plan_names *edits, struct json **last)
     shash_init(&e.lists);
     *last = NULL;
     for (size_t i = 0; ok && i < edits->n; i++) {
-        json_destroy(*last);
-        *last = json_from_string(edits->v[i]);
-        ok = ((*last)->type == JSON_OBJECT && edit_lists(&e, *last, "gone")
-              && edit_lists(&e, *last, "come"));
+        struct json *all = json_from_string(edits->v[i]);
+
+        ok = edit_all(&e, all, last);
+        json_destroy(all);
     }
     finish(&e);
     return ok;

@@ -17,10 +17,10 @@
 
 struct json;
 
-/* Carries out the edits, which are JSON, one after the other on 'record', and
- * stores the last one in '*last', which the caller must destroy, unless there
- * was none.  Returns false if one of them is not of what the record holds:
- * then nothing can be said of the record. */
+/* Carries out lists of edits, which are JSON, one after the other on 'record',
+ * and stores the last edit in '*last', which the caller must destroy, unless
+ * there was none.  Returns false if one of them is not of what the record
+ * holds: then nothing can be said of the record. */
 bool record_edit(struct json *record, const plan_names *edits,
                  struct json **last);
 

@@ -45,6 +45,8 @@ struct shape {
 
 #define MEMBER(TYPE, NAME, KIND) { offsetof(struct TYPE, NAME), KIND }
 
+#define MEMBER(TYPE, NAME, KIND) { offsetof(struct TYPE, NAME), KIND }
+
 /* Any VEC(). */
 typedef VEC(char) any_vec;
 

@@ -17,94 +17,13 @@
 #include "openvswitch/json.h"
 #include "openvswitch/shash.h"
 #include "plan/record-edit.h"
+#include "plan/record-lists.h"
 #include "plan/record-rows.h"
-#include "plan/record-shape.h"
 #include "sema/ident.h"
 #include "sha1.h"
-#include "svec.h"
 #include "util.h"
 
 #define MAGIC "bulkhead-plan 1 "
-
-static const struct shape flow_shape = {
-    sizeof(struct plan_flow), 5, {
-        MEMBER(plan_flow, table, NUMBER_8),
-        MEMBER(plan_flow, priority, NUMBER_16),
-        MEMBER(plan_flow, cookie, COOKIE),
-        MEMBER(plan_flow, match, TEXT),
-        MEMBER(plan_flow, actions, TEXT),
-    },
-};
-
-static const struct shape meter_shape = {
-    sizeof(struct plan_meter), 25, {
-        MEMBER(plan_meter, id, NUMBER_32),
-        MEMBER(plan_meter, name, TEXT),
-        MEMBER(plan_meter, lends, FLAG),
-        MEMBER(plan_meter, split, FLAG),
-        MEMBER(plan_meter, rest, FLAG),
-        MEMBER(plan_meter, limits, FLAG),
-        MEMBER(plan_meter, endpoint, TEXT_OR_NULL),
-        MEMBER(plan_meter, class, TEXT_OR_NULL),
-        MEMBER(plan_meter, dscp_in, FLAG),
-        MEMBER(plan_meter, uplink, TEXT_OR_NULL),
-        MEMBER(plan_meter, receive, FLAG),
-        MEMBER(plan_meter, packets, FLAG),
-        MEMBER(plan_meter, rate, NUMBER_64),
-        MEMBER(plan_meter, burst, NUMBER_32),
-        MEMBER(plan_meter, microburst, FLAG),
-        MEMBER(plan_meter, exceed, NUMBER_8),
-        MEMBER(plan_meter, peak, NUMBER_64),
-        MEMBER(plan_meter, mark, NUMBER_32),
-        MEMBER(plan_meter, depth, NUMBER_32),
-        MEMBER(plan_meter, limit, NUMBER_32),
-        MEMBER(plan_meter, tag, NUMBER_32),
-        MEMBER(plan_meter, parent, NUMBER_32),
-        MEMBER(plan_meter, weight, NUMBER_16),
-        MEMBER(plan_meter, place, TEXT_OR_NULL),
-        MEMBER(plan_meter, tags, FLAG),
-    }, .n_first = 24,
-};
-
-static const struct shape cookie_shape = {
-    sizeof(struct plan_cookie), 4, {
-        MEMBER(plan_cookie, cookie, COOKIE),
-        MEMBER(plan_cookie, kind, TEXT),
-        MEMBER(plan_cookie, name, TEXT),
-        MEMBER(plan_cookie, text, TEXT),
-    },
-};
-
-static const struct shape number_shape = {
-    sizeof(struct plan_number), 3, {
-        MEMBER(plan_number, name, TEXT),
-        MEMBER(plan_number, number, NUMBER_32),
-        MEMBER(plan_number, zone, NUMBER_16),
-    },
-};
-
-static const struct shape network_shape = {
-    sizeof(struct plan_network), 3, {
-        MEMBER(plan_network, name, TEXT),
-        MEMBER(plan_network, vni, NUMBER_32),
-        MEMBER(plan_network, mtu, NUMBER_16),
-    },
-};
-
-static const struct shape name_shape = {
-    sizeof(const char *), 1, { { 0, TEXT } },
-};
-
-static const struct shape plan_shape = {
-    sizeof(struct plan), 6, {
-        MEMBER(plan, node, TEXT),
-        MEMBER(plan, target, TEXT),
-        MEMBER(plan, tunnel.type, TEXT_OR_NULL),
-        MEMBER(plan, tunnel.local_ip, TEXT_OR_NULL),
-        MEMBER(plan, kernel, FLAG),
-        MEMBER(plan, telemetry, FLAG),
-    },
-};
 
 static const struct shape record_shape = {
     sizeof(struct plan_record), 8, {
@@ -119,40 +38,6 @@ static const struct shape record_shape = {
     }, .n_first = 7,
 };
 
-/* What an edit says of the record. */
-static const struct shape edit_shape = {
-    sizeof(struct plan_record), 2, {
-        MEMBER(plan_record, time, TEXT),
-        MEMBER(plan_record, partial, FLAG),
-    },
-};
-
-/* The lists of a plan.  Edits name the first two by pointers. */
-static const struct {
-    const char *name;
-    size_t offset;
-    const struct shape *shape;
-} lists[] = {
-    { "flows", offsetof(struct plan, flows), &flow_shape },
-    { "meters", offsetof(struct plan, meters), &meter_shape },
-    { "cookies", offsetof(struct plan, cookies), &cookie_shape },
-    { "ports", offsetof(struct plan, ports), &name_shape },
-    { "tenants", offsetof(struct plan, tenants), &number_shape },
-    { "endpoints", offsetof(struct plan, endpoints), &number_shape },
-    { "networks", offsetof(struct plan, networks), &network_shape },
-    { "by_tunnel", offsetof(struct plan, by_tunnel), &name_shape },
-    { "elsewhere", offsetof(struct plan, elsewhere), &name_shape },
-    { "unbound", offsetof(struct plan, unbound), &name_shape },
-};
-
-static const any_vec *
-list_of(const struct plan *plan, size_t i)
-{
-    const void *list = (const char *) plan + lists[i].offset;
-
-    return list;
-}
-
 /* JSON, as text at once: there may be a million flows. */
 static void
 put_body(const struct plan_record *record, struct ds *ds)
@@ -165,8 +50,10 @@ put_body(const struct plan_record *record, struct ds *ds)
     shape_put_list("proved", (const void *) &record->proved, &name_shape, ds);
     ds_put_cstr(ds, ",\"plan\":");
     shape_put(plan, &plan_shape, ds);
-    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-        shape_put_list(lists[i].name, list_of(plan, i), lists[i].shape, ds);
+    for (size_t i = 0; i < N_RECORD_LISTS; i++) {
+        const struct record_list *list = &record_lists[i];
+
+        shape_put_list(list->name, record_list_of(plan, i), list->shape, ds);
     }
     if (plan->northbound) {
         struct json *rows = plan_rows_to_json(plan);
@@ -219,128 +106,6 @@ plan_record_format(const struct plan_record *record, struct ds *ds)
     ds_put_format(ds, MAGIC "%s\n", hex);
     ds_put_buffer(ds, body.string, body.length);
     ds_destroy(&body);
-}
-
-/* Adds the texts of 'n' structures to 'items'. */
-static void
-add_items(const any_vec *list, const struct shape *shape, struct svec *items)
-{
-    for (size_t i = 0; i < list->n; i++) {
-        struct ds ds = DS_EMPTY_INITIALIZER;
-
-        shape_put(list->v + i * shape->size, shape, &ds);
-        svec_add_nocopy(items, ds_steal_cstr(&ds));
-    }
-}
-
-/* The same of what pointers point at. */
-static void
-add_items_at(const any_vec *list, const struct shape *shape,
-             struct svec *items)
-{
-    const void *const *v = (const void *) list->v;
-
-    for (size_t i = 0; i < list->n; i++) {
-        const any_vec one = { (void *) v[i], 1, 1 };
-
-        add_items(&one, shape, items);
-    }
-}
-
-/* Appends to 'ds' the items of 'a' that 'b' lacks, as a member.  Both are
- * sorted. */
-static void
-put_lacking(const char *name, const struct svec *a, const struct svec *b,
-            struct ds *ds)
-{
-    size_t i = 0, j = 0, n = 0;
-
-    while (i < a->n) {
-        int cmp = j == b->n ? -1 : strcmp(a->names[i], b->names[j]);
-
-        if (cmp < 0) {
-            if (!n++) {
-                ds_put_format(ds, "%s\"%s\":[",
-                              ds_last(ds) == '{' ? "" : ",", name);
-            } else {
-                ds_put_char(ds, ',');
-            }
-            ds_put_cstr(ds, a->names[i]);
-        }
-        i += cmp <= 0;
-        j += cmp >= 0;
-    }
-    if (n) {
-        ds_put_char(ds, ']');
-    }
-}
-
-/* Adds the items of the list 'i' that an edit takes, or gives if 'come'. */
-static void
-add_edit_items(const struct plan_edit *edit, size_t i, bool come,
-               struct svec *items)
-{
-    const struct plan *notes = come ? edit->notes_come : edit->notes_gone;
-    const void *at = (!strcmp(lists[i].name, "flows")
-                      ? (const void *) (come ? &edit->flows_come
-                                        : &edit->flows_gone)
-                      : !strcmp(lists[i].name, "meters")
-                      ? (const void *) (come ? &edit->meters_come
-                                        : &edit->meters_gone) : NULL);
-
-    if (at) {
-        add_items_at(at, lists[i].shape, items);
-    } else if (notes) {
-        add_items(list_of(notes, i), lists[i].shape, items);
-    }
-    svec_sort(items);
-}
-
-/* Does the edit say nothing of what a plan has once? */
-static bool
-is_of_lists(const struct plan_edit *edit)
-{
-    struct ds gone = DS_EMPTY_INITIALIZER, come = DS_EMPTY_INITIALIZER;
-    bool same = !edit->notes_gone || !edit->notes_come;
-
-    if (!same) {
-        shape_put(edit->notes_gone, &plan_shape, &gone);
-        shape_put(edit->notes_come, &plan_shape, &come);
-        same = !strcmp(ds_cstr(&gone), ds_cstr(&come));
-    }
-    ds_destroy(&gone);
-    ds_destroy(&come);
-    return same;
-}
-
-bool
-plan_edit_format(const struct plan_edit *edit, struct ds *ds)
-{
-    struct plan_record said = { .time = edit->time,
-                                .partial = edit->partial };
-    struct ds come = DS_EMPTY_INITIALIZER;
-
-    if (!is_of_lists(edit)) {
-        return false;
-    }
-    ds_put_cstr(ds, "{\"record\":");
-    shape_put(&said, &edit_shape, ds);
-    ds_put_cstr(ds, ",\"gone\":{");
-    ds_put_char(&come, '{');
-    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-        struct svec before = SVEC_EMPTY_INITIALIZER;
-        struct svec after = SVEC_EMPTY_INITIALIZER;
-
-        add_edit_items(edit, i, false, &before);
-        add_edit_items(edit, i, true, &after);
-        put_lacking(lists[i].name, &before, &after, ds);
-        put_lacking(lists[i].name, &after, &before, &come);
-        svec_destroy(&before);
-        svec_destroy(&after);
-    }
-    ds_put_format(ds, "},\"come\":%s}}", ds_cstr(&come));
-    ds_destroy(&come);
-    return true;
 }
 
 static const struct json *
@@ -405,11 +170,12 @@ read_record(const struct json *json, struct arena *arena,
                                   (void *) &record->proved)
                && shape_read(find(json, "plan"), &plan_shape, arena, plan));
 
-    for (size_t i = 0; ok && i < ARRAY_SIZE(lists); i++) {
-        void *list = (char *) plan + lists[i].offset;
+    for (size_t i = 0; ok && i < N_RECORD_LISTS; i++) {
+        const struct record_list *list = &record_lists[i];
+        void *items = (char *) plan + list->offset;
 
-        ok = shape_read_list(find(json, lists[i].name), lists[i].shape, arena,
-                             list);
+        ok = shape_read_list(find(json, list->name), list->shape, arena,
+                             items);
     }
     plan->arena = arena;
     plan->northbound = rows != NULL;
@@ -431,6 +197,7 @@ read_edit(const struct json *last, struct arena *arena,
     record->time = said.time;
     record->partial = said.partial;
     record->intent = NULL;
+    record->edited = true;
     return true;
 }
 

@@ -45,6 +45,7 @@ struct plan_record {
                                  * the plan was saved; else NULL. */
     const char *journal;        /* The name of the journal beside the record
                                  * (push/journal.h), or NULL. */
+    bool edited;                /* Was it read with edits? */
     const struct plan *plan;
 };
 

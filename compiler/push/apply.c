@@ -74,14 +74,19 @@ run_and_keep(const struct push_target *target, struct state *state,
         return arena_printf(state->arena, "bridge %s: there would be no way "
                             "back: %s", target->bridge, refused);
     }
+    state_withdraw(state);
     reason = push_run(target, order, state,
                       order->plan->flows.n ? ACTION_APPLY : ACTION_CLEAR,
                       diff);
+    if (reason && !diff->doubt) {
+        state_restore(state);
+    }
     if (reason || refused || !target->state) {
         state_abandon(state, record);
     } else {
         refused = state_commit(state, record, replaces);
     }
+    state_sweep(state);
     note_kept(diff, state);
     if (!reason) {
         diff->done = record;
@@ -238,6 +243,7 @@ push_hold(const struct push_target *target, struct arena *arena,
         } else {
             guard_remove(&state);       /* Nobody watched it any more. */
             state_sweep(&state);
+            state_write_current(&state);    /* Else the journal stays. */
         }
     }
     return reason;
@@ -270,7 +276,7 @@ push_kept_journal(const struct push_target *target, const char *name)
 
 const char *
 push_note(const struct push_target *target, const struct plan_record *order,
-          const char *journal)
+          const char *journal, bool skip)
 {
     struct plan_record *record;
     struct state state;
@@ -282,6 +288,9 @@ push_note(const struct push_target *target, const struct plan_record *order,
     state_read(&state, target->state, target->bridge, order->plan->arena);
     record = state_record(&state, order);
     record->journal = journal;
+    if (state.unwritten || skip) {
+        record->generation = state_last(&state) + (state.unwritten ? 0 : 2);
+    }
     reason = state_prepare(&state, record);
     return reason ? reason : state_commit(&state, record, 0);
 }

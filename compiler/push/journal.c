@@ -58,6 +58,13 @@ path_of(const char *dir, const char *name)
     return xasprintf("%s/%s"SUFFIX, dir, name);
 }
 
+/* One that state_sweep() removes. */
+static char *
+hidden_path_of(const char *dir, const char *name)
+{
+    return xasprintf("%s/%s"SUFFIX".new", dir, name);
+}
+
 struct journal *
 journal_open(const char *dir, const char *name)
 {
@@ -107,16 +114,26 @@ journal_size(const struct journal *j)
     return j->size;
 }
 
+bool
+journal_is_there(const struct journal *j)
+{
+    char *path = path_of(j->dir, j->name);
+    bool there = !access(path, F_OK);
+
+    free(path);
+    return there;
+}
+
 int
-journal_append(struct journal *j, const char *edit)
+journal_append(struct journal *j, const char *edits)
 {
     struct ds ds = DS_EMPTY_INITIALIZER;
     char hex[SHA1_HEX_DIGEST_LEN + 1];
     size_t written;
     int error;
 
-    hash_line(j->last, edit, hex);
-    ds_put_format(&ds, "%s %s\n", hex, edit);
+    hash_line(j->last, edits, hex);
+    ds_put_format(&ds, "%s %s\n", hex, edits);
     error = write_fully(j->fd, ds.string, ds.length, &written);
     ovs_strlcpy(j->last, hex, sizeof j->last);
     j->size += ds.length;
@@ -137,13 +154,22 @@ journal_close(struct journal *j)
     }
 }
 
-void
+int
 journal_remove(struct journal *j)
 {
+    int error = 0;
+
     if (j) {
-        journal_unlink(j->dir, j->name);
+        int fd = open(j->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        error = journal_unlink(j->dir, j->name);
+        if (fd >= 0) {
+            fsync(fd);
+            close(fd);
+        }
         journal_close(j);
     }
+    return error;
 }
 
 /* Adds the lines of 'text', which it changes. */
@@ -195,13 +221,49 @@ journal_read(const char *dir, const char *name, struct arena *arena,
     return reason ? arena_printf(arena, "%s: %s", path, reason) : NULL;
 }
 
-void
+/* An empty line is none of ours. */
+static int
+spoil(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+    int error = fd < 0 || write(fd, "\n", 1) != 1 ? errno : 0;
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    return error;
+}
+
+int
 journal_unlink(const char *dir, const char *name)
 {
     char *path = path_of(dir, name);
+    int error = unlink(path) && errno != ENOENT ? spoil(path) : 0;
 
-    unlink(path);
     free(path);
+    return error;
+}
+
+void
+journal_hide(const char *dir, const char *name)
+{
+    char *path = path_of(dir, name), *hidden = hidden_path_of(dir, name);
+
+    if (rename(path, hidden)) {
+        journal_unlink(dir, name);
+    }
+    free(path);
+    free(hidden);
+}
+
+void
+journal_show(const char *dir, const char *name)
+{
+    char *path = path_of(dir, name), *hidden = hidden_path_of(dir, name);
+
+    rename(hidden, path);
+    free(path);
+    free(hidden);
 }
 
 void

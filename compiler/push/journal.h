@@ -11,16 +11,17 @@
  * (plan_edit_format() in plan/record.h), so that a change is kept before it is
  * made, for what the change costs and not the whole.
  *
- * A record names its journal, and is trusted only together with it.  So whoever
- * applies what no edit can say removes the journal first: whatever happens
+ * A record names its journal, and is trusted only together with it.  So who
+ * applies what no edit can say takes the journal away first: whatever happens
  * then, what is kept is not taken for what was applied.  That needs no room on
  * the disk.
  *
- * The journal is a file NAME.journal.  A line is an edit behind the SHA-1 of
- * that of the line before (at first: of the name) and of the edit.  A last line
- * without an end was being written when all ended, so it was never applied.
- * The lines are not synced: a power failure, after which the switch holds
- * nothing, may take the last ones with it. */
+ * The journal is a file NAME.journal.  A line is a list of edits that were
+ * applied together, behind the SHA-1 of that of the line before (at first: of
+ * the name) and of the list.  A last line without an end was being written
+ * when all ended, so it was never applied.  The lines are not synced: a power
+ * failure, after which the switch holds nothing, may take the last ones with
+ * it. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,8 +31,8 @@
 
 struct journal;
 
-/* Begins a journal in 'dir', for a record that is to be written.  Returns NULL,
- * or a reason in the arena. */
+/* Begins a journal in 'dir', for a record that is to be written.  Returns
+ * NULL, or a reason in the arena. */
 const char *journal_create(const char *dir, struct arena *,
                            struct journal **);
 
@@ -43,21 +44,32 @@ const char *journal_name(const struct journal *);
 /* Bytes that were appended. */
 size_t journal_size(const struct journal *);
 
-/* Returns an errno value: then nothing more may be appended, and the caller
- * must remove it. */
-int journal_append(struct journal *, const char *edit);
+/* Is it still there?  What keeps another generation removes it first. */
+bool journal_is_there(const struct journal *);
 
-/* Each accepts NULL.  One that is closed stays for its record. */
+/* Appends a line.  Returns an errno value: then nothing more may be appended,
+ * and the caller must remove it. */
+int journal_append(struct journal *, const char *edits);
+
+/* Each accepts NULL.  One that is closed stays for its record; one that is
+ * removed is gone for good, or the errno value says why not. */
 void journal_close(struct journal *);
-void journal_remove(struct journal *);
+int journal_remove(struct journal *);
 
 /* Reads the edits of the record that names 'name'.  Returns NULL, or a reason
  * why it cannot be trusted. */
 const char *journal_read(const char *dir, const char *name, struct arena *,
                          plan_names *edits);
 
-/* Removes a journal by its name, or all but one. */
-void journal_unlink(const char *dir, const char *name);
+/* Takes a journal away as long as it is open what will be applied, and brings
+ * it back. */
+void journal_hide(const char *dir, const char *name);
+void journal_show(const char *dir, const char *name);
+
+/* Removes a journal by its name, or all but one.  Where a file cannot be
+ * removed, it is made one that is not trusted; if that fails, too, the former
+ * returns an errno value. */
+int journal_unlink(const char *dir, const char *name);
 void journal_sweep(const char *dir, const char *but);
 
 #endif /* push/journal.h */

@@ -145,12 +145,13 @@ const char *push_plan(const struct push_target *, const struct plan_record *,
 
 /* For who keeps the bridge (push/keep.h): takes its lock, as push_apply() does
  * for its time, unless something waits to be confirmed; and keeps the order's
- * plan on the node, with this journal, as one that the bridge holds. */
+ * plan on the node, with this journal, as one that the bridge holds; 'skip' a
+ * generation that nothing is kept of. */
 struct lockfile;
 const char *push_hold(const struct push_target *, struct arena *,
                       struct lockfile **);
 const char *push_note(const struct push_target *, const struct plan_record *,
-                      const char *journal);
+                      const char *journal, bool skip);
 
 /* Begins the journal (push/journal.h) that a later push_note() names, where
  * plans are kept; or has that of 'push_diff.kept', to remove it. */

@@ -225,6 +225,9 @@ state_read(struct state *state, const char *root, const char *bridge,
         *vec_push(arena, &state->warnings) = arena_printf(
             arena, "what is kept of generation %"PRIu64" is not trusted: %s",
             state_last(state), reason);
+        if (!load(state, state_last(state), false, record)) {
+            state->distrusted = record;
+        }
     } else if (record->generation != state_last(state)) {
         state->unwritten = true;
         *vec_push(arena, &state->kept) = record->generation;
@@ -280,10 +283,22 @@ prepare(struct state *state, const struct plan_record *record)
     return reason;
 }
 
-/* Before another generation comes: gives the last one its file, if all that
- * there is of it is a journal. */
+/* Gives 'record' an empty journal. */
 static const char *
-write_current(struct state *state)
+make_journal(const struct state *state, struct plan_record *record)
+{
+    struct journal *journal;
+    const char *reason = journal_create(state->dir, state->arena, &journal);
+
+    if (!reason) {
+        record->journal = arena_strdup(state->arena, journal_name(journal));
+        journal_close(journal);
+    }
+    return reason;
+}
+
+const char *
+state_write_current(struct state *state)
 {
     struct plan_record *record;
     const char *reason;
@@ -293,42 +308,62 @@ write_current(struct state *state)
     }
     record = arena_zalloc(state->arena, sizeof *record);
     *record = *state->current;
-    record->journal = NULL;
-    reason = prepare(state, record);
-    return reason ? reason : state_commit(state, record, 0);
+    record->edited = false;
+    reason = make_journal(state, record);
+    reason = reason ? reason : prepare(state, record);
+    reason = (reason ? reason
+              : file_install(state->arena,
+                             record_path(state, record->generation)));
+    if (!reason) {
+        state->current = record;
+        state->unwritten = false;
+    }
+    return reason;
 }
 
 const char *
 state_prepare(struct state *state, struct plan_record *record)
 {
-    struct journal *journal;
     const char *reason;
 
     state_sweep(state);
     reason = state_make(state);
     if (!reason && record->generation != state_last(state)) {
-        reason = write_current(state);
+        reason = state_write_current(state);
     }
     if (!reason && !record->journal) {
-        reason = journal_create(state->dir, state->arena, &journal);
-        if (!reason) {
-            record->journal = arena_strdup(state->arena,
-                                           journal_name(journal));
-            journal_close(journal);
-        }
+        reason = make_journal(state, record);
     }
     return reason ? reason : prepare(state, record);
+}
+
+void
+state_withdraw(const struct state *state)
+{
+    if (state->current && state->current->journal) {
+        journal_hide(state->dir, state->current->journal);
+    }
+}
+
+void
+state_restore(const struct state *state)
+{
+    if (state->current && state->current->journal) {
+        journal_show(state->dir, state->current->journal);
+    }
 }
 
 const char *
 state_commit(struct state *state, const struct plan_record *record,
              uint64_t replaces)
 {
-    const char *reason = file_install(state->arena,
-                                      record_path(state,
-                                                  record->generation));
     generation_vec kept = VEC_INIT;
+    const char *reason;
 
+    /* First, so that who has the old one sees whether this was begun. */
+    journal_sweep(state->dir, record->journal);
+    reason = file_install(state->arena,
+                          record_path(state, record->generation));
     if (reason) {
         return reason;
     }
@@ -343,9 +378,6 @@ state_commit(struct state *state, const struct plan_record *record,
         } else {
             *vec_push(state->arena, &kept) = generation;
         }
-    }
-    if (record->journal) {
-        journal_sweep(state->dir, record->journal);
     }
     state->kept = kept;
     state->current = record;
@@ -369,14 +401,16 @@ struct plan_record *
 state_record(const struct state *state, const struct plan_record *order)
 {
     struct plan_record *record = arena_zalloc(state->arena, sizeof *record);
-    bool same = state->current && plan_same(state->current->plan,
-                                            order->plan);
+    const struct plan_record *last = (state->current ? state->current
+                                      : state->distrusted);
+    bool same = last && plan_same(last->plan, order->plan);
 
     *record = *order;
     record->generation = state_last(state) + !same;
     record->bridge = state->bridge;
     record->time = plan_record_time(state->arena, time_wall());
     record->held = record->journal = NULL;
+    record->edited = false;
     return record;
 }
 

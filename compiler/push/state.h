@@ -41,6 +41,9 @@ struct state {
     const struct plan_record *current;  /* The last one; NULL if there is
                                          * none, or it is not trusted. */
     bool unwritten;             /* Has that no file yet? */
+    const struct plan_record *distrusted;   /* If it is not trusted for want of
+                                             * its journal, that without what
+                                             * changed since. */
     plan_names warnings;        /* Why something is not trusted or kept. */
 };
 
@@ -86,6 +89,15 @@ const char *state_make(struct state *);
 const char *state_prepare(struct state *, struct plan_record *);
 const char *state_commit(struct state *, const struct plan_record *,
                          uint64_t replaces);
+
+/* Before the bridge changes: what is kept is not trusted any more, until
+ * another generation is.  And if it did not change after all. */
+void state_withdraw(const struct state *);
+void state_restore(const struct state *);
+
+/* Gives the last generation its file, if all that there is of it is a journal.
+ */
+const char *state_write_current(struct state *);
 
 /* Takes back state_prepare(). */
 void state_abandon(struct state *, const struct plan_record *);

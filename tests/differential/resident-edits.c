@@ -121,7 +121,8 @@ add_edit(struct edited *e, const struct resident_diff *diff)
     bool ok = resident_diff_format(diff, "then", true, &ds);
 
     if (ok) {
-        *vec_push(e->arena, &e->edits) = arena_strdup(e->arena, ds_cstr(&ds));
+        *vec_push(e->arena, &e->edits) = arena_printf(e->arena, "[%s]",
+                                                      ds_cstr(&ds));
     }
     ds_destroy(&ds);
     return ok;

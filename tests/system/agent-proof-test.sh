@@ -265,6 +265,24 @@ test_detached() {
     check 'bound by the file again' becomes_equal
 }
 
+# A change that is wrong comes while another one is proved.
+test_wrong_meanwhile() {
+    python3 "$here/split.py" "$intent" "$folder"
+    check 'a folder of files' becomes_equal
+    touch "$STALL"
+    sed -i 's/"limit":"20Gbps"/"limit":"38Gbps"/' \
+        "$folder/tenants/inference.json"
+    soon prover >/dev/null
+    sed -i 's/"limit":"40Gbps"/"limit":"40Gbps","guarantee":"41Gbps"/' \
+        "$folder/tenants/storage.json"
+    check 'what is wrong' soon agent_says 'the intent is wrong'
+    rm "$STALL"
+    check '... does not keep back what is proved' soon has_rate 38000000
+    rm "$folder"/tenants/*.json "$folder"/bindings/*.json
+    policy
+    check 'all in one file' becomes_equal
+}
+
 attach_job1() {
     "$BULKHEAD" attach batch/job1 --interface pf0vf5 --bridge br0 >/dev/null
     becomes_intended
@@ -431,6 +449,7 @@ main() {
     test_at_once
     test_interfaces
     test_closed
+    test_wrong_meanwhile
     test_detached
     test_detached_just_then
     test_detached_while_away

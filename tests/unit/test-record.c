@@ -292,8 +292,8 @@ static const char *
 parse_edited(const char *edit, struct plan_record *parsed)
 {
     return plan_record_parse_edited(text.string, text.length, give_edit,
-                                    CONST_CAST(char *, edit), u.arena,
-                                    parsed);
+                                    arena_printf(u.arena, "[%s]", edit),
+                                    u.arena, parsed);
 }
 
 #define HEAD "{\"record\":[\"then\",false],"
@@ -319,8 +319,8 @@ START_TEST(test_edit)
         HEAD "\"gone\":{},\"come\":{\"meters\":[[7]]}}",
     };
     const struct plan_flow *first = &u.plan.flows.v[0];
+    const char *edit, *flows;
     struct plan_record parsed;
-    const char *edit;
 
     ck_assert_ptr_null(parse_edited(HEAD COME "\"ports\":[[\"new\"]]}}",
                                     &parsed));
@@ -338,6 +338,13 @@ START_TEST(test_edit)
     ck_assert_ptr_null(parse_edited(edit, &parsed));
     ck_assert_uint_eq(parsed.plan->flows.n, u.plan.flows.n + 1);
     ck_assert_str_eq(parsed.plan->flows.v[0].match, "ip");
+
+    /* Two at once: the flow goes again. */
+    flows = strstr(edit, "{\"flows\"");
+    edit = arena_printf(u.arena, "%s," HEAD "\"gone\":%.*s,\"come\":{}}", edit,
+                        (int) strlen(flows) - 1, flows);
+    ck_assert_ptr_null(parse_edited(edit, &parsed));
+    ck_assert_uint_eq(parsed.plan->flows.n, u.plan.flows.n);
 
     /* Not twice. */
     ck_assert_ptr_nonnull(parse_edited(
