@@ -2,8 +2,9 @@
 # Copyright (c) 2026 The Bulkhead authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Open vSwitch's own test suite on the patched tree: the groups that the
-# series touches, or with --whole all of it.
+# Open vSwitch's own test suite on the patched tree: the tests of meters, of
+# telemetry, of the clock and of what a change of flows reaches, or with --whole
+# all of it ("make check-long").
 #
 # A test that fails runs once more by itself, for those that depend on the
 # machine's load, but not those of meters, which this is about.  What is
@@ -19,9 +20,8 @@ set -euo pipefail
 known=$here/ovs-suite-known-failures
 # Names of tests that are not repeated.
 once='(^|[^a-z])meter|microburst|time/warp-ns'
-groups=(-j8 -k meters -k meter -k microburst -k time/warp-ns -k time/start
-        -k pmd -k upcall-limit -k tenant-queue -k translation -k ofp-print
-        -k ofproto)
+groups=(-j4 -k meters -k meter -k microburst -k time/warp-ns -k time/start
+        -k upcall-limit -k tenant-queue -k translation)
 
 require_cache() {
     local ours
@@ -69,7 +69,7 @@ run_suite() {
 }
 
 main() {
-    local flags=("${groups[@]}") least=450 left
+    local flags=("${groups[@]}") least=55 left
     case ${1:-} in
     --whole) flags=(-j8) least=2000 ;;
     '') ;;
