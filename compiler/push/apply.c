@@ -74,7 +74,6 @@ run_and_keep(const struct push_target *target, struct state *state,
         return arena_printf(state->arena, "bridge %s: there would be no way "
                             "back: %s", target->bridge, refused);
     }
-    state_withdraw(state);
     reason = push_run(target, order, state,
                       order->plan->flows.n ? ACTION_APPLY : ACTION_CLEAR,
                       diff);

@@ -13,6 +13,7 @@
 
 #include "openvswitch/ofpbuf.h"
 #include "push/session.h"
+#include "push/state.h"
 #include "timeval.h"
 #include "util.h"
 
@@ -149,6 +150,17 @@ make_change(const void *push_, size_t i)
     return flow_change_message(push->about[i]);
 }
 
+/* From here on the bridge may hold another plan than the one that is kept. */
+static void
+before_commit(const void *push_)
+{
+    const struct push *push = push_;
+
+    if (push->state) {
+        state_withdraw(push->state);
+    }
+}
+
 /* Adds the meters, and changes the flows. */
 static const char *
 send_changes(struct push *push)
@@ -157,7 +169,8 @@ send_changes(struct push *push)
     size_t n_meters = MAX(1, push->plan->meters.n);
     const struct plan_meter **about = xcalloc(n_meters, sizeof *about);
     bool *failed = xcalloc(n_meters, sizeof *failed);
-    const struct session_source flows = { push->n_about, make_change, push };
+    const struct session_source flows = { push->n_about, make_change,
+                                          before_commit, push };
     struct session_error serror;
     const char *reason = NULL;
     size_t n;

@@ -456,6 +456,7 @@ push_run(const struct push_target *target, const struct plan_record *order,
         reason = find_refusal(&push, order, state);
     }
     if (!reason && (action == ACTION_APPLY || action == ACTION_CLEAR)) {
+        push.state = state;
         reason = push_carry_out(&push);
     }
     push_destroy(&push);

@@ -34,6 +34,7 @@ struct push {
     struct arena *arena;        /* The plan's, if there is one. */
     const struct plan *plan;
     struct push_diff *diff;
+    const struct state *state;  /* To be withdrawn; or NULL. */
     long long int deadline;
     struct bridge_info info;
     struct session *session;

@@ -245,6 +245,7 @@ session_bundle(struct session *session, struct ovs_list *before,
     if (error) {
         bundle_control(session, OFPBCT_DISCARD_REQUEST, deadline, &nothing);
     } else {
+        source->before_commit(source->aux);
         error = bundle_control(session, OFPBCT_COMMIT_REQUEST, deadline,
                                &sent);
         serror->unknown = error && !serror->ofperr;

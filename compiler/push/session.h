@@ -58,6 +58,7 @@ int session_send_all(struct session *, struct ovs_list *requests,
 struct session_source {
     size_t n;
     struct ofpbuf *(*make)(const void *aux, size_t i);
+    void (*before_commit)(const void *aux);     /* When all else is done. */
     const void *aux;
 };
 
