@@ -126,6 +126,8 @@ void saver_destroy(struct saver *);
 void saver_note(struct agent *, enum compiled_news,
                 const struct resident_diff *);
 void saver_put(struct agent *);
+
+/* What is kept is not what was put: takes its journal away. */
 void saver_lose(struct saver *);
 
 /* Keeps the whole of what was pushed, once nothing has been for a while; or at

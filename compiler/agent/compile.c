@@ -98,12 +98,9 @@ bind_all(const struct compiled *c, const struct intent *intent,
     return whole;
 }
 
-/* Is the intent right once all is there that is missing now?  If not, it would
- * be refused just when an interface comes. */
+/* Is an interface missing that something is bound to? */
 static bool
-is_right_when_bound(const struct intent *intent, const struct shash *tenants,
-                    const struct bound *externals, struct arena *arena,
-                    struct diags *diags)
+is_any_missing(const struct shash *tenants, const struct bound *externals)
 {
     bool missing = !smap_is_empty(&externals->missing);
     struct shash_node *node;
@@ -113,7 +110,24 @@ is_right_when_bound(const struct intent *intent, const struct shash *tenants,
 
         missing = missing || !smap_is_empty(&t->bound.missing);
     }
-    return !missing || policy_resolve(intent, arena, diags);
+    return missing;
+}
+
+/* Is the intent right once all is there that is missing now?  If not, it would
+ * be refused just when an interface comes. */
+static bool
+is_right_when_bound(const struct intent *intent, const struct shash *tenants,
+                    const struct bound *externals, struct arena *arena,
+                    struct diags *diags)
+{
+    return (!is_any_missing(tenants, externals)
+            || policy_resolve(intent, arena, diags));
+}
+
+bool
+compiled_is_partial(const struct compiled *c)
+{
+    return is_any_missing(&c->tenants, &c->externals);
 }
 
 /* As compile_all(), without the attachments that are refused. */

@@ -336,11 +336,11 @@ compiled_record(const struct compiled *c, struct plan_record *record,
                 struct plan *plan, struct arena *arena)
 {
     struct ds ds = DS_EMPTY_INITIALIZER;
-    plan_names missing = VEC_INIT;
 
     compiled_plan(c, plan, arena);
-    compiled_missing(c, arena, &missing);
-    *record = (struct plan_record) { .plan = plan, .partial = missing.n > 0 };
+    *record = (struct plan_record) {
+        .plan = plan, .partial = compiled_is_partial(c),
+    };
     print_kept(c, arena, &ds);
     record->intent = plan_hash(arena, ds.string, ds.length);
     for (size_t i = 0; i < c->n_names; i++) {

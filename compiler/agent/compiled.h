@@ -94,6 +94,7 @@ const char *compiled_errors(const struct compiled *);
 /* "TENANT/ENDPOINT (INTERFACE)" of those that are left out; and what
  * interfaces say and cannot be, as attached_refused() puts it. */
 void compiled_missing(const struct compiled *, struct arena *, plan_names *);
+bool compiled_is_partial(const struct compiled *);      /* Are there any? */
 void compiled_refused(const struct compiled *, struct arena *, plan_names *);
 
 /* Is the endpoint bound by an interface that is there?  If not, stores why

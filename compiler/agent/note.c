@@ -22,29 +22,6 @@ enum {
                                          * proved. */
 };
 
-void
-saver_init(struct agent *a, const char *journal)
-{
-    struct saver *s = &a->saver;
-
-    worker_init(&s->worker);
-    svec_init(&s->edits);
-    s->whole = true;
-    if (journal) {
-        s->journal = push_kept_journal(&a->options->target, journal);
-    }
-}
-
-void
-saver_destroy(struct saver *s)
-{
-    worker_destroy(&s->worker);
-    svec_destroy(&s->edits);
-    journal_close(s->journal);
-    journal_remove(s->next);
-    free(s->trouble);
-}
-
 /* No edit says what will be put. */
 static void
 note_whole(struct saver *s)
@@ -60,12 +37,9 @@ format_edit(const struct agent *a, const struct resident_diff *diff,
             struct ds *ds)
 {
     struct arena *arena = arena_create();
-    plan_names missing = VEC_INIT;
-    bool ok;
+    bool ok = resident_diff_format(diff, plan_record_time(arena, time_wall()),
+                                   compiled_is_partial(a->compiled), ds);
 
-    compiled_missing(a->compiled, arena, &missing);
-    ok = resident_diff_format(diff, plan_record_time(arena, time_wall()),
-                              missing.n > 0, ds);
     arena_destroy(arena);
     return ok;
 }
@@ -90,7 +64,6 @@ saver_note(struct agent *a, enum compiled_news news,
     ds_destroy(&ds);
 }
 
-/* What is kept is not what is put any more. */
 void
 saver_lose(struct saver *s)
 {

@@ -14,8 +14,8 @@
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
 #include "plan/record.h"
-#include "push/journal.h"
 #include "process.h"
+#include "push/journal.h"
 #include "timeval.h"
 #include "util.h"
 
@@ -32,6 +32,29 @@ enum {
     TIMEOUT_MS = 60000,         /* For each time... */
     FINISH_MS = 5000,           /* ...and for the last. */
 };
+
+void
+saver_init(struct agent *a, const char *journal)
+{
+    struct saver *s = &a->saver;
+
+    worker_init(&s->worker);
+    svec_init(&s->edits);
+    s->whole = true;
+    if (journal) {
+        s->journal = push_kept_journal(&a->options->target, journal);
+    }
+}
+
+void
+saver_destroy(struct saver *s)
+{
+    worker_destroy(&s->worker);
+    svec_destroy(&s->edits);
+    journal_close(s->journal);
+    journal_remove(s->next);
+    free(s->trouble);
+}
 
 /* Keeps what is compiled.  Appends why it cannot, or nothing. */
 static void

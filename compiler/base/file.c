@@ -20,6 +20,9 @@
 
 #define SUFFIX ".new"
 
+/* The largest file that is read: a plan has a million flows at most. */
+enum { MAX_SIZE = 1024 * 1024 * 1024 };
+
 static const char *
 new_name(struct arena *arena, const char *path)
 {
@@ -113,8 +116,8 @@ create_beside(struct arena *arena, const char *path, mode_t mode,
 
 /* Waits until the folder of 'path' is on the disk with the names in it.  Some
  * file systems know no such thing; then there is nothing to wait for. */
-static void
-sync_folder(struct arena *arena, const char *path)
+void
+file_sync_folder(struct arena *arena, const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *dir = (!slash ? "." : slash == path ? "/"
@@ -136,7 +139,7 @@ file_settle(struct arena *arena, const char *path, const char *new)
         unlink(new);
         return complaint(arena, path, error);
     }
-    sync_folder(arena, path);
+    file_sync_folder(arena, path);
     return NULL;
 }
 
@@ -241,4 +244,43 @@ void
 file_abandon(struct arena *arena, const char *path)
 {
     unlink(new_name(arena, path));
+}
+
+/* Could only we have written the file that is open as 'fd'?  Stores its
+ * size. */
+static const char *
+check_file(int fd, size_t *size)
+{
+    struct stat s;
+
+    if (fstat(fd, &s)) {
+        return ovs_strerror(errno);
+    }
+    *size = s.st_size;
+    return (!S_ISREG(s.st_mode) ? "is no regular file"
+            : s.st_uid != geteuid() ? "is another user's"
+            : s.st_mode & (S_IWGRP | S_IWOTH) ? "may be written by others"
+            : s.st_size > MAX_SIZE ? "is too large" : NULL);
+}
+
+const char *
+file_read_own(struct arena *arena, const char *path, char **text,
+              size_t *len)
+{
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const char *reason;
+    size_t size = 0;
+    int error;
+
+    if (fd < 0) {
+        return arena_strdup(arena, ovs_strerror(errno));
+    }
+    reason = check_file(fd, &size);
+    if (!reason) {
+        *text = arena_zalloc(arena, size + 1);
+        error = read_fully(fd, *text, size, len);
+        reason = error && error != EOF ? ovs_strerror(error) : NULL;
+    }
+    close(fd);
+    return reason ? arena_strdup(arena, reason) : NULL;
 }

@@ -51,4 +51,13 @@ void file_abandon(struct arena *, const char *path);
 /* Is it a name of such a file, which nobody has installed? */
 bool file_is_new(const char *name);
 
+/* Waits until the folder of 'path' is on the disk with the names in it, where
+ * the file system knows of such. */
+void file_sync_folder(struct arena *, const char *path);
+
+/* Reads all of a file, with a '\0' behind it, if it is a regular one that only
+ * its owner can have written, which is who runs this. */
+const char *file_read_own(struct arena *, const char *path, char **text,
+                          size_t *len);
+
 #endif /* base/file.h */

@@ -19,7 +19,7 @@
 #include "svec.h"
 #include "util.h"
 
-/* Adds the texts of 'n' structures to 'items'. */
+/* Adds the texts of the structures of a list to 'items'. */
 static void
 add_items(const any_vec *list, const struct shape *shape, struct svec *items)
 {

@@ -15,7 +15,24 @@
 
 #include "plan/plan.h"
 
+struct ds;
 struct json;
+
+/* What a change makes of a record: items that leave its plan and those that
+ * join it.  What changes does both. */
+struct plan_edit {
+    const char *time;           /* As plan_record has them. */
+    bool partial;
+    plan_flows flows_gone, flows_come;
+    plan_meters meters_gone, meters_come;
+    const struct plan *notes_gone, *notes_come;     /* As plan_copy_notes()
+                                                     * makes; or NULL. */
+};
+
+/* Appends the edit as one line of JSON, without a newline.  Returns false, and
+ * appends nothing, if something changes that a plan has once, as its tunnel:
+ * then no edit can say it. */
+bool plan_edit_format(const struct plan_edit *, struct ds *);
 
 /* Carries out lists of edits, which are JSON, one after the other on 'record',
  * and stores the last edit in '*last', which the caller must destroy, unless

@@ -89,7 +89,7 @@ guard_read(struct state *state, struct guard *guard)
         guard->hidden = errno == EACCES;
         return;
     }
-    reason = state_read_file(state->arena, path, &text, &len);
+    reason = file_read_own(state->arena, path, &text, &len);
     if (reason || !parse_guard(text, state->arena, guard)) {
         *guard = (struct guard) { .generation = state_last(state) + 1 };
         *vec_push(state->arena, &state->warnings) = arena_printf(

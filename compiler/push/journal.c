@@ -15,9 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/uuid.h"
-#include "push/state.h"
 #include "sha1.h"
 #include "socket-util.h"
 #include "util.h"
@@ -160,13 +160,11 @@ journal_remove(struct journal *j)
     int error = 0;
 
     if (j) {
-        int fd = open(j->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        struct arena *arena = arena_create();
 
         error = journal_unlink(j->dir, j->name);
-        if (fd >= 0) {
-            fsync(fd);
-            close(fd);
-        }
+        file_sync_folder(arena, arena_printf(arena, "%s/", j->dir));
+        arena_destroy(arena);
         journal_close(j);
     }
     return error;
@@ -213,7 +211,7 @@ journal_read(const char *dir, const char *name, struct arena *arena,
     if (access(path, F_OK) && errno == ENOENT) {
         return "has no journal any more: what was applied since was not kept";
     }
-    reason = state_read_file(arena, path, &text, &len);
+    reason = file_read_own(arena, path, &text, &len);
     if (!reason) {
         reason = (memchr(text, '\0', len) ? "has been changed"
                   : read_lines(text, name, arena, edits));

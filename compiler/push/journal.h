@@ -8,7 +8,7 @@
 #define PUSH_JOURNAL_H 1
 
 /* The journal beside the record of what was applied last: edits of that record
- * (plan_edit_format() in plan/record.h), so that a change is kept before it is
+ * (plan/record-edit.h), so that a change is kept before it is
  * made, for what the change costs and not the whole.
  *
  * A record names its journal, and is trusted only together with it.  So who

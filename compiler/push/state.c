@@ -10,7 +10,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +19,8 @@
 #include "base/file.h"
 #include "openvswitch/dynamic-string.h"
 #include "push/journal.h"
-#include "socket-util.h"
 #include "timeval.h"
 #include "util.h"
-
-/* The largest file that is read: a plan has a million flows at most. */
-enum { MAX_SIZE = 1024 * 1024 * 1024 };
 
 static const char *
 record_path(const struct state *state, uint64_t generation)
@@ -80,45 +75,6 @@ list_kept(struct state *state)
     }
 }
 
-/* Could only we have written the file that is open as 'fd'?  Stores its
- * size. */
-static const char *
-check_file(int fd, size_t *size)
-{
-    struct stat s;
-
-    if (fstat(fd, &s)) {
-        return ovs_strerror(errno);
-    }
-    *size = s.st_size;
-    return (!S_ISREG(s.st_mode) ? "is no regular file"
-            : s.st_uid != geteuid() ? "is another user's"
-            : s.st_mode & (S_IWGRP | S_IWOTH) ? "may be written by others"
-            : s.st_size > MAX_SIZE ? "is too large" : NULL);
-}
-
-const char *
-state_read_file(struct arena *arena, const char *path, char **text,
-                size_t *len)
-{
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    const char *reason;
-    size_t size = 0;
-    int error;
-
-    if (fd < 0) {
-        return arena_strdup(arena, ovs_strerror(errno));
-    }
-    reason = check_file(fd, &size);
-    if (!reason) {
-        *text = arena_zalloc(arena, size + 1);
-        error = read_fully(fd, *text, size, len);
-        reason = error && error != EOF ? ovs_strerror(error) : NULL;
-    }
-    close(fd);
-    return reason ? arena_strdup(arena, reason) : NULL;
-}
-
 /* What is to be read. */
 struct wanted {
     const struct state *state;
@@ -152,7 +108,7 @@ load(const struct state *state, uint64_t generation, bool journal,
     const char *path = record_path(state, generation);
     char *text = NULL;
     size_t len = 0;
-    const char *reason = state_read_file(state->arena, path, &text, &len);
+    const char *reason = file_read_own(state->arena, path, &text, &len);
 
     if (!reason) {
         reason = plan_record_parse_edited(text, len, check_record, &wanted,

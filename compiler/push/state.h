@@ -70,11 +70,6 @@ struct plan_record *state_record(const struct state *,
 const char *state_choose(struct state *, uint64_t to, const char *node,
                          struct plan_record *);
 
-/* Reads a file, if only its owner can have written it.  Returns NULL, or a
- * reason. */
-const char *state_read_file(struct arena *, const char *path, char **text,
-                            size_t *len);
-
 /* Removes what was half written when a process that wrote ended at once, as
  * state_prepare() does, too. */
 void state_sweep(const struct state *);

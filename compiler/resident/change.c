@@ -12,7 +12,7 @@
 
 #include "backend/backend.h"
 #include "base/diag.h"
-#include "plan/record.h"
+#include "plan/record-edit.h"
 #include "util.h"
 
 void

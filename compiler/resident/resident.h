@@ -69,7 +69,7 @@ struct resident_diff {
 
 /* Appends it as an edit of the record of what was before, made at 'time',
  * after which the record is 'partial': see plan_edit_format() in
- * plan/record.h.  Returns false if no edit says it. */
+ * plan/record-edit.h.  Returns false if no edit says it. */
 struct ds;
 bool resident_diff_format(const struct resident_diff *, const char *time,
                           bool partial, struct ds *);

@@ -67,7 +67,7 @@ test_empty() {
 
 test_time() {
     check 'a change that nobody confirms' \
-        says 'generation 3 comes back at' 0 apply 21Gbps --confirm=3s
+        says 'generation 3 comes back at' 0 apply 21Gbps --confirm=6s
     check 'the bridge holds it meanwhile' exits 0 is_at 21Gbps
     check 'status tells' says "unless 'bulkhead confirm --bridge=br0'" 0 \
         status
