@@ -677,6 +677,8 @@ bulkheadd_SOURCES = \
 	compiler/agent/ending.h \
 	compiler/agent/files.c \
 	compiler/agent/files.h \
+	compiler/agent/fold.c \
+	compiler/agent/fold.h \
 	compiler/agent/gate.c \
 	compiler/agent/main.c \
 	compiler/agent/note.c \

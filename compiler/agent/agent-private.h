@@ -64,6 +64,11 @@ struct saver {
                                  * yet... */
     size_t n_pending;           /* ...and their bytes; but if... */
     bool whole;                 /* ...then no edits say what that changes. */
+    bool own;                   /* Is the journal of what this process kept
+                                 * as a whole, or has folded since? */
+    bool folds;                 /* Is what runs agent/fold.h? */
+    bool folded;                /* Was what kept it last? */
+    uint32_t known;             /* Hash of the digests that are kept. */
     bool skip;                  /* Was a generation only in a journal that is
                                  * lost? */
     uint64_t pushes;            /* Of the keeper; */
@@ -131,16 +136,18 @@ void saver_put(struct agent *);
 void saver_lose(struct saver *);
 
 /* Keeps the whole of what was pushed, once nothing has been for a while; or at
- * once, but if saver_hurry() is called again and again. */
+ * once, but if saver_hurry() is called again and again.  What a journal says
+ * is kept by that, unless somebody asks for all (agent/fold.h). */
 void saver_run(struct agent *);
 void saver_hurry(struct agent *);
 void saver_wait(const struct agent *);
 
-/* A change has come.  As long as the process lives that keeps what was pushed,
- * each page of memory that the change writes to is copied, which takes many
- * times as long as the change: so the process is ended, and begins again when
- * nothing has changed for a while, unless somebody waits for it, or nothing of
- * what was pushed for long is kept, or the journal has become large. */
+/* A change has come.  As long as a process lives that has a copy of all that
+ * is known, to keep what was pushed, each page of memory that the change
+ * writes to is copied, which takes many times as long as the change: so the
+ * process is ended, and begins again when nothing has changed for a while,
+ * unless somebody waits for it, or nothing of what was pushed for long is kept,
+ * or the journal has become large. */
 void saver_yield(struct agent *);
 
 /* Keeps the whole, if that takes no longer than a few seconds. */

@@ -17,6 +17,7 @@
 
 #include "agent/agent.h"
 #include "agent/ending.h"
+#include "agent/fold.h"
 #include "agent/notify.h"
 #include "base/heap.h"
 #include "command-line.h"
@@ -416,6 +417,9 @@ main(int argc, char *argv[])
     struct agent *agent;
     int error;
 
+    if (fold_is_asked(argc, argv)) {
+        return fold_run(argv);
+    }
     heap_expect_much();
     ovs_set_program_name("bulkheadd", PACKAGE_VERSION);
     setenv("OVS_RUNDIR", SYSTEM_RUNDIR, 0);

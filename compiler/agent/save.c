@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/fold.h"
+#include "hash.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
 #include "plan/record.h"
@@ -100,6 +102,8 @@ settle(struct saver *s, const char *reason)
         s->journal = s->next;
         s->next = NULL;
         s->saved = s->saving;
+        s->own = true;
+        s->folded = s->folds;
         s->since = s->saved == s->pushes ? 0 : time_msec();
     } else {
         if (!s->trouble || strcmp(s->trouble, reason)) {
@@ -107,6 +111,7 @@ settle(struct saver *s, const char *reason)
         }
         s->at = time_msec() + SAVE_AGAIN_MS;
         s->since = time_msec();
+        s->own &= !s->folds;
     }
     drop_next(s);
     free(s->trouble);
@@ -144,6 +149,41 @@ unsaved(const struct agent *a)
             "status" : s->saved != s->pushes ? s->trouble : NULL);
 }
 
+static uint32_t
+hash_known(const struct agent *a)
+{
+    uint32_t hash = 0;
+
+    for (size_t i = 0; i < a->gate.known.n; i++) {
+        hash = hash_string(a->gate.known.v[i], hash);
+    }
+    return hash;
+}
+
+/* Does the node keep all that is to be kept, but for the hash of an intent? */
+static bool
+can_fold(const struct agent *a)
+{
+    const struct saver *s = &a->saver;
+
+    return s->own && s->journal && s->known == hash_known(a);
+}
+
+/* Begins the process that keeps it.  Returns 0 or a positive errno. */
+static int
+begin_process(struct agent *a)
+{
+    struct saver *s = &a->saver;
+
+    if (s->folds) {
+        return fold_start(&s->worker, &a->options->target,
+                          journal_size(s->journal), journal_name(s->next),
+                          TIMEOUT_MS);
+    }
+    s->known = hash_known(a);
+    return worker_start(&s->worker, save, a, TIMEOUT_MS);
+}
+
 /* Begins what start() starts.  Returns false, after noting why, if it
  * cannot. */
 static bool
@@ -159,7 +199,7 @@ begin(struct agent *a)
         reason = push_begin_journal(target, arena, &s->next);
     }
     if (!reason) {
-        error = worker_start(&s->worker, save, a, TIMEOUT_MS);
+        error = begin_process(a);
         reason = error ? ovs_strerror(error) : NULL;
     }
     if (reason) {
@@ -182,9 +222,13 @@ start(struct agent *a)
         return;
     }
     s->saving = s->pushes;
+    s->folds = !s->asked && can_fold(a);
     s->answers = s->asked;
     s->asked = false;
-    if (!begin(a)) {
+    if (s->folds && !journal_size(s->journal)) {
+        s->saved = s->pushes;   /* What was put is what was there. */
+        s->since = 0;
+    } else if (!begin(a)) {
         s->answers = false;
         s->answer = s->trouble;
     }
@@ -252,8 +296,8 @@ saver_run(struct agent *a)
     s->stopped = s->stopped && s->worker.pid;
     if (s->worker.pid) {        /* One that is late may last. */
         s->asked &= s->stopped || !worker_is_killed(&s->worker);
-    } else if (s->asked && (s->saved == s->pushes || !is_put(a)
-                            || !a->options->target.state)) {
+    } else if (s->asked && ((s->saved == s->pushes && !s->folded)
+                            || !is_put(a) || !a->options->target.state)) {
         s->asked = false;
         s->answer = unsaved(a);
     } else if (s->asked || (s->saved != s->pushes && time_msec() >= s->at)) {
@@ -283,7 +327,7 @@ saver_yield(struct agent *a)
     struct saver *s = &a->saver;
     long long int now = time_msec();
 
-    if (s->worker.pid && !s->asked && !s->answers
+    if (s->worker.pid && !s->folds && !s->asked && !s->answers
         && !worker_is_killed(&s->worker) && !is_overdue(s)) {
         s->stopped = !worker_stop(&s->worker);
         if (!s->stopped) {

@@ -9,10 +9,13 @@
 #include "agent/worker.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +29,9 @@
 /* For who waits for one that is killed: without a disk that lasts, it takes a
  * fraction of that. */
 enum { STOP_MS = 20 };
+
+/* Of one that gives way. */
+enum { NICE = 10 };
 
 void
 worker_init(struct worker *w)
@@ -59,23 +65,43 @@ write_all(int fd, const char *data, size_t n)
     return true;
 }
 
+/* Makes the pipe.  Returns 0 or a positive errno. */
+static int
+prepare(struct worker *w, int fds[2])
+{
+    ovs_assert(!w->pid);
+    ds_clear(&w->said);
+    fds[0] = fds[1] = -1;
+    return pipe(fds) || set_nonblocking(fds[0]) ? errno : 0;
+}
+
+/* The process has begun, unless there is an 'error', which is returned. */
+static int
+begun(struct worker *w, const int fds[2], long long int time_ms, int error)
+{
+    close(fds[1]);
+    if (error) {
+        close(fds[0]);
+        w->pid = 0;
+        return error;
+    }
+    w->fd = fds[0];
+    w->deadline = time_msec() + time_ms;
+    return 0;
+}
+
 int
 worker_start(struct worker *w, void (*work)(const void *aux, struct ds *),
              const void *aux, long long int time_ms)
 {
     pid_t parent = getpid();
-    int fds[2] = { -1, -1 };
+    int fds[2], error = prepare(w, fds);
 
-    ovs_assert(!w->pid);
-    ds_clear(&w->said);
-    if (pipe(fds) || set_nonblocking(fds[0]) || (w->pid = fork()) < 0) {
-        int error = errno;
-
-        w->pid = 0;
-        close(fds[0]);
-        close(fds[1]);
-        return error;
-    } else if (!w->pid) {
+    if (!error) {
+        w->pid = fork();
+        error = w->pid < 0 ? errno : 0;
+    }
+    if (!error && !w->pid) {
         struct ds ds = DS_EMPTY_INITIALIZER;
 
         child_begin(parent, true);
@@ -87,10 +113,37 @@ worker_start(struct worker *w, void (*work)(const void *aux, struct ds *),
         _exit(write_all(fds[1], ds_cstr(&ds), ds.length) ? EXIT_SUCCESS
               : EXIT_FAILURE);
     }
-    close(fds[1]);
-    w->fd = fds[0];
-    w->deadline = time_msec() + time_ms;
-    return 0;
+    return begun(w, fds, time_ms, error);
+}
+
+/* vfork(), which it is, copies no tables of pages. */
+int
+worker_spawn(struct worker *w, const char *const argv[],
+             long long int time_ms)
+{
+    posix_spawn_file_actions_t actions;
+    int fds[2], error = prepare(w, fds);
+
+    if (!error) {
+        posix_spawn_file_actions_init(&actions);
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
+                                         O_RDONLY, 0);
+        posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO);
+        error = posix_spawn(&w->pid, "/proc/self/exe", &actions, NULL,
+                            CONST_CAST(char **, argv), environ);
+        posix_spawn_file_actions_destroy(&actions);
+    }
+    return begun(w, fds, time_ms, error);
+}
+
+void
+worker_begin(pid_t parent)
+{
+    child_begin(parent, true);
+    if (!child_close_others(STDOUT_FILENO)) {
+        _exit(EXIT_FAILURE);
+    }
+    setpriority(PRIO_PROCESS, 0, NICE);     /* It may not be allowed. */
 }
 
 /* Waits for the process, which has closed the pipe as its last deed, or is

@@ -7,10 +7,10 @@
 #ifndef AGENT_WORKER_H
 #define AGENT_WORKER_H 1
 
-/* A process of its own beside the daemon, which has a copy of all as it was
- * when it began, so that the bridge is followed and repaired meanwhile.  It
- * computes, writes text to a pipe, and ends; it ends too when this one does.
- * It logs nothing. */
+/* A process of its own beside the daemon, so that the bridge is followed and
+ * repaired meanwhile.  It has a copy of all as it was when it began, computes,
+ * writes text to a pipe, and ends; it ends too when this one does.  It logs
+ * nothing. */
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -39,6 +39,14 @@ void worker_destroy(struct worker *);
  * has 'time_ms' for it.  Returns 0 or a positive errno. */
 int worker_start(struct worker *, void (*work)(const void *aux, struct ds *),
                  const void *aux, long long int time_ms);
+
+/* The same of this program, run anew with these arguments: it has a copy of
+ * nothing, so nothing that this process writes to is copied for it, and it
+ * gives way to it.  worker_begin() is the first thing that it does; it writes
+ * to standard output. */
+int worker_spawn(struct worker *, const char *const argv[],
+                 long long int time_ms);
+void worker_begin(pid_t parent);
 
 /* Takes what it has written.  Once it has ended, stores how, as wait(2) does;
  * one that is late ends later, if it waits for a disk much later. */

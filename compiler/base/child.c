@@ -44,8 +44,8 @@ child_close_others(int fd)
     struct dirent *entry;
     DIR *dir;
 
-    if ((fd == first || !close_range(first, fd - 1, 0))
-        && !close_range(fd + 1, ~0U, 0)) {
+    if ((fd <= first || !close_range(first, fd - 1, 0))
+        && !close_range(MAX(fd + 1, first), ~0U, 0)) {
         return true;
     }
     dir = opendir("/proc/self/fd");

@@ -295,6 +295,16 @@ push_note(const struct push_target *target, const struct plan_record *order,
 }
 
 const char *
+push_fold(const struct push_target *target, size_t size, const char *journal,
+          struct arena *arena)
+{
+    struct state state;
+
+    state_open(&state, target->state, target->bridge, arena);
+    return state_fold(&state, size, journal);
+}
+
+const char *
 push_plan(const struct push_target *target, const struct plan_record *order,
           struct push_diff *diff)
 {

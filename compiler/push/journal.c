@@ -196,8 +196,8 @@ read_lines(char *text, const char *name, struct arena *arena,
 }
 
 const char *
-journal_read(const char *dir, const char *name, struct arena *arena,
-             plan_names *edits)
+journal_read(const char *dir, const char *name, size_t size,
+             struct arena *arena, plan_names *edits)
 {
     struct uuid uuid;
     const char *path, *reason;
@@ -212,6 +212,11 @@ journal_read(const char *dir, const char *name, struct arena *arena,
         return "has no journal any more: what was applied since was not kept";
     }
     reason = file_read_own(arena, path, &text, &len);
+    if (!reason && size != JOURNAL_ALL) {
+        reason = len < size ? "is cut short" : NULL;
+        len = MIN(len, size);
+        text[len] = '\0';
+    }
     if (!reason) {
         reason = (memchr(text, '\0', len) ? "has been changed"
                   : read_lines(text, name, arena, edits));

@@ -25,6 +25,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "plan/plan.h"
@@ -56,10 +57,11 @@ int journal_append(struct journal *, const char *edits);
 void journal_close(struct journal *);
 int journal_remove(struct journal *);
 
-/* Reads the edits of the record that names 'name'.  Returns NULL, or a reason
- * why it cannot be trusted. */
-const char *journal_read(const char *dir, const char *name, struct arena *,
-                         plan_names *edits);
+/* Reads the edits of the record that names 'name', all or those of the first
+ * 'size' bytes.  Returns NULL, or a reason why it cannot be trusted. */
+#define JOURNAL_ALL SIZE_MAX
+const char *journal_read(const char *dir, const char *name, size_t size,
+                         struct arena *, plan_names *edits);
 
 /* Takes a journal away as long as it is open what will be applied, and brings
  * it back. */

@@ -79,7 +79,8 @@ list_kept(struct state *state)
 struct wanted {
     const struct state *state;
     uint64_t generation;
-    bool journal;               /* And what has become of it since? */
+    size_t journal;             /* And of what has become of it since, so many
+                                 * bytes, or JOURNAL_ALL. */
 };
 
 static const char *
@@ -94,14 +95,14 @@ check_record(const struct plan_record *record, void *wanted_,
         return "is of another bridge or generation";
     }
     return (wanted->journal && record->journal
-            ? journal_read(state->dir, record->journal, state->arena, edits)
-            : NULL);
+            ? journal_read(state->dir, record->journal, wanted->journal,
+                           state->arena, edits) : NULL);
 }
 
-/* Reads a generation, and with 'journal' what has become of it since.  Returns
- * NULL, or the reason why there is none that can be trusted. */
+/* Reads a generation, and so many bytes of what has become of it since.
+ * Returns NULL, or the reason why there is none that can be trusted. */
 static const char *
-load(const struct state *state, uint64_t generation, bool journal,
+load(const struct state *state, uint64_t generation, size_t journal,
      struct plan_record *record)
 {
     struct wanted wanted = { state, generation, journal };
@@ -155,14 +156,14 @@ state_open(struct state *state, const char *root, const char *bridge,
     }
 }
 
-void
-state_read(struct state *state, const char *root, const char *bridge,
-           struct arena *arena)
+/* Reads what is kept, of the last one's journal so many bytes. */
+static void
+read_kept(struct state *state, size_t journal)
 {
+    struct arena *arena = state->arena;
     struct plan_record *record = arena_zalloc(arena, sizeof *record);
     const char *reason = "";
 
-    state_open(state, root, bridge, arena);
     if (!state->dir) {
         return;
     }
@@ -174,14 +175,14 @@ state_read(struct state *state, const char *root, const char *bridge,
         if (!state->kept.n) {
             return;
         }
-        reason = load(state, state_last(state), true, record);
+        reason = load(state, state_last(state), journal, record);
     }
     state->current = reason ? NULL : record;
     if (reason) {
         *vec_push(arena, &state->warnings) = arena_printf(
             arena, "what is kept of generation %"PRIu64" is not trusted: %s",
             state_last(state), reason);
-        if (!load(state, state_last(state), false, record)) {
+        if (!load(state, state_last(state), 0, record)) {
             state->distrusted = record;
         }
     } else if (record->generation != state_last(state)) {
@@ -190,6 +191,14 @@ state_read(struct state *state, const char *root, const char *bridge,
         qsort(state->kept.v, state->kept.n, sizeof *state->kept.v,
               compare_generations);
     }
+}
+
+void
+state_read(struct state *state, const char *root, const char *bridge,
+           struct arena *arena)
+{
+    state_open(state, root, bridge, arena);
+    read_kept(state, JOURNAL_ALL);
 }
 
 void
@@ -341,6 +350,24 @@ state_commit(struct state *state, const struct plan_record *record,
     return NULL;
 }
 
+const char *
+state_fold(struct state *state, size_t size, const char *journal)
+{
+    struct plan_record *record = arena_zalloc(state->arena, sizeof *record);
+    const char *reason;
+
+    read_kept(state, size);
+    if (!state->current) {
+        return (state->warnings.n ? state->warnings.v[0]
+                : "nothing is kept any more");
+    }
+    *record = *state->current;
+    record->edited = false;
+    record->journal = journal;
+    reason = state_prepare(state, record);
+    return reason ? reason : state_commit(state, record, 0);
+}
+
 void
 state_abandon(struct state *state, const struct plan_record *record)
 {
@@ -380,7 +407,7 @@ load_chosen(struct state *state, uint64_t generation, bool chosen,
     if (state->current && state->current->generation == generation) {
         *record = *state->current;
     } else {
-        reason = load(state, generation, false, record);
+        reason = load(state, generation, 0, record);
     }
     if (!reason && node && record->plan->node[0]
         && strcmp(record->plan->node, node)) {

@@ -27,6 +27,27 @@ journal() { echo "$BULKHEAD_STATEDIR"/br0/*.journal; }
 no_journal() { [ ! -e "$(journal)" ]; }
 empty_journal() { [ -e "$(journal)" ] && [ ! -s "$(journal)" ]; }
 is_whole() { [ "$(kept)" = "$whole" ]; }
+last() { (cd "$BULKHEAD_STATEDIR/br0" && realpath -- *.plan | sort -V | tail -n1); }
+is_folded() { ! is_whole && empty_journal; }
+# becomes_folded: when nothing has changed for two seconds.
+becomes_folded() {
+    sleep 2
+    soon is_folded
+}
+# kept_as FILE: all but times, digests and the journal's name, in any order; the
+# first line says whether it has the hash of an intent.
+kept_as() {
+    tail -n +2 "$(last)" | python3 -c '
+import json, sys
+kept = json.load(sys.stdin)
+bridge, generation, _, intent, *rest, _ = kept.pop("record")
+del kept["proved"]
+print("SOME" if intent else "NONE")
+print(bridge, generation, *rest)
+for name, items in sorted(kept.items()):
+    print(name, *sorted(json.dumps(item) for item in items), sep="\n ")
+' >"$1"
+}
 status() { "$BULKHEAD" status --bridge br0; }
 
 # limit NUMBER: of inference, in the file of that tenant.
@@ -132,6 +153,62 @@ test_meanwhile() {
     becomes_equal >/dev/null
 }
 
+# folds NUMBER: when that is the limit; catches what keeps that by itself.
+folds() {
+    keep_whole
+    limit "$1" >/dev/null
+    child=$(catch_child)
+}
+
+# gives_way PID: it is stopped, maybe before it has said so.
+gives_way() {
+    kill -CONT "$1"
+    kill -STOP "$1"
+    ps -o ni= -p "$1" | grep -x ' *10'
+}
+
+# What is kept after a while is made of what was kept, by another program.
+test_folded() {
+    local child=''
+    for rate in 34 36 34 36 34; do      # One may be gone before it is caught.
+        folds $rate
+        [ -z "$child" ] || break
+    done
+    check 'what has changed is kept by a process' \
+        eval "tr '\\0' ' ' <'/proc/$child/cmdline' | grep '^bulkheadd: keeps'"
+    check '... which gives way' soon gives_way "$child"
+    limit 33 >/dev/null
+    kill -CONT "$child"
+    check '... and a change meanwhile does not end it' soon fails is_whole
+    kept_as "$switch_dir/folded"
+    check '... nor is it in what is kept' eval "head -n1 '$switch_dir/folded' |
+        grep NONE && ! grep -F 33000000 '$switch_dir/folded'"
+    whole=$(kept)
+    check '... until that is kept, too' becomes_folded
+    kept_as "$switch_dir/folded"
+    agent save
+    kept_as "$switch_dir/saved"
+    check '... as all that is known would be, but for the intent' \
+        eval "! cmp '$switch_dir/folded' '$switch_dir/saved' &&
+        diff <(tail -n +2 '$switch_dir/folded') \
+             <(tail -n +2 '$switch_dir/saved')"
+    whole=$(kept)
+    limit 34 >/dev/null
+    becomes_folded
+    agent_end KILL
+    started_unproved
+    check 'what was so kept comes back' has_rate 34000000
+    check '... and is the intent' proved
+    keep_whole
+    sed -i '$ s/34000000/35000000/' "$(last)"
+    limit 36 >/dev/null
+    sleep 2
+    check 'what somebody has changed is not kept on' \
+        soon eval 'agent status | grep "has been changed"'
+    check '... but all that is known' agent save
+    check '... and that is trusted' says ': as intended' 0 status
+}
+
 # What no edit says.
 test_whole() {
     limit 36 >/dev/null         # So that what comes next is not kept at once.
@@ -196,6 +273,7 @@ main() {
     test_kept
     test_cut
     test_meanwhile
+    test_folded
     test_whole
     test_rollback
     test_full

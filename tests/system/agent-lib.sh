@@ -40,7 +40,8 @@ soon() {
     return 1
 }
 
-# catch_child: stops the first process that bulkheadd starts, and prints it.
+# catch_child: stops the first process that bulkheadd starts, and prints it.  As
+# long as that has not begun another program, bulkheadd waits for it.
 catch_child() {
     python3 - "$agent_pid" <<'EOF'
 import os
@@ -53,7 +54,12 @@ while time.monotonic() < deadline:
     with open("/proc/{0}/task/{0}/children".format(sys.argv[1])) as f:
         for pid in f.read().split():
             os.kill(int(pid), signal.SIGSTOP)
-            sys.exit(print(pid))
+            time.sleep(0.001)
+            with open(f"/proc/{sys.argv[1]}/stat") as stat:
+                waits = stat.read().rsplit(")", 1)[1].split()[0] == "D"
+            if not waits:
+                sys.exit(print(pid))
+            os.kill(int(pid), signal.SIGCONT)
 EOF
 }
 

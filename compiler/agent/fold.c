@@ -1,0 +1,66 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include "agent/fold.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "push/push.h"
+#include "util.h"
+
+/* What the program is called then, in the place of its own name, and in the
+ * list of processes. */
+#define FOLD_NAME "bulkheadd: keeps what has changed"
+
+enum { PARENT = 1, STATE, BRIDGE, SIZE, NEXT, N_ARGUMENTS };
+
+int
+fold_start(struct worker *w, const struct push_target *target, size_t size,
+           const char *next, long long int time_ms)
+{
+    char *parent = xasprintf("%d", (int) getpid());
+    char *bytes = xasprintf("%"PRIuSIZE, size);
+    const char *const argv[N_ARGUMENTS + 1] = {
+        FOLD_NAME, [PARENT] = parent, [STATE] = target->state,
+        [BRIDGE] = target->bridge, [SIZE] = bytes, [NEXT] = next,
+    };
+    int error = worker_spawn(w, argv, time_ms);
+
+    free(parent);
+    free(bytes);
+    return error;
+}
+
+bool
+fold_is_asked(int argc, char *argv[])
+{
+    return argc == N_ARGUMENTS && !strcmp(argv[0], FOLD_NAME);
+}
+
+int
+fold_run(char *argv[])
+{
+    struct push_target target = {
+        .state = argv[STATE], .bridge = argv[BRIDGE],
+    };
+    struct arena *arena = arena_create();
+    const char *reason;
+
+    worker_begin(atoi(argv[PARENT]));
+    reason = push_fold(&target, strtoull(argv[SIZE], NULL, 10), argv[NEXT],
+                       arena);
+    if (reason) {
+        fputs(reason, stdout);
+    }
+    arena_destroy(arena);
+    return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
