@@ -22,10 +22,12 @@
 
 /* Each test works in a new folder. */
 static char folder[] = "/tmp/bulkhead-files-XXXXXX";
+enum { N_LOT = 6 };
 
 static void
 enter(void)
 {
+    memset(&folder[sizeof folder - 1 - N_LOT], 'X', N_LOT);
     ck_assert_ptr_nonnull(mkdtemp(folder));
     ck_assert(!chdir(folder));
 }
