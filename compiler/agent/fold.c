@@ -29,9 +29,11 @@ fold_start(struct worker *w, const struct push_target *target, size_t size,
 {
     char *parent = xasprintf("%d", (int) getpid());
     char *bytes = xasprintf("%"PRIuSIZE, size);
-    const char *const argv[N_ARGUMENTS + 1] = {
-        FOLD_NAME, [PARENT] = parent, [STATE] = target->state,
-        [BRIDGE] = target->bridge, [SIZE] = bytes, [NEXT] = next,
+    char *const argv[N_ARGUMENTS + 1] = {
+        CONST_CAST(char *, FOLD_NAME), [PARENT] = parent,
+        [STATE] = CONST_CAST(char *, target->state),
+        [BRIDGE] = CONST_CAST(char *, target->bridge), [SIZE] = bytes,
+        [NEXT] = CONST_CAST(char *, next),
     };
     int error = worker_spawn(w, argv, time_ms);
 

@@ -118,8 +118,7 @@ worker_start(struct worker *w, void (*work)(const void *aux, struct ds *),
 
 /* vfork(), which it is, copies no tables of pages. */
 int
-worker_spawn(struct worker *w, const char *const argv[],
-             long long int time_ms)
+worker_spawn(struct worker *w, char *const argv[], long long int time_ms)
 {
     posix_spawn_file_actions_t actions;
     int fds[2], error = prepare(w, fds);
@@ -129,8 +128,8 @@ worker_spawn(struct worker *w, const char *const argv[],
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
                                          O_RDONLY, 0);
         posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO);
-        error = posix_spawn(&w->pid, "/proc/self/exe", &actions, NULL,
-                            CONST_CAST(char **, argv), environ);
+        error = posix_spawn(&w->pid, "/proc/self/exe", &actions, NULL, argv,
+                            environ);
         posix_spawn_file_actions_destroy(&actions);
     }
     return begun(w, fds, time_ms, error);

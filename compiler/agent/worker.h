@@ -44,8 +44,7 @@ int worker_start(struct worker *, void (*work)(const void *aux, struct ds *),
  * nothing, so nothing that this process writes to is copied for it, and it
  * gives way to it.  worker_begin() is the first thing that it does; it writes
  * to standard output. */
-int worker_spawn(struct worker *, const char *const argv[],
-                 long long int time_ms);
+int worker_spawn(struct worker *, char *const argv[], long long int time_ms);
 void worker_begin(pid_t parent);
 
 /* Takes what it has written.  Once it has ended, stores how, as wait(2) does;
