@@ -664,6 +664,8 @@ bulkhead_LDADD = $(BULKHEAD_LIBS) $(CURSES_LIBS)
 sbin_PROGRAMS += bulkheadd
 bulkheadd_CPPFLAGS = $(bulkhead_CPPFLAGS)
 bulkheadd_SOURCES = \
+	compiler/agent/admitted.c \
+	compiler/agent/admitted.h \
 	compiler/agent/agent-private.h \
 	compiler/agent/agent.c \
 	compiler/agent/agent.h \

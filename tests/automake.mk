@@ -3,6 +3,8 @@
 # bulkheadd's.
 check_PROGRAMS += tests/unit/unit-tests
 tests_unit_unit_tests_SOURCES = \
+	compiler/agent/admitted.c \
+	compiler/agent/admitted.h \
 	compiler/agent/worker.c \
 	compiler/agent/worker.h \
 	ovs-patches/lib/borrow-private.h \
@@ -34,6 +36,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/proof/queue.h \
 	tests/unit/lot.c \
 	tests/unit/shuffle.c \
+	tests/unit/test-admitted.c \
 	tests/unit/test-backend.c \
 	tests/unit/test-base.c \
 	tests/unit/test-borrow.c \

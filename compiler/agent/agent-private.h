@@ -10,13 +10,12 @@
 /* Between agent.c, which works, gate.c, which lets pass what is proved,
  * save.c, which keeps what was pushed, and status.c, which tells. */
 
+#include "agent/admitted.h"
 #include "agent/agent.h"
 #include "agent/compiled.h"
 #include "agent/prove.h"
 #include "agent/worker.h"
 #include "push/keep.h"
-#include "smap.h"
-#include "sset.h"
 #include "svec.h"
 
 /* What is compiled is put onto the bridge once it is proved.  Until then, and
@@ -28,14 +27,7 @@ struct gate {
     struct arena *arena;        /* Of what is known... */
     plan_names known;           /* ...as in plan_record.proved. */
     unsigned int bridge_seqno;  /* As of the last gate_begin(). */
-    struct smap put;            /* Interface -> to what it is bound, of what
-                                 * was put last... */
-    struct sset claimed;        /* ...and those that have said so. */
-    bool noted;                 /* Are these all of what is compiled, as of
-                                 * these numbers? */
-    unsigned int noted_bound, noted_bridge;
-    unsigned int ports_seqno;   /* Of the interfaces that 'put' was looked for
-                                 * in. */
+    struct admitted admitted;   /* Of what was put last. */
     struct plan kept;           /* What the node kept before the start, as long
                                  * as nothing is proved... */
     bool has_kept;              /* ...if it kept anything. */

@@ -156,7 +156,7 @@ try_all(struct compiled *c, const struct intent *intent,
         shash_swap(&c->tenants, &tenants);
         c->waits = false;
         bound_swap(&c->externals, &externals);
-        c->bound_seqno++;
+        c->all_seqno = ++c->bound_seqno;
         attached_settle(&c->attached, NULL);
     }
     bound_destroy(&externals);
@@ -202,8 +202,10 @@ try_tenant(struct compiled *c, struct tenant *t,
           && (intent == t->intent || smap_is_empty(&bound.missing))
           && resident_put(c->resident, here, arena, diags, diff));
     if (ok) {
-        c->bound_seqno += (intent == t->intent
-                           || !smap_equal(&t->bound.here, &bound.here));
+        if (intent == t->intent
+            || !smap_equal(&t->bound.here, &bound.here)) {
+            t->bound_seqno = ++c->bound_seqno;
+        }
         bound_swap(&t->bound, &bound);
     } else {
         arena_destroy(arena);
@@ -234,7 +236,9 @@ compile_tenant(struct compiled *c, struct tenant *t,
     }
     if (ok) {
         t->stale = false;
-        c->bound_seqno += attached_settle(&c->attached, name);
+        if (attached_settle(&c->attached, name)) {
+            t->bound_seqno = ++c->bound_seqno;
+        }
     }
     arena_destroy(scratch);
     return ok;

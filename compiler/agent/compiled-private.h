@@ -27,6 +27,8 @@ struct tenant {
     const struct source *source;        /* That; or NULL. */
     char *path;                 /* Of its own file, or NULL. */
     struct bound bound;
+    unsigned int bound_seqno;   /* Of the compiled, when that changed last, ...
+                                 */
     bool stale;                 /* Does an interface say something else? */
     bool waits;                 /* May what is left out be right now? */
 };
@@ -43,6 +45,7 @@ struct compiled {
     struct shash tenants;       /* Contains "struct tenant"s. */
     struct bound externals;
     unsigned int bound_seqno;   /* Grows when any of that has changed. */
+    unsigned int all_seqno;     /* When all had. */
     struct resident *resident;
     char *errors;
     unsigned int ports_seqno;   /* Of the interfaces that all are bound to. */

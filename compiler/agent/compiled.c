@@ -24,6 +24,9 @@
 
 VLOG_DEFINE_THIS_MODULE(intent);
 
+/* More are not looked at one by one. */
+enum { MAX_CHANGED = 16 };
+
 struct compiled *
 compiled_create(const char *const names[], size_t n, const char *node,
                 const char *bridge)
@@ -294,18 +297,44 @@ add_bound(const struct compiled *c, const struct bound *bound,
     }
 }
 
-void
-compiled_bound(const struct compiled *c, struct smap *all,
-               struct sset *claimed)
+/* Have no more than MAX_CHANGED tenants? */
+static bool
+have_few_changed(const struct compiled *c, unsigned int since)
 {
+    struct shash_node *node;
+    size_t n = 0;
+
+    SHASH_FOR_EACH (node, &c->tenants) {
+        const struct tenant *t = node->data;
+
+        n += t->bound_seqno > since;
+    }
+    return n <= MAX_CHANGED;
+}
+
+bool
+compiled_bound(const struct compiled *c, unsigned int since,
+               struct smap *bound, struct sset *claimed,
+               struct sset *changed)
+{
+    bool some = (since && since >= c->all_seqno
+                 && have_few_changed(c, since));
     struct shash_node *node;
 
     SHASH_FOR_EACH (node, &c->tenants) {
         const struct tenant *t = node->data;
 
-        add_bound(c, &t->bound, all, claimed);
+        if (!some || t->bound_seqno > since) {
+            add_bound(c, &t->bound, bound, claimed);
+            if (some) {
+                sset_add(changed, node->name);
+            }
+        }
     }
-    add_bound(c, &c->externals, all, claimed);
+    if (!some) {
+        add_bound(c, &c->externals, bound, claimed);
+    }
+    return some;
 }
 
 /* The text of the intent as the files have it. */

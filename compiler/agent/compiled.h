@@ -79,13 +79,16 @@ struct intent;
 const struct intent *compiled_intent(const struct compiled *, struct arena *);
 
 /* Adds to 'bound', by interface, the name of what it is bound to; and to
- * 'claimed' those interfaces that have said so themselves. */
+ * 'claimed' those interfaces that have said so themselves.  If that of some
+ * tenants only can have changed since it was as of 'since', returns true, adds
+ * theirs only, and their names to 'changed'. */
 struct smap;
 struct sset;
-void compiled_bound(const struct compiled *, struct smap *bound,
-                    struct sset *claimed);
+bool compiled_bound(const struct compiled *, unsigned int since,
+                    struct smap *bound, struct sset *claimed,
+                    struct sset *changed);
 
-/* Grows when that may have changed. */
+/* Grows when that may have changed; 0: nothing was compiled yet. */
 unsigned int compiled_bound_seqno(const struct compiled *);
 
 /* Why the intent is not the one in the files, as text for people; or NULL. */

@@ -38,8 +38,7 @@ gate_init(struct gate *g, const struct agent_options *options,
 
     g->prover = options->verify ? prover_create() : NULL;
     g->arena = arena_create();
-    smap_init(&g->put);
-    sset_init(&g->claimed);
+    admitted_init(&g->admitted, options->target.bridge);
     push_look(&options->target, g->arena, &diff);
     *journal = NULL;
     if (diff.kept) {
@@ -59,8 +58,7 @@ gate_destroy(struct gate *g)
     prover_destroy(g->prover);
     proved_destroy(g->proved);
     arena_destroy(g->arena);
-    smap_destroy(&g->put);
-    sset_destroy(&g->claimed);
+    admitted_destroy(&g->admitted);
     free(g->refusal);
 }
 
@@ -78,55 +76,13 @@ put_whole(struct agent *a, const struct sset *without)
     arena_destroy(arena);
 }
 
-/* Of interfaces that are put, and of what they are bound to, moves those to
- * 'gone' that are not there any more, or do not say so any more.  What is
- * compiled may be older than 'info'.  If 'same', these are those of the last
- * time. */
-static void
-find_gone(struct gate *g, const struct agent *a, bool same,
-          struct sset *gone)
-{
-    const struct bridge_info *info = keeper_bridge(a->keeper);
-    bool there = same && g->ports_seqno == info->ports_seqno;
-    const char *bridge = a->options->target.bridge;
-    struct smap said = SMAP_INITIALIZER(&said);
-    struct smap_node *node, *next;
-
-    for (size_t i = 0; i < info->attachments.n; i++) {
-        smap_replace(&said, info->attachments.v[i].interface,
-                     info->attachments.v[i].endpoint);
-    }
-    SMAP_FOR_EACH_SAFE (node, next, &g->put) {
-        if ((!there && !push_interface_is_fit(info, bridge, node->key))
-            || (sset_contains(&g->claimed, node->key)
-                && strcmp(smap_get_def(&said, node->key, ""), node->value))) {
-            sset_add(gone, node->key);
-            smap_remove_node(&g->put, node);
-        }
-    }
-    smap_destroy(&said);
-    g->ports_seqno = info->ports_seqno;
-}
-
 /* What is compiled is to be put.  Stores which interfaces are to be left
  * out. */
 static void
 note_bound(struct agent *a, struct sset *gone)
 {
-    unsigned int bound = compiled_bound_seqno(a->compiled);
-    unsigned int bridge = keeper_bridge_seqno(a->keeper);
-    struct gate *g = &a->gate;
-
-    if (g->noted && g->noted_bound == bound && g->noted_bridge == bridge) {
-        return;
-    }
-    smap_clear(&g->put);
-    sset_clear(&g->claimed);
-    compiled_bound(a->compiled, &g->put, &g->claimed);
-    find_gone(g, a, false, gone);
-    g->noted = sset_is_empty(gone);
-    g->noted_bound = bound;
-    g->noted_bridge = bridge;
+    admitted_note(&a->gate.admitted, a->compiled, keeper_bridge(a->keeper),
+                  keeper_bridge_seqno(a->keeper), gone);
 }
 
 /* As much as may be put of what is compiled, and proved if it is to be. */
@@ -318,27 +274,15 @@ withdraw(struct agent *a)
 {
     struct gate *g = &a->gate;
     struct sset gone = SSET_INITIALIZER(&gone);
-    struct sset claimed = SSET_INITIALIZER(&claimed);
-    struct smap now = SMAP_INITIALIZER(&now);
-    struct smap_node *node, *next;
 
-    compiled_bound(a->compiled, &now, &claimed);
-    SMAP_FOR_EACH_SAFE (node, next, &g->put) {
-        if (!nullable_string_is_equal(smap_get(&now, node->key),
-                                      node->value)) {
-            sset_add(&gone, node->key);
-            smap_remove_node(&g->put, node);
-        }
-    }
-    find_gone(g, a, true, &gone);
+    admitted_withdraw(&g->admitted, a->compiled, keeper_bridge(a->keeper),
+                      &gone);
     if (!sset_is_empty(&gone)) {
         keeper_withdraw(a->keeper, &gone);
         if (g->has_kept) {
             push_leave_out(&g->kept, &gone);
         }
     }
-    smap_destroy(&now);
-    sset_destroy(&claimed);
     sset_destroy(&gone);
 }
 
@@ -385,13 +329,12 @@ put_kept(struct agent *a)
         const char *port = g->kept.ports.v[i];
         const char *now = smap_get(&is, port);
 
-        if (!smap_get(&g->put, port)
+        if (!smap_get(&g->admitted.as, port)
             || !nullable_string_is_equal(smap_get(&was, port), now)) {
-            smap_remove(&g->put, port);
+            admitted_drop(&g->admitted, port);
             sset_add(&gone, port);
         }
     }
-    g->noted = false;
     push_leave_out(&g->kept, &gone);
     keeper_put(a->keeper, &g->kept);
     g->anew = true;

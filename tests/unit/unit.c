@@ -251,6 +251,7 @@ main(void)
     SRunner *runner = srunner_create(base_suite());
     int n_failed;
 
+    srunner_add_suite(runner, admitted_suite());
     srunner_add_suite(runner, source_suite());
     srunner_add_suite(runner, diag_suite());
     srunner_add_suite(runner, files_suite());

@@ -25,6 +25,7 @@
 #include "sema/policy.h"
 
 /* One suite a module; see unit.c. */
+Suite *admitted_suite(void);
 Suite *base_suite(void);
 Suite *child_suite(void);
 Suite *source_suite(void);
