@@ -160,13 +160,6 @@ folds() {
     child=$(catch_child)
 }
 
-# gives_way PID: it is stopped, maybe before it has said so.
-gives_way() {
-    kill -CONT "$1"
-    kill -STOP "$1"
-    ps -o ni= -p "$1" | grep -x ' *10'
-}
-
 # What is kept after a while is made of what was kept, by another program.
 test_folded() {
     local child=''
@@ -176,7 +169,6 @@ test_folded() {
     done
     check 'what has changed is kept by a process' \
         eval "tr '\\0' ' ' <'/proc/$child/cmdline' | grep '^bulkheadd: keeps'"
-    check '... which gives way' soon gives_way "$child"
     limit 33 >/dev/null
     kill -CONT "$child"
     check '... and a change meanwhile does not end it' soon fails is_whole

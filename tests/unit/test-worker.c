@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -141,6 +142,28 @@ START_TEST(test_ends)
 }
 END_TEST
 
+/* Of a program that is run anew: it has no descriptors of the daemon's, and
+ * gives way to it. */
+START_TEST(test_begins)
+{
+    pid_t parent = getpid(), pid = fork();
+    int status;
+
+    ck_assert_int_ge(pid, 0);
+    if (!pid) {
+        int fd = dup(STDERR_FILENO);
+
+        worker_begin(parent);
+        _exit(fcntl(fd, F_GETFD) >= 0 ? 1
+              : fcntl(STDOUT_FILENO, F_GETFD) < 0 ? 2
+              : getpriority(PRIO_PROCESS, 0) <= 0 ? 3 : 0);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_msg(WIFEXITED(status) && !WEXITSTATUS(status), "status %#x",
+                  status);
+}
+END_TEST
+
 START_TEST(test_late)
 {
     struct worker w;
@@ -165,6 +188,7 @@ worker_suite(void)
     TCase *tc = unit_case(suite, "worker");
 
     tcase_add_test(tc, test_ends);
+    tcase_add_test(tc, test_begins);
     tcase_add_test(tc, test_late);
     tcase_add_test(tc, test_closes);
     return suite;
