@@ -19,10 +19,9 @@
 void
 admitted_init(struct admitted *a, const char *bridge)
 {
-    a->bridge = bridge;
+    *a = (struct admitted) { .bridge = bridge };
     smap_init(&a->as);
     sset_init(&a->claimed);
-    a->whole = false;
 }
 
 void

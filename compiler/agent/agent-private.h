@@ -60,7 +60,9 @@ struct saver {
                                  * as a whole, or has folded since? */
     bool folds;                 /* Is what runs agent/fold.h? */
     bool folded;                /* Was what kept it last? */
-    uint32_t known;             /* Hash of the digests that are kept. */
+    bool no_fold;               /* Can it not be run? */
+    uint32_t known;             /* Hash of the digests that are kept, ... */
+    uint32_t knowing;           /* ...and of those that are being kept. */
     bool skip;                  /* Was a generation only in a journal that is
                                  * lost? */
     uint64_t pushes;            /* Of the keeper; */

@@ -27,8 +27,7 @@ struct tenant {
     const struct source *source;        /* That; or NULL. */
     char *path;                 /* Of its own file, or NULL. */
     struct bound bound;
-    unsigned int bound_seqno;   /* Of the compiled, when that changed last, ...
-                                 */
+    unsigned int bound_seqno;   /* Of the compiled, when that changed last. */
     bool stale;                 /* Does an interface say something else? */
     bool waits;                 /* May what is left out be right now? */
 };

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "push/journal.h"
 #include "push/push.h"
 #include "util.h"
 
@@ -21,19 +22,21 @@
  * list of processes. */
 #define FOLD_NAME "bulkheadd: keeps what has changed"
 
-enum { PARENT = 1, STATE, BRIDGE, SIZE, NEXT, N_ARGUMENTS };
+enum { PARENT = 1, STATE, BRIDGE, JOURNAL, SIZE, NEXT, N_ARGUMENTS };
 
 int
-fold_start(struct worker *w, const struct push_target *target, size_t size,
-           const char *next, long long int time_ms)
+fold_start(struct worker *w, const struct push_target *target,
+           const struct journal *journal, const struct journal *next,
+           long long int time_ms)
 {
     char *parent = xasprintf("%d", (int) getpid());
-    char *bytes = xasprintf("%"PRIuSIZE, size);
+    char *bytes = xasprintf("%"PRIuSIZE, journal_size(journal));
     char *const argv[N_ARGUMENTS + 1] = {
         CONST_CAST(char *, FOLD_NAME), [PARENT] = parent,
         [STATE] = CONST_CAST(char *, target->state),
-        [BRIDGE] = CONST_CAST(char *, target->bridge), [SIZE] = bytes,
-        [NEXT] = CONST_CAST(char *, next),
+        [BRIDGE] = CONST_CAST(char *, target->bridge),
+        [JOURNAL] = CONST_CAST(char *, journal_name(journal)),
+        [SIZE] = bytes, [NEXT] = CONST_CAST(char *, journal_name(next)),
     };
     int error = worker_spawn(w, argv, time_ms);
 
@@ -58,8 +61,8 @@ fold_run(char *argv[])
     const char *reason;
 
     worker_begin(atoi(argv[PARENT]));
-    reason = push_fold(&target, strtoull(argv[SIZE], NULL, 10), argv[NEXT],
-                       arena);
+    reason = push_fold(&target, argv[JOURNAL],
+                       strtoull(argv[SIZE], NULL, 10), argv[NEXT], arena);
     if (reason) {
         fputs(reason, stdout);
     }

@@ -16,13 +16,15 @@
 
 #include "agent/worker.h"
 
+struct journal;
 struct push_target;
 
-/* Starts it, of the first 'size' bytes of the journal; what comes after them
- * is in the journal 'next', too.  It says why it fails, or nothing.  Returns 0
- * or a positive errno. */
-int fold_start(struct worker *, const struct push_target *, size_t size,
-               const char *next, long long int time_ms);
+/* Starts it, of what is in the last generation's journal now; what comes after
+ * that is in the journal 'next', too.  It says why it fails, or nothing.
+ * Returns 0 or a positive errno. */
+int fold_start(struct worker *, const struct push_target *,
+               const struct journal *, const struct journal *next,
+               long long int time_ms);
 
 /* In the program: is it that what it has been run for?  Then, does it, and
  * returns the exit status. */

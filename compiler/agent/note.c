@@ -69,6 +69,9 @@ saver_lose(struct saver *s)
 {
     int error, next_error;
 
+    if (s->folds && s->worker.pid && !worker_is_killed(&s->worker)) {
+        s->stopped = !worker_stop(&s->worker);  /* It has nothing to fold. */
+    }
     s->skip = s->skip || (s->journal && journal_size(s->journal));
     error = journal_remove(s->journal);
     next_error = journal_remove(s->next);

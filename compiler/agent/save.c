@@ -104,6 +104,7 @@ settle(struct saver *s, const char *reason)
         s->saved = s->saving;
         s->own = true;
         s->folded = s->folds;
+        s->known = s->folds ? s->known : s->knowing;
         s->since = s->saved == s->pushes ? 0 : time_msec();
     } else {
         if (!s->trouble || strcmp(s->trouble, reason)) {
@@ -166,7 +167,8 @@ can_fold(const struct agent *a)
 {
     const struct saver *s = &a->saver;
 
-    return s->own && s->journal && s->known == hash_known(a);
+    return (s->own && s->journal && !s->no_fold
+            && s->known == hash_known(a));
 }
 
 /* Begins the process that keeps it.  Returns 0 or a positive errno. */
@@ -176,11 +178,13 @@ begin_process(struct agent *a)
     struct saver *s = &a->saver;
 
     if (s->folds) {
-        return fold_start(&s->worker, &a->options->target,
-                          journal_size(s->journal), journal_name(s->next),
-                          TIMEOUT_MS);
+        int error = fold_start(&s->worker, &a->options->target, s->journal,
+                               s->next, TIMEOUT_MS);
+
+        s->no_fold = error != 0;
+        return error;
     }
-    s->known = hash_known(a);
+    s->knowing = hash_known(a);
     return worker_start(&s->worker, save, a, TIMEOUT_MS);
 }
 
@@ -228,6 +232,8 @@ start(struct agent *a)
     if (s->folds && !journal_size(s->journal)) {
         s->saved = s->pushes;   /* What was put is what was there. */
         s->since = 0;
+        free(s->trouble);
+        s->trouble = NULL;
     } else if (!begin(a)) {
         s->answers = false;
         s->answer = s->trouble;

@@ -295,13 +295,13 @@ push_note(const struct push_target *target, const struct plan_record *order,
 }
 
 const char *
-push_fold(const struct push_target *target, size_t size, const char *journal,
-          struct arena *arena)
+push_fold(const struct push_target *target, const char *from, size_t size,
+          const char *journal, struct arena *arena)
 {
     struct state state;
 
     state_open(&state, target->state, target->bridge, arena);
-    return state_fold(&state, size, journal);
+    return state_fold(&state, from, size, journal);
 }
 
 const char *

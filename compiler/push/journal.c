@@ -213,7 +213,8 @@ journal_read(const char *dir, const char *name, size_t size,
     }
     reason = file_read_own(arena, path, &text, &len);
     if (!reason && size != JOURNAL_ALL) {
-        reason = len < size ? "is cut short" : NULL;
+        reason = (len < size || (size && text[size - 1] != '\n')
+                  ? "is cut short" : NULL);
         len = MIN(len, size);
         text[len] = '\0';
     }

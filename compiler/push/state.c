@@ -351,7 +351,8 @@ state_commit(struct state *state, const struct plan_record *record,
 }
 
 const char *
-state_fold(struct state *state, size_t size, const char *journal)
+state_fold(struct state *state, const char *from, size_t size,
+           const char *journal)
 {
     struct plan_record *record = arena_zalloc(state->arena, sizeof *record);
     const char *reason;
@@ -360,6 +361,8 @@ state_fold(struct state *state, size_t size, const char *journal)
     if (!state->current) {
         return (state->warnings.n ? state->warnings.v[0]
                 : "nothing is kept any more");
+    } else if (!nullable_string_is_equal(state->current->journal, from)) {
+        return "what is kept was kept by somebody else";
     }
     *record = *state->current;
     record->edited = false;

@@ -94,10 +94,11 @@ void state_restore(const struct state *);
  */
 const char *state_write_current(struct state *);
 
-/* After state_open(): the same of a journal's first 'size' bytes, whose
- * generation then has the journal 'journal', which is there and may have more.
- */
-const char *state_fold(struct state *, size_t size, const char *journal);
+/* After state_open(): the same of the first 'size' bytes of the journal 'from',
+ * which must be the last generation's.  What that becomes has the journal
+ * 'journal', which is there and may have more. */
+const char *state_fold(struct state *, const char *from, size_t size,
+                       const char *journal);
 
 /* Takes back state_prepare(). */
 void state_abandon(struct state *, const struct plan_record *);
