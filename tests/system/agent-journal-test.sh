@@ -29,6 +29,7 @@ empty_journal() { [ -e "$(journal)" ] && [ ! -s "$(journal)" ]; }
 is_whole() { [ "$(kept)" = "$whole" ]; }
 last() { (cd "$BULKHEAD_STATEDIR/br0" && realpath -- *.plan | sort -V | tail -n1); }
 is_folded() { ! is_whole && empty_journal; }
+is_kept_anew() { [ -e "$(journal)" ] && ! is_whole; }
 # becomes_folded: when nothing has changed for two seconds.
 becomes_folded() {
     sleep 2
@@ -153,20 +154,29 @@ test_meanwhile() {
     becomes_equal >/dev/null
 }
 
-# folds NUMBER: when that is the limit; catches what keeps that by itself.
-folds() {
-    keep_whole
-    limit "$1" >/dev/null
-    child=$(catch_child)
+# catch_fold NUMBER...: changes the limit until what keeps that by itself is
+# caught: one may be gone before.
+catch_fold() {
+    local rate
+
+    for rate; do
+        keep_whole
+        limit "$rate" >/dev/null
+        child=$(catch_child)
+        [ -z "$child" ] || break
+    done
+}
+# dscp FROM TO: of a class, which is what no edit says.
+dscp() {
+    sed "s/\"dscp\":$1/\"dscp\":$2/" "$folder/policy.json" >"$folder/.new"
+    mv "$folder/.new" "$folder/policy.json"
+    soon marks "$2"
 }
 
 # What is kept after a while is made of what was kept, by another program.
 test_folded() {
     local child=''
-    for rate in 34 36 34 36 34; do      # One may be gone before it is caught.
-        folds $rate
-        [ -z "$child" ] || break
-    done
+    catch_fold 34 36 34 36 34
     check 'what has changed is kept by a process' \
         eval "tr '\\0' ' ' <'/proc/$child/cmdline' | grep '^bulkheadd: keeps'"
     limit 33 >/dev/null
@@ -199,6 +209,14 @@ test_folded() {
         soon eval 'agent status | grep "has been changed"'
     check '... but all that is known' agent save
     check '... and that is trusted' says ': as intended' 0 status
+    catch_fold 34 36 34 36 34
+    dscp 26 30 >/dev/null
+    check 'what no edit says ends what keeps something else' \
+        soon fails kill -0 "$child"
+    sleep 2
+    check '... and is kept itself' soon is_kept_anew
+    dscp 30 26 >/dev/null
+    keep_whole
 }
 
 # What no edit says.
@@ -206,10 +224,7 @@ test_whole() {
     limit 36 >/dev/null         # So that what comes next is not kept at once.
     whole=$(kept)
     limit 37 >/dev/null
-    sed 's/"dscp":26/"dscp":28/' "$folder/policy.json" \
-        >"$folder/.new"
-    mv "$folder/.new" "$folder/policy.json"
-    check 'all compiled anew' soon marks 28
+    check 'all compiled anew' dscp 26 28
     agent_end KILL
     check 'what is kept is not that' is_whole
     check '... and has no journal any more' no_journal
