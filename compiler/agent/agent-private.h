@@ -140,8 +140,8 @@ void saver_wait(const struct agent *);
  * is known, to keep what was pushed, each page of memory that the change
  * writes to is copied, which takes many times as long as the change: so the
  * process is ended, and begins again when nothing has changed for a while,
- * unless somebody waits for it, or nothing of what was pushed for long is kept,
- * or the journal has become large. */
+ * unless somebody waits for it, or nothing of what was pushed for long is
+ * kept, or the journal has become large. */
 void saver_yield(struct agent *);
 
 /* Keeps the whole, if that takes no longer than a few seconds. */

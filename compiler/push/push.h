@@ -153,9 +153,9 @@ const char *push_hold(const struct push_target *, struct arena *,
 const char *push_note(const struct push_target *, const struct plan_record *,
                       const char *journal, bool skip);
 
-/* The same by what is kept alone: of the last generation, if it has the journal
- * 'from', and of that the first 'size' bytes.  The files and digests are that
- * generation's, and the record is of no intent's hash. */
+/* The same by what is kept alone: of the last generation, if it has the
+ * journal 'from', and of that the first 'size' bytes.  The files and digests
+ * are that generation's, and the record is of no intent's hash. */
 const char *push_fold(const struct push_target *, const char *from,
                       size_t size, const char *journal, struct arena *);
 

@@ -94,9 +94,9 @@ void state_restore(const struct state *);
  */
 const char *state_write_current(struct state *);
 
-/* After state_open(): the same of the first 'size' bytes of the journal 'from',
- * which must be the last generation's.  What that becomes has the journal
- * 'journal', which is there and may have more. */
+/* After state_open(): the same of the first 'size' bytes of the journal
+ * 'from', which must be the last generation's.  What that becomes has the
+ * journal 'journal', which is there and may have more. */
 const char *state_fold(struct state *, const char *from, size_t size,
                        const char *journal);
 
