@@ -97,6 +97,7 @@ worker_start(struct worker *w, void (*work)(const void *aux, struct ds *),
     pid_t parent = getpid();
     int fds[2], error = prepare(w, fds);
 
+    w->copies = true;
     if (!error) {
         w->pid = fork();
         error = w->pid < 0 ? errno : 0;
@@ -123,6 +124,7 @@ worker_spawn(struct worker *w, char *const argv[], long long int time_ms)
     posix_spawn_file_actions_t actions;
     int fds[2], error = prepare(w, fds);
 
+    w->copies = false;
     if (!error) {
         posix_spawn_file_actions_init(&actions);
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
@@ -157,7 +159,9 @@ end(struct worker *w)
     }
     close(w->fd);
     w->pid = 0;
-    heap_make_whole();
+    if (w->copies) {
+        heap_make_whole();
+    }
     return status;
 }
 

@@ -19,6 +19,7 @@
 
 struct worker {
     pid_t pid;                  /* 0: none. */
+    bool copies;                /* Has it a copy of all? */
     int fd;                     /* What it writes. */
     long long int deadline;     /* When it is killed; LLONG_MAX: it was. */
     struct ds said;             /* What it has written. */

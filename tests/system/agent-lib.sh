@@ -44,22 +44,38 @@ soon() {
 # long as that has not begun another program, bulkheadd waits for it.
 catch_child() {
     python3 - "$agent_pid" <<'EOF'
+import contextlib
 import os
 import signal
 import sys
 import time
 
+
+def state(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rsplit(")", 1)[1].split()[0]
+    except OSError:     # It is gone.
+        return "Z"
+
+
+def stops(pid):
+    os.kill(pid, signal.SIGSTOP)
+    while state(pid) not in "TZ":
+        time.sleep(0.001)
+    if state(pid) == "T" and state(sys.argv[1]) != "D":
+        return True
+    os.kill(pid, signal.SIGCONT)
+    return False
+
+
 deadline = time.monotonic() + 5
 while time.monotonic() < deadline:
     with open("/proc/{0}/task/{0}/children".format(sys.argv[1])) as f:
         for pid in f.read().split():
-            os.kill(int(pid), signal.SIGSTOP)
-            time.sleep(0.001)
-            with open(f"/proc/{sys.argv[1]}/stat") as stat:
-                waits = stat.read().rsplit(")", 1)[1].split()[0] == "D"
-            if not waits:
-                sys.exit(print(pid))
-            os.kill(int(pid), signal.SIGCONT)
+            with contextlib.suppress(ProcessLookupError):
+                if stops(int(pid)):
+                    sys.exit(print(pid))
 EOF
 }
 

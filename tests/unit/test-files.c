@@ -21,13 +21,13 @@
 #include "util.h"
 
 /* Each test works in a new folder. */
-static char folder[] = "/tmp/bulkhead-files-XXXXXX";
-enum { N_LOT = 6 };
+#define TEMPLATE "/tmp/bulkhead-files-XXXXXX"  /* For mkdtemp(). */
+static char folder[] = TEMPLATE;
 
 static void
 enter(void)
 {
-    memset(&folder[sizeof folder - 1 - N_LOT], 'X', N_LOT);
+    ovs_strlcpy(folder, TEMPLATE, sizeof folder);
     ck_assert_ptr_nonnull(mkdtemp(folder));
     ck_assert(!chdir(folder));
 }
