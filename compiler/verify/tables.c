@@ -143,6 +143,26 @@ is_clause(const struct table_flow *flow)
     return clause;
 }
 
+/* Clears the bytes of actions that say nothing: the same bytes, the same
+ * actions. */
+static void
+clear_padding(struct ofpact *ofpacts, size_t len)
+{
+    struct ofpact *a;
+
+    OFPACT_FOR_EACH_FLATTENED (a, ofpacts, len) {
+        if (a->type == OFPACT_SET_FIELD) {
+            struct ofpact_set_field *set = ofpact_get_SET_FIELD(a);
+            size_t n = set->field->n_bytes;
+            size_t pad = ROUND_UP(n, OFPACT_ALIGNTO) - n;
+
+            memset((uint8_t *) set->value + n, 0, pad);
+            memset((uint8_t *) ofpact_set_field_mask(set) + n, 0, pad);
+        }
+    }
+}
+
+
 /* Makes a flow, which is in no table yet.  Returns NULL, or what is wrong. */
 static const char *
 make_flow(struct table_set *t, const struct ofputil_flow_mod *fm,
@@ -153,6 +173,7 @@ make_flow(struct table_set *t, const struct ofputil_flow_mod *fm,
     struct match match;
 
     memcpy(ofpacts, fm->ofpacts, fm->ofpacts_len);
+    clear_padding(ofpacts, fm->ofpacts_len);
     minimatch_expand(&fm->match, &match);
     flow->table = fm->table_id == OFPTT_ALL ? 0 : fm->table_id;
     flow->priority = fm->priority;
