@@ -253,26 +253,25 @@ next_rule(const struct said *m, size_t *i, const char *name,
             ? m->rules[(*i)++] : NULL);
 }
 
-/* A rule as before is the same; else both are news. */
+/* A rule as before is the same; else both are news.  Overwrites 'ds'. */
 static struct known_rule *
 compare_rule(struct known_rule *old, const struct policy_rule *rule,
-             struct arena *arena, struct verify_news *news)
+             struct arena *arena, struct verify_news *news, struct ds *ds)
 {
-    struct ds ds = DS_EMPTY_INITIALIZER;
     struct known_rule *new;
 
-    news->known &= put_rule(&ds, rule);
-    if (old && !strcmp(old->text, ds_cstr(&ds))) {
+    ds_clear(ds);
+    news->known &= put_rule(ds, rule);
+    if (old && !strcmp(old->text, ds_cstr(ds))) {
         new = old;
         new->n_users++;
     } else {
-        new = rule_create(rule, ds_cstr(&ds));
+        new = rule_create(rule, ds_cstr(ds));
         add_news(new, arena, news);
         if (old) {
             add_news(old, arena, news);
         }
     }
-    ds_destroy(&ds);
     return new;
 }
 
@@ -297,6 +296,7 @@ compare_tenant(const struct said *old, const struct policy_tenant *tenant,
 {
     const struct policy *policy = tenant->policy;
     struct said *new = xzalloc(sizeof *new);
+    struct ds ds = DS_EMPTY_INITIALIZER;
     size_t at = 0;
 
     new->rest = find_rest(tenant);
@@ -313,8 +313,10 @@ compare_tenant(const struct said *old, const struct policy_tenant *tenant,
                                     sizeof *new->rules);
         }
         new->rules[new->n_rules++] = compare_rule(
-            next_rule(old, &at, rule->name, arena, news), rule, arena, news);
+            next_rule(old, &at, rule->name, arena, news), rule, arena, news,
+            &ds);
     }
+    ds_destroy(&ds);
     next_rule(old, &at, NULL, arena, news);
     return new;
 }

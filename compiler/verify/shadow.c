@@ -75,9 +75,10 @@ is_of_rule(const struct proof *p, const struct table_flow *flow)
 }
 
 static void
-look_for_doubles(struct proof *p)
+look_for_doubles(struct proof *p, bool clauses)
 {
-    const char *colliding = table_set_colliding_conjunction(p->task->tables);
+    const char *colliding
+        = clauses ? table_set_colliding_conjunction(p->task->tables) : NULL;
     const char *shared = usages_shared(&p->comparison);
 
     for (size_t i = 0; i < 2; i++) {
@@ -122,7 +123,7 @@ proof_look_at_tables(struct proof *p)
 {
     const flow_vec *flows = &p->task->tables->flows;
 
-    look_for_doubles(p);
+    look_for_doubles(p, true);
     for (size_t i = 0; i < flows->n; i++) {
         look_at_flow(p, flows->v[i]);
     }
@@ -132,7 +133,12 @@ void
 proof_look_at_flows(struct proof *p, struct table_flow *const flows[],
                     size_t n)
 {
-    look_for_doubles(p);
+    bool clauses = false;
+
+    for (size_t i = 0; i < n; i++) {
+        clauses |= flows[i]->clause;
+    }
+    look_for_doubles(p, clauses);
     for (size_t i = 0; i < n; i++) {
         look_at_flow(p, flows[i]);
         table_set_shadowed(p->task->tables, flows[i], note_shadow, p);
