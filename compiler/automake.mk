@@ -460,6 +460,8 @@ libbulkhead_a_SOURCES = \
 	compiler/telemetry/tally.h \
 	compiler/telemetry/view.c \
 	compiler/telemetry/view.h \
+	compiler/verify/base-private.h \
+	compiler/verify/base-prove.c \
 	compiler/verify/base.c \
 	compiler/verify/base.h \
 	compiler/verify/compare-meter.c \
@@ -498,6 +500,7 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/entry.h \
 	compiler/verify/exec-action.c \
 	compiler/verify/exec-conjunction.c \
+	compiler/verify/exec-cut.c \
 	compiler/verify/exec-fields.c \
 	compiler/verify/exec-lookup.c \
 	compiler/verify/exec-sender.c \
@@ -509,6 +512,7 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/exec.h \
 	compiler/verify/expect-alike.c \
 	compiler/verify/expect-base.c \
+	compiler/verify/expect-cut.c \
 	compiler/verify/expect-external.c \
 	compiler/verify/expect-multicast.c \
 	compiler/verify/expect-port.c \
@@ -542,6 +546,10 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/round.h \
 	compiler/verify/scope.c \
 	compiler/verify/scope.h \
+	compiler/verify/seam-decide.c \
+	compiler/verify/seam-private.h \
+	compiler/verify/seam.c \
+	compiler/verify/seam.h \
 	compiler/verify/shadow.c \
 	compiler/verify/slice-flow.c \
 	compiler/verify/slice-private.h \

@@ -76,6 +76,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-record.c \
 	tests/unit/test-recording.c \
 	tests/unit/test-round-trip.c \
+	tests/unit/test-seam.c \
 	tests/unit/test-rte.c \
 	tests/unit/test-resident.c \
 	tests/unit/test-sema.c \

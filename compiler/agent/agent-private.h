@@ -39,6 +39,8 @@ struct gate {
     struct resident_diff diff;  /* ...or by this, if nothing was... */
     size_t changes;             /* ...compiled since. */
     long long int held_at;      /* Since when something is. */
+    long long int rest_at;      /* When proofs of changes to come are prepared,
+                                 * if none is to be made; 0: they are. */
     long long int retry_at;     /* When a proof that broke begins again; 0:
                                  * none did. */
     char *refusal;              /* Why it is not proved; or NULL. */
@@ -112,6 +114,9 @@ bool gate_is_closed(const struct agent *);
 /* Once all is compiled: begins its proof, lets the keeper have a plan if it
  * wants one, and cuts off interfaces that have changed meanwhile. */
 void gate_begin(struct agent *);
+
+/* While nothing is to be proved: makes what is to come take less. */
+void gate_rest(struct agent *);
 void gate_wait(const struct agent *);
 
 /* 'journal' is that of what the node keeps, or NULL. */

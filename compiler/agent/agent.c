@@ -129,6 +129,7 @@ agent_run(struct agent *a)
         follow(a, info);
     }
     saver_run(a);
+    gate_rest(a);
     keeper_ask(a->keeper);
 }
 

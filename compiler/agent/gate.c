@@ -28,6 +28,8 @@ enum {
                                  * of one that is being proved; later ones
                                  * wait, or nothing would ever be put. */
     RETRY_MS = 10000,           /* After a proof that broke. */
+    REST_MS = 1000,             /* After one, before the next are prepared. */
+    REST_SHARE = 5,             /* So much longer than that takes. */
 };
 
 void
@@ -232,6 +234,7 @@ take_proof(struct agent *a)
               g->last.n_proved, g->last.n_tenants, g->last.ms);
     open_gate(a);
     keep_proved(a);
+    g->rest_at = time_msec() + REST_MS;
     saver_hurry(a);             /* For put_kept(). */
 }
 
@@ -380,9 +383,33 @@ gate_begin(struct agent *a)
 }
 
 void
+gate_rest(struct agent *a)
+{
+    struct gate *g = &a->gate;
+    long long int start = time_msec();
+    struct arena *arena;
+
+    if (!g->proved || g->held || !g->rest_at || start < g->rest_at) {
+        return;
+    }
+    arena = arena_create();
+    if (proved_prepare(g->proved, compiled_intent(a->compiled, arena))) {
+        g->rest_at = time_msec() + REST_SHARE * (time_msec() - start);
+    } else {
+        VLOG_DBG("proofs are prepared");
+        g->rest_at = 0;
+    }
+    arena_destroy(arena);
+}
+
+void
 gate_wait(const struct agent *a)
 {
     const struct gate *g = &a->gate;
+
+    if (g->proved && !g->held && g->rest_at) {
+        poll_timer_wait_until(g->rest_at);
+    }
 
     if (g->prover) {
         prover_wait(g->prover);

@@ -151,7 +151,7 @@ prove_at_once(struct prover *p, const struct proved *proved,
         || !proved_prove_soon(proved, MIN(time_ms, AT_ONCE_MS), &count)) {
         return false;
     }
-    VLOG_DBG("proved at once");
+    VLOG_DBG("proved at once%s", count.seam ? " by what is decided" : "");
     ds_clear(&p->worker.said);
     put_proved(count.n_proved, count.n_tenants, known, &p->worker.said);
     return true;

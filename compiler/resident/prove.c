@@ -213,16 +213,22 @@ names_one(const selector_vec *selectors, const struct sset *there)
     return false;
 }
 
-/* The tenants that are asked about, and all that are joined with them. */
+/* The tenant, or if that is NULL those that are asked about, and all that are
+ * joined with them. */
 static void
 find_there(const struct proved *p, const struct intent *whole,
-           struct intent *slice, struct arena *arena, struct sset *there)
+           const char *tenant, struct intent *slice, struct arena *arena,
+           struct sset *there)
 {
     const struct joins *j = &p->joins;
     bool *roots = xcalloc(j->n + 1, sizeof *roots);
     const char *name;
 
-    for (size_t i = 0; (name = verify_base_asked(p->base, &i)); ) {
+    if (tenant) {
+        roots[joins_root(j, joins_number(j, tenant))] = true;
+    }
+    for (size_t i = 0;
+         !tenant && (name = verify_base_asked(p->base, &i)); ) {
         roots[joins_root(j, joins_number(j, name))] = true;
     }
     for (size_t i = 1; i <= j->n; i++) {
@@ -237,7 +243,7 @@ find_there(const struct proved *p, const struct intent *whole,
 /* The intent of these. */
 static const struct intent *
 slice(const struct proved *p, const struct intent *whole,
-      struct arena *arena)
+      const char *tenant, struct arena *arena)
 {
     struct intent *slice = arena_zalloc(arena, sizeof *slice);
     struct sset there = SSET_INITIALIZER(&there);
@@ -246,7 +252,7 @@ slice(const struct proved *p, const struct intent *whole,
     slice->nodes = whole->nodes;
     slice->classes = whole->classes;
     slice->services = whole->services;
-    find_there(p, whole, slice, arena, &there);
+    find_there(p, whole, tenant, slice, arena, &there);
     for (size_t i = 0; i < whole->peerings.n; i++) {
         const struct intent_rule *peering = &whole->peerings.v[i];
 
@@ -267,16 +273,21 @@ proved_begin(struct proved *p, const struct intent *intent)
     end_begun(p);
     verify_base_begin(p->base);
     if (p->joins.all || proved_lost(p)) {
+        verify_base_means_else(p->base);
         return;
     }
     p->begun = arena_create();
     diags_init(&diags, p->begun);
-    p->policy = policy_resolve(slice(p, intent, p->begun), p->begun, &diags);
+    p->policy = policy_resolve(slice(p, intent, NULL, p->begun), p->begun,
+                               &diags);
     if (p->policy && has_trees(p->policy)) {
         p->policy = NULL;
     }
     if (p->policy) {
         p->means = meant_compare(p->meant, p->policy, p->begun, &p->news);
+    }
+    if (!p->policy || !p->news.known) {
+        verify_base_means_else(p->base);
     }
 }
 
@@ -295,6 +306,40 @@ proved_end(struct proved *p, bool proved)
     end_begun(p);
 }
 
+/* Do they have so few endpoints that all of their packets take little? */
+static bool
+has_few(const struct policy *policy)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; policy && i < policy->tenants.n; i++) {
+        n += policy->tenants.v[i]->endpoints.n;
+    }
+    return policy && n <= FEW_ENDPOINTS;
+}
+
+bool
+proved_prepare(struct proved *p, const struct intent *intent)
+{
+    const char *tenant = (p->joins.all || p->begun ? NULL
+                          : verify_base_seamless(p->base));
+    struct verify_task task = { .node = p->node };
+    struct arena *arena;
+    struct diags diags;
+
+    if (!tenant) {
+        return false;
+    }
+    arena = arena_create();
+    diags_init(&diags, arena);
+    task.policy = policy_resolve(slice(p, intent, tenant, arena), arena,
+                                 &diags);
+    verify_base_try_seam(p->base, has_few(task.policy) ? &task : NULL, tenant,
+                         arena);
+    arena_destroy(arena);
+    return true;
+}
+
 static bool
 prove(const struct proved *p, bool packets, int time_ms,
       struct proved_count *count)
@@ -311,21 +356,10 @@ prove(const struct proved *p, bool packets, int time_ms,
 
     *count = (struct proved_count) {
         ok ? result.n_tenants : 0, verify_base_n_tenants(p->base),
+        ok && result.seam,
     };
     arena_destroy(arena);
     return ok;
-}
-
-/* Do they have so few endpoints that all of their packets take little? */
-static bool
-has_few(const struct policy *policy)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; policy && i < policy->tenants.n; i++) {
-        n += policy->tenants.v[i]->endpoints.n;
-    }
-    return n <= FEW_ENDPOINTS;
 }
 
 bool

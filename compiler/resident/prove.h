@@ -48,9 +48,15 @@ const char *proved_lost(const struct proved *);
 void proved_begin(struct proved *, const struct intent *);
 void proved_end(struct proved *, bool proved);
 
+/* While all is proved and no proof has begun: makes proofs of changes to come
+ * take less, in some milliseconds.  'intent' is the whole.  Returns false if
+ * there is nothing more to be done. */
+bool proved_prepare(struct proved *, const struct intent *);
+
 /* What was proved: of how many tenants, of how many that there are. */
 struct proved_count {
     size_t n_proved, n_tenants;
+    bool seam;                  /* Only what was decided about packets. */
 };
 
 /* Makes it, in between: of packets that can meet what has changed, which takes

@@ -56,6 +56,9 @@ const char *verify_base_lost(const struct verify_base *);
 void verify_base_begin(struct verify_base *);
 void verify_base_end(struct verify_base *, bool proved);
 
+/* Of those who are asked about more is meant otherwise than what rules say. */
+void verify_base_means_else(struct verify_base *);
+
 /* The first tenant from '*i' on that is asked about in the proof that has
  * begun, past which '*i' goes; NULL if there is no more. */
 const char *verify_base_asked(const struct verify_base *, size_t *i);
@@ -77,5 +80,13 @@ struct verify_news {
 bool verify_change(const struct verify_base *, const struct verify_task *,
                    const struct verify_news *, bool packets, struct arena *,
                    struct verify_result *);
+
+/* While all is proved: a tenant of which it is not known yet whether there is
+ * a seam (seam.h), by which proofs of its rules take less; NULL if there is
+ * none such.  And looks for it: the task's policy is to have the tenant and
+ * all whom it has to do with.  Without a task there is none. */
+const char *verify_base_seamless(const struct verify_base *);
+void verify_base_try_seam(struct verify_base *, const struct verify_task *,
+                          const char *tenant, struct arena *);
 
 #endif /* verify/base.h */

@@ -120,6 +120,7 @@ put_effect(struct ds *ds, const struct comparison *c,
         break;
     case EFFECT_TTL: ds_put_cstr(ds, "dropped by dec_ttl"); break;
     case EFFECT_TAIL: break;    /* None is left. */
+    case EFFECT_ASKED: break;   /* Of what is told, nothing is cut. */
     case EFFECT_AMBIGUOUS:
         ds_put_cstr(ds, "what two flows of one priority say, each otherwise");
         break;

@@ -23,6 +23,7 @@ enum { MAX_LISTED = 8 };
 struct passage {
     uint64_t tracks[MAX_LISTED], commits[MAX_LISTED], meters[MAX_LISTED];
     size_t n_tracks, n_commits, n_meters;
+    const struct asked *asked;  /* See EFFECT_ASKED; or NULL. */
     uint64_t rule, end;         /* Cookies. */
     bool ended, broken;
     const struct out *out;
@@ -66,6 +67,10 @@ read_passage(const struct comparison *c, const struct effect *e, size_t n,
             p->end = e[i].arg;
             p->ended = true;
             break;
+        case EFFECT_ASKED:
+            p->broken |= p->asked != NULL;
+            p->asked = effects_asked(c->effects, e[i].arg);
+            break;
         case EFFECT_TTL: case EFFECT_MISS: case EFFECT_TAIL:
         case EFFECT_AMBIGUOUS:
             p->broken = true;
@@ -83,7 +88,7 @@ compare_port(const struct comparison *c, const char *interface)
     return ofputil_port_map_get_number(c->task->tables->ports, interface);
 }
 
-static const char *
+const char *
 compare_rule(const struct comparison *c, uint64_t cookie, uint32_t rules,
              uint32_t reason)
 {
@@ -300,6 +305,31 @@ compare_counter(struct comparison *c, const struct effect **e, size_t *n,
             ? "the meter that counts it is not there" : NULL);
 }
 
+/* Are tables asked to decide where rules are, and about the same? */
+static const char *
+compare_asked(struct comparison *c, const struct passage *p,
+              const struct expect *e)
+{
+    unsigned int question = (e->asked - 1) / 2;
+    bool back = question == JUDGE_BACKWARD;
+    struct usage opener = { .kind = USE_NUMBER }, opened = opener;
+    struct usage view = { .kind = USE_VIEW, .zone = e->asked };
+
+    if (!e->asked != !p->asked) {
+        return "tables decide of something else than rules";
+    } else if (!e->asked) {
+        return NULL;
+    }
+    opener.endpoint = back ? e->to : e->from;
+    opened.endpoint = back ? e->from : e->to;
+    opener.value = p->asked->opener;
+    opened.value = p->asked->opened;
+    view.value = p->asked->view;
+    return (opener.endpoint && opened.endpoint && usage_is_usual(c, opener)
+            && usage_is_usual(c, opened) && usage_is_usual(c, view)
+            ? NULL : "tables decide of others than rules");
+}
+
 const char *
 compare_effects(struct comparison *c, dd_t effects,
                 const struct expect *expect, enum verify_kind *kind)
@@ -325,7 +355,10 @@ compare_effects(struct comparison *c, dd_t effects,
         *kind = VERIFY_LEAK;
         return "it is copied";
     }
-    return (expect->allow ? compare_allowed(c, &p, expect, kind)
+    *kind = VERIFY_MEANING;
+    wrong = compare_asked(c, &p, expect);
+    return (wrong ? wrong
+            : expect->allow ? compare_allowed(c, &p, expect, kind)
             : compare_denied(c, &p, expect->rules, expect->reason, expect,
                              kind));
 }
@@ -342,7 +375,9 @@ find_decision(const struct effect e[], size_t n, bool allow)
         switch (e[i].kind) {
         case EFFECT_RULE: found = allow ? i : found; break;
         case EFFECT_END: found = allow ? n : i; break;
-        case EFFECT_METER: case EFFECT_TRACK: case EFFECT_COMMIT: break;
+        case EFFECT_METER: case EFFECT_TRACK: case EFFECT_COMMIT:
+        case EFFECT_ASKED:
+            break;
         case EFFECT_TAIL: case EFFECT_OUT:
             if (!allow) {
                 return n;

@@ -16,6 +16,9 @@
 enum use_kind {
     USE_ZONE,                 /* Of a tenant. */
     USE_MARK,                 /* Of a zone. */
+    USE_NUMBER,               /* Of an endpoint, as a side: see exec_cut(). */
+    USE_VIEW,                 /* Of a question, instead of a zone: that of
+                               * other fields. */
     USE_COUNTER,              /* The meter of a tenant's packets. */
     USE_SEND, USE_RECEIVE,    /* The meter of a tenant by an uplink, or of an
                                * endpoint. */
@@ -68,10 +71,22 @@ bool usage_winner(const struct comparison *, const struct usage *,
 /* The first two that use the same value where they must not, or NULL. */
 const char *usages_shared(const struct comparison *);
 
+/* Is the usage one that others must not have? */
+static inline bool
+usage_is_exclusive(const struct usage *u)
+{
+    return u->kind != USE_NUMBER && u->kind != USE_VIEW;
+}
+
 /* Returns NULL if the effects are those that were expected, else how not, and
  * of what kind that is.  While 'voting' only usages are counted. */
 const char *compare_effects(struct comparison *, dd_t effects,
                             const struct expect *, enum verify_kind *);
+
+/* Returns NULL if the cookie is of one of the rules, or if there are none of
+ * the reason; else so. */
+const char *compare_rule(const struct comparison *, uint64_t cookie,
+                         uint32_t rules, uint32_t reason);
 
 /* Takes off both, before they are bound, who decides, if it is who is meant:
  * so what differs in that only need be compared once. */

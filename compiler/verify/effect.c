@@ -15,7 +15,7 @@
 #include "verify/pool.h"
 
 struct effects {
-    struct pool lists, outs;
+    struct pool lists, outs, asked;
     dd_t none;
 };
 
@@ -33,6 +33,7 @@ effects_create(void)
 
     pool_init(&e->lists);
     pool_init(&e->outs);
+    pool_init(&e->asked);
     e->none = effects_list(e, &(struct effect) { .arg = 0 }, 0);
     return e;
 }
@@ -43,6 +44,7 @@ effects_destroy(struct effects *e)
     if (e) {
         pool_destroy(&e->lists);
         pool_destroy(&e->outs);
+        pool_destroy(&e->asked);
         free(e);
     }
 }
@@ -121,4 +123,18 @@ effects_out(const struct effects *e, uint64_t id)
     size_t size;
 
     return pool_get(&e->outs, id, &size);
+}
+
+uint64_t
+effects_add_asked(struct effects *e, const struct asked *asked)
+{
+    return pool_add(&e->asked, asked, sizeof *asked);
+}
+
+const struct asked *
+effects_asked(const struct effects *e, uint64_t id)
+{
+    size_t size;
+
+    return pool_get(&e->asked, id, &size);
 }

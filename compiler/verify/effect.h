@@ -25,6 +25,8 @@ enum effect_kind {
     EFFECT_TTL,                 /* Its TTL ended at dec_ttl. */
     EFFECT_TAIL,                /* While the rest is not run: a number that
                                  * exec.c gives. */
+    EFFECT_ASKED,               /* It came to where tables are cut in two
+                                 * (exec_cut()): see effects_asked(). */
     EFFECT_AMBIGUOUS,           /* Two flows of one priority in this table
                                  * would do different things. */
 };
@@ -41,6 +43,12 @@ struct out {
                                  * OFPP_IN_PORT: back. */
     term_t fields[N_FIELDS];    /* Of the packet, and F_QUEUE, F_ND_*; 0 for
                                  * others. */
+};
+
+/* What a table that is cut off may look at. */
+struct asked {
+    uint64_t opener, opened;    /* Numbers of two sides. */
+    uint64_t view;              /* Of all else: see exec_view(). */
 };
 
 struct effects;
@@ -67,5 +75,9 @@ bool effects_same(const struct effects *, dd_t, dd_t);
 /* The number of an 'out', and the other way round. */
 uint64_t effects_add_out(struct effects *, const struct out *);
 const struct out *effects_out(const struct effects *, uint64_t);
+
+/* The same of what a table may look at. */
+uint64_t effects_add_asked(struct effects *, const struct asked *);
+const struct asked *effects_asked(const struct effects *, uint64_t);
 
 #endif /* verify/effect.h */

@@ -58,10 +58,10 @@ visit(void *lookup_, struct table_flow *flow)
 {
     struct lookup *l = lookup_;
     const struct table_flow *all = l->all;
-    bool seen = l->exec->seen[flow->order] == l->exec->n_lookups;
+    bool seen = exec_own(l->exec, flow)->seen == l->exec->n_lookups;
     dd_t set;
 
-    l->exec->seen[flow->order] = l->exec->n_lookups;
+    flow->seen = l->exec->n_lookups;
     if (seen || (l->for_conjunction && flow->clause && !flow->temporary)
         || exec_is_ruled_out(l->exec, flow, l->state)
         || (all && (flow->priority < all->priority
@@ -289,8 +289,8 @@ split(struct lookup *l, uint8_t table, struct split *split)
 
 /* The same once for all states that hold the same in what the table
  * matches. */
-static struct split
-find_split(struct exec *ex, uint8_t table, const struct state *state)
+struct split
+exec_split(struct exec *ex, uint8_t table, const struct state *state)
 {
     struct lookup l = { .exec = ex, .state = state };
     field_set matched = ex->fields->matched[table] | FIELD_BIT(F_CONJ_ID);
@@ -377,8 +377,15 @@ fill_shape(struct exec *ex, const struct split *split, dd_t parts[])
 dd_t
 exec_look_up(struct exec *ex, uint8_t table, const struct state *state)
 {
-    struct split split = find_split(ex, table, state);
-    dd_t *parts = xcalloc(split.n + 1, sizeof *parts), result;
+    bool cut = ex->cut && table == ex->cut->table && !ex->values;
+    dd_t *parts, result;
+    struct split split;
+
+    if (cut) {
+        return exec_look_cut(ex, table, state);
+    }
+    split = exec_split(ex, table, state);
+    parts = xcalloc(split.n + 1, sizeof *parts);
 
     for (size_t i = 0; i < split.n; i++) {
         struct share share = ex->shares.v[split.first + i];

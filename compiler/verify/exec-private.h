@@ -9,7 +9,8 @@
 
 /* The rooms behind exec.h: exec.c keeps states, exec-lookup.c looks flows up,
  * exec-conjunction.c puts clauses together, exec-action.c does what flows say,
- * exec-track.c what connection tracking does. */
+ * exec-track.c what connection tracking does, exec-cut.c what is known where
+ * tables are cut in two. */
 
 #include "bitmap.h"
 #include "openvswitch/hmap.h"
@@ -90,9 +91,7 @@ struct exec {
     long long int deadline;
     const struct exec_fields *fields;
     struct hmap states;         /* Contains "struct known_state"s. */
-    dd_t *matches;              /* By order of flow: the packets that match it
-                                 * as they came; DD_NONE: not known. */
-    uint32_t *seen;             /* By order of flow: in which lookup. */
+    uint32_t number;            /* Of those that have asked for the flows. */
     uint32_t n_lookups;
     struct tally *tallies;      /* By number of the conjunction. */
     struct memo conditions;     /* The packets that meet them. */
@@ -119,6 +118,8 @@ struct exec {
         struct reach reach;     /* From where tails begin. */
     } *bound;                   /* ... and what is known of them. */
     size_t allocated_bound;
+    const struct exec_cut *cut; /* See exec_cut(); or NULL. */
+    struct pool views;          /* Of "struct exec_view"s. */
     bool by_port;               /* See exec_by_port(). */
     bool apart;                 /* See exec_apart(). */
     bool any_opener;            /* See exec_any_opener(). */
@@ -149,7 +150,7 @@ struct tail {
 };
 
 /* Of diagrams of effects. */
-enum { OP_JOIN = DD_OP_USER, OP_MERGE, OP_BIND };
+enum { OP_JOIN = DD_OP_USER, OP_MERGE, OP_BIND, OP_DECIDE };
 
 /* What is said of flows that are. */
 #define EXEC_TEMPORARY "it may go away, by a timeout or its importance"
@@ -199,6 +200,12 @@ typedef void exec_conjunction_cb(void *aux, uint32_t id, uint16_t priority,
                                  dd_t set);
 void exec_find_conjunctions(struct exec *, const struct clause_flow[],
                             size_t n, exec_conjunction_cb *add, void *aux);
+
+/* Which packets meet which flow, in the state. */
+struct split exec_split(struct exec *, uint8_t table, const struct state *);
+
+/* What becomes of packets where the tables are cut.  (exec-cut.c) */
+dd_t exec_look_cut(struct exec *, uint8_t table, const struct state *);
 
 /* What the flows of 'table' that match do, computed anew. */
 dd_t exec_look_up(struct exec *, uint8_t table, const struct state *);
@@ -259,6 +266,20 @@ bool exec_bind(struct exec *, const struct state *state,
  * These numbers are even, and those of what is meant (expect.h) odd: of such
  * it returns false. */
 bool exec_settle(void *exec, uint32_t number, dd_t *effects);
+
+/* The flow, of which nothing is known that others do. */
+static inline struct table_flow *
+exec_own(struct exec *ex, const struct table_flow *flow)
+{
+    struct table_flow *own = ex->tables->flows.v[flow->order];
+
+    if (own->asker != ex->number) {
+        own->asker = ex->number;
+        own->seen = 0;
+        own->matching = DD_NONE;
+    }
+    return own;
+}
 
 /* The fields that are asked for whether a packet meets the condition. */
 static inline field_set

@@ -73,15 +73,12 @@ exec_create(struct table_set *tables, const struct exec_fields *fields_,
     };
     dd_settle_by(space->dd, exec_settle, ex);
     hmap_init(&ex->states);
-    ex->matches = xmalloc(MAX(tables->flows.n, 1) * sizeof *ex->matches);
-    for (size_t i = 0; i < tables->flows.n; i++) {
-        ex->matches[i] = DD_NONE;
-    }
-    ex->seen = xcalloc(MAX(tables->flows.n, 1), sizeof *ex->seen);
+    ex->number = ++tables->n_askers;
     ex->tallies = xcalloc(table_set_n_conjunctions(tables) + 1,
                           sizeof *ex->tallies);
     memo_init(&ex->conditions);
     pool_init(&ex->splits.keys);
+    pool_init(&ex->views);
     pool_init(&ex->tails);
     pool_init(&ex->bindings);
     pool_init(&ex->parts);
@@ -99,19 +96,18 @@ exec_destroy(struct exec *ex)
             free(known);
         }
         hmap_destroy(&ex->states);
-        free(ex->seen);
         free(ex->tallies);
         memo_destroy(&ex->conditions);
         pool_destroy(&ex->splits.keys);
         free(ex->splits.v);
         free(ex->shares.v);
+        pool_destroy(&ex->views);
         pool_destroy(&ex->tails);
         pool_destroy(&ex->bindings);
         pool_destroy(&ex->parts);
         free(ex->part);
         pool_destroy(&ex->bounds);
         free(ex->bound);
-        free(ex->matches);
         free(ex);
     }
 }

@@ -70,6 +70,37 @@ void exec_any_opener(struct exec *);
  * one is refused of all of them. */
 void exec_apart(struct exec *);
 
+/* Tables may be cut in two, at one that decides: from now on that does with a
+ * packet what outcomes[F_VERDICT] does, its last for all that are more, after
+ * EFFECT_ASKED, which says what it would have looked at.  The values of four
+ * registers are numbers of two sides, "opener" REG11 and REG12, "opened" REG13
+ * and REG14; all else is a view. */
+struct exec_cut {
+    uint8_t table;
+    const struct table_flow *const *outcomes;
+    size_t n;
+};
+void exec_cut(struct exec *, const struct exec_cut *);
+
+/* The fields that a table looks at, but for those numbers. */
+enum { EXEC_MAX_VIEWED = 10 };
+struct exec_view {
+    size_t n;
+    struct exec_viewed {
+        enum field field;
+        struct term term;       /* Which is plain. */
+    } v[EXEC_MAX_VIEWED];
+};
+const struct exec_view *exec_view(const struct exec *, uint64_t number);
+
+/* What 'table' decides where that is asked: of each packet the flow, as a
+ * leaf, 2 more than its order; 1 if there is none, or none alone. */
+dd_t exec_decide(struct exec *, uint8_t table, const struct asked *,
+                 const struct exec_view *);
+
+/* The fields that flows of 'table' match. */
+field_set exec_matched(const struct exec_fields *, uint8_t table);
+
 /* The effects on each packet, leaves of effect.h.  Diagrams of them are bound
  * (dd.h), unless each port is run by itself: exec_bound() has the leaves. */
 dd_t exec_bound(struct exec *, uint32_t number, dd_t leaf);

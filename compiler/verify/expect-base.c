@@ -82,6 +82,7 @@ expect_based(struct judge *j, uint32_t number, dd_t leaf)
     e.kept = verdict->kept;
     e.dscp = verdict->dscp;
     e.queue = verdict->queue;
+    e.asked = verdict->asked;
     e.conditional &= e.allow;
     expect_payer(j, &e);
     return expect_leaf(j, &e);

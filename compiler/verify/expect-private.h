@@ -11,7 +11,8 @@
  * expect-port.c asks the questions 1 to 4, expect-route.c 5 to 7,
  * expect-rule.c 8 and 9; expect-base.c what is known of a packet but its
  * verdict; expect-external.c what an external is; expect-alike.c says what
- * need be asked once only, expect-stateless.c what goes past tracking. */
+ * need be asked once only, expect-stateless.c what goes past tracking,
+ * expect-cut.c what rules say and what is meant whatever they say. */
 
 #include "verify/expect.h"
 
@@ -30,6 +31,7 @@ struct seen {
     bool stateless;
     bool passed;                /* By rules that are not stateful. */
     enum field proto, port;     /* Of the opener; its destination port. */
+    uint16_t asked;             /* As in struct expect; 0: it is not told. */
 };
 
 /* Of what a verdict on packets between two endpoints depends. */
@@ -183,10 +185,22 @@ dd_t rule_joins(struct judge *, const struct policy_rule *,
                 const struct end *from, const struct end *to);
 
 /* What 'rule' decides, or if that is NULL, none, of what 'sender' sends;
- * 'after' others of its kind. */
+ * 'after' others of its kind.  The same by another class. */
 dd_t verdict_by(struct judge *, const struct policy_rule *,
                 const struct seen *, const struct policy_tenant *zone,
                 const struct end *sender, bool after);
+dd_t verdict_of_class(struct judge *, const struct policy_rule *,
+                      const struct policy_class *, const struct seen *,
+                      const struct policy_tenant *zone,
+                      const struct end *sender, bool after);
+
+/* Question 8, remembered by who is alike; and if rules may say anything. */
+dd_t find_verdict(struct judge *, const struct seen *,
+                  const struct policy_tenant *zone, const struct end *sender,
+                  const struct end *receiver);
+dd_t find_any_verdict(struct judge *, const struct seen *,
+                      const struct policy_tenant *zone,
+                      const struct end *sender, const struct end *receiver);
 
 /* Question 8 of packets from base->from to base->to, which are endpoints. */
 dd_t expect_between(struct judge *, const struct seen *,

@@ -222,23 +222,22 @@ verdict_kept(struct judge *j, const struct expect *verdict,
 }
 
 dd_t
-verdict_by(struct judge *j, const struct policy_rule *rule,
-           const struct seen *seen, const struct policy_tenant *zone,
-           const struct end *sender, bool after)
+verdict_of_class(struct judge *j, const struct policy_rule *rule,
+                 const struct policy_class *class, const struct seen *seen,
+                 const struct policy_tenant *zone, const struct end *sender,
+                 bool after)
 {
-    const struct policy_class *class = NULL;
     struct expect verdict;
 
     memset(&verdict, 0, sizeof verdict);
     verdict.open = true;
+    verdict.asked = seen->asked;
     verdict.zones[0] = zone;
     verdict.commit[0] = seen->track == TRACK_NEW;
     if (!rule) {
         verdict.rank = UINT16_MAX;
         verdict.reason = REASON_DEFAULT;
     } else {
-        class = (seen_is_backward(seen) && !seen->stateless
-                 ? rule->reply_class : rule->class);
         verdict.rank = ((2 * rule_kind_rank(rule->kind) + after)
                         * (MAX_DEPTH + 1)
                         + MAX_DEPTH - rule->depth);
@@ -249,6 +248,18 @@ verdict_by(struct judge *j, const struct policy_rule *rule,
     }
     return (verdict.allow && sender->endpoint && class && class->dscp_in
             ? verdict_kept(j, &verdict, class) : expect_leaf(j, &verdict));
+}
+
+dd_t
+verdict_by(struct judge *j, const struct policy_rule *rule,
+           const struct seen *seen, const struct policy_tenant *zone,
+           const struct end *sender, bool after)
+{
+    bool back = seen_is_backward(seen) && !seen->stateless;
+
+    return verdict_of_class(j, rule, rule ? expect_class(
+        rule, back ? JUDGE_BACKWARD : JUDGE_FORWARD) : NULL, seen, zone,
+                            sender, after);
 }
 
 /* The packets that the second zone lets pass, as the first. */
@@ -292,7 +303,7 @@ find_rules(const struct judge *j, const struct end *sender,
 
 /* Question 8. */
 static dd_t
-find_verdict(struct judge *j, const struct seen *seen,
+make_verdict(struct judge *j, const struct seen *seen,
              const struct policy_tenant *zone, const struct end *sender,
              const struct end *receiver)
 {
@@ -301,7 +312,9 @@ find_verdict(struct judge *j, const struct seen *seen,
     dd_t result = DD_NONE;
     size_t n;
 
-    if (seen->passed) {
+    if (j->outcomes) {
+        return find_any_verdict(j, seen, zone, sender, receiver);
+    } else if (seen->passed) {
         return find_untracked(j, zone, sender, receiver);
     }
     rules = find_rules(j, sender, receiver, &n);
@@ -318,18 +331,18 @@ find_verdict(struct judge *j, const struct seen *seen,
                                           false));
 }
 
-/* The same between endpoints, once for all that rules treat alike. */
-static dd_t
-find_known_verdict(struct judge *j, const struct seen *seen,
-                   const struct policy_tenant *zone,
-                   const struct end *sender, const struct end *receiver)
+/* Between endpoints, once for all that rules treat alike. */
+dd_t
+find_verdict(struct judge *j, const struct seen *seen,
+             const struct policy_tenant *zone, const struct end *sender,
+             const struct end *receiver)
 {
     struct verdict_key key;
     dd_t *known;
 
     if (!sender->endpoint || !receiver->endpoint
         || sender->endpoint == receiver->endpoint) {
-        return find_verdict(j, seen, zone, sender, receiver);
+        return make_verdict(j, seen, zone, sender, receiver);
     }
     memset(&key, 0, sizeof key);
     key.from = judge_alike(j, sender->endpoint);
@@ -342,7 +355,7 @@ find_known_verdict(struct judge *j, const struct seen *seen,
     key.port = seen->port;
     known = memo_find(&j->verdicts, &key, sizeof key);
     if (*known == DD_NONE) {
-        *known = find_verdict(j, seen, zone, sender, receiver);
+        *known = make_verdict(j, seen, zone, sender, receiver);
     }
     return *known;
 }
@@ -352,8 +365,8 @@ expect_strongest(struct judge *j, const struct seen *seen,
                  const struct expect *base, const struct end *sender,
                  const struct end *receiver)
 {
-    dd_t verdict = find_known_verdict(j, seen, base->zones[0],
-                                      sender, receiver);
+    dd_t verdict = find_verdict(j, seen, base->zones[0], sender,
+                                receiver);
 
     if (j->unbound) {
         return verdict;
@@ -371,8 +384,8 @@ expect_between(struct judge *j, const struct seen *seen,
     struct end sender = { base->from, NULL, F_NW_SRC, F_IPV6_SRC };
     struct end receiver = { base->to, NULL, F_NW_DST, F_IPV6_DST };
 
-    return expect_base_each(j, find_known_verdict(j, seen, base->zones[0],
-                                                  &sender, &receiver),
+    return expect_base_each(j, find_verdict(j, seen, base->zones[0], &sender,
+                                            &receiver),
                             expect_base_number(j, base));
 }
 

@@ -53,7 +53,26 @@ struct expect {
                                  * agrees. */
     uint8_t open;               /* See expect_based(). */
     uint8_t unknown;            /* Nothing is taken for what is meant. */
-    uint8_t pad[6];
+    uint16_t asked;             /* 1 more than twice the judge_question that
+                                 * rules are asked, and 1 more for IPv6. */
+    uint8_t pad[4];
+};
+
+/* What rules are asked about packets between two, by who opened their
+ * connection, if that is known. */
+enum judge_question {
+    JUDGE_FORWARD,              /* Of a connection, from its opener; */
+    JUDGE_BACKWARD,             /* to it. */
+    JUDGE_STATELESS,            /* Of the first match of symmetric services;
+                                 * those of others follow. */
+    JUDGE_MAX_QUESTIONS = 64,
+};
+
+/* What rules may say: that 'rule' decides, NULL for none, and if it allows, by
+ * 'class'. */
+struct judge_outcome {
+    const struct policy_rule *rule;
+    const struct policy_class *class;
 };
 
 VEC_TYPEDEF(rule_vec, const struct policy_rule *);
@@ -100,6 +119,10 @@ struct judge {
     bool unbound;               /* It is to be bound as a whole. */
     bool any_opener;            /* As exec_any_opener(): whatever packets say
                                  * of theirs. */
+    const struct judge_outcome *outcomes;       /* As exec_cut(): rules say of
+                                                 * a packet outcomes[F_VERDICT]
+                                                 * of so many; or NULL. */
+    size_t n_outcomes;
 };
 
 /* In the arena, and not owned by who is given them. */
@@ -132,6 +155,23 @@ uint32_t expect_denial_base(struct judge *, uint32_t number);
 dd_t expect_settled(struct judge *, dd_t leaf);
 
 const struct expect *expect_get(const struct judge *, dd_t leaf);
+
+/* With any opener, what rules say of packets between these two, as open
+ * leaves; of which packets that can be asked; and how many questions there
+ * are.  (expect-cut.c) */
+dd_t expect_verdict(struct judge *, enum judge_question,
+                    const struct policy_endpoint *opener,
+                    const struct policy_endpoint *opened);
+dd_t expect_is_asked(struct judge *, enum judge_question);
+size_t expect_n_questions(const struct judge *);
+
+/* What symmetric services match of which it is asked; else NULL. */
+const struct service_match *expect_match(const struct judge *,
+                                         enum judge_question);
+
+/* The class of what 'rule' allows. */
+const struct policy_class *expect_class(const struct policy_rule *,
+                                        enum judge_question);
 
 /* The rules that may be named for deciding: all of one rank that speak. */
 const struct policy_rule *const *expect_rules(const struct judge *,

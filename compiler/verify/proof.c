@@ -77,6 +77,11 @@ proof_side(struct proof *p, enum layout layout)
         if (p->any_opener) {
             exec_any_opener(side->exec);
         }
+        if (p->cut) {
+            exec_cut(side->exec, p->cut);
+            side->judge.outcomes = p->outcomes;
+            side->judge.n_outcomes = p->cut->n;
+        }
         p->there[layout] = true;
     }
     return side;
@@ -288,7 +293,7 @@ ends_here(const struct proof *p, dd_t effects)
 }
 
 /* Is what is to be dropped, and is so for 'effects'?  That is the same
- * whoever was to get it. */
+ * whoever was to get it, if only the verdict counts. */
 static bool
 is_denied(struct bound_pairs *pairs, dd_t leaf, dd_t effects, dd_t expect)
 {
@@ -298,7 +303,7 @@ is_denied(struct bound_pairs *pairs, dd_t leaf, dd_t effects, dd_t expect)
     };
     dd_t *same;
 
-    if (effects == DD_NONE || expect == DD_NONE
+    if (effects == DD_NONE || expect == DD_NONE || p->cut
         || !expect_denies(&pairs->side->judge, expect)) {
         return false;
     }

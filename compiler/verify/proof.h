@@ -48,6 +48,8 @@ struct proof {
     bool fine;                  /* All in LAYOUT_BITS. */
     bool apart;                 /* See exec_apart(). */
     bool any_opener;            /* See exec_any_opener(). */
+    const struct exec_cut *cut; /* See exec_cut(); or NULL; */
+    const struct judge_outcome *outcomes;       /* and of the rules as many. */
     bool scattered;             /* That would help. */
 };
 

@@ -37,9 +37,9 @@ struct search {
     struct witness_packet *witnesses;   /* By tenant. */
 };
 
-/* Is the endpoint one of those, which are sorted? */
-static bool
-is_of_rule(const struct region_rule *rule, const struct policy_endpoint *e)
+bool
+region_rule_names(const struct region_rule *rule,
+                  const struct policy_endpoint *e)
 {
     size_t low = 0, high = rule->endpoints.n;
 
@@ -122,7 +122,7 @@ find_rule(const struct search *s, const struct region_rule *rule)
         const struct policy_tenant *tenant = policy->tenants.v[i];
 
         for (size_t k = 0; k < tenant->endpoints.n; k++) {
-            if (is_of_rule(rule, tenant->endpoints.v[k])) {
+            if (region_rule_names(rule, tenant->endpoints.v[k])) {
                 to = dd_or(dd, to, is_to(&s->side->judge,
                                          tenant->endpoints.v[k]));
             }
@@ -143,7 +143,7 @@ find_set(const struct search *s, const struct entry *entry)
             &s->flows[i], entry->ingress.port, space));
     }
     for (size_t i = 0; i < s->region->n_rules; i++) {
-        if (is_of_rule(&s->region->rules[i], entry->endpoint)) {
+        if (region_rule_names(&s->region->rules[i], entry->endpoint)) {
             set = dd_or(space->dd, set, s->rules[i]);
         }
     }

@@ -29,7 +29,8 @@ struct proof;
 struct region_rule {
     uint64_t id;
     VEC(struct service_match) matches;  /* None: any service. */
-    VEC(const char *) endpoints;        /* Of both sides, "TENANT/ENDPOINT". */
+    VEC(const char *) endpoints;        /* Of both sides, "TENANT/ENDPOINT",
+                                         * sorted. */
 };
 
 /* What has changed. */
@@ -40,6 +41,10 @@ struct region {
     const struct region_rule *rules;
     size_t n_rules;
 };
+
+/* Is the endpoint one of the rule's? */
+bool region_rule_names(const struct region_rule *,
+                       const struct policy_endpoint *);
 
 /* Proves that all is as expected of these packets.  Returns false if it is
  * not, or not known. */

@@ -222,7 +222,8 @@ limits_are_crossed(const struct limits *l, const struct comparison *c)
     bool crossed = false;
 
     HMAP_FOR_EACH (usage, node, &c->usages) {
-        for (const struct usage *u = usage; u; u = u->next) {
+        for (const struct usage *u = usage;
+             u && usage_is_exclusive(u); u = u->next) {
             crossed |= (u->kind == USE_ZONE || u->kind == USE_MARK
                         ? slices_hold(l->slices, u->kind == USE_ZONE
                                       ? F_CT_ZONE : F_CT_MARK, u->value,

@@ -44,6 +44,10 @@ struct limits {
     size_t n_flows;
     const struct region *region;        /* Of packets what can meet this; NULL:
                                          * all. */
+    const struct seam *seam;    /* By which that is proved, if it suffices; or
+                                 * NULL. */
+    struct seam **made;         /* Not NULL: one is made (seam.h), and nothing
+                                 * else is proved. */
     const ofp_port_t *nobodys;  /* and these ports, which are nobody's. */
     size_t n_nobodys;
 };

@@ -27,6 +27,7 @@ struct terms {
     struct pool choices;        /* Of values. */
     struct pool cases;          /* Of terms. */
     term_t zeros[N_FIELDS], fields[N_FIELDS], opens[N_FIELDS];
+    term_t unknown[128 + 1];    /* By width, and 1 more; 0: not known. */
 };
 
 void
@@ -53,6 +54,23 @@ static term_t
 intern(struct terms *terms, const struct term *term)
 {
     return pool_add(&terms->all, term, sizeof *term);
+}
+
+bool
+term_is_plain(const struct term *term)
+{
+    bool plain = !term->choice && !term->cases;
+
+    for (int i = 0; i < term->n_pieces; i++) {
+        plain &= term->pieces[i].field <= N_FIELDS;
+    }
+    return plain;
+}
+
+term_t
+term_add(struct terms *terms, const struct term *term)
+{
+    return intern(terms, term);
 }
 
 static void
@@ -122,7 +140,10 @@ term_field(const struct terms *terms, enum field f)
 term_t
 term_unknown(struct terms *terms, int width)
 {
-    return one_piece(terms, width, PIECE_UNKNOWN);
+    if (!terms->unknown[width]) {
+        terms->unknown[width] = one_piece(terms, width, PIECE_UNKNOWN) + 1;
+    }
+    return terms->unknown[width] - 1;
 }
 
 term_t

@@ -66,6 +66,12 @@ term_t term_cases(struct terms *, const term_t v[N_CASES]);
 /* What field 'f' holds, left open for term_bind() to say. */
 term_t term_open(const struct terms *, enum field f);
 
+/* Does it say what it is without other terms, values or states? */
+bool term_is_plain(const struct term *);
+
+/* The same of other terms, which is plain. */
+term_t term_add(struct terms *, const struct term *);
+
 /* The term with what 'fields' say for what it leaves open.  Returns false if
  * that has too many pieces, or one of them is TERM_NONE. */
 bool term_bind(struct terms *, term_t *, const term_t fields[N_FIELDS]);

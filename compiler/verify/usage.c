@@ -166,6 +166,9 @@ usages_shared(const struct comparison *c)
     HMAP_FOR_EACH (usage, node, &c->usages) {
         const struct usage *best = usage;
 
+        if (!usage_is_exclusive(usage)) {
+            continue;
+        }
         for (const struct usage *u = usage; u; u = u->next) {
             best = u->n > best->n ? u : best;
         }

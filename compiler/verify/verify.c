@@ -20,6 +20,7 @@
 #include "verify/region.h"
 #include "verify/round.h"
 #include "verify/scope.h"
+#include "verify/seam.h"
 
 static void
 find_marks(struct proof *p)
@@ -220,14 +221,27 @@ look_at_tables(struct proof *p, const struct limits *limits)
     }
 }
 
+/* Proves what can meet the change. */
+static void
+prove_change(struct proof *p, const struct limits *limits)
+{
+    p->result->seam = (limits->seam
+                       && seam_prove(p, limits->seam, limits->region));
+    if (!p->result->seam && !region_prove(p, limits->region)
+        && !p->result->unproved) {
+        p->result->unproved = "what can meet the change is not proved";
+    }
+}
+
 static void
 prove_asked(struct proof *p, const struct limits *limits)
 {
-    if (!limits || !limits->region) {
+    if (!limits || (!limits->region && !limits->made)) {
         prove(p);
-    } else if (!p->result->unproved && !region_prove(p, limits->region)
-               && !p->result->unproved) {
-        p->result->unproved = "what can meet the change is not proved";
+    } else if (!p->result->unproved && limits->made) {
+        *limits->made = seam_make(p);
+    } else if (!p->result->unproved) {
+        prove_change(p, limits);
     }
 }
 
@@ -295,7 +309,7 @@ prove_task(const struct verify_task *task, const struct limits *limits,
 
     for (;;) {
         outcome = attempt(task, limits, arena, result, fine, apart);
-        if (limits && limits->region) {
+        if (limits && (limits->region || limits->made)) {
             return outcome;
         } else if (outcome.scattered && !fine) {
             fine = true;

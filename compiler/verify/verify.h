@@ -74,6 +74,7 @@ struct verify_result {
     /* What was proved about, and what it took. */
     size_t n_endpoints, n_externals, n_tunnels, n_ports, n_tenants;
     bool whole;                 /* Of all tenants. */
+    bool seam;                  /* Only of what POLICY decides: see seam.h. */
     size_t n_states, n_nodes, n_bytes;
     size_t n_jobs;              /* Processes beside this one. */
 };

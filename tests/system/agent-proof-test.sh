@@ -123,18 +123,28 @@ test_refused() {
 at_once() {
     grep -c 'prove|DBG|proved at once' "$switch_dir/bulkheadd.log" || true
 }
+prepared() { grep -c 'proofs are prepared' "$switch_dir/bulkheadd.log"; }
+is_prepared_anew() { [ "$(prepared)" -gt "$1" ]; }
 test_at_once() {
-    local before
+    local before prepared
     python3 "$here/split.py" "$intent" "$folder"
     check 'a folder of files' becomes_equal
-    agent vlog/set prove:file:dbg
+    agent vlog/set prove:file:dbg gate:file:dbg
     before=$(at_once)
+    prepared=$(prepared || true)
     sed -i 's/"limit":"20Gbps"/"limit":"33Gbps"/' \
         "$folder/tenants/inference.json"
     check 'another bandwidth' soon has_rate 33000000
     check '... is proved at once' [ "$(at_once)" = $((before + 1)) ]
     check '... and that is said' agent_says ', last 1 of 4 tenants, in '
-    agent vlog/set prove:file:info
+    check 'while nothing changes, proofs are prepared' \
+        soon soon is_prepared_anew "$prepared"
+    sed -i 's/"service":"icmp"/"service":"icmp","action":"deny"/' \
+        "$folder/tenants/inference.json"
+    check 'another rule' becomes_equal
+    check '... is proved by what is decided' \
+        grep 'proved at once by what is decided' "$switch_dir/bulkheadd.log"
+    agent vlog/set prove:file:info gate:file:info
     rm "$folder"/tenants/*.json "$folder"/bindings/*.json
     policy
     check 'all in one file' becomes_equal

@@ -35,6 +35,7 @@ Suite *verify_suite(void);
 Suite *verify_parts_suite(void);
 Suite *value_suite(void);
 Suite *intent_suite(void);
+Suite *seam_suite(void);
 Suite *sema_suite(void);
 Suite *conflict_suite(void);
 Suite *narrower_suite(void);

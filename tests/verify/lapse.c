@@ -81,3 +81,79 @@ lapse_stay(struct plan *plan, const struct plan *old)
     }
     return come.n + gone.n > 0;
 }
+
+/* The first flow of POLICY from a random one on that is like 'as' but for what
+ * it does, or any if that is NULL; not one of a conjunction's clauses. */
+static struct plan_flow *
+find_decision(const struct plan *plan, struct rng *rng,
+              const struct plan_flow *as)
+{
+    size_t start = rng_below(rng, plan->flows.n);
+
+    for (size_t i = 0; i < plan->flows.n; i++) {
+        struct plan_flow *flow
+            = &plan->flows.v[(start + i) % plan->flows.n];
+
+        if (flow->table == TABLE_POLICY && flow->priority
+            && strncmp(flow->actions, "conjunction", 11)
+            && (!as || strcmp(flow->actions, as->actions))) {
+            return flow;
+        }
+    }
+    return NULL;
+}
+
+bool
+lapse_decide(struct plan *plan, struct rng *rng)
+{
+    struct plan_flow *flow = find_decision(plan, rng, NULL);
+    const struct plan_flow *other = flow ? find_decision(plan, rng, flow)
+                                    : NULL;
+
+    if (other) {
+        flow->actions = other->actions;
+    }
+    return other != NULL;
+}
+
+bool
+lapse_decide_by_port(struct plan *plan, struct rng *rng)
+{
+    const struct plan_flow *decision = find_decision(plan, rng, NULL);
+    size_t start = rng_below(rng, plan->flows.n);
+
+    for (size_t i = 0; i < plan->flows.n && decision; i++) {
+        struct plan_flow flow = plan->flows.v[(start + i) % plan->flows.n];
+
+        if (flow.table == TABLE_ADMIT && strstr(flow.match, "in_port=")) {
+            flow.match = arena_printf(
+                plan->arena, "in_port=%.*s",
+                (int) strcspn(strstr(flow.match, "in_port=") + 8, ","),
+                strstr(flow.match, "in_port=") + 8);
+            flow.table = TABLE_POLICY;
+            flow.priority = 400;
+            flow.cookie = decision->cookie;
+            flow.actions = decision->actions;
+            plan->flows.v[plan->flows.n++] = flow;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *
+lapse_lose(const struct plan *plan, struct rng *rng)
+{
+    size_t start = rng_below(rng, plan->flows.n);
+
+    for (size_t i = 0; i < plan->flows.n; i++) {
+        const struct plan_flow *flow
+            = &plan->flows.v[(start + i) % plan->flows.n];
+
+        if (flow->priority
+            && (flow->table == TABLE_CLASS || flow->table == TABLE_OUTPUT)) {
+            return plan_flow_string(plan, flow);
+        }
+    }
+    return NULL;
+}

@@ -30,4 +30,12 @@ bool lapse_keep(struct plan *, const struct plan *old, struct rng *);
 /* Leaves the tables as they were, if they are to be others. */
 bool lapse_stay(struct plan *, const struct plan *old);
 
+/* Lets POLICY do with what a flow matches what another does; or with all that
+ * comes by some port. */
+bool lapse_decide(struct plan *, struct rng *);
+bool lapse_decide_by_port(struct plan *, struct rng *);
+
+/* A flow, as text, by which some packets reach who is to get them. */
+const char *lapse_lose(const struct plan *, struct rng *);
+
 #endif /* lapse.h */

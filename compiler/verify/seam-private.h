@@ -1,0 +1,53 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef VERIFY_SEAM_PRIVATE_H
+#define VERIFY_SEAM_PRIVATE_H 1
+
+/* The rooms behind seam.h: seam.c proves what holds whatever POLICY decides,
+ * seam-decide.c what it decides. */
+
+#include "openvswitch/shash.h"
+#include "verify/expect.h"
+#include "verify/seam.h"
+
+/* By what POLICY does what rules say. */
+struct seam_outcome {
+    const struct ofpact *ofpacts;       /* Of the flow. */
+    size_t ofpacts_len;
+    bool allow;
+    const char *class_name;     /* "" if there is none. */
+
+    /* As long as the proof is: such a flow, rule and class. */
+    const struct table_flow *flow;
+    const struct policy_rule *rule;
+    const struct policy_class *class;
+};
+typedef VEC(struct seam_outcome) seam_outcomes;
+
+/* What POLICY looks at for a question. */
+struct seam_view {
+    unsigned int asked;         /* As in struct expect. */
+    struct exec_view view;
+};
+
+struct seam {
+    struct arena *arena;        /* Holds this, too. */
+    struct shash numbers;       /* By "TENANT/ENDPOINT": uint64_t. */
+    VEC(struct seam_view) views;        /* Of what is asked. */
+    size_t n_questions;         /* That there are. */
+    field_set matched;          /* By flows of POLICY. */
+    seam_outcomes outcomes;
+};
+
+/* Finds what POLICY decides, and rules, of what can have changed, or of all if
+ * 'region' is NULL.  Returns false if they do not agree, or if it is none of
+ * the seam's outcomes; if 'found' is not NULL they may be any, and are added
+ * to it. */
+bool seam_decide(struct proof *, const struct seam *, const struct region *,
+                 seam_outcomes *found);
+
+#endif /* verify/seam-private.h */
