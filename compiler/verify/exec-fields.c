@@ -11,6 +11,7 @@
 #include "verify/exec-private.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "util.h"
 
@@ -83,6 +84,7 @@ exec_fields_create(const struct table_set *tables)
     }
     exec_find_tails(f, tables);
     f->senders = exec_find_senders(f, tables);
+    f->notes = xzalloc(sizeof *f->notes);
     return f;
 }
 
@@ -91,6 +93,21 @@ exec_fields_destroy(struct exec_fields *f)
 {
     if (f) {
         exec_destroy_senders(f->senders);
+        free(f->notes->v);
+        free(f->notes);
         free(f);
     }
+}
+
+struct exec_notes *
+exec_take_notes(const struct exec_fields *f, size_t n)
+{
+    struct exec_notes *notes = f->notes;
+
+    if (n > notes->n) {
+        notes->v = xrealloc(notes->v, n * sizeof *notes->v);
+        memset(&notes->v[notes->n], 0, (n - notes->n) * sizeof *notes->v);
+        notes->n = n;
+    }
+    return notes;
 }

@@ -58,10 +58,11 @@ visit(void *lookup_, struct table_flow *flow)
 {
     struct lookup *l = lookup_;
     const struct table_flow *all = l->all;
-    bool seen = exec_own(l->exec, flow)->seen == l->exec->n_lookups;
+    struct exec_note *note = exec_note(l->exec, flow);
+    bool seen = note->seen == l->exec->n_lookups;
     dd_t set;
 
-    flow->seen = l->exec->n_lookups;
+    note->seen = l->exec->n_lookups;
     if (seen || (l->for_conjunction && flow->clause && !flow->temporary)
         || exec_is_ruled_out(l->exec, flow, l->state)
         || (all && (flow->priority < all->priority

@@ -92,7 +92,7 @@ dd_t
 exec_match_set(struct exec *ex, const struct table_flow *flow,
                const struct state *state)
 {
-    dd_t *usual = &exec_own(ex, flow)->matching, set;
+    dd_t *usual = &exec_note(ex, flow)->matching, set;
 
     if (!is_usual(ex, flow, state)) {
         set = match_conditions(ex, flow, state, true, DD_ALL);

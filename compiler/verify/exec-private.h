@@ -46,6 +46,19 @@ struct reach {
     int passes;                 /* Recirculations, one below another. */
 };
 
+/* What one exec knows of flows, by their order: in the place of the one before,
+ * so that none begins with all of them. */
+struct exec_notes {
+    struct exec_note {
+        uint32_t exec;          /* Its number: of others nothing is known. */
+        uint32_t seen;          /* In which lookup; 0: in none. */
+        dd_t matching;          /* The packets that match the flow as they
+                                 * came; DD_NONE: not known. */
+    } *v;
+    size_t n;
+    uint32_t n_execs;
+};
+
 /* What of packets and notes counts where. */
 struct exec_fields {
     field_set live[N_TABLES_MAX];       /* Those that are not the packet's and
@@ -56,6 +69,7 @@ struct exec_fields {
     field_set matched[N_TABLES_MAX];    /* Those that its flows match. */
     unsigned long tail[BITMAP_N_LONGS(N_TABLES_MAX)];   /* See exec-tail.c. */
     struct senders *senders;            /* See exec-sender.c. */
+    struct exec_notes *notes;
 };
 
 /* The packets that meet a flow, or if that is NULL a conjunction. */
@@ -91,7 +105,8 @@ struct exec {
     long long int deadline;
     const struct exec_fields *fields;
     struct hmap states;         /* Contains "struct known_state"s. */
-    uint32_t number;            /* Of those that have asked for the flows. */
+    struct exec_notes *notes;   /* Of flows, ... */
+    uint32_t number;            /* ... if they have this. */
     uint32_t n_lookups;
     struct tally *tallies;      /* By number of the conjunction. */
     struct memo conditions;     /* The packets that meet them. */
@@ -267,18 +282,19 @@ bool exec_bind(struct exec *, const struct state *state,
  * it returns false. */
 bool exec_settle(void *exec, uint32_t number, dd_t *effects);
 
-/* The flow, of which nothing is known that others do. */
-static inline struct table_flow *
-exec_own(struct exec *ex, const struct table_flow *flow)
-{
-    struct table_flow *own = ex->tables->flows.v[flow->order];
+/* Has room for as many flows; one exec at a time knows something of a flow. */
+struct exec_notes *exec_take_notes(const struct exec_fields *, size_t n);
 
-    if (own->asker != ex->number) {
-        own->asker = ex->number;
-        own->seen = 0;
-        own->matching = DD_NONE;
+/* What is known of the flow. */
+static inline struct exec_note *
+exec_note(struct exec *ex, const struct table_flow *flow)
+{
+    struct exec_note *note = &ex->notes->v[flow->order];
+
+    if (note->exec != ex->number) {
+        *note = (struct exec_note) { ex->number, 0, DD_NONE };
     }
-    return own;
+    return note;
 }
 
 /* The fields that are asked for whether a packet meets the condition. */

@@ -73,7 +73,8 @@ exec_create(struct table_set *tables, const struct exec_fields *fields_,
     };
     dd_settle_by(space->dd, exec_settle, ex);
     hmap_init(&ex->states);
-    ex->number = ++tables->n_askers;
+    ex->notes = exec_take_notes(fields_, tables->flows.n);
+    ex->number = ++ex->notes->n_execs;
     ex->tallies = xcalloc(table_set_n_conjunctions(tables) + 1,
                           sizeof *ex->tallies);
     memo_init(&ex->conditions);

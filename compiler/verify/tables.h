@@ -55,12 +55,6 @@ struct table_flow {
     unsigned int line;          /* In the file; 0: from a switch. */
     size_t order;               /* Its place among the flows. */
     bool temporary;             /* It goes away by itself, or may. */
-
-    /* For exec.h: what the last that asked, by its number, knows of it. */
-    uint32_t asker;
-    uint32_t seen;              /* In which lookup; 0: in none. */
-    dd_t matching;              /* The packets that match it as they came;
-                                 * DD_NONE: not known. */
 };
 VEC_TYPEDEF(flow_vec, struct table_flow *);
 
@@ -76,7 +70,6 @@ struct table_set {
                                  * is not there is nobody's. */
     unsigned long *taken;       /* 1-bits: numbers that no name gets. */
     uint16_t next_port;
-    uint32_t n_askers;          /* So many; see above. */
 };
 
 void table_set_init(struct table_set *, const char *file, struct arena *,
