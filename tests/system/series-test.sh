@@ -58,6 +58,20 @@ fresh_copy() {
     last=$(tail -n 1 "$patches/series")
 }
 
+# The same of the first two patches, and of the lib/ files that they need: to
+# apply all of them takes as long as all else here.
+short_copy() {
+    fresh_copy
+    sed 1,2d "$patches/series" | while read -r name; do
+        rm "$patches/$name"
+    done
+    in_place '3,$d' "$patches/series"
+    last=$(tail -n 1 "$patches/series")
+    for file in "$copy"/ovs-patches/lib/*.[ch]; do
+        grep -qF "lib/${file##*/}" "$patches"/*.patch || rm "$file"
+    done
+}
+
 unpack() {
     mkdir "$1"
     tar -xzf "$(sed -n 's/^tarball: *//p' "$root/ovs-patches/3.1/BASE")" \
@@ -87,35 +101,36 @@ test_check() {
     refuses "check refuses a patch that is listed twice" 1 "twice" \
         "$series" check
 
-    fresh_copy
+    short_copy
     : >"$copy/ovs-patches/lib/stray-file.c"
     refuses "check refuses a lib/ file that no patch mentions" 1 \
         "lib/stray-file.c" "$series" check
 }
 
 test_tampering() {
-    fresh_copy
+    short_copy
+    passes "check accepts a series of two patches" "$series" check
     in_place 's/^@@ -\([0-9]*,[0-9]*\) +/@@ -1\1 +1/' "$patches/$last"
     refuses "check refuses a patch whose hunks have moved" 1 \
         "does not apply exactly" "$series" check
 
-    fresh_copy
+    short_copy
     in_place '/^+/s/ovs_json_real/ovs_json_rael/' "$patches/$first"
     refuses "check refuses a changed byte in an added line" 1 \
         "differs from what a refresh writes" "$series" check
 
-    fresh_copy
+    short_copy
     in_place 's/^ #include/ #inculde/' "$patches/$first"
     refuses "check refuses a changed byte in a context line" 1 \
         "does not apply exactly" "$series" check
 
-    fresh_copy
+    short_copy
     in_place 's/^From: /Date: Thu, 1 Jan 1970 00:00:00 +0000\n&/' \
         "$patches/$first"
     refuses "check refuses a header that a refresh would drop" 1 \
         "differs from what a refresh writes" "$series" check
 
-    fresh_copy
+    short_copy
     in_place '/^Signed-off-by/d' "$patches/$first"
     refuses "check refuses a patch without a sign-off" 1 "not signed off" \
         "$series" check
