@@ -62,7 +62,7 @@ are_fragments_ports(struct exec *ex, const struct table_flow *flow,
     struct space *space = ex->space;
 
     if ((f != F_TP_SRC && f != F_TP_DST) || ex->values
-        || dd_and(space->dd, dd_and(space->dd, ex->met, space->real),
+        || dd_and(space->dd, dd_and(space->dd, ex->met, space_real(space)),
                   space_bits(space, F_NW_FRAG, 1, 1)) == DD_NONE) {
         return false;
     }

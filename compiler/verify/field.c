@@ -247,14 +247,23 @@ space_init(struct space *space, enum layout layout)
     }
     space->dd = dd_create(widths, space->n_digits);
     dd_bind_at(space->dd, space->begin[F_BOUND]);
-    space->real = real_packets(space);
+    space->real = DD_NONE;
 }
 
 void
 space_clear(struct space *space)
 {
     dd_clear(space->dd);
-    space->real = real_packets(space);
+    space->real = DD_NONE;
+}
+
+dd_t
+space_real(struct space *space)
+{
+    if (space->real == DD_NONE) {
+        space->real = real_packets(space);
+    }
+    return space->real;
 }
 
 void

@@ -88,13 +88,16 @@ struct space {
     } digits[160];
     size_t n_digits;
     uint8_t begin[N_FIELDS], end[N_FIELDS];     /* All digits of a field. */
-    dd_t real;                  /* The packets that a switch can meet. */
+    dd_t real;                  /* See space_real(); DD_NONE: not made. */
     dd_t cases[N_CASES];        /* See term_cases(); exec-track.c sets them. */
 };
 
 void space_init(struct space *, enum layout);
 void space_clear(struct space *);       /* See dd_clear(). */
 void space_destroy(struct space *);
+
+/* The packets that a switch can meet. */
+dd_t space_real(struct space *);
 
 /* The packets whose field has the bits of 'value' where 'mask' is 1. */
 dd_t space_bits(struct space *, enum field, u128 value, u128 mask);

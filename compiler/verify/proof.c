@@ -382,7 +382,7 @@ proof_compare(struct proof *p, struct entry *entry, bool voting)
     dd_t wrong;
 
     if (!entry->cut) {
-        dd_t asked = dd_and(dd, side->space.real, entry->within);
+        dd_t asked = dd_and(dd, space_real(&side->space), entry->within);
 
         entry->expect = dd_cut(dd, asked,
                                expect_entry(&side->judge, entry));

@@ -324,7 +324,7 @@ judge(struct test *t, const struct meaning_question *q, const u128 values[],
     uint32_t number;
     dd_t all, leaf;
 
-    if (eval(t, t->space.real, values, &number) != DD_ALL) {
+    if (eval(t, space_real(&t->space), values, &number) != DD_ALL) {
         return "it is taken for none that a switch can meet";
     }
     all = expect_all(t, q);

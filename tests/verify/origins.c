@@ -83,7 +83,7 @@ walk(struct run *run, const u128 values[])
 
         digits[i] = values[d->field] >> d->ofs & field_ones(d->width);
     }
-    if (dd_eval(run->space.dd, run->space.real, digits) != DD_NONE) {
+    if (dd_eval(run->space.dd, space_real(&run->space), digits) != DD_NONE) {
         exec_walk(run->exec, &run->ingress, values, arena, &steps);
         run->count->packets++;
     }
@@ -143,7 +143,7 @@ run_port(struct run *run, ofp_port_t port)
 
     run->ingress = (struct ingress) { .port = port };
     result = exec_run(run->exec, &run->ingress);
-    result = dd_cut(run->space.dd, run->space.real, result);
+    result = dd_cut(run->space.dd, space_real(&run->space), result);
     dd_leaves(run->space.dd, result, visit, run);
     count_outside(run);
 }
