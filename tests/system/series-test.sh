@@ -65,7 +65,7 @@ short_copy() {
     sed 1,2d "$patches/series" | while read -r name; do
         rm "$patches/$name"
     done
-    in_place '3,$d' "$patches/series"
+    in_place "3,\$d" "$patches/series"
     last=$(tail -n 1 "$patches/series")
     for file in "$copy"/ovs-patches/lib/*.[ch]; do
         grep -qF "lib/${file##*/}" "$patches"/*.patch || rm "$file"
