@@ -23,7 +23,7 @@
 #include "verify/base.h"
 
 /* All packets of so many take a fraction of what a process does. */
-enum { FEW_ENDPOINTS = 40 };
+enum { FEW_ENDPOINTS = 40, PREPARE_MS = 100 };
 
 struct proved {
     struct arena *arena;
@@ -330,6 +330,7 @@ proved_prepare(struct proved *p, const struct intent *intent)
     if (!tenant) {
         return false;
     }
+    task.deadline = time_msec() + PREPARE_MS;
     arena = arena_create();
     diags_init(&diags, arena);
     task.policy = policy_resolve(slice(p, intent, tenant, arena), arena,

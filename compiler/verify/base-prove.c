@@ -247,7 +247,8 @@ verify_base_try_seam(struct verify_base *b, const struct verify_task *task_,
     limits.others = others = bitmap_allocate1(b->n + 1);
     bitmap_set0(others, slice);
     if (mark_ports(b, &task, task.policy->tenants.v[0], slice, bound)
-        && verify_limited(&task, &limits, arena, &result)) {
+        && verify_limited(&task, &limits, arena, &result)
+        && verify_is_proved(&result)) {
         b->seams[slice] = seam;
     } else {
         seam_destroy(seam);

@@ -24,6 +24,7 @@ struct passage {
     uint64_t tracks[MAX_LISTED], commits[MAX_LISTED], meters[MAX_LISTED];
     size_t n_tracks, n_commits, n_meters;
     const struct asked *asked;  /* See EFFECT_ASKED; or NULL. */
+    size_t n_rules;             /* After that: one decides. */
     uint64_t rule, end;         /* Cookies. */
     bool ended, broken;
     const struct out *out;
@@ -50,7 +51,10 @@ read_passage(const struct comparison *c, const struct effect *e, size_t n,
     memset(p, 0, sizeof *p);
     for (i = 0; i < n; i++) {
         switch (e[i].kind) {
-        case EFFECT_RULE: p->rule = e[i].arg; break;
+        case EFFECT_RULE:
+            p->rule = e[i].arg;
+            p->broken |= p->asked && p->n_rules++;
+            break;
         case EFFECT_METER:
             add(p, p->meters, &p->n_meters, e[i].arg);
             p->broken |= p->n_out > 0;

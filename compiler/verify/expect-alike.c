@@ -211,7 +211,9 @@ judge_sender(const struct judge *j, const struct policy_endpoint *from,
     const struct senders *alike = &j->facts->senders[
         j->facts->sending[from->index]];
 
-    return (from == to ? from : alike->v[0] == to ? alike->v[1]
+    /* Where tables are cut, numbers are of each sender by itself. */
+    return (from == to || j->outcomes ? from
+            : alike->v[0] == to ? alike->v[1]
             : alike->v[0]);
 }
 

@@ -433,7 +433,7 @@ judge_sent(struct judge *j, const struct origin *s, bool routed)
 {
     const struct target itself = { .to = s->q.from, .routed = routed };
     const struct target nobody = { .routed = routed };
-    bool alike = !j->by_port && judge_other(j, s->q.from);
+    bool alike = !j->by_port && !j->outcomes && judge_other(j, s->q.from);
     dd_t all = alike ? judge_all_alike(j, s, routed) : DD_NONE;
     struct dd *dd = j->space->dd;
 

@@ -50,7 +50,9 @@ round_is_known(struct proof *p, const struct policy_tenant *tenant)
 static void
 reset_if_large(struct proof *p, size_t max)
 {
-    if (proof_nodes(p) > max) {
+    if (proof_nodes(p) > max && p->cut) {
+        p->result->unproved = "views would be forgotten";
+    } else if (proof_nodes(p) > max) {
         proof_reset(p);
     }
 }
