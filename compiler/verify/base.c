@@ -316,7 +316,12 @@ verify_base_begin(struct verify_base *b)
 void
 verify_base_end(struct verify_base *b, bool proved)
 {
+    size_t i;
+
     if (proved) {
+        BITMAP_FOR_EACH_1 (i, b->n, b->asked.who) {
+            bitmap_set(b->tried, i, b->seams[i] != NULL);
+        }
         touched_clear(&b->asked, b->n);
     }
 }

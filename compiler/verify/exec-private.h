@@ -46,8 +46,8 @@ struct reach {
     int passes;                 /* Recirculations, one below another. */
 };
 
-/* What one exec knows of flows, by their order: in the place of the one before,
- * so that none begins with all of them. */
+/* What one exec knows of flows, by their order: in the place of the one
+ * before, so that none begins with all of them. */
 struct exec_notes {
     struct exec_note {
         uint32_t exec;          /* Its number: of others nothing is known. */

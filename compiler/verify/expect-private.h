@@ -39,7 +39,7 @@ struct verdict_key {
     const struct policy_tenant *tenant, *zone;
     uint32_t from, to;          /* See judge_alike(). */
     uint8_t track, stateless, proto, port;      /* Of struct seen. */
-    uint32_t pad;               /* 0. */
+    uint32_t asked;             /* The same. */
 };
 
 /* Is something asked of packets of the set? */

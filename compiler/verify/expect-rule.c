@@ -353,6 +353,7 @@ find_verdict(struct judge *j, const struct seen *seen,
     key.stateless = seen->stateless + seen->passed;
     key.proto = seen->proto;
     key.port = seen->port;
+    key.asked = seen->asked;
     known = memo_find(&j->verdicts, &key, sizeof key);
     if (*known == DD_NONE) {
         *known = make_verdict(j, seen, zone, sender, receiver);

@@ -370,10 +370,8 @@ ask_sets(struct search *s)
     return same;
 }
 
-/* Does all that is asked fit into one layout, and come by ports of
- * endpoints? */
-static bool
-is_simple(const struct proof *p)
+bool
+region_is_simple(const struct proof *p)
 {
     for (size_t i = 0; i < p->entries.n; i++) {
         const struct policy_endpoint *e = p->entries.v[i].endpoint;
@@ -415,7 +413,7 @@ region_prove(struct proof *p, const struct region *region)
     struct search s = { .proof = p, .region = region };
     size_t n_known;
 
-    if (!is_simple(p)) {
+    if (!region_is_simple(p)) {
         return false;
     }
     s.side = proof_side(p, LAYOUT_WHOLE);

@@ -46,6 +46,10 @@ struct region {
 bool region_rule_names(const struct region_rule *,
                        const struct policy_endpoint *);
 
+/* Do all packets that are asked about come by ports of endpoints, and go to
+ * one each? */
+bool region_is_simple(const struct proof *);
+
 /* Proves that all is as expected of these packets.  Returns false if it is
  * not, or not known. */
 bool region_prove(struct proof *, const struct region *);

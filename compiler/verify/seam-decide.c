@@ -204,9 +204,9 @@ leaf_agree(void *decider, dd_t flow_, dd_t leaf)
     }
     flow = p->task->tables->flows.v[dd_leaf(flow_) - 2];
     e = expect_get(&d->side->judge, leaf);
-    if (!e->asked || compare_rule(&p->comparison, flow->cookie, e->rules,
-                                  e->reason)) {
-        return DD_ALL;
+    if (!e->asked || (!e->allow && flow->ofpacts_len)
+        || compare_rule(&p->comparison, flow->cookie, e->rules, e->reason)) {
+        return DD_ALL;          /* Who else drops it could name another. */
     }
     o = get_outcome(d, flow, e);
     if (!d->found) {

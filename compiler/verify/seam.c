@@ -8,7 +8,6 @@
 
 #include "verify/seam.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "openvswitch/ofp-actions.h"
@@ -45,20 +44,6 @@ create(void)
     seam->arena = arena;
     shash_init(&seam->numbers);
     return seam;
-}
-
-/* Does all come by ports of endpoints of one tenant, and go to one each? */
-static bool
-is_simple(const struct proof *p)
-{
-    for (size_t i = 0; i < p->entries.n; i++) {
-        const struct policy_endpoint *e = p->entries.v[i].endpoint;
-
-        if (!e || e->network->intent->groups.n) {
-            return false;
-        }
-    }
-    return p->task->policy->tenants.n == 1 && p->entries.n;
 }
 
 /* What is decided, of as many flows as rules. */
@@ -102,61 +87,30 @@ run(struct proof *p, const struct verdicts *v, bool *same)
     return known;
 }
 
-static int
-compare_rules(const void *a_, const void *b_)
+/* The rule that allows by flows of the cookie, or NULL. */
+static const struct policy_rule *
+find_rule(const struct policy *policy, uint64_t cookie)
 {
-    const struct policy_rule *const *a = a_, *const *b = b_;
-
-    return (*a)->id < (*b)->id ? -1 : (*a)->id > (*b)->id;
-}
-
-/* The rules that allow by one class both ways, sorted by id. */
-static rule_vec
-list_rules(const struct proof *p)
-{
-    const struct policy *policy = p->task->policy;
-    rule_vec rules = VEC_INIT;
-
     for (size_t i = 0; i < policy->rules.n; i++) {
         const struct policy_rule *rule = policy->rules.v[i];
 
-        if (!rule_kind_denies(rule->kind)
-            && rule->class == rule->reply_class) {
-            *vec_push(p->arena, &rules) = rule;
+        if ((COOKIE_MARK | rule->id) == cookie) {
+            return rule_kind_denies(rule->kind) ? NULL : rule;
         }
     }
-    if (rules.n) {
-        qsort(rules.v, rules.n, sizeof *rules.v, compare_rules);
-    }
-    return rules;
+    return NULL;
 }
 
-static const struct policy_rule *
-find_rule(const rule_vec *rules, uint64_t cookie)
-{
-    size_t low = 0, high = rules->n;
-
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-
-        if ((COOKIE_MARK | rules->v[middle]->id) < cookie) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return (low < rules->n && (COOKIE_MARK | rules->v[low]->id) == cookie
-            ? rules->v[low] : NULL);
-}
-
-/* Is there one that does the same, by a rule of that class or by none? */
+/* Is there one that does the same, and allows by that class or denies too? */
 static bool
 has_verdict(const struct verdicts *v, const struct table_flow *flow,
-            const struct policy_rule *rule)
+            bool allow, const struct policy_class *class)
 {
     for (size_t i = 0; i < v->cut.n; i++) {
-        if (!rule == !v->outcomes[i].rule
-            && (!rule || rule->class == v->outcomes[i].class)
+        const struct judge_outcome *o = &v->outcomes[i];
+        bool allows = o->rule && !rule_kind_denies(o->rule->kind);
+
+        if (allow == allows && (!allow || class == o->class)
             && flow->ofpacts_len == v->flows[i]->ofpacts_len
             && !memcmp(flow->ofpacts, v->flows[i]->ofpacts,
                        flow->ofpacts_len)) {
@@ -166,26 +120,29 @@ has_verdict(const struct verdicts *v, const struct table_flow *flow,
     return false;
 }
 
-/* What POLICY seems to decide by rules, going by cookies: that is a guess,
- * from which is found out by which numbers it knows whom.  Returns false if
- * there is nothing that allows, or that denies all else. */
+/* What POLICY seems to decide by rules, going by cookies, and replies by the
+ * same class: that is a guess, from which is found out by which numbers it
+ * knows whom.  Returns false if there is nothing that allows, or that denies
+ * all else. */
 static bool
 guess_verdicts(const struct proof *p, struct verdicts *v)
 {
     const flow_vec *flows = &p->task->tables->flows;
-    const rule_vec rules = list_rules(p);
     bool allows = false, denies = false;
 
     for (size_t i = 0; i < flows->n && v->cut.n < N_VERDICTS; i++) {
         const struct table_flow *flow = flows->v[i];
+        const struct policy_class *class;
         const struct policy_rule *rule;
 
         if (!seam_is_about(flow) || flow->clause) {
             continue;
         }
-        rule = find_rule(&rules, flow->cookie);
-        if ((rule || !flow->n_conditions) && !has_verdict(v, flow, rule)) {
-            add_verdict(v, flow, rule, rule ? rule->class : NULL);
+        rule = find_rule(p->task->policy, flow->cookie);
+        class = rule ? rule->class : NULL;
+        if ((rule || !flow->n_conditions)
+            && !has_verdict(v, flow, rule != NULL, class)) {
+            add_verdict(v, flow, rule, class);
             allows |= rule != NULL;
             denies |= !rule;
         }
@@ -234,7 +191,7 @@ find_verdicts(struct proof *p, const struct seam *seam,
         const struct seam_outcome *o = &found.v[i];
 
         add_verdict(v, o->flow, o->rule, o->class);
-        *all &= has_verdict(guessed, o->flow, o->allow ? o->rule : NULL);
+        *all &= has_verdict(guessed, o->flow, o->allow, o->class);
     }
     return found.n > 0;
 }
@@ -294,7 +251,7 @@ seam_make(struct proof *p)
     verdicts_init(guess);
     verdicts_init(all);
     p->any_opener = true;
-    if (is_simple(p)) {
+    if (region_is_simple(p) && p->task->policy->tenants.n == 1) {
         proved = prove_any_verdict(p, &seam, guess, all);
     }
     p->cut = NULL;

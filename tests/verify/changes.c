@@ -210,8 +210,9 @@ copy_plan(const struct world *w, const char *lost)
     return copy;
 }
 
-/* The proof of the change from 'w->held' to 'plan', of 'tenant' if that is not
- * NULL. */
+/* The proof of the change from 'w->held' to 'plan', with 'meters' if that is
+ * not NULL; stores whether it is by packets only, and of these by what is
+ * decided. */
 static bool
 prove_change(struct world *w, const struct plan *plan,
              const struct resident_diff *meters, bool *packets, bool *seam)
