@@ -22,8 +22,11 @@
 #include "util.h"
 #include "verify/base.h"
 
-/* All packets of so many take a fraction of what a process does. */
-enum { FEW_ENDPOINTS = 40, PREPARE_MS = 100 };
+enum {
+    FEW_ENDPOINTS = 40,         /* All packets of so many take a fraction of
+                                 * what a process does. */
+    PREPARE_MS = 100,           /* Of one tenant, in the main loop. */
+};
 
 struct proved {
     struct arena *arena;

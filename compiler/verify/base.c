@@ -318,7 +318,7 @@ verify_base_end(struct verify_base *b, bool proved)
 {
     size_t i;
 
-    if (proved) {
+    if (proved) {               /* Who had no seam may have one now. */
         BITMAP_FOR_EACH_1 (i, b->n, b->asked.who) {
             bitmap_set(b->tried, i, b->seams[i] != NULL);
         }
