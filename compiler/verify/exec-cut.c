@@ -24,6 +24,15 @@ is_number(enum field f)
     return f >= F_REG11 && f <= F_REG14;
 }
 
+bool
+exec_number(const struct asked *asked, enum field f, uint64_t *value)
+{
+    uint64_t both = f <= F_REG12 ? asked->opener : asked->opened;
+
+    *value = f == F_REG11 || f == F_REG13 ? both >> 32 : both & UINT32_MAX;
+    return is_number(f);
+}
+
 void
 exec_cut(struct exec *ex, const struct exec_cut *cut)
 {
@@ -221,19 +230,15 @@ dd_t
 exec_decide(struct exec *ex, uint8_t table, const struct asked *asked,
             const struct exec_view *view)
 {
-    const uint64_t v[] = {
-        asked->opener >> 32, asked->opener & UINT32_MAX,
-        asked->opened >> 32, asked->opened & UINT32_MAX,
-    };
     struct state s;
+    uint64_t value;
 
     for (int f = 0; f < N_FIELDS; f++) {
-        s.fields[f] = term_unknown(ex->terms, fields[f].width);
+        s.fields[f] = (exec_number(asked, f, &value)
+                       ? exec_const(ex, f, value)
+                       : term_unknown(ex->terms, fields[f].width));
     }
     s.fields[F_CONJ_ID] = term_zero(ex->terms, F_CONJ_ID);
-    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
-        s.fields[numbers[i]] = exec_const(ex, numbers[i], v[i]);
-    }
     for (size_t i = 0; i < view->n; i++) {
         s.fields[view->v[i].field] = term_add(ex->terms, &view->v[i].term);
     }

@@ -93,6 +93,9 @@ struct exec_view {
 };
 const struct exec_view *exec_view(const struct exec *, uint64_t number);
 
+/* Is the field one that holds a number?  Stores which. */
+bool exec_number(const struct asked *, enum field, uint64_t *value);
+
 /* What 'table' decides where that is asked: of each packet the flow, as a
  * leaf, 2 more than its order; 1 if there is none, or none alone. */
 dd_t exec_decide(struct exec *, uint8_t table, const struct asked *,

@@ -76,16 +76,12 @@ static bool
 flow_may_match(const struct table_flow *flow, const struct asked *asked,
                const struct exec_view *view)
 {
-    const uint64_t v[] = {
-        asked->opener >> 32, asked->opener & UINT32_MAX,
-        asked->opened >> 32, asked->opened & UINT32_MAX,
-    };
-
     for (size_t i = 0; i < flow->n_conditions; i++) {
         const struct condition *c = &flow->conditions[i];
+        uint64_t value;
 
-        if ((c->field >= F_REG11 && c->field <= F_REG14
-             && (c->value ^ v[c->field - F_REG11]) & c->mask)
+        if ((exec_number(asked, c->field, &value)
+             && (c->value ^ value) & c->mask)
             || !view_may_meet(view, c)) {
             return false;
         }
