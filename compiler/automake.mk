@@ -338,6 +338,8 @@ libbulkhead_a_SOURCES = \
 	compiler/resident/joins.c \
 	compiler/resident/joins.h \
 	compiler/resident/known.c \
+	compiler/resident/meant-text.c \
+	compiler/resident/meant-text.h \
 	compiler/resident/meant.c \
 	compiler/resident/meant.h \
 	compiler/resident/part.c \
@@ -460,8 +462,11 @@ libbulkhead_a_SOURCES = \
 	compiler/telemetry/tally.h \
 	compiler/telemetry/view.c \
 	compiler/telemetry/view.h \
+	compiler/verify/base-own.c \
 	compiler/verify/base-private.h \
 	compiler/verify/base-prove.c \
+	compiler/verify/base-symmetry.c \
+	compiler/verify/base-symmetry.h \
 	compiler/verify/base.c \
 	compiler/verify/base.h \
 	compiler/verify/compare-meter.c \
@@ -555,6 +560,8 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/slice-private.h \
 	compiler/verify/slice.c \
 	compiler/verify/slice.h \
+	compiler/verify/symmetry.c \
+	compiler/verify/symmetry.h \
 	compiler/verify/tables.c \
 	compiler/verify/touched.c \
 	compiler/verify/touched.h \

@@ -77,6 +77,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-recording.c \
 	tests/unit/test-round-trip.c \
 	tests/unit/test-seam.c \
+	tests/unit/test-symmetry.c \
 	tests/unit/test-rte.c \
 	tests/unit/test-resident.c \
 	tests/unit/test-sema.c \
@@ -94,6 +95,8 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/unit-gcra.c \
 	tests/unit/unit-gcra.h \
 	tests/unit/unit.c \
+	tests/unit/proving.c \
+	tests/unit/proving.h \
 	tests/unit/unit.h
 tests_unit_unit_tests_CPPFLAGS = \
 	$(AM_CPPFLAGS) -I$(srcdir)/ovs-patches/lib -I$(srcdir)/tests

@@ -151,7 +151,8 @@ prove_at_once(struct prover *p, const struct proved *proved,
         || !proved_prove_soon(proved, MIN(time_ms, AT_ONCE_MS), &count)) {
         return false;
     }
-    VLOG_DBG("proved at once%s", count.seam ? " by what is decided" : "");
+    VLOG_DBG("proved at once%s", count.seam ? " by what is decided"
+             : count.symmetry ? " by endpoints that are like it" : "");
     ds_clear(&p->worker.said);
     put_proved(count.n_proved, count.n_tenants, known, &p->worker.said);
     return true;

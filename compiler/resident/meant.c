@@ -11,10 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "intent/value.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/shash.h"
-#include "packets.h"
+#include "resident/meant-text.h"
 #include "sema/policy.h"
 #include "util.h"
 #include "verify/base.h"
@@ -29,9 +28,22 @@ struct known_rule {
     struct region_rule region;
 };
 
+/* An endpoint; shared as rules are. */
+struct known_endpoint {
+    size_t n_users;
+    const char *name;
+    const char *text;           /* Of all that is said of it; ... */
+    size_t names;               /* ...from here on who it is. */
+    bool bound;
+    struct arena *arena;        /* Holds this, too. */
+    struct verify_endpoint is;  /* 'now', 'came', 'alike': not set. */
+};
+
 /* Of a tenant. */
 struct said {
-    char *rest;                 /* All but its rules; NULL: not known. */
+    char *rest;                 /* All but these; NULL: not known. */
+    struct known_endpoint **endpoints;  /* By name. */
+    size_t n_endpoints;
     struct known_rule **rules;        /* Its own, and peerings; by name. */
     size_t n_rules, allocated_rules;
 };
@@ -39,136 +51,6 @@ struct said {
 struct meant {
     struct shash tenants;       /* Contains "struct said *"s. */
 };
-
-static bool
-is_rate(const struct value *v)
-{
-    const struct value *of = v->parent;
-
-    return ((!strcmp(v->key, "limit") || !strcmp(v->key, "burst"))
-            && of && of->key
-            && (!strcmp(of->key, "bandwidth") || !strcmp(of->key, "send")
-                || !strcmp(of->key, "receive")));
-}
-
-/* ds_put_format() takes as long as all else that is done here. */
-static void
-put_number(struct ds *ds, char kind, uint64_t number)
-{
-    char digits[18], *p = &digits[sizeof digits];
-
-    *--p = ' ';
-    do {
-        *--p = "0123456789abcdef"[number % 16];
-    } while (number /= 16);
-    ds_put_char(ds, kind);
-    ds_put_buffer(ds, p, &digits[sizeof digits] - p);
-}
-
-static void
-put_string(struct ds *ds, char kind, const char *s)
-{
-    size_t n = strlen(s);
-
-    put_number(ds, kind, n);
-    ds_put_buffer(ds, s, n);
-}
-
-static bool put_value(struct ds *, const struct value *);
-
-static bool
-put_member(struct ds *ds, const struct value *v)
-{
-    if (value_is_comment(v)) {
-        return true;
-    }
-    put_string(ds, 'k', v->key);
-    return is_rate(v) || put_value(ds, v);
-}
-
-/* Appends 'v', so that two that differ are two texts.  Returns false if they
- * might not be. */
-static bool
-put_value(struct ds *ds, const struct value *v)
-{
-    bool known = true;
-
-    switch (v->type) {
-    case VALUE_NULL: ds_put_char(ds, 'n'); break;
-    case VALUE_BOOLEAN: ds_put_char(ds, v->boolean ? 't' : 'f'); break;
-    case VALUE_INTEGER: put_number(ds, 'i', v->integer); break;
-    case VALUE_REAL: return false;
-    case VALUE_STRING: put_string(ds, 's', v->string); break;
-    case VALUE_ARRAY: case VALUE_OBJECT:
-        ds_put_char(ds, v->type == VALUE_ARRAY ? '[' : '{');
-        for (size_t i = 0; i < v->n && known; i++) {
-            known = (v->type == VALUE_ARRAY ? put_value(ds, &v->elems[i])
-                     : put_member(ds, &v->elems[i]));
-        }
-        ds_put_char(ds, '}');
-        break;
-    }
-    return known;
-}
-
-/* What is known of an endpoint: interfaces and bindings may say it. */
-static void
-put_endpoint(struct ds *ds, const struct policy_endpoint *e)
-{
-    const struct intent_endpoint *intent = e->intent;
-
-    put_string(ds, 'e', e->name);
-    put_number(ds, 'b', e->bound);
-    put_number(ds, 'l', e->legacy);
-    put_string(ds, 'n', e->node ? e->node->name.s : "");
-    put_string(ds, 'i', intent->interface.s ? intent->interface.s : "");
-    put_number(ds, 'm', eth_addr_to_uint64(intent->mac));
-    for (size_t i = 0; i < intent->addresses.n; i++) {
-        u128 ip = field_from_ip(&intent->addresses.v[i].ip);
-
-        put_number(ds, 'a', ip >> 64);
-        put_number(ds, 'a', ip);
-    }
-    ds_put_char(ds, '\n');
-}
-
-/* All that is said of the tenant but its rules; NULL if that is not known. */
-static char *
-find_rest(const struct policy_tenant *tenant)
-{
-    const struct value *at = tenant->intent->name.at;
-    struct ds ds = DS_EMPTY_INITIALIZER;
-    bool known = true;
-
-    for (size_t i = 0; i < at->n && known; i++) {
-        const struct value *v = &at->elems[i];
-
-        known = !strcmp(v->key, "rules") || put_member(&ds, v);
-    }
-    ds_put_char(&ds, '\n');
-    for (size_t i = 0; i < tenant->endpoints.n; i++) {
-        put_endpoint(&ds, tenant->endpoints.v[i]);
-    }
-    if (!known) {
-        ds_destroy(&ds);
-        return NULL;
-    }
-    return ds_steal_cstr(&ds);
-}
-
-/* Returns false if it is not known what it says. */
-static bool
-put_rule(struct ds *ds, const struct policy_rule *rule)
-{
-    const struct value *at = rule->intent ? rule->intent->name.at : NULL;
-
-    put_string(ds, 'r', rule->name);
-    put_number(ds, 'k', rule->kind);
-    put_number(ds, 'd', rule->depth);
-    put_number(ds, 'i', rule->id);
-    /* Of a peering the name is its key. */
-    return !at || put_value(ds, at->type == VALUE_OBJECT ? at : at->parent);
-}
 
 static int
 compare_names(const void *a_, const void *b_)
@@ -220,59 +102,212 @@ rule_unuse(struct known_rule *rule)
     }
 }
 
+static struct known_endpoint *
+endpoint_create(const struct policy_endpoint *e, const char *text,
+                size_t names)
+{
+    struct arena *arena = arena_create();
+    struct known_endpoint *known = arena_zalloc(arena, sizeof *known);
+    const struct intent_endpoint *intent = e->intent;
+
+    known->n_users = 1;
+    known->arena = arena;
+    known->name = arena_strdup(arena, e->name);
+    known->text = arena_strdup(arena, text);
+    known->names = names;
+    known->bound = e->bound;
+    known->is.network = arena_strdup(arena, e->network->intent->name.s);
+    if (e->bound) {
+        known->is.node = arena_strdup(arena, e->node->name.s);
+        known->is.interface = arena_strdup(arena, intent->interface.s);
+        known->is.mac = intent->mac;
+    }
+    for (size_t i = 0; i < intent->addresses.n; i++) {
+        *vec_push(arena, &known->is.addresses) = intent->addresses.v[i].ip;
+    }
+    return known;
+}
+
+static void
+endpoint_unuse(struct known_endpoint *e)
+{
+    if (!--e->n_users) {
+        arena_destroy(e->arena);
+    }
+}
+
 static void
 meaning_destroy(struct said *m)
 {
     for (size_t i = 0; i < m->n_rules; i++) {
         rule_unuse(m->rules[i]);
     }
+    for (size_t i = 0; i < m->n_endpoints; i++) {
+        endpoint_unuse(m->endpoints[i]);
+    }
     free(m->rules);
+    free(m->endpoints);
     free(m->rest);
     free(m);
 }
 
+/* What differs. */
+struct comparing {
+    struct arena *arena;
+    struct verify_news *news;
+    struct ds ds;               /* Scratch. */
+    size_t n_endpoints;         /* That are others, and of the last... */
+    struct verify_endpoint *endpoint;   /* ...what came or went; or NULL. */
+    bool all;                   /* All else is known. */
+};
+
 static void
-add_news(const struct known_rule *rule, struct arena *arena,
-         struct verify_news *news)
+add_news(const struct known_rule *rule, struct comparing *c)
 {
-    news->known &= !rule->stateless;
-    *vec_push(arena, &news->rules) = rule->region;
+    c->all &= !rule->stateless;
+    *vec_push(c->arena, &c->news->rules) = rule->region;
 }
 
 /* The first rule of 'm' from '*i' on whose name is not before 'name'; those
  * that are, have gone. */
 static struct known_rule *
 next_rule(const struct said *m, size_t *i, const char *name,
-          struct arena *arena, struct verify_news *news)
+          struct comparing *c)
 {
     while (*i < m->n_rules
            && (!name || strcmp(m->rules[*i]->name, name) < 0)) {
-        add_news(m->rules[(*i)++], arena, news);
+        add_news(m->rules[(*i)++], c);
     }
     return (*i < m->n_rules && !strcmp(m->rules[*i]->name, name)
             ? m->rules[(*i)++] : NULL);
 }
 
-/* A rule as before is the same; else both are news.  Overwrites 'ds'. */
+/* A rule as before is the same; else both are news. */
 static struct known_rule *
 compare_rule(struct known_rule *old, const struct policy_rule *rule,
-             struct arena *arena, struct verify_news *news, struct ds *ds)
+             struct comparing *c)
 {
     struct known_rule *new;
 
-    ds_clear(ds);
-    news->known &= put_rule(ds, rule);
-    if (old && !strcmp(old->text, ds_cstr(ds))) {
+    ds_clear(&c->ds);
+    c->all &= meant_put_rule(&c->ds, rule);
+    if (old && !strcmp(old->text, ds_cstr(&c->ds))) {
         new = old;
         new->n_users++;
     } else {
-        new = rule_create(rule, ds_cstr(ds));
-        add_news(new, arena, news);
+        new = rule_create(rule, ds_cstr(&c->ds));
+        add_news(new, c);
         if (old) {
-            add_news(old, arena, news);
+            add_news(old, c);
         }
     }
     return new;
+}
+
+/* Notes that one is another; either may be NULL. */
+static void
+add_endpoint_news(const struct known_endpoint *old,
+                  const struct known_endpoint *new,
+                  const struct policy_endpoint *now, struct comparing *c)
+{
+    bool was = old && old->bound, is = new && new->bound;
+
+    c->n_endpoints++;
+    c->endpoint = NULL;
+    if (was != is) {
+        const struct known_endpoint *bound = is ? new : old;
+
+        c->endpoint = arena_zalloc(c->arena, sizeof *c->endpoint);
+        *c->endpoint = bound->is;
+        c->endpoint->came = is;
+        c->endpoint->now = now;
+    }
+}
+
+/* As next_rule(). */
+static struct known_endpoint *
+next_endpoint(const struct said *m, size_t *i, const char *name,
+              struct comparing *c)
+{
+    while (*i < m->n_endpoints
+           && (!name || strcmp(m->endpoints[*i]->name, name) < 0)) {
+        add_endpoint_news(m->endpoints[(*i)++], NULL, NULL, c);
+    }
+    return (*i < m->n_endpoints && !strcmp(m->endpoints[*i]->name, name)
+            ? m->endpoints[(*i)++] : NULL);
+}
+
+static struct known_endpoint *
+compare_endpoint(struct known_endpoint *old, const struct policy_endpoint *e,
+                 struct comparing *c)
+{
+    struct known_endpoint *new;
+    size_t names;
+
+    ds_clear(&c->ds);
+    c->all &= meant_put_endpoint(&c->ds, e, &names);
+    if (old && old->names == names && !strcmp(old->text, ds_cstr(&c->ds))) {
+        old->n_users++;
+        return old;
+    }
+    new = endpoint_create(e, ds_cstr(&c->ds), names);
+    add_endpoint_news(old, new, e, c);
+    return new;
+}
+
+/* Notes of whom the same is said as of the endpoint that came. */
+static void
+find_alike(const struct said *m, const struct policy_tenant *tenant,
+           struct comparing *c)
+{
+    const struct known_endpoint *own = NULL;
+
+    for (size_t i = 0; i < m->n_endpoints; i++) {
+        own = tenant->endpoints.v[i] == c->endpoint->now ? m->endpoints[i]
+              : own;
+    }
+    for (size_t i = 0; i < m->n_endpoints; i++) {
+        const struct known_endpoint *other = m->endpoints[i];
+
+        if (other != own && other->names == own->names
+            && !memcmp(other->text, own->text, own->names)) {
+            *vec_push(c->arena, &c->endpoint->alike)
+                = tenant->endpoints.v[i];
+        }
+    }
+}
+
+static void
+compare_endpoints(const struct said *old, struct said *new,
+                  const struct policy_tenant *tenant, struct comparing *c)
+{
+    size_t n_before = c->n_endpoints, at = 0;
+
+    new->n_endpoints = tenant->endpoints.n;
+    new->endpoints = xcalloc(new->n_endpoints + 1, sizeof *new->endpoints);
+    for (size_t i = 0; i < new->n_endpoints; i++) {
+        const struct policy_endpoint *e = tenant->endpoints.v[i];
+
+        new->endpoints[i] = compare_endpoint(
+            next_endpoint(old, &at, e->name, c), e, c);
+    }
+    next_endpoint(old, &at, NULL, c);
+    if (c->n_endpoints > n_before && c->endpoint && c->endpoint->came) {
+        find_alike(new, tenant, c);
+    }
+}
+
+/* NULL if it is not known. */
+static char *
+find_rest(const struct policy_tenant *tenant)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    if (!meant_put_rest(&ds, tenant)) {
+        ds_destroy(&ds);
+        return NULL;
+    }
+    return ds_steal_cstr(&ds);
 }
 
 static bool
@@ -292,16 +327,15 @@ is_about(const struct policy_rule *rule, const struct policy_tenant *tenant)
 /* Of a tenant that was not known, 'old' is empty, and all is news. */
 static struct said *
 compare_tenant(const struct said *old, const struct policy_tenant *tenant,
-               struct arena *arena, struct verify_news *news)
+               struct comparing *c)
 {
     const struct policy *policy = tenant->policy;
     struct said *new = xzalloc(sizeof *new);
-    struct ds ds = DS_EMPTY_INITIALIZER;
     size_t at = 0;
 
     new->rest = find_rest(tenant);
-    news->known &= (old->rest && new->rest
-                    && !strcmp(old->rest, new->rest));
+    c->all &= old->rest && new->rest && !strcmp(old->rest, new->rest);
+    compare_endpoints(old, new, tenant, c);
     for (size_t i = 0; i < policy->rules.n; i++) {
         const struct policy_rule *rule = policy->rules.v[i];
 
@@ -313,11 +347,9 @@ compare_tenant(const struct said *old, const struct policy_tenant *tenant,
                                     sizeof *new->rules);
         }
         new->rules[new->n_rules++] = compare_rule(
-            next_rule(old, &at, rule->name, arena, news), rule, arena, news,
-            &ds);
+            next_rule(old, &at, rule->name, c), rule, c);
     }
-    ds_destroy(&ds);
-    next_rule(old, &at, NULL, arena, news);
+    next_rule(old, &at, NULL, c);
     return new;
 }
 
@@ -327,17 +359,25 @@ meant_compare(const struct meant *old, const struct policy *policy,
 {
     static const struct said unknown;
     struct meant *new = xzalloc(sizeof *new);
+    struct comparing c = {
+        .arena = arena, .news = news, .ds = DS_EMPTY_INITIALIZER,
+        .all = true,
+    };
 
     shash_init(&new->tenants);
-    *news = (struct verify_news) { .known = true };
+    *news = (struct verify_news) { .known = false };
     for (size_t i = 0; i < policy->tenants.n; i++) {
         const struct policy_tenant *tenant = policy->tenants.v[i];
         const struct said *was
             = old ? shash_find_data(&old->tenants, tenant->name) : NULL;
 
         shash_add(&new->tenants, tenant->name,
-                  compare_tenant(was ? was : &unknown, tenant, arena, news));
+                  compare_tenant(was ? was : &unknown, tenant, &c));
     }
+    ds_destroy(&c.ds);
+    news->known = c.all && !c.n_endpoints;
+    news->endpoint = (c.all && c.n_endpoints == 1 && !news->rules.n
+                      ? c.endpoint : NULL);
     return new;
 }
 

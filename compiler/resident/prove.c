@@ -360,7 +360,7 @@ prove(const struct proved *p, bool packets, int time_ms,
 
     *count = (struct proved_count) {
         ok ? result.n_tenants : 0, verify_base_n_tenants(p->base),
-        ok && result.seam,
+        ok && result.seam, ok && result.symmetry,
     };
     arena_destroy(arena);
     return ok;

@@ -56,7 +56,8 @@ bool proved_prepare(struct proved *, const struct intent *);
 /* What was proved: of how many tenants, of how many that there are. */
 struct proved_count {
     size_t n_proved, n_tenants;
-    bool seam;                  /* Only what was decided about packets. */
+    bool seam;                  /* Only what was decided about packets; */
+    bool symmetry;              /* or one endpoint, by others like it. */
 };
 
 /* Makes it, in between: of packets that can meet what has changed, which takes

@@ -20,9 +20,17 @@
 bool
 endpoint_is_in(const struct policy_endpoint *e, const endpoint_vec *set)
 {
-    for (size_t i = 0; i < set->n; i++) {
-        if (set->v[i] == e) {
+    size_t low = 0, high = set->n;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (set->v[middle] == e) {
             return true;
+        } else if (set->v[middle]->index < e->index) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
     }
     return false;

@@ -50,6 +50,12 @@ size_t base_find_slice(const struct verify_base *, const char *tenant);
 ofp_port_t base_port_of(const struct verify_task *,
                         const struct policy_endpoint *);
 
+/* Is all that is asked about proved of an endpoint that came or went, if
+ * nothing else is meant?  (base-symmetry.c) */
+bool base_prove_endpoint(const struct verify_base *,
+                         const struct verify_task *,
+                         const struct verify_endpoint *, struct arena *);
+
 bool base_has_meter(const struct verify_base *, uint32_t id);
 
 #endif /* verify/base-private.h */

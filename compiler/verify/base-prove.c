@@ -194,10 +194,15 @@ verify_change(const struct verify_base *b, const struct verify_task *task_,
     unsigned long *others;
     bool proved;
 
-    if (b->lost || task.policy->externals.n || (packets && !is_told(b, news))
+    if (b->lost || task.policy->externals.n
+        || (packets && !news->endpoint && !is_told(b, news))
         || !find_asked(b, &task, tenants, bound)
         || keeps_flows(b, task.policy, news)) {
         return false;
+    }
+    if (packets && news->endpoint) {
+        *result = (struct verify_result) { .n_tenants = 1, .symmetry = true };
+        return base_prove_endpoint(b, &task, news->endpoint, arena);
     }
     limits.others = others = find_others(b);
     limits.nobodys = find_nobodys(b, bound, arena, &limits.n_nobodys);

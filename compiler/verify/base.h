@@ -64,11 +64,24 @@ void verify_base_means_else(struct verify_base *);
 const char *verify_base_asked(const struct verify_base *, size_t *i);
 size_t verify_base_n_tenants(const struct verify_base *);
 
+/* An endpoint that is bound now and was not, or was and is not. */
+struct verify_endpoint {
+    bool came;
+    const struct policy_endpoint *now;  /* NULL: the policy has it no more. */
+    const char *network, *node, *interface;
+    struct eth_addr mac;
+    VEC(struct in6_addr) addresses;
+    endpoint_vec alike;         /* If it came: of whom the intent says the
+                                 * same, but who they are. */
+};
+
 /* What else is meant than when all was proved. */
 struct verify_news {
     bool known;                 /* It is nothing but these: */
     VEC(struct region_rule) rules;      /* those that came, went, or are
                                          * others now. */
+    const struct verify_endpoint *endpoint;     /* Not NULL: it is nothing but
+                                                 * this. */
 };
 
 /* Proves what is asked about: only 'packets' that can meet what has changed,

@@ -338,25 +338,32 @@ leave_group(struct group *group, uint32_t hash,
 }
 
 struct table_flow *
-table_set_unindex(struct table_set *t, const struct table_flow *like)
+table_set_same(const struct table_set *t, const struct table_flow *like)
 {
-    uint32_t hash = hash_masked(like, like);
     struct group *group = find_by_masks(t, like);
-    struct table_flow *flow = NULL;
     struct indexed *other;
-    unsigned long whole;
 
     if (!group) {
         return NULL;
     }
-    HMAP_FOR_EACH_WITH_HASH (other, node, hash, &group->flows) {
+    HMAP_FOR_EACH_WITH_HASH (other, node, hash_masked(like, like),
+                             &group->flows) {
         if (other->flow->priority == like->priority
             && holds(other->flow, like)) {
-            flow = other->flow;
+            return other->flow;
         }
     }
+    return NULL;
+}
+
+struct table_flow *
+table_set_unindex(struct table_set *t, const struct table_flow *like)
+{
+    struct table_flow *flow = table_set_same(t, like);
+    unsigned long whole;
+
     if (flow) {
-        leave_group(group, hash, flow);
+        leave_group(find_by_masks(t, flow), hash_masked(flow, flow), flow);
         leave_group(find_by_notes(t, flow, &whole), hash_notes(flow), flow);
     }
     return flow;
@@ -431,6 +438,14 @@ static bool
 keeps_from(const struct table_flow *by, const struct table_flow *flow)
 {
     return by->priority > flow->priority && !by->clause && holds(by, flow);
+}
+
+bool
+table_flow_is_kept_by(const struct table_flow *flow,
+                      const struct table_flow *by)
+{
+    return (by->table == flow->table && by->priority > flow->priority
+            && has_masks_of(flow, by) && keeps_from(by, flow));
 }
 
 const struct table_flow *

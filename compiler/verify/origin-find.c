@@ -86,11 +86,10 @@ find_state(const struct search *s, const struct condition *c)
     return set;
 }
 
-/* May a flow have changed the field before a packet comes to 'table'? */
-static bool
-is_changed(const struct search *s, enum field f, uint8_t table)
+bool
+origin_is_changed(const struct origins *o, enum field f, uint8_t table)
 {
-    return bitmap_is_set(s->origins->of[f].behind.v, table);
+    return bitmap_is_set(o->of[f].behind.v, table);
 }
 
 /* The packets that have these bits in a field in the flow's table: any, if one
@@ -102,7 +101,7 @@ find_packets(const struct search *s, const struct condition *c,
     return (c->field == F_CT_STATE
             ? is_first_zone(s, flow->table) ? find_state(s, c) : DD_ALL
             : !field_is_packets(c->field)
-            || is_changed(s, c->field, flow->table) ? DD_ALL
+            || origin_is_changed(s->origins, c->field, flow->table) ? DD_ALL
             : space_bits(s->space, c->field, c->value, c->mask));
 }
 
@@ -133,7 +132,7 @@ add_writer(struct search *s, const struct source *source,
         const struct condition *c = &flow->conditions[i];
 
         if (c->field == F_IN_PORT && c->mask == field_ones(16)
-            && !is_changed(s, F_IN_PORT, flow->table)) {
+            && !origin_is_changed(s->origins, F_IN_PORT, flow->table)) {
             port = u16_to_ofp(c->value);
         }
     }
@@ -311,7 +310,8 @@ follow(struct search *s, const struct source *source)
         add_comers(s, OFPP_NONE, dd_and(s->space->dd, source->within,
                                         find_packets(s, &c, source->flow)));
     } else if (f == F_IN_PORT && source->mask == field_ones(16)
-               && !is_changed(s, F_IN_PORT, source->flow->table)) {
+               && !origin_is_changed(s->origins, F_IN_PORT,
+                                     source->flow->table)) {
         add_comers(s, u16_to_ofp(source->value), source->within);
     } else if (f >= F_METADATA && f <= F_REG15) {
         follow_register(s, source);

@@ -40,6 +40,9 @@ VEC_TYPEDEF(comers_vec, struct comers);
 void origins_find(const struct origins *, const struct table_flow *,
                   struct space *, struct arena *, comers_vec *);
 
+/* May a flow have changed the field before a packet comes to 'table'? */
+bool origin_is_changed(const struct origins *, enum field, uint8_t table);
+
 /* The packets by 'port' that are in all of them. */
 dd_t origin_by_port(const comers_vec *, ofp_port_t port, struct space *);
 

@@ -175,7 +175,7 @@ follow(struct slices *s, const struct ofpact *a, const struct ofpact *end,
 }
 
 void
-slice_visit_flow(struct slices *s, const struct table_flow *flow)
+slice_visit_flow(struct slices *s, struct table_flow *flow)
 {
     unsigned long *who = s->some;
 
@@ -184,7 +184,7 @@ slice_visit_flow(struct slices *s, const struct table_flow *flow)
         restrict_to(s, &flow->conditions[i], who);
     }
     if (!bitmap_is_all_zeros(who, s->n)) {
-        bitmap_or(in_flow(s, flow), who, s->n);
+        slice_add_flow(s, flow, who);
         follow(s, flow->ofpacts, ofpact_end(flow->ofpacts,
                                             flow->ofpacts_len), who);
     }

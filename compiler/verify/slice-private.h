@@ -44,6 +44,10 @@ struct slices {
     unsigned long *at;          /* By table: can come there. */
     unsigned long *in;          /* By order of flow: the result. */
     size_t n_in;                /* Flows that it has room for. */
+    struct slice_flows {
+        struct table_flow **v;
+        size_t n, allocated;
+    } *flows;                   /* By slice: those in it. */
     unsigned long *some;        /* Scratch: two sets. */
     bool changed;               /* Does what is known say more than the flows
                                  * know, ... */
@@ -91,6 +95,10 @@ in_flow(const struct slices *s, const struct table_flow *flow)
     return s->in + flow->order * s->n_longs;
 }
 
+/* Adds the flow to those of 'who'. */
+void slice_add_flow(struct slices *, struct table_flow *,
+                    const unsigned long who[]);
+
 /* Adds to what is known of all values of a field, or of a table. */
 void slice_add_to(struct slices *, unsigned long set[],
                   const unsigned long more[]);
@@ -106,7 +114,7 @@ const struct masked *slice_masked(struct slices *, enum field f,
                                   uint64_t value, uint64_t mask);
 
 /* Adds whose packets can meet the flow, and what they can have then. */
-void slice_visit_flow(struct slices *, const struct table_flow *);
+void slice_visit_flow(struct slices *, struct table_flow *);
 
 /* Bits that stand for a value of a field, and for all; a flow has, in what
  * slice_asks() says, those of each that it matches, or copies.  Others may

@@ -26,6 +26,35 @@ slices_of(const struct slices *s, const struct table_flow *flow)
     return in_flow(s, flow);
 }
 
+struct table_flow *const *
+slices_flows(const struct slices *s, size_t slice, size_t *n)
+{
+    *n = s->flows[slice].n;
+    return s->flows[slice].v;
+}
+
+void
+slice_add_flow(struct slices *s, struct table_flow *flow,
+               const unsigned long who[])
+{
+    unsigned long *in = in_flow(s, flow);
+    size_t i;
+
+    BITMAP_FOR_EACH_1 (i, s->n, who) {
+        struct slice_flows *flows = &s->flows[i];
+
+        if (bitmap_is_set(in, i)) {
+            continue;
+        }
+        bitmap_set1(in, i);
+        if (flows->n >= flows->allocated) {
+            flows->v = x2nrealloc(flows->v, &flows->allocated,
+                                  sizeof *flows->v);
+        }
+        flows->v[flows->n++] = flow;
+    }
+}
+
 void
 slice_add_to(struct slices *s, unsigned long set[], const unsigned long more[])
 {
@@ -188,6 +217,7 @@ create(const struct verify_task *task)
     s->at = xcalloc((UINT8_MAX + 1) * s->n_longs, sizeof *s->at);
     s->n_in = MAX(s->tables->flows.n, 1);
     s->in = xcalloc(s->n_in * s->n_longs, sizeof *s->in);
+    s->flows = xcalloc(s->n, sizeof *s->flows);
     s->asks = xcalloc(s->n_in, sizeof *s->asks);
     for (size_t i = 0; i < s->tables->flows.n; i++) {
         s->asks[i] = slice_asks(s->tables->flows.v[i]);
@@ -258,7 +288,7 @@ slices_create(const struct verify_task *task)
 }
 
 bool
-slices_add(struct slices *s, const struct table_flow *flow)
+slices_add(struct slices *s, struct table_flow *flow)
 {
     size_t n = s->n_in;
 
@@ -273,9 +303,25 @@ slices_add(struct slices *s, const struct table_flow *flow)
     return settle(s);
 }
 
+static void
+take_out(struct slice_flows *flows, const struct table_flow *gone)
+{
+    size_t i = 0;
+
+    while (flows->v[i] != gone) {
+        i++;
+    }
+    flows->v[i] = flows->v[--flows->n];
+}
+
 void
 slices_remove(struct slices *s, const struct table_flow *gone, size_t last)
 {
+    size_t i;
+
+    BITMAP_FOR_EACH_1 (i, s->n, in_flow(s, gone)) {
+        take_out(&s->flows[i], gone);
+    }
     memmove(in_flow(s, gone), s->in + last * s->n_longs,
             s->n_longs * sizeof *s->in);
     s->asks[gone->order] = s->asks[last];
@@ -308,6 +354,10 @@ slices_destroy(struct slices *s)
                 free(m);
             }
         }
+        for (size_t i = 0; i < s->n; i++) {
+            free(s->flows[i].v);
+        }
+        free(s->flows);
         free(s->any);
         free(s->at);
         free(s->in);

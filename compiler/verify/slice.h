@@ -32,6 +32,11 @@ void slices_destroy(struct slices *);           /* Accepts NULL. */
 const unsigned long *slices_of(const struct slices *,
                                const struct table_flow *);
 
+/* The flows that are in the slice, '*n' of them in any order, until one comes
+ * or goes. */
+struct table_flow *const *slices_flows(const struct slices *, size_t slice,
+                                       size_t *n);
+
 /* Can packets of one of the slices 'who' come to have 'value' in 'field', or
  * note it in a connection?  Of metadata, registers, zones and marks. */
 bool slices_hold(const struct slices *, enum field, uint64_t value,
@@ -48,7 +53,7 @@ void slices_add_calling(const struct slices *, uint32_t meter,
  * was the last; and for one more port of a slice.  What could be before can be
  * still: so that says too much too.  Adding returns false if it is not known
  * what can be then: they are of no use any more. */
-bool slices_add(struct slices *, const struct table_flow *);
+bool slices_add(struct slices *, struct table_flow *);
 void slices_remove(struct slices *, const struct table_flow *gone,
                    size_t last);
 bool slices_add_port(struct slices *, size_t slice, ofp_port_t);

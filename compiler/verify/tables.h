@@ -101,6 +101,10 @@ const char *table_set_index(struct table_set *, struct table_flow *);
 struct table_flow *table_set_unindex(struct table_set *,
                                      const struct table_flow *like);
 
+/* The flow of the same table, match and priority; NULL if there is none. */
+struct table_flow *table_set_same(const struct table_set *,
+                                  const struct table_flow *like);
+
 /* The number of the port of that name, which it gets if it has none. */
 ofp_port_t table_set_port(struct table_set *, const char *name);
 
@@ -124,6 +128,10 @@ void table_set_find(const struct table_set *, uint8_t table,
 /* A stronger flow that matches all that 'flow' matches, or NULL. */
 const struct table_flow *table_set_shadow(const struct table_set *,
                                        const struct table_flow *);
+
+/* Is 'by' such a one? */
+bool table_flow_is_kept_by(const struct table_flow *,
+                           const struct table_flow *by);
 
 /* Calls 'visit' for each flow that 'by' so keeps from all packets. */
 void table_set_shadowed(const struct table_set *, const struct table_flow *by,

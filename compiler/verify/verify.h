@@ -75,6 +75,8 @@ struct verify_result {
     size_t n_endpoints, n_externals, n_tunnels, n_ports, n_tenants;
     bool whole;                 /* Of all tenants. */
     bool seam;                  /* Only of what POLICY decides: see seam.h. */
+    bool symmetry;              /* By endpoints that are like one that came or
+                                 * went: see base-symmetry.c. */
     size_t n_states, n_nodes, n_bytes;
     size_t n_jobs;              /* Processes beside this one. */
 };

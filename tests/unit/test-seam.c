@@ -8,27 +8,21 @@
 
 #include <string.h>
 
-#include "backend/openflow/openflow.h"
 #include "backend/openflow/pipeline.h"
-#include "intent/files.h"
-#include "resident/prove.h"
-#include "resident/resident.h"
-#include "unit.h"
+#include "proving.h"
 #include "util.h"
 
 /* Proofs of what POLICY decides (verify/seam.h); tests/verify/changes draws
  * what is chosen here. */
 
-static struct unit u;
-static struct resident *r;
-static struct proved *p;
+static struct proving t;
 
 /* A tenant of five endpoints with these rules. */
 static const char *
-tenant(const char *mac, const char *rules)
+tenant(struct arena *arena, const char *mac, const char *rules)
 {
     return arena_printf(
-        u.arena, "'t': {'networks': {'net': {'vni': 1, 'subnets': "
+        arena, "'t': {'networks': {'net': {'vni': 1, 'subnets': "
         "['10.1.0.0/16', 'fd00:1::/64'], "
         "'gateway': ['10.1.0.1', 'fd00:1::1']}}, 'endpoints': {"
         ENDPOINT("a", 1, 10, "a") ", " ENDPOINT("b", 1, 11, "b") ", "
@@ -76,43 +70,17 @@ is_about(const struct plan_flow *flow, int table, const char *what)
                                     || strstr(flow->actions, what));
 }
 
-/* Of the tenant, whose tables 'spoil' makes wrong, so that no packet shows it;
- * or nothing does, if that is NULL. */
+/* Of the tenant. */
 static void
 begin(const char *rules, void (*spoil)(struct plan *))
 {
-    struct plan plan;
+    struct arena *arena = arena_create();
 
-    unit_init(&u);
-    unit_resolve(&u, arena_printf(
-        u.arena, "{" FABRIC ", " CLASSES ", 'services': {"
+    proving_begin(&t, arena_printf(
+        arena, "{" FABRIC ", " CLASSES ", 'services': {"
         "'web': {'protocol': 'tcp', 'ports': [443]}}, 'tenants': {%s}}",
-        tenant(MAC, rules)));
-    ck_assert_msg(u.policy != NULL, "%s", unit_diags(&u));
-    r = resident_create(u.intent, "n1", &openflow_backend, &u.diags);
-    ck_assert_msg(r != NULL, "%s", unit_diags(&u));
-    resident_plan(r, &plan, u.arena);
-    if (spoil) {
-        spoil(&plan);
-    }
-    p = proved_create(u.policy, &plan);
-    ck_assert_ptr_nonnull(p);
-}
-
-static void
-prepare(void)
-{
-    while (proved_prepare(p, resident_intent(r, u.arena))) {
-        continue;
-    }
-}
-
-static void
-end(void)
-{
-    proved_destroy(p);
-    resident_destroy(r);
-    unit_destroy(&u);
+        tenant(arena, MAC, rules)), spoil);
+    arena_destroy(arena);
 }
 
 /* That POLICY does with all of the tenant's what the plan's strongest flow of
@@ -124,7 +92,7 @@ leak(void)
     struct plan_flow leak = { .priority = 0 };
     struct plan plan;
 
-    resident_plan(r, &plan, u.arena);
+    resident_plan(t.resident, &plan, t.u.arena);
     for (size_t i = 0; i < plan.flows.n; i++) {
         const struct plan_flow *flow = &plan.flows.v[i];
 
@@ -137,76 +105,52 @@ leak(void)
     }
     ck_assert(number && leak.priority);
     number += strlen("set_field:");
-    leak.match = arena_printf(u.arena, "reg11=%.*s",
+    leak.match = arena_printf(t.u.arena, "reg11=%.*s",
                               (int) strcspn(number, "-"), number);
     leak.priority = 1000;
     return leak;
 }
 
-/* What goes wrong with a change of tables. */
-enum wrong { NOTHING, FORGETFUL, LEAKY };
-
-/* By what it is proved. */
-enum by { BY_NOTHING, BY_ALL, BY_PACKETS, BY_DECISIONS };
-
-/* The tenant is another, which is proved. */
-static enum by
-change(const char *text_, enum wrong wrong)
+static void
+add_leak(struct proving *t_ OVS_UNUSED, struct arena *arena,
+         struct resident_diff *diff)
 {
-    char *text = arena_printf(u.arena, "{'version': 1, 'tenants': {%s}}",
-                              text_);
-    struct arena *arena = arena_create();
-    struct intent_file file;
-    struct resident_diff diff;
-    struct plan_flow extra;
-    struct proved_count count;
-    const struct intent *part, *whole;
-    enum by by;
+    struct plan_flow *extra = arena_zalloc(arena, sizeof *extra);
 
-    for (char *c = text; *c; c++) {
-        *c = *c == '\'' ? '"' : *c;
-    }
-    file = (struct intent_file) {
-        .source = source_create(arena, "part.json", text, strlen(text)),
-    };
-    part = intent_parse_tenants(&file, u.intent, arena, &u.diags);
-    ck_assert(part && resident_put(r, &part->tenants.v[0], arena, &u.diags,
-                                   &diff));
-    ck_assert_uint_gt(diff.added.n + diff.changed.n + diff.deleted.n, 0);
-    if (wrong == LEAKY) {
-        extra = leak();
-        *vec_push(arena, &diff.added) = &extra;
-    } else if (wrong == FORGETFUL) {
-        diff.added.n = 0;
-    }
-    whole = resident_intent(r, u.arena);
-    proved_change(p, whole, &diff);
-    proved_begin(p, whole);
-    by = (!proved_prove_packets(p, 0, &count) ? BY_NOTHING
-          : count.seam ? BY_DECISIONS : BY_PACKETS);
-    if (!by && proved_prove(p, 0, &count)) {
-        by = BY_ALL;
-    }
-    proved_end(p, by);
-    return by;
+    *extra = leak();
+    *vec_push(arena, &diff->added) = extra;
 }
 
 static void
-assert_by(const char *text, enum by by)
+forget_added(struct proving *t_ OVS_UNUSED, struct arena *arena OVS_UNUSED,
+             struct resident_diff *diff)
 {
-    ck_assert_int_eq(change(text, NOTHING), by);
+    diff->added.n = 0;
+}
+
+/* As long as the test runs. */
+static const char *
+text(const char *mac, const char *rules)
+{
+    return tenant(t.u.arena, mac, rules);
+}
+
+static void
+assert_by(const char *tenant_, enum proving_by by)
+{
+    ck_assert_int_eq(proving_change(&t, tenant_, NULL), by);
 }
 
 START_TEST(test_decided)
 {
     begin(ONE ZERO, NULL);
-    prepare();
-    assert_by(tenant(MAC, ONE ZERO TWO), BY_DECISIONS);
-    assert_by(tenant(MAC, ONE ZERO DENY), BY_DECISIONS);
-    assert_by(tenant(MAC, ONE ZERO DENY_SIX), BY_DECISIONS);
-    assert_by(tenant(MAC, ONE ZERO RDMA), BY_DECISIONS);
-    assert_by(tenant(MAC, ONE ZERO), BY_DECISIONS);
-    end();
+    proving_prepare(&t);
+    assert_by(text(MAC, ONE ZERO TWO), BY_DECISIONS);
+    assert_by(text(MAC, ONE ZERO DENY), BY_DECISIONS);
+    assert_by(text(MAC, ONE ZERO DENY_SIX), BY_DECISIONS);
+    assert_by(text(MAC, ONE ZERO RDMA), BY_DECISIONS);
+    assert_by(text(MAC, ONE ZERO), BY_DECISIONS);
+    proving_end(&t);
 }
 END_TEST
 
@@ -214,11 +158,11 @@ END_TEST
 START_TEST(test_replies)
 {
     begin(REPLY, NULL);
-    prepare();
-    assert_by(tenant(MAC, REPLY DENY), BY_DECISIONS);
-    assert_by(tenant(MAC, REPLY), BY_DECISIONS);
-    assert_by(tenant(MAC, ONE), BY_ALL);        /* By no such outcome. */
-    end();
+    proving_prepare(&t);
+    assert_by(text(MAC, REPLY DENY), BY_DECISIONS);
+    assert_by(text(MAC, REPLY), BY_DECISIONS);
+    assert_by(text(MAC, ONE), BY_ALL);        /* By no such outcome. */
+    proving_end(&t);
 }
 END_TEST
 
@@ -228,14 +172,14 @@ START_TEST(test_no_seam)
     static const char other[] = "02:00:00:00:01:13";
 
     begin(ONE ZERO, NULL);
-    assert_by(tenant(MAC, ONE ZERO TWO), BY_PACKETS);
-    prepare();
-    assert_by(tenant(MAC, ONE ZERO), BY_DECISIONS);
-    assert_by(tenant(other, ONE ZERO), BY_ALL);
-    assert_by(tenant(other, ONE ZERO TWO), BY_PACKETS);
-    prepare();
-    assert_by(tenant(other, ONE ZERO), BY_DECISIONS);
-    end();
+    assert_by(text(MAC, ONE ZERO TWO), BY_PACKETS);
+    proving_prepare(&t);
+    assert_by(text(MAC, ONE ZERO), BY_DECISIONS);
+    assert_by(text(other, ONE ZERO), BY_ALL);
+    assert_by(text(other, ONE ZERO TWO), BY_PACKETS);
+    proving_prepare(&t);
+    assert_by(text(other, ONE ZERO), BY_DECISIONS);
+    proving_end(&t);
 }
 END_TEST
 
@@ -243,11 +187,11 @@ END_TEST
 START_TEST(test_nothing_allowed)
 {
     begin(PLAIN("deny") NO_C, NULL);
-    prepare();
-    assert_by(tenant(MAC, PLAIN("allow") NO_C), BY_ALL);
-    prepare();
-    assert_by(tenant(MAC, PLAIN("allow") NO_C DENY), BY_DECISIONS);
-    end();
+    proving_prepare(&t);
+    assert_by(text(MAC, PLAIN("allow") NO_C), BY_ALL);
+    proving_prepare(&t);
+    assert_by(text(MAC, PLAIN("allow") NO_C DENY), BY_DECISIONS);
+    proving_end(&t);
 }
 END_TEST
 
@@ -255,10 +199,10 @@ END_TEST
 START_TEST(test_forgotten)
 {
     begin(ONE ZERO TWO, NULL);
-    prepare();
-    ck_assert_int_eq(change(tenant(MAC, ONE ZERO DENY), FORGETFUL),
-                     BY_NOTHING);
-    end();
+    proving_prepare(&t);
+    ck_assert_int_eq(proving_change(&t, text(MAC, ONE ZERO DENY),
+                                    forget_added), BY_NOTHING);
+    proving_end(&t);
 }
 END_TEST
 
@@ -266,9 +210,10 @@ END_TEST
 START_TEST(test_looks_at_more)
 {
     begin(ONE ZERO TWO, NULL);
-    prepare();
-    ck_assert_int_eq(change(tenant(MAC, ONE ZERO), LEAKY), BY_NOTHING);
-    end();
+    proving_prepare(&t);
+    ck_assert_int_eq(proving_change(&t, text(MAC, ONE ZERO), add_leak),
+                     BY_NOTHING);
+    proving_end(&t);
 }
 END_TEST
 
@@ -291,9 +236,9 @@ lose_port(struct plan *plan)
 START_TEST(test_hidden)
 {
     begin(ONE NO_C, lose_port);
-    prepare();
-    assert_by(tenant(MAC, ONE NO_C TWO), BY_NOTHING);
-    end();
+    proving_prepare(&t);
+    assert_by(text(MAC, ONE NO_C TWO), BY_NOTHING);
+    proving_end(&t);
 }
 END_TEST
 
@@ -324,9 +269,9 @@ claim_class(struct plan *plan)
 START_TEST(test_cookie)
 {
     begin(ONE NO_C, claim_class);
-    prepare();
-    assert_by(tenant(MAC, ONE NO_C TWO), BY_NOTHING);
-    end();
+    proving_prepare(&t);
+    assert_by(text(MAC, ONE NO_C TWO), BY_NOTHING);
+    proving_end(&t);
 }
 END_TEST
 
@@ -360,9 +305,9 @@ number_otherwise(struct plan *plan)
 START_TEST(test_numbers)
 {
     begin(ONE, number_otherwise);
-    prepare();
-    assert_by(tenant(MAC, ONE DENY), BY_PACKETS);
-    end();
+    proving_prepare(&t);
+    assert_by(text(MAC, ONE DENY), BY_PACKETS);
+    proving_end(&t);
 }
 END_TEST
 

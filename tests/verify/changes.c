@@ -32,7 +32,7 @@
 #include "sema/policy.h"
 #include "util.h"
 
-enum { N_TENANTS = 5, N_ENDPOINTS = 4, N_RULES = 6, CHANGES_A_WORLD = 20 };
+enum { N_TENANTS = 5, N_ENDPOINTS = 7, N_RULES = 6, CHANGES_A_WORLD = 20 };
 
 /* What is random of a tenant; of a rule, 0: it is not there. */
 struct spec {
@@ -52,8 +52,8 @@ struct world {
 };
 
 struct count {
-    size_t changes, bugs, anew, proved, packets, seams, wrong, found, leaks,
-           missed;
+    size_t changes, bugs, anew, proved, packets, seams, symmetries, wrong,
+           found, leaks, missed;
 };
 
 static void
@@ -123,11 +123,11 @@ random_spec(struct rng *rng)
 static void
 change_spec(struct spec *spec, struct rng *rng)
 {
-    switch (rng_below(rng, 10)) {
+    switch (rng_below(rng, 12)) {
     case 0: *spec = random_spec(rng); break;
     case 1: spec->rate = 1 + rng_below(rng, 3); break;
     case 2: break;
-    case 3:
+    case 3: case 4: case 5:
         spec->n_endpoints = N_ENDPOINTS - !(N_ENDPOINTS - spec->n_endpoints);
         break;
     default:
@@ -211,14 +211,13 @@ copy_plan(const struct world *w, const char *lost)
 }
 
 /* The proof of the change from 'w->held' to 'plan', with 'meters' if that is
- * not NULL; stores whether it is by packets only, and of these by what is
- * decided. */
+ * not NULL; stores whether it is by packets only, and how. */
 static bool
 prove_change(struct world *w, const struct plan *plan,
-             const struct resident_diff *meters, bool *packets, bool *seam)
+             const struct resident_diff *meters, bool *packets,
+             struct proved_count *count)
 {
     struct resident_diff diff = { .tenant = NULL };
-    struct proved_count count;
     const struct intent *intent = resident_intent(w->resident, w->arena);
     bool proved;
 
@@ -233,9 +232,8 @@ prove_change(struct world *w, const struct plan *plan,
     proved_change(w->proved, intent, &diff);
     w->held = *plan;
     proved_begin(w->proved, intent);
-    *packets = proved_prove_packets(w->proved, 0, &count);
-    *seam = *packets && count.seam;
-    proved = *packets || proved_prove(w->proved, 0, &count);
+    *packets = proved_prove_packets(w->proved, 0, count);
+    proved = *packets || proved_prove(w->proved, 0, count);
     proved_end(w->proved, proved);
     return proved;
 }
@@ -359,7 +357,13 @@ plant(struct world *w, struct plan *plan)
 {
     size_t kind = rng_below(&w->rng, n_mutations);
 
-    switch (rng_below(&w->rng, 12)) {
+    switch (rng_below(&w->rng, 22)) {
+    case 15: case 14:
+        return (lapse_imitate(plan, &w->held, &w->rng)
+                ? "a flow like another" : NULL);
+    case 13: case 12:
+        return (lapse_new(plan, &w->held, kind, &w->rng)
+                ? mutation_name(kind) : NULL);
     case 11: return lapse_decide(plan, &w->rng) ? "a decision" : NULL;
     case 10:
         return (lapse_decide_by_port(plan, &w->rng) ? "a decision by port"
@@ -405,7 +409,8 @@ try_change(struct world *w, struct count *count)
     const struct policy *policy;
     struct plan right, plan;
     const char *bug;
-    bool proved, all, packets, seam;
+    struct proved_count how;
+    bool proved, all, packets;
 
     prepare(w);
     if (!put_another(w, &diff)) {
@@ -422,19 +427,21 @@ try_change(struct world *w, struct count *count)
            : plant(w, &plan));
     count->bugs += bug != NULL;
     /* What is not proved is asked again with the next, whatever that is. */
-    proved = (prove_change(w, &plan, &diff, &packets, &seam)
+    proved = (prove_change(w, &plan, &diff, &packets, &how)
               || (!proved_lost(w->proved)
-                  && prove_change(w, &plan, NULL, &packets, &seam)));
+                  && prove_change(w, &plan, NULL, &packets, &how)));
     all = prove_all(w, policy, &plan);
     count->changes++;
     count->proved += proved;
     count->packets += packets;
-    count->seams += seam;
+    count->seams += packets && how.seam;
+    count->symmetries += packets && how.symmetry;
     count->wrong += !all;
     if (proved && !all) {
         count->missed++;
         printf("not ok - %s of a change of %s is not found%s\n",
-               bug ? bug : "nothing", diff.tenant, seam ? " by a seam" : "");
+               bug ? bug : "nothing", diff.tenant, how.seam ? " by a seam"
+               : how.symmetry ? " by symmetry" : "");
     } else if (!all) {
         count->found++;
         count->leaks += bug && !strcmp(bug, "a leak");
@@ -444,7 +451,7 @@ try_change(struct world *w, struct count *count)
     }
     w->lost = NULL;
     if (proved_lost(w->proved)
-        || !prove_change(w, &right, NULL, &packets, &seam)) {
+        || !prove_change(w, &right, NULL, &packets, &how)) {
         count->anew++;
         begin_anew(w, policy, &right);
     }
@@ -472,14 +479,16 @@ main(int argc, char *argv[])
         world_destroy(&w);
     }
     ok = (!count.missed && count.proved >= n / 4 && count.packets >= n / 8
-          && count.seams >= n / 16 && count.wrong >= n / 8 && count.leaks);
+          && count.seams >= n / 16 && count.symmetries >= n / 40
+          && count.wrong >= n / 8 && count.leaks);
     printf("%sok - of %"PRIuSIZE" changes, %"PRIuSIZE" with a bug, "
            "%"PRIuSIZE" proved by themselves, %"PRIuSIZE" by packets, of "
-           "which %"PRIuSIZE" by what is decided; %"PRIuSIZE" wrong, of "
+           "which %"PRIuSIZE" by what is decided and %"PRIuSIZE" by "
+           "endpoints that are like one; %"PRIuSIZE" wrong, of "
            "which %"PRIuSIZE" found, %"PRIuSIZE" of them leaks, and %"PRIuSIZE
            " missed; begun anew %"PRIuSIZE" times\n", ok ? "" : "not ",
            count.changes, count.bugs, count.proved, count.packets,
-           count.seams, count.wrong, count.found, count.leaks,
-           count.missed, count.anew);
+           count.seams, count.symmetries, count.wrong, count.found,
+           count.leaks, count.missed, count.anew);
     return ok ? 0 : 1;
 }

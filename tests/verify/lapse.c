@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "backend/openflow/pipeline.h"
+#include "mutate.h"
 #include "openvswitch/shash.h"
 
 void
@@ -80,6 +81,76 @@ lapse_stay(struct plan *plan, const struct plan *old)
         *vec_push(plan->arena, &plan->flows) = old->flows.v[i];
     }
     return come.n + gone.n > 0;
+}
+
+/* Leaves in 'plan' what 'old' has too, and in 'new' all else. */
+static void
+part_new(struct plan *plan, const struct plan *old, struct plan *new)
+{
+    plan_flows come = VEC_INIT;
+    size_t n = 0;
+
+    *new = *plan;
+    memset(&new->flows, 0, sizeof new->flows);
+    lapse_find_more(plan, old, plan->arena, &come);
+    for (size_t i = 0, k = 0; i < plan->flows.n; i++) {
+        if (k < come.n && come.v[k] == &plan->flows.v[i]) {
+            *vec_push(plan->arena, &new->flows) = plan->flows.v[i];
+            k++;
+        } else {
+            plan->flows.v[n++] = plan->flows.v[i];
+        }
+    }
+    plan->flows.n = n;
+}
+
+bool
+lapse_new(struct plan *plan, const struct plan *old, size_t kind,
+          struct rng *rng)
+{
+    struct plan new;
+    bool changed;
+
+    part_new(plan, old, &new);
+    changed = new.flows.n && mutate(&new, kind, rng) >= 0;
+    for (size_t i = 0; i < new.flows.n; i++) {
+        *vec_push(plan->arena, &plan->flows) = new.flows.v[i];
+    }
+    return changed;
+}
+
+bool
+lapse_imitate(struct plan *plan, const struct plan *old, struct rng *rng)
+{
+    plan_flows come = VEC_INIT;
+    struct plan_flow *flow;
+    size_t start = rng_below(rng, plan->flows.n);
+    bool matches = rng_chance(rng, 30);
+
+    lapse_find_more(plan, old, plan->arena, &come);
+    flow = come.n ? CONST_CAST(struct plan_flow *,
+                               come.v[rng_below(rng, come.n)]) : NULL;
+    for (size_t i = 0; i < plan->flows.n && flow; i++) {
+        const struct plan_flow *other
+            = &plan->flows.v[(start + i) % plan->flows.n];
+
+        if (other->table != flow->table || other->priority != flow->priority
+            || !strcmp(other->actions, flow->actions)) {
+            continue;
+        } else if (!matches) {
+            flow->actions = other->actions;
+        } else if (other->match != flow->match) {
+            const char *actions = flow->actions;
+
+            *flow = *other;     /* In the place of that one, if it stays. */
+            flow->actions = actions;
+            plan->flows.v[(start + i) % plan->flows.n]
+                = plan->flows.v[plan->flows.n - 1];
+            plan->flows.n--;
+        }
+        return true;
+    }
+    return false;
 }
 
 /* The first flow of POLICY from a random one on that is like 'as' but for what

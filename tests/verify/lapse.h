@@ -30,6 +30,12 @@ bool lapse_keep(struct plan *, const struct plan *old, struct rng *);
 /* Leaves the tables as they were, if they are to be others. */
 bool lapse_stay(struct plan *, const struct plan *old);
 
+/* Changes, or leaves out, one of the flows that 'old' does not have; or lets
+ * it do, or match, what another of its table does. */
+bool lapse_new(struct plan *, const struct plan *old, size_t kind,
+               struct rng *);
+bool lapse_imitate(struct plan *, const struct plan *old, struct rng *);
+
 /* Lets POLICY do with what a flow matches what another does; or with all that
  * comes by some port. */
 bool lapse_decide(struct plan *, struct rng *);
