@@ -105,8 +105,8 @@ meant_put_rest(struct ds *ds, const struct policy_tenant *tenant)
     return true;
 }
 
-/* Is it a member that says who the endpoint is?  What it is by node and port is
- * known anyhow; labels say which rules speak of it, and these know. */
+/* Is it a member that says who the endpoint is?  What it is by node and port
+ * is known anyhow; labels say which rules speak of it, and these know. */
 static bool
 is_name(const char *key)
 {

@@ -102,6 +102,12 @@ rule_unuse(struct known_rule *rule)
     }
 }
 
+static bool
+shares(const struct intent_bandwidth *b)
+{
+    return b->weight_at || b->guarantee.at;
+}
+
 static struct known_endpoint *
 endpoint_create(const struct policy_endpoint *e, const char *text,
                 size_t names)
@@ -116,6 +122,7 @@ endpoint_create(const struct policy_endpoint *e, const char *text,
     known->text = arena_strdup(arena, text);
     known->names = names;
     known->bound = e->bound;
+    known->is.shares = shares(&intent->send) || shares(&intent->receive);
     known->is.network = arena_strdup(arena, e->network->intent->name.s);
     if (e->bound) {
         known->is.node = arena_strdup(arena, e->node->name.s);

@@ -9,9 +9,9 @@
 /* Proofs of an endpoint that came or went, by symmetry.
  *
  * That all was right before is known, and that no flow came or went but flows
- * that only packets meet which have one of its names where it counts: they come
- * by its port, or are to an address of it.  It is also all that the endpoint
- * makes of what is meant.  So of other packets all is right still.
+ * that only packets meet which have one of its names where it counts: they
+ * come by its port, or are to an address of it.  It is also all that the
+ * endpoint makes of what is meant.  So of other packets all is right still.
  *
  * One that came is proved by others like it.  If the tables stay as they are
  * when it changes all its names with one of them, they do with a packet of its
@@ -37,10 +37,12 @@ enum {
     MAX_PLACES = 3,             /* For names that count: in a packet of IPv6,
                                  * the port, and whom it is to and about. */
     MAX_STRANGERS = 64,         /* Looked at. */
+    MAX_UNLIKE = 3,             /* Of those who could be like it. */
+    MAX_CHANGED = 64,           /* Flows: no endpoint has as many. */
 };
 
 /* Is there nothing in which all endpoints take part, whomever a packet is
- * to? */
+ * to, and no way but by ports of endpoints? */
 static bool
 is_simple(const struct policy_tenant *tenant)
 {
@@ -54,6 +56,13 @@ is_simple(const struct policy_tenant *tenant)
     }
     for (size_t i = 0; i < tenant->policy->rules.n; i++) {
         if (tenant->policy->rules.v[i]->stateless) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < tenant->endpoints.n; i++) {
+        const struct intent_node *node = tenant->endpoints.v[i]->node;
+
+        if (node && node->tunnel.at) {
             return false;
         }
     }
@@ -245,8 +254,16 @@ has_same_rules(const struct policy *policy, const struct policy_endpoint *a,
     return true;
 }
 
-/* Do the tables stay as they are when both change their names, and is the same
- * meant then? */
+/* Is the same meant of them? */
+static bool
+is_meant_alike(const struct likeness *l, const struct policy_endpoint *other)
+{
+    return (base_port_of(l->task, other) != OFPP_NONE
+            && other->network == l->news->now->network
+            && has_same_rules(l->task->policy, other, l->news->now));
+}
+
+/* Do the tables stay as they are when both change their names? */
 static bool
 is_like(const struct likeness *l, const struct policy_endpoint *other)
 {
@@ -255,17 +272,22 @@ is_like(const struct likeness *l, const struct policy_endpoint *other)
     size_t n_known;
     bool paired;
 
-    if (names.port == OFPP_NONE || other->network != l->news->now->network
-        || !has_same_rules(l->task->policy, other, l->news->now)
-        || !add_names(&sym, &l->own, &names)) {
+    if (!add_names(&sym, &l->own, &names)) {
         return false;
     }
     do {
         n_known = sym.swaps.n;
         paired = pair_flows(l, &sym);
     } while (sym.swaps.n > n_known);
-    return (paired && keeps_unequal(l, &sym) && own_packets(l, &sym) && own_meters_only(l, &sym)
-            && own_meters(l, &sym, other));
+    return (paired && keeps_unequal(l, &sym) && own_packets(l, &sym)
+            && own_meters_only(l, &sym) && own_meters(l, &sym, other));
+}
+
+static void
+note_shadow(void *shadowed, const struct table_flow *flow OVS_UNUSED,
+            const struct table_flow *by OVS_UNUSED)
+{
+    *(bool *) shadowed = true;
 }
 
 /* Does one of the flows that came keep another from all packets, or is it
@@ -273,29 +295,31 @@ is_like(const struct likeness *l, const struct policy_endpoint *other)
 static bool
 is_shadowing(const struct likeness *l)
 {
+    bool shadowed = false;
+
     for (size_t i = 0; i < l->n_changed; i++) {
         const struct table_flow *flow = l->changed[i];
 
-        for (size_t k = 0; k < l->flows.n; k++) {
-            if (table_flow_is_kept_by(l->flows.v[k], flow)) {
-                return true;
-            }
-        }
-        if (table_set_shadow(l->b->tables, flow)) {
-            return true;
-        }
+        shadowed |= table_set_shadow(l->b->tables, flow) != NULL;
+        table_set_shadowed(l->b->tables, flow, note_shadow, &shadowed);
     }
-    return false;
+    return shadowed;
 }
 
 static bool
 prove_coming(const struct likeness *l)
 {
     const endpoint_vec *alike = &l->news->alike;
-    size_t n = 0;
+    size_t n = 0, n_unlike = 0;
 
-    for (size_t i = 0; i < alike->n && n < l->n_places; i++) {
-        n += is_like(l, alike->v[i]);
+    for (size_t i = 0; i < alike->n && n < l->n_places
+         && n_unlike < MAX_UNLIKE; i++) {
+        if (is_meant_alike(l, alike->v[i])) {
+            bool like = is_like(l, alike->v[i]);
+
+            n += like;
+            n_unlike += !like;
+        }
     }
     return n == l->n_places && !is_shadowing(l);
 }
@@ -336,7 +360,8 @@ is_somebodys(const struct policy_tenant *tenant, const struct names *names)
     return false;
 }
 
-/* Names that may be nobody's, by the endpoint's: others for each 'number'. */
+/* Names that may be nobody's, by the endpoint's: others for each 'number'.  A
+ * flow that speaks of one of these ports does not stay as it is. */
 static struct names
 make_stranger(const struct likeness *l, size_t n_found, uint8_t number)
 {
@@ -401,8 +426,8 @@ is_stranger(const struct likeness *l, const struct names *names,
             && own_meters_only(l, &sym));
 }
 
-/* Is another endpoint of its network here?  Else what tenants and networks have
- * on this node may be other than it was. */
+/* Is another endpoint of its network here?  Else what tenants and networks
+ * have on this node may be other than it was. */
 static bool
 has_others(const struct likeness *l)
 {
@@ -422,7 +447,7 @@ prove_going(const struct likeness *l)
 {
     size_t n = 0;
 
-    if (!has_others(l) || own_meters_are_missed(l)) {
+    if (!has_others(l) || l->news->shares || own_meters_are_missed(l)) {
         return false;
     }
     for (int number = 1; number <= MAX_STRANGERS && n < l->n_places;
@@ -459,7 +484,7 @@ base_prove_endpoint(const struct verify_base *b,
     if (task->policy->tenants.n != 1 || slice == b->n
         || bitmap_count1(asked->who, b->n + 1) != 1
         || strcmp(news->node, task->node) || !is_simple(l.tenant)
-        || l.own.port == OFPP_NONE
+        || l.own.port == OFPP_NONE || asked->n_changed > MAX_CHANGED
         || asked->n_came != (news->came ? asked->n_changed : 0)) {
         return false;
     }

@@ -41,8 +41,8 @@ struct likeness {
 
 /* In what follows, what the endpoint has is the first of each swap. */
 
-/* Does the flow ask for a name of the endpoint, in a place that counts and that
- * no flow has changed? */
+/* Does the flow ask for a name of the endpoint, in a place that counts and
+ * that no flow has changed? */
 bool own_asks_for_name(const struct likeness *, const struct symmetry *,
                        const struct table_flow *);
 
@@ -53,16 +53,16 @@ bool own_packets(const struct likeness *, const struct symmetry *);
  * not 0? */
 bool own_is_number(const struct condition *);
 
-/* Has, where packets pass a meter of 'other', the endpoint one that is its own,
- * and does it pass all others that 'other' does? */
+/* Has, where packets pass a meter of 'other', the endpoint one that is its
+ * own, and does it pass all others that 'other' does? */
 bool own_meters(const struct likeness *, const struct symmetry *,
                 const struct policy_endpoint *other);
 
 /* Did no meter come or go but those of the swaps? */
 bool own_meters_only(const struct likeness *, const struct symmetry *);
 
-/* Can others call a meter that came or went, or one that is named as it is only
- * because that was there? */
+/* Can others call a meter that came or went, or one that is named as it is
+ * only because that was there? */
 bool own_meters_are_missed(const struct likeness *);
 
 #endif /* verify/base-symmetry.h */

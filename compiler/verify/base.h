@@ -71,6 +71,8 @@ struct verify_endpoint {
     const char *network, *node, *interface;
     struct eth_addr mac;
     VEC(struct in6_addr) addresses;
+    bool shares;                /* It has a weight or a guarantee: by that its
+                                 * tenant may have other meters. */
     endpoint_vec alike;         /* If it came: of whom the intent says the
                                  * same, but who they are. */
 };

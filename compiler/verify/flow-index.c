@@ -29,7 +29,8 @@ struct indexed {
 struct group {
     unsigned long whole;        /* 1-bits: fields that are not the packet's,
                                  * matched as a whole. */
-    const struct table_flow *like;      /* By 'masks': one of them. */
+    const struct table_flow *like;      /* By 'masks': one of them, ... */
+    uint16_t lowest;            /* ...and the lowest priority that one had. */
     struct hmap flows;          /* Contains "struct indexed"s. */
 };
 VEC_TYPEDEF(group_vec, struct group *);
@@ -221,7 +222,9 @@ add_by_masks(const struct table_set *t, struct table_flow *flow)
     if (!group) {
         group = add_group(t, &t->index->masks[flow->table]);
         group->like = flow;
+        group->lowest = flow->priority;
     }
+    group->lowest = MIN(group->lowest, flow->priority);
     HMAP_FOR_EACH_WITH_HASH (other, node, hash, &group->flows) {
         if (other->flow->priority == flow->priority
             && holds(other->flow, flow)) {
@@ -440,14 +443,6 @@ keeps_from(const struct table_flow *by, const struct table_flow *flow)
     return by->priority > flow->priority && !by->clause && holds(by, flow);
 }
 
-bool
-table_flow_is_kept_by(const struct table_flow *flow,
-                      const struct table_flow *by)
-{
-    return (by->table == flow->table && by->priority > flow->priority
-            && has_masks_of(flow, by) && keeps_from(by, flow));
-}
-
 const struct table_flow *
 table_set_shadow(const struct table_set *t, const struct table_flow *flow)
 {
@@ -481,7 +476,8 @@ table_set_shadowed(const struct table_set *t, const struct table_flow *by,
     for (size_t i = 0; i < groups->n && !by->clause; i++) {
         const struct hmap *flows = &groups->v[i]->flows;
 
-        if (!has_masks_of(groups->v[i]->like, by)) {
+        if (by->priority <= groups->v[i]->lowest
+            || !has_masks_of(groups->v[i]->like, by)) {
             continue;
         } else if (same_masks(groups->v[i]->like, by)) {
             HMAP_FOR_EACH_WITH_HASH (other, node, hash_masked(by, by),

@@ -38,15 +38,23 @@ static u128
 image(const struct symmetry *s, enum field f, u128 value)
 {
     const struct symmetry_swap *swap
-        = f == SYMMETRY_METER || has_swaps(s, f) ? symmetry_find(s, f, value) : NULL;
+        = (f == SYMMETRY_METER || has_swaps(s, f)
+           ? symmetry_find(s, f, value) : NULL);
 
     return !swap ? value : swap->a == value ? swap->b : swap->a;
+}
+
+static bool
+is_register(enum field f)
+{
+    return f >= F_METADATA && f <= F_REG15;
 }
 
 bool
 symmetry_add(struct symmetry *s, enum field f, u128 a, u128 b)
 {
-    if (symmetry_find(s, f, a) || symmetry_find(s, f, b)) {
+    if (symmetry_find(s, f, a) || symmetry_find(s, f, b)
+        || (a != b && is_register(f) && (!a || !b))) {
         return false;
     } else if (a != b) {
         *vec_push(s->arena, &s->swaps) = (struct symmetry_swap) { f, a, b };
@@ -137,12 +145,6 @@ takes_condition(const struct symmetry *s, const struct condition *c,
         }
     }
     return c->value == to->value;
-}
-
-static bool
-is_register(enum field f)
-{
-    return f >= F_METADATA && f <= F_REG15;
 }
 
 /* Is 'to' what becomes of the value, or may it be? */

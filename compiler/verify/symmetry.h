@@ -40,7 +40,8 @@ const struct symmetry_swap *symmetry_find(const struct symmetry *,
                                           enum field, u128 value);
 
 /* Adds a swap, unless the values are the same.  Returns false if that, or
- * another of one of them, is there already. */
+ * another of one of them, is there already; or if it is of a register and 0,
+ * which all packets come with. */
 bool symmetry_add(struct symmetry *, enum field, u128 a, u128 b);
 
 /* The same for all fields that hold addresses of that kind: MACs, and IP
@@ -58,8 +59,8 @@ bool symmetry_takes(struct symmetry *, const struct table_flow *flow,
 /* Does the flow stay as it is? */
 bool symmetry_keeps(struct symmetry *, const struct table_flow *);
 
-/* Is the flow one of those that together match wherever two fields differ: does
- * it ask for a bit that is 0 in one of them and 1 in the other? */
+/* Is the flow one of those that together match wherever two fields differ:
+ * does it ask for a bit that is 0 in one of them and 1 in the other? */
 bool symmetry_is_unequal(const struct table_flow *);
 
 /* Are all of them there, and do what it does? */

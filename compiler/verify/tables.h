@@ -129,10 +129,6 @@ void table_set_find(const struct table_set *, uint8_t table,
 const struct table_flow *table_set_shadow(const struct table_set *,
                                        const struct table_flow *);
 
-/* Is 'by' such a one? */
-bool table_flow_is_kept_by(const struct table_flow *,
-                           const struct table_flow *by);
-
 /* Calls 'visit' for each flow that 'by' so keeps from all packets. */
 void table_set_shadowed(const struct table_set *, const struct table_flow *by,
                         void (*visit)(void *aux, const struct table_flow *,

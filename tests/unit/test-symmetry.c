@@ -25,18 +25,22 @@ struct tenant {
     int n;                      /* Workers, which are alike, and a server. */
     bool ip6;                   /* Have they addresses of IPv6, too? */
     bool free_last;             /* Has the last worker no limit? */
+    bool weighs;                /* Has it a weight, and the tenant a limit? */
+    bool limited;               /* Has the tenant a limit anyhow? */
     const char *rules;          /* More rules. */
 };
 
+#define WEIGHT "'bandwidth': {'limit': '1Gbps', 'burst': '64KiB', " \
+               "'weight': 2}, "
 #define LIMIT "'bandwidth': {'limit': '1Gbps', 'burst': '64KiB'}, "
 
 static void
 put_endpoint(struct ds *ds, const char *name, int number, bool ip6,
-             bool is_free)
+             const char *limit)
 {
     ds_put_format(ds, "'%s': {'network': 'net', 'node': 'n1', %s"
                   "'interface': 'i-%s', 'mac': '02:00:00:00:01:%02d', "
-                  "'addresses': ['10.1.0.%d'", name, is_free ? "" : LIMIT,
+                  "'addresses': ['10.1.0.%d'", name, limit,
                   name, number, number);
     if (ip6) {
         ds_put_format(ds, ", 'fd00:1::%d'", number);
@@ -52,17 +56,21 @@ text(struct arena *arena, const struct tenant *tenant)
     struct ds ds = DS_EMPTY_INITIALIZER;
     const char *result;
 
-    ds_put_cstr(&ds, "'t': {'networks': {'net': {'vni': 1, 'subnets': "
+    ds_put_format(&ds, "'t': {%s'networks': {'net': {'vni': 1, 'subnets': "
                 "['10.1.0.0/16', 'fd00:1::/64'], "
-                "'gateway': ['10.1.0.1', 'fd00:1::1']}}, 'endpoints': {");
+                "'gateway': ['10.1.0.1', 'fd00:1::1']}}, 'endpoints': {",
+                tenant->weighs || tenant->limited
+                ? "'bandwidth': {'limit': '10Gbps', 'burst': '256KiB'}, "
+                : "");
     for (int i = 0; i < tenant->n; i++) {
         char *name = xasprintf("w%d", i);
 
         put_endpoint(&ds, name, 10 + i, tenant->ip6,
-                     i == tenant->n - 1 && tenant->free_last);
+                     i < tenant->n - 1 ? LIMIT : tenant->free_last ? ""
+                     : tenant->weighs ? WEIGHT : LIMIT);
         free(name);
     }
-    put_endpoint(&ds, "s", 99, tenant->ip6, false);
+    put_endpoint(&ds, "s", 99, tenant->ip6, LIMIT);
     ds_chomp(&ds, ' ');
     ds_chomp(&ds, ',');
     ds_put_format(&ds, "}, 'rules': [{'name': 'one', "
@@ -336,7 +344,8 @@ add_flow(struct plan *plan, int table, int priority, const char *match,
          const char *actions)
 {
     struct plan_flow flow = {
-        .table = table, .priority = priority, .cookie = plan->flows.v[0].cookie,
+        .table = table, .priority = priority,
+        .cookie = plan->flows.v[0].cookie,
         .match = match, .actions = actions,
     };
 
@@ -361,6 +370,14 @@ leak_number(struct plan *plan)
                           coming, TABLE_OUTPUT));
 }
 
+/* Nobody meets it, and the endpoint's keeps it from all. */
+static void
+hide_behind(struct plan *plan)
+{
+    add_flow(plan, TABLE_OUTPUT, 100,
+             arena_printf(plan->arena, "reg3=%s,reg4=12345", coming), "drop");
+}
+
 /* One of the flows is lost that say that nobody gets what it sends. */
 static void
 lose_unequal(struct plan *plan)
@@ -376,17 +393,24 @@ lose_unequal(struct plan *plan)
     ck_abort_msg("there is none");
 }
 
+static void
+find_coming(void)
+{
+    struct plan plan;
+
+    resident_plan(t.resident, &plan, t.u.arena);
+    coming = xstrdup(number_of(&plan, "w3", "->reg1"));
+}
+
 /* Nothing shows what is wrong with the tables before it comes. */
 START_TEST(test_hidden)
 {
     void (*const spoil[])(struct plan *) = {
-        drop_number, leak_number, lose_unequal,
+        drop_number, leak_number, lose_unequal, hide_behind,
     };
 
     begin((struct tenant) { .n = 4 }, NULL);
-    struct plan plan;
-    resident_plan(t.resident, &plan, t.u.arena);
-    coming = xstrdup(number_of(&plan, "w3", "->reg1"));
+    find_coming();
     proving_end(&t);
     for (size_t i = 0; i < ARRAY_SIZE(spoil); i++) {
         enum proving_by by;
@@ -396,6 +420,56 @@ START_TEST(test_hidden)
         ck_assert_int_ne(by, BY_LIKENESS);
         proving_end(&t);
     }
+    free(CONST_CAST(char *, coming));
+}
+END_TEST
+
+/* Is the flow that of the worker 'w3', whose number that is? */
+static bool
+is_of_w3(const struct plan_flow *flow, const char *number)
+{
+    return (strstr(flow->match, "i-w3") || strstr(flow->match, "10.1.0.13")
+            || strstr(flow->match, number));
+}
+
+/* Leaves all flows and meters of others as they are. */
+static void
+forget_others(struct proving *t_ OVS_UNUSED, struct arena *arena,
+              struct resident_diff *diff)
+{
+    plan_flows own = VEC_INIT;
+    plan_meters meters = VEC_INIT;
+
+    for (size_t i = 0; i < diff->deleted.n; i++) {
+        if (is_of_w3(diff->deleted.v[i], coming)) {
+            *vec_push(arena, &own) = diff->deleted.v[i];
+        }
+    }
+    for (size_t i = 0; i < diff->meters_deleted.n; i++) {
+        const char *id = arena_printf(arena, "meter:%"PRIu32",",
+                                      diff->meters_deleted.v[i]->id);
+        bool called = false;
+
+        for (size_t k = 0; k < own.n; k++) {
+            called |= strstr(own.v[k]->actions, id) != NULL;
+        }
+        if (called) {
+            *vec_push(arena, &meters) = diff->meters_deleted.v[i];
+        }
+    }
+    diff->added.n = diff->changed.n = diff->meters_added.n = 0;
+    diff->deleted = own;
+    diff->meters_deleted = meters;
+}
+
+/* By its weight the tenant's meters were others. */
+START_TEST(test_weight)
+{
+    begin((struct tenant) { .n = 4, .weighs = true }, NULL);
+    find_coming();
+    ck_assert_int_ne(change((struct tenant) { .n = 3, .limited = true },
+                            forget_others), BY_LIKENESS);
+    proving_end(&t);
     free(CONST_CAST(char *, coming));
 }
 END_TEST
@@ -412,6 +486,7 @@ symmetry_suite(void)
     tcase_add_test(tc, test_unlike);
     tcase_add_test(tc, test_forgotten);
     tcase_add_test(tc, test_imitating);
+    tcase_add_test(tc, test_weight);
     tcase_add_test(tc, test_named);
     tcase_add_test(tc, test_hidden);
     return suite;
