@@ -210,6 +210,8 @@ proofs_json(const struct gate *g)
     json_object_put(object, "last_tenants",
                     json_integer_create(g->last.n_tenants));
     json_object_put(object, "last_ms", json_integer_create(g->last.ms));
+    json_object_put(object, "prepared", json_boolean_create(
+        !g->held && (!g->proved || !g->rest_at)));
     json_object_put(object, "waiting", json_boolean_create(g->held));
     put_string(object, "refusal", g->refusal);
     return object;

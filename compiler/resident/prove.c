@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/diag.h"
 #include "plan/prove.h"
 #include "resident/joins.h"
 #include "resident/meant.h"
@@ -271,8 +270,6 @@ slice(const struct proved *p, const struct intent *whole,
 void
 proved_begin(struct proved *p, const struct intent *intent)
 {
-    struct diags diags;
-
     end_begun(p);
     verify_base_begin(p->base);
     if (p->joins.all || proved_lost(p)) {
@@ -280,9 +277,8 @@ proved_begin(struct proved *p, const struct intent *intent)
         return;
     }
     p->begun = arena_create();
-    diags_init(&diags, p->begun);
-    p->policy = policy_resolve(slice(p, intent, NULL, p->begun), p->begun,
-                               &diags);
+    p->policy = policy_resolve_checked(slice(p, intent, NULL, p->begun),
+                                       p->begun);
     if (p->policy && has_trees(p->policy)) {
         p->policy = NULL;
     }
@@ -328,16 +324,14 @@ proved_prepare(struct proved *p, const struct intent *intent)
                           : verify_base_seamless(p->base));
     struct verify_task task = { .node = p->node };
     struct arena *arena;
-    struct diags diags;
 
     if (!tenant) {
         return false;
     }
     task.deadline = time_msec() + PREPARE_MS;
     arena = arena_create();
-    diags_init(&diags, arena);
-    task.policy = policy_resolve(slice(p, intent, tenant, arena), arena,
-                                 &diags);
+    task.policy = policy_resolve_checked(slice(p, intent, tenant, arena),
+                                         arena);
     verify_base_try_seam(p->base, has_few(task.policy) ? &task : NULL, tenant,
                          arena);
     arena_destroy(arena);

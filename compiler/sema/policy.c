@@ -450,9 +450,9 @@ policy_rule_span(const struct policy_rule *rule)
             : rule->at->span);
 }
 
-const struct policy *
-policy_resolve(const struct intent *intent, struct arena *arena,
-               struct diags *diags)
+static const struct policy *
+resolve(const struct intent *intent, struct arena *arena, bool check,
+        struct diags *diags)
 {
     struct policy *policy = arena_zalloc(arena, sizeof *policy);
     struct resolver r = {
@@ -469,9 +469,27 @@ policy_resolve(const struct intent *intent, struct arena *arena,
     if (diags->n_errors == n_errors) {
         find_payers(policy, arena);
         find_trees(policy, arena);
-        policy_check(policy, arena, diags);
+        if (check) {
+            policy_check(policy, arena, diags);
+        }
     } else {
         diags->unchecked = "conflicts";
     }
     return diags->n_errors == n_errors ? policy : NULL;
+}
+
+const struct policy *
+policy_resolve(const struct intent *intent, struct arena *arena,
+               struct diags *diags)
+{
+    return resolve(intent, arena, true, diags);
+}
+
+const struct policy *
+policy_resolve_checked(const struct intent *intent, struct arena *arena)
+{
+    struct diags diags;
+
+    diags_init(&diags, arena);
+    return resolve(intent, arena, false, &diags);
 }

@@ -202,6 +202,11 @@ struct span policy_rule_span(const struct policy_rule *);
 const struct policy *policy_resolve(const struct intent *, struct arena *,
                                     struct diags *);
 
+/* The same of an intent that is accepted, or a part of one, in which nothing is
+ * looked for that contradicts itself. */
+const struct policy *policy_resolve_checked(const struct intent *,
+                                            struct arena *);
+
 /* The uplink of 'node' that the network takes, if it has endpoints there; NULL
  * if that is not clear, which policy_resolve() refuses. */
 const struct intent_uplink *network_uplink(const struct policy_network *,
