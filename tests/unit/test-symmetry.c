@@ -26,6 +26,7 @@ struct tenant {
     bool ip6;                   /* Have they addresses of IPv6, too? */
     bool free_last;             /* Has the last worker no limit? */
     bool weighs;                /* Has it a weight, and the tenant a limit? */
+    bool apart;                 /* Is the last worker not bound? */
     bool limited;               /* Has the tenant a limit anyhow? */
     const char *rules;          /* More rules. */
 };
@@ -36,12 +37,14 @@ struct tenant {
 
 static void
 put_endpoint(struct ds *ds, const char *name, int number, bool ip6,
-             const char *limit)
+             const char *limit, bool bound)
 {
-    ds_put_format(ds, "'%s': {'network': 'net', 'node': 'n1', %s"
-                  "'interface': 'i-%s', 'mac': '02:00:00:00:01:%02d', "
-                  "'addresses': ['10.1.0.%d'", name, limit,
-                  name, number, number);
+    ds_put_format(ds, "'%s': {'network': 'net', %s", name, limit);
+    if (bound) {
+        ds_put_format(ds, "'node': 'n1', 'interface': 'i-%s', ", name);
+    }
+    ds_put_format(ds, "'mac': '02:00:00:00:01:%02d', "
+                  "'addresses': ['10.1.0.%d'", number, number);
     if (ip6) {
         ds_put_format(ds, ", 'fd00:1::%d'", number);
     }
@@ -67,10 +70,11 @@ text(struct arena *arena, const struct tenant *tenant)
 
         put_endpoint(&ds, name, 10 + i, tenant->ip6,
                      i < tenant->n - 1 ? LIMIT : tenant->free_last ? ""
-                     : tenant->weighs ? WEIGHT : LIMIT);
+                     : tenant->weighs ? WEIGHT : LIMIT,
+                     i < tenant->n - 1 || !tenant->apart);
         free(name);
     }
-    put_endpoint(&ds, "s", 99, tenant->ip6, LIMIT);
+    put_endpoint(&ds, "s", 99, tenant->ip6, LIMIT, true);
     ds_chomp(&ds, ' ');
     ds_chomp(&ds, ',');
     ds_put_format(&ds, "}, 'rules': [{'name': 'one', "
@@ -137,6 +141,17 @@ START_TEST(test_going)
                          BY_LIKENESS);
         proving_end(&t);
     }
+}
+END_TEST
+
+/* Which the intent knows all the while. */
+START_TEST(test_attached)
+{
+    begin((struct tenant) { .n = 4, .apart = true }, NULL);
+    ck_assert_int_eq(change((struct tenant) { .n = 4 }, NULL), BY_LIKENESS);
+    ck_assert_int_eq(change((struct tenant) { .n = 4, .apart = true }, NULL),
+                     BY_LIKENESS);
+    proving_end(&t);
 }
 END_TEST
 
@@ -483,6 +498,7 @@ symmetry_suite(void)
     tcase_add_test(tc, test_coming);
     tcase_add_test(tc, test_coming_ip6);
     tcase_add_test(tc, test_going);
+    tcase_add_test(tc, test_attached);
     tcase_add_test(tc, test_unlike);
     tcase_add_test(tc, test_forgotten);
     tcase_add_test(tc, test_imitating);
