@@ -202,8 +202,8 @@ struct span policy_rule_span(const struct policy_rule *);
 const struct policy *policy_resolve(const struct intent *, struct arena *,
                                     struct diags *);
 
-/* The same of an intent that is accepted, or a part of one, in which nothing is
- * looked for that contradicts itself. */
+/* The same of an intent that is accepted, or a part of one, in which nothing
+ * is looked for that contradicts itself. */
 const struct policy *policy_resolve_checked(const struct intent *,
                                             struct arena *);
 
