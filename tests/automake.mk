@@ -78,6 +78,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-round-trip.c \
 	tests/unit/test-seam.c \
 	tests/unit/test-symmetry.c \
+	tests/unit/test-symmetry-wrong.c \
 	tests/unit/test-rte.c \
 	tests/unit/test-resident.c \
 	tests/unit/test-sema.c \
@@ -95,6 +96,8 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/unit-gcra.c \
 	tests/unit/unit-gcra.h \
 	tests/unit/unit.c \
+	tests/unit/alike.c \
+	tests/unit/alike.h \
 	tests/unit/proving.c \
 	tests/unit/proving.h \
 	tests/unit/unit.h

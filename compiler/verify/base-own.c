@@ -18,19 +18,10 @@
 #include "util.h"
 #include "verify/compare.h"
 
-enum { NUMBER_BITS = 28 };      /* Of a meter's id: compare-name.c. */
-
-static bool
-is_whole(const struct condition *c)
-{
-    return c->mask == field_ones(fields[c->field].width);
-}
-
 bool
 own_is_number(const struct condition *c)
 {
-    return (c->field >= F_METADATA && c->field <= F_REG15 && is_whole(c)
-            && c->value);
+    return field_is_register(c->field) && condition_is_whole(c) && c->value;
 }
 
 static bool
@@ -49,7 +40,7 @@ asks_for_name(const struct likeness *l, const struct symmetry *sym,
 {
     return ((c->field == F_IN_PORT || c->field == F_NW_DST
              || c->field == F_IPV6_DST || c->field == F_ND_TARGET)
-            && is_whole(c) && is_own(sym, c->field, c->value)
+            && condition_is_whole(c) && is_own(sym, c->field, c->value)
             && !origin_is_changed(l->b->origins, c->field, flow->table));
 }
 
@@ -123,15 +114,6 @@ own_packets(const struct likeness *l, const struct symmetry *sym)
     return true;
 }
 
-static unsigned long *
-find_others(const struct likeness *l)
-{
-    unsigned long *others = bitmap_clone(l->b->asked.who, l->b->n + 1);
-
-    bitmap_not(others, l->b->n + 1);
-    return others;
-}
-
 /* Is the meter, where 'other' passes 'of_other', what it should be? */
 static bool
 is_right_meter(const struct likeness *l, struct comparison *c,
@@ -188,21 +170,15 @@ bool
 own_meters(const struct likeness *l, const struct symmetry *sym,
            const struct policy_endpoint *other)
 {
-    struct comparison c = {
-        .task = l->task, .arena = l->arena, .node = other->node,
-    };
-    unsigned long *others = find_others(l);
+    struct comparison c;
+    unsigned long *others = base_others(l->b);
     bool right = true;
 
-    hmap_init(&c.usages);
-    memo_init(&c.numbers);
-    memo_init(&c.meters);
+    comparison_init(&c, l->task, other->node, l->arena);
     for (size_t i = 0; i < l->n_changed && right; i++) {
         right = are_right_meters(l, sym, &c, other, l->changed[i], others);
     }
-    hmap_destroy(&c.usages);
-    memo_destroy(&c.numbers);
-    memo_destroy(&c.meters);
+    comparison_destroy(&c);
     free(others);
     return right;
 }
@@ -226,9 +202,9 @@ own_meters_only(const struct likeness *l, const struct symmetry *sym)
 bool
 own_meters_are_missed(const struct likeness *l)
 {
-    const uint32_t mask = (1u << NUMBER_BITS) - 1;
+    const uint32_t mask = (1u << COMPARE_NUMBER_BITS) - 1;
     unsigned long *all = bitmap_allocate1(l->b->n + 1);
-    unsigned long *others = find_others(l);
+    unsigned long *others = base_others(l->b);
     bool missed = false;
 
     for (size_t i = 0; i < l->b->asked.n_meters; i++) {
@@ -237,7 +213,8 @@ own_meters_are_missed(const struct likeness *l)
         missed |= slices_call(l->b->slices, id, others);
         for (uint32_t k = 0; k <= COMPARE_MAX_ALIKE; k++) {
             for (uint32_t which = 1; which <= 2; which++) {
-                uint32_t next = which << NUMBER_BITS | ((id + k) & mask);
+                uint32_t next = (which << COMPARE_NUMBER_BITS
+                                 | ((id + k) & mask));
 
                 missed |= next != id && slices_call(l->b->slices, next, all);
             }

@@ -56,6 +56,9 @@ bool base_prove_endpoint(const struct verify_base *,
                          const struct verify_task *,
                          const struct verify_endpoint *, struct arena *);
 
+/* The slices that are not asked about, nobody's too; to be freed. */
+unsigned long *base_others(const struct verify_base *);
+
 bool base_has_meter(const struct verify_base *, uint32_t id);
 
 #endif /* verify/base-private.h */

@@ -86,9 +86,8 @@ find_asked(const struct verify_base *b, const struct verify_task *task,
     return n == bitmap_count1(b->asked.who, b->n + 1);
 }
 
-/* Those that are not asked about, nobody's too. */
-static unsigned long *
-find_others(const struct verify_base *b)
+unsigned long *
+base_others(const struct verify_base *b)
 {
     unsigned long *others = bitmap_clone(b->asked.who, b->n + 1);
 
@@ -204,7 +203,7 @@ verify_change(const struct verify_base *b, const struct verify_task *task_,
         *result = (struct verify_result) { .n_tenants = 1, .symmetry = true };
         return base_prove_endpoint(b, &task, news->endpoint, arena);
     }
-    limits.others = others = find_others(b);
+    limits.others = others = base_others(b);
     limits.nobodys = find_nobodys(b, bound, arena, &limits.n_nobodys);
     proved = (!(packets && limits.n_nobodys)
               && verify_limited(&task, &limits, arena, result)

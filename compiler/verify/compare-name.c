@@ -15,25 +15,30 @@
 #include "util.h"
 #include "verify/compare.h"
 
-/* Numbers of meters; what is above them in an id, of either of the two that a
- * meter has. */
-enum { NUMBER_BITS = 28, ZONE_BITS = 16 };
+enum { ZONE_BITS = 16 };
 
 /* In the place of the number of a meter that has the zone's. */
-#define HAS_ZONE (UINT32_C(1) << NUMBER_BITS)
+#define HAS_ZONE (UINT32_C(1) << COMPARE_NUMBER_BITS)
+
+/* Has a meter the number, in either of its two ids? */
+static bool
+is_taken(struct comparison *c, uint32_t number)
+{
+    return (compare_has_meter(c, UINT64_C(1) << COMPARE_NUMBER_BITS | number)
+            || compare_has_meter(c, UINT64_C(2) << COMPARE_NUMBER_BITS
+                                 | number));
+}
 
 static bool
 has_number(struct comparison *c, uint64_t id, uint32_t number)
 {
-    uint32_t mask = (1u << NUMBER_BITS) - 1;
-    uint64_t which = id >> NUMBER_BITS;
+    uint32_t mask = (1u << COMPARE_NUMBER_BITS) - 1;
+    uint64_t which = id >> COMPARE_NUMBER_BITS;
 
     for (int i = 0; i < COMPARE_MAX_ALIKE; i++) {
         if (number == (id & mask)) {
             return which == 1 || which == 2;
-        } else if (!compare_has_meter(c, UINT64_C(1) << NUMBER_BITS | number)
-                   && !compare_has_meter(
-                       c, UINT64_C(2) << NUMBER_BITS | number)) {
+        } else if (!is_taken(c, number)) {
             return false;
         }
         number = (number + 1) & mask;
@@ -125,7 +130,7 @@ number_of(struct comparison *c, const struct usage *usage)
     if (*number == DD_NONE) {
         const char *name = name_of(c, usage);
 
-        *number = name ? ident("meter", name, NUMBER_BITS) : HAS_ZONE;
+        *number = name ? ident("meter", name, COMPARE_NUMBER_BITS) : HAS_ZONE;
     }
     return *number;
 }

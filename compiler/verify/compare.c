@@ -15,6 +15,7 @@
 #include "flow.h"
 #include "packets.h"
 #include "sema/ident.h"
+#include "sema/interface.h"
 #include "util.h"
 
 enum { MAX_LISTED = 8 };
@@ -30,6 +31,27 @@ struct passage {
     const struct out *out;
     size_t n_out;
 };
+
+void
+comparison_init(struct comparison *c, const struct verify_task *task,
+                const struct intent_node *node, struct arena *arena)
+{
+    *c = (struct comparison) {
+        .task = task, .arena = arena, .node = node,
+        .tunnel = table_set_port(task->tables, INTERFACE_TUNNEL),
+    };
+    hmap_init(&c->usages);
+    memo_init(&c->numbers);
+    memo_init(&c->meters);
+}
+
+void
+comparison_destroy(struct comparison *c)
+{
+    hmap_destroy(&c->usages);
+    memo_destroy(&c->numbers);
+    memo_destroy(&c->meters);
+}
 
 static void
 add(struct passage *p, uint64_t v[], size_t *n, uint64_t value)

@@ -57,6 +57,10 @@ struct comparison {
     bool voting;                /* Usages are being counted. */
 };
 
+void comparison_init(struct comparison *, const struct verify_task *,
+                     const struct intent_node *, struct arena *);
+void comparison_destroy(struct comparison *);
+
 /* Counts it once; or usage->n times. */
 void usage_vote(struct comparison *, const struct usage *);
 void usage_count(struct comparison *, const struct usage *);
@@ -100,8 +104,9 @@ const char *compare_meters(struct comparison *, const uint64_t meters[],
 bool compare_has_meter(struct comparison *, uint64_t id);
 
 /* Is the value the id of such a meter?  If another has the number of its name,
- * it has the next that is free, of so many. */
-enum { COMPARE_MAX_ALIKE = 16 };
+ * which is the lower bits of an id, it has the next that is free, of so
+ * many. */
+enum { COMPARE_MAX_ALIKE = 16, COMPARE_NUMBER_BITS = 28 };
 bool compare_is_named(struct comparison *, const struct usage *);
 
 /* The packet that is to arrive, which stands once, and the answer that the

@@ -58,6 +58,14 @@ field_is_packets(enum field f)
     return f >= F_FIRST_OF_PACKET;
 }
 
+/* Is it one of those in which tables note what they know of a packet, and that
+ * are 0 when it comes? */
+static inline bool
+field_is_register(enum field f)
+{
+    return f >= F_METADATA && f <= F_REG15;
+}
+
 /* The field that is 'mf' or another name of it; N_FIELDS if none is. */
 enum field field_find(const struct mf_field *mf);
 

@@ -52,8 +52,7 @@ struct flow_index {
 static bool
 is_whole(const struct condition *c)
 {
-    return !field_is_packets(c->field)
-           && c->mask == field_ones(fields[c->field].width);
+    return !field_is_packets(c->field) && condition_is_whole(c);
 }
 
 static uint32_t

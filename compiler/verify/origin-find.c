@@ -313,7 +313,7 @@ follow(struct search *s, const struct source *source)
                && !origin_is_changed(s->origins, F_IN_PORT,
                                      source->flow->table)) {
         add_comers(s, u16_to_ofp(source->value), source->within);
-    } else if (f >= F_METADATA && f <= F_REG15) {
+    } else if (field_is_register(f)) {
         follow_register(s, source);
     } else if (f >= F_CT_NW_PROTO && f <= F_CT_TP_DST) {
         follow_tracked(s, source);
@@ -353,7 +353,7 @@ find_noted(const struct search *outer, const struct table_flow *flow,
     for (size_t i = 0; i < flow->n_conditions && !outer->nested; i++) {
         const struct condition *c = &flow->conditions[i];
 
-        if (c->field >= F_METADATA && c->field <= F_REG15) {
+        if (field_is_register(c->field)) {
             find_bits(&s, c, c->mask, flow);
             if (!s.all && !s.found.by_port.n) {
                 within = dd_and(s.space->dd, within, s.found.any);

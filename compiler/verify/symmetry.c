@@ -44,17 +44,11 @@ image(const struct symmetry *s, enum field f, u128 value)
     return !swap ? value : swap->a == value ? swap->b : swap->a;
 }
 
-static bool
-is_register(enum field f)
-{
-    return f >= F_METADATA && f <= F_REG15;
-}
-
 bool
 symmetry_add(struct symmetry *s, enum field f, u128 a, u128 b)
 {
     if (symmetry_find(s, f, a) || symmetry_find(s, f, b)
-        || (a != b && is_register(f) && (!a || !b))) {
+        || (a != b && field_is_register(f) && (!a || !b))) {
         return false;
     } else if (a != b) {
         *vec_push(s->arena, &s->swaps) = (struct symmetry_swap) { f, a, b };
@@ -132,7 +126,7 @@ takes_condition(const struct symmetry *s, const struct condition *c,
         return false;
     } else if (!has_swaps(s, c->field)) {
         return c->value == to->value;
-    } else if (c->mask == field_ones(fields[c->field].width)) {
+    } else if (condition_is_whole(c)) {
         return image(s, c->field, c->value) == to->value;
     }
     for (size_t i = 0; i < s->swaps.n; i++) {
@@ -152,7 +146,7 @@ static bool
 takes_value(struct symmetry *s, enum field f, u128 value, u128 to, bool learn)
 {
     return (image(s, f, value) == to
-            || (learn && (f == SYMMETRY_METER || is_register(f))
+            || (learn && (f == SYMMETRY_METER || field_is_register(f))
                 && symmetry_add(s, f, value, to)));
 }
 

@@ -29,6 +29,13 @@ struct condition {
     u128 value, mask;
 };
 
+/* Are all bits of the field asked for? */
+static inline bool
+condition_is_whole(const struct condition *c)
+{
+    return c->mask == field_ones(fields[c->field].width);
+}
+
 /* A clause of a conjunction, 'k' of 'n', that a flow is part of. */
 struct table_clause {
     uint32_t conjunction;       /* A number of all that have one table,

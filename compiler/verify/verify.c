@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sema/interface.h"
 #include "timeval.h"
 #include "util.h"
 #include "verify/contract.h"
@@ -266,14 +265,7 @@ attempt(const struct verify_task *task, const struct limits *limits,
     result->whole = !limits;
     p.marks = arena_zalloc(arena, (task->policy->tenants.n + 1)
                            * sizeof *p.marks);
-    p.comparison = (struct comparison) {
-        .task = task, .arena = arena,
-        .tunnel = table_set_port(task->tables, INTERFACE_TUNNEL),
-    };
-    hmap_init(&p.comparison.usages);
-    memo_init(&p.comparison.numbers);
-    memo_init(&p.comparison.meters);
-    p.comparison.node = find_node(task);
+    comparison_init(&p.comparison, task, find_node(task), arena);
     result->unproved = entries_list(task, limits, arena, result, &p.entries);
     if (limits) {
         limit_entries(&p);
@@ -287,9 +279,7 @@ attempt(const struct verify_task *task, const struct limits *limits,
                        && limits_are_crossed(limits, &p.comparison));
     proof_destroy(&p);
     exec_fields_destroy(own);
-    hmap_destroy(&p.comparison.usages);
-    memo_destroy(&p.comparison.numbers);
-    memo_destroy(&p.comparison.meters);
+    comparison_destroy(&p.comparison);
     return outcome;
 }
 

@@ -285,6 +285,7 @@ main(void)
     srunner_add_suite(runner, resident_suite());
     srunner_add_suite(runner, seam_suite());
     srunner_add_suite(runner, symmetry_suite());
+    srunner_add_suite(runner, symmetry_wrong_suite());
     srunner_add_suite(runner, record_suite());
     srunner_add_suite(runner, telemetry_suite());
     srunner_add_suite(runner, telemetry_meters_suite());

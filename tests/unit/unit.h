@@ -37,6 +37,7 @@ Suite *value_suite(void);
 Suite *intent_suite(void);
 Suite *seam_suite(void);
 Suite *symmetry_suite(void);
+Suite *symmetry_wrong_suite(void);
 Suite *sema_suite(void);
 Suite *conflict_suite(void);
 Suite *narrower_suite(void);

@@ -1,0 +1,337 @@
+/*
+ * Copyright (c) 2026 The Bulkhead authors.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <config.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alike.h"
+#include "backend/openflow/pipeline.h"
+#include "util.h"
+
+/* What is wrong is not proved by others like the endpoint that came or went;
+ * tests/verify/changes draws what is chosen here. */
+
+static struct proving t;
+
+static size_t altered, other;
+
+/* The place of the last of so many, which is one less then and takes the place
+ * of the altered one; SIZE_MAX if there is no such one. */
+static size_t
+drop(size_t *n)
+{
+    if (altered >= *n) {
+        return altered = SIZE_MAX;
+    }
+    return --*n;
+}
+
+static void
+lose(struct proving *t_ OVS_UNUSED, struct arena *arena OVS_UNUSED,
+     struct resident_diff *diff)
+{
+    size_t last = drop(&diff->added.n);
+
+    if (last != SIZE_MAX) {
+        diff->added.v[altered] = diff->added.v[last];
+    }
+}
+
+static void
+lose_meter(struct proving *t_ OVS_UNUSED, struct arena *arena OVS_UNUSED,
+           struct resident_diff *diff)
+{
+    size_t last = drop(&diff->meters_added.n);
+
+    if (last != SIZE_MAX) {
+        diff->meters_added.v[altered] = diff->meters_added.v[last];
+    }
+}
+
+static void
+keep(struct proving *t_ OVS_UNUSED, struct arena *arena OVS_UNUSED,
+     struct resident_diff *diff)
+{
+    size_t last = drop(&diff->deleted.n);
+
+    if (last != SIZE_MAX) {
+        diff->deleted.v[altered] = diff->deleted.v[last];
+    }
+}
+
+/* Whatever is forgotten is found, or proved otherwise: no packet may meet
+ * it. */
+static void
+assert_none(int n, int n_then, bool met,
+            void (*alter)(struct proving *, struct arena *,
+                          struct resident_diff *))
+{
+    size_t i = 0;
+
+    for (;; i++) {
+        enum proving_by by;
+
+        alike_begin(&t, (struct alike) { .n = n }, NULL);
+        altered = i;
+        by = alike_change(&t, (struct alike) { .n = n_then }, alter);
+        proving_end(&t);
+        if (altered == SIZE_MAX) {
+            break;
+        }
+        ck_assert_msg(by == BY_NOTHING || (!met && by != BY_LIKENESS),
+                      "%"PRIuSIZE": by %d", i, by);
+    }
+    ck_assert_uint_gt(i, 0);
+}
+
+START_TEST(test_forgotten)
+{
+    assert_none(3, 4, true, lose);
+    assert_none(3, 4, true, lose_meter);
+    assert_none(4, 3, false, keep);
+}
+END_TEST
+
+/* Lets one of the flows that come do what another one of its table does, if
+ * that differs. */
+static void
+imitate(struct proving *t_, struct arena *arena, struct resident_diff *diff)
+{
+    struct plan_flow *flow = arena_zalloc(arena, sizeof *flow);
+    struct plan plan;
+
+    resident_plan(t_->resident, &plan, t_->u.arena);
+    *flow = *diff->added.v[altered];
+    for (; other < plan.flows.n; other++) {
+        const struct plan_flow *as = &plan.flows.v[other];
+
+        if (as->table == flow->table && as->priority == flow->priority
+            && strcmp(as->actions, flow->actions)) {
+            flow->actions = as->actions;
+            diff->added.v[altered] = flow;
+            return;
+        }
+    }
+    altered = altered + 1 < diff->added.n ? altered + 1 : SIZE_MAX;
+    other = SIZE_MAX;
+}
+
+START_TEST(test_imitating)
+{
+    size_t n = 0;
+
+    for (altered = other = 0; altered != SIZE_MAX; other++) {
+        enum proving_by by;
+
+        alike_begin(&t, (struct alike) { .n = 3 }, NULL);
+        by = alike_change(&t, (struct alike) { .n = 4 }, imitate);
+        proving_end(&t);
+        if (other != SIZE_MAX) {
+            ck_assert_int_eq(by, BY_NOTHING);
+            n++;
+        }
+    }
+    ck_assert_uint_gt(n, 10);
+}
+END_TEST
+
+/* Gives the endpoint's meter for what it gets the number after its own, which
+ * is nobody's. */
+static void
+rename_meter(struct proving *t_ OVS_UNUSED, struct arena *arena,
+             struct resident_diff *diff)
+{
+    for (size_t i = 0; i < diff->added.n; i++) {
+        struct plan_flow *flow = arena_zalloc(arena, sizeof *flow);
+        const char *meter;
+
+        *flow = *diff->added.v[i];
+        meter = strstr(flow->actions, "meter:");
+        if (flow->table == TABLE_OUTPUT && meter) {
+            struct plan_meter *named = arena_zalloc(arena, sizeof *named);
+            uint32_t id = atoi(meter + strlen("meter:"));
+
+            for (size_t k = 0; k < diff->meters_added.n; k++) {
+                if (diff->meters_added.v[k]->id == id) {
+                    *named = *diff->meters_added.v[k];
+                    named->id = id + 1;
+                    diff->meters_added.v[k] = named;
+                }
+            }
+            ck_assert_uint_eq(named->id, id + 1);
+            flow->actions = arena_printf(arena, "meter:%"PRIu32"%s",
+                                         named->id, strchr(meter, ','));
+            diff->added.v[i] = flow;
+        }
+    }
+}
+
+START_TEST(test_named)
+{
+    alike_begin(&t, (struct alike) { .n = 3 }, NULL);
+    ck_assert_int_eq(alike_change(&t, (struct alike) { .n = 4 },
+                                  rename_meter), BY_NOTHING);
+    proving_end(&t);
+}
+END_TEST
+
+/* The number of the endpoint that comes, in all that it is tried with. */
+static const char *coming;
+
+static void
+add_flow(struct plan *plan, int table, int priority, const char *match,
+         const char *actions)
+{
+    struct plan_flow flow = {
+        .table = table, .priority = priority,
+        .cookie = plan->flows.v[0].cookie,
+        .match = match, .actions = actions,
+    };
+
+    *vec_push(plan->arena, &plan->flows) = flow;
+}
+
+/* What is for a number that nobody has yet is dropped. */
+static void
+drop_number(struct plan *plan)
+{
+    add_flow(plan, TABLE_OUTPUT, 300,
+             arena_printf(plan->arena, "reg3=%s", coming), "drop");
+}
+
+/* It is given to what a worker sends to an address that is nobody's yet, past
+ * all that asks whether it may. */
+static void
+leak_number(struct plan *plan)
+{
+    add_flow(plan, TABLE_ROUTE, 300, "ip,nw_dst=10.1.0.55",
+             arena_printf(plan->arena, "set_field:%s->reg3,goto_table:%d",
+                          coming, TABLE_OUTPUT));
+}
+
+/* Nobody meets it, and the endpoint's keeps it from all. */
+static void
+hide_behind(struct plan *plan)
+{
+    add_flow(plan, TABLE_OUTPUT, 100,
+             arena_printf(plan->arena, "reg3=%s,reg4=12345", coming), "drop");
+}
+
+/* One of the flows is lost that say that nobody gets what it sends. */
+static void
+lose_unequal(struct plan *plan)
+{
+    for (size_t i = 0; i < plan->flows.n; i++) {
+        const char *match = plan->flows.v[i].match;
+
+        if (!strcmp(match, "reg1=0/0x1,reg3=0x1/0x1")) {
+            plan->flows.v[i] = plan->flows.v[--plan->flows.n];
+            return;
+        }
+    }
+    ck_abort_msg("there is none");
+}
+
+static void
+find_coming(void)
+{
+    struct plan plan;
+
+    resident_plan(t.resident, &plan, t.u.arena);
+    coming = xstrdup(alike_number(&plan, "w3", "->reg1"));
+}
+
+/* Nothing shows what is wrong with the tables before it comes. */
+START_TEST(test_hidden)
+{
+    void (*const spoil[])(struct plan *) = {
+        drop_number, leak_number, lose_unequal, hide_behind,
+    };
+
+    alike_begin(&t, (struct alike) { .n = 4 }, NULL);
+    find_coming();
+    proving_end(&t);
+    for (size_t i = 0; i < ARRAY_SIZE(spoil); i++) {
+        enum proving_by by;
+
+        alike_begin(&t, (struct alike) { .n = 3 }, spoil[i]);
+        by = alike_change(&t, (struct alike) { .n = 4 }, NULL);
+        ck_assert_int_ne(by, BY_LIKENESS);
+        proving_end(&t);
+    }
+    free(CONST_CAST(char *, coming));
+}
+END_TEST
+
+/* Is the flow that of the worker 'w3', whose number that is? */
+static bool
+is_of_w3(const struct plan_flow *flow, const char *number)
+{
+    return (strstr(flow->match, "i-w3") || strstr(flow->match, "10.1.0.13")
+            || strstr(flow->match, number));
+}
+
+/* Leaves all flows and meters of others as they are. */
+static void
+forget_others(struct proving *t_ OVS_UNUSED, struct arena *arena,
+              struct resident_diff *diff)
+{
+    plan_flows own = VEC_INIT;
+    plan_meters meters = VEC_INIT;
+
+    for (size_t i = 0; i < diff->deleted.n; i++) {
+        if (is_of_w3(diff->deleted.v[i], coming)) {
+            *vec_push(arena, &own) = diff->deleted.v[i];
+        }
+    }
+    for (size_t i = 0; i < diff->meters_deleted.n; i++) {
+        const char *id = arena_printf(arena, "meter:%"PRIu32",",
+                                      diff->meters_deleted.v[i]->id);
+        bool called = false;
+
+        for (size_t k = 0; k < own.n; k++) {
+            called |= strstr(own.v[k]->actions, id) != NULL;
+        }
+        if (called) {
+            *vec_push(arena, &meters) = diff->meters_deleted.v[i];
+        }
+    }
+    diff->added.n = diff->changed.n = diff->meters_added.n = 0;
+    diff->deleted = own;
+    diff->meters_deleted = meters;
+}
+
+/* By its weight the tenant's meters were others. */
+START_TEST(test_weight)
+{
+    enum proving_by by;
+
+    alike_begin(&t, (struct alike) { .n = 4, .weighs = true }, NULL);
+    find_coming();
+    by = alike_change(&t, (struct alike) { .n = 3, .limited = true },
+                      forget_others);
+    ck_assert_int_ne(by, BY_LIKENESS);
+    proving_end(&t);
+    free(CONST_CAST(char *, coming));
+}
+END_TEST
+
+Suite *
+symmetry_wrong_suite(void)
+{
+    Suite *suite = suite_create("symmetry-wrong");
+    TCase *tc = unit_case(suite, "what those who are alike do not prove");
+
+    tcase_add_test(tc, test_forgotten);
+    tcase_add_test(tc, test_imitating);
+    tcase_add_test(tc, test_weight);
+    tcase_add_test(tc, test_named);
+    tcase_add_test(tc, test_hidden);
+    return suite;
+}
