@@ -19,6 +19,7 @@ struct alike {
     bool free_last;             /* Has the last worker no limit? */
     bool weighs;                /* Has it a weight, and the tenant a limit? */
     bool apart;                 /* Is the last worker not bound? */
+    bool first_apart;           /* The first? */
     bool limited;               /* Has the tenant a limit anyhow? */
     const char *rules;          /* More rules. */
 };
