@@ -15,10 +15,6 @@
 #include "openvswitch/dynamic-string.h"
 #include "util.h"
 
-#define WEIGHT "'bandwidth': {'limit': '1Gbps', 'burst': '64KiB', " \
-               "'weight': 2}, "
-#define LIMIT "'bandwidth': {'limit': '1Gbps', 'burst': '64KiB'}, "
-
 static void
 put_endpoint(struct ds *ds, const char *name, int number, bool ip6,
              const char *limit, bool bound)
@@ -46,20 +42,21 @@ text(struct arena *arena, const struct alike *tenant)
     ds_put_format(&ds, "'t': {%s'networks': {'net': {'vni': 1, 'subnets': "
                 "['10.1.0.0/16', 'fd00:1::/64'], "
                 "'gateway': ['10.1.0.1', 'fd00:1::1']}}, 'endpoints': {",
-                tenant->weighs || tenant->limited
+                tenant->limited
                 ? "'bandwidth': {'limit': '10Gbps', 'burst': '256KiB'}, "
                 : "");
     for (int i = 0; i < tenant->n; i++) {
         char *name = xasprintf("w%d", i);
 
         put_endpoint(&ds, name, 10 + i, tenant->ip6,
-                     i < tenant->n - 1 ? LIMIT : tenant->free_last ? ""
-                     : tenant->weighs ? WEIGHT : LIMIT,
+                     i == tenant->n - 1 && tenant->last ? tenant->last
+                     : ALIKE_BANDWIDTH("1Gbps", ""),
                      i ? i < tenant->n - 1 || !tenant->apart
                      : !tenant->first_apart);
         free(name);
     }
-    put_endpoint(&ds, "s", 99, tenant->ip6, LIMIT, true);
+    put_endpoint(&ds, "s", 99, tenant->ip6, ALIKE_BANDWIDTH("1Gbps", ""),
+                 true);
     ds_chomp(&ds, ' ');
     ds_chomp(&ds, ',');
     ds_put_format(&ds, "}, 'rules': [{'name': 'one', "

@@ -16,13 +16,17 @@
 struct alike {
     int n;                      /* Workers, which are alike, and a server. */
     bool ip6;                   /* Have they addresses of IPv6, too? */
-    bool free_last;             /* Has the last worker no limit? */
-    bool weighs;                /* Has it a weight, and the tenant a limit? */
+    const char *last;           /* What the last worker has of bandwidth, if
+                                 * not the limit that all have: such as
+                                 * ALIKE_BANDWIDTH(). */
     bool apart;                 /* Is the last worker not bound? */
     bool first_apart;           /* The first? */
-    bool limited;               /* Has the tenant a limit anyhow? */
+    bool limited;               /* Has the tenant a limit? */
     const char *rules;          /* More rules. */
 };
+
+#define ALIKE_BANDWIDTH(LIMIT, MORE)                                    \
+    "'bandwidth': {'limit': '" LIMIT "', 'burst': '64KiB'" MORE "}, "
 
 /* As proving_begin() and proving_change(), with that tenant. */
 void alike_begin(struct proving *, struct alike, void (*spoil)(struct plan *));

@@ -269,12 +269,12 @@ START_TEST(test_hidden)
 }
 END_TEST
 
-/* Is the flow that of the worker 'w3', whose number that is? */
+/* Is the flow that of the worker 'w3'? */
 static bool
-is_of_w3(const struct plan_flow *flow, const char *number)
+is_of_w3(const struct plan_flow *flow)
 {
     return (strstr(flow->match, "i-w3") || strstr(flow->match, "10.1.0.13")
-            || strstr(flow->match, number));
+            || strstr(flow->match, coming));
 }
 
 /* Leaves all flows and meters of others as they are. */
@@ -286,7 +286,7 @@ forget_others(struct proving *t_ OVS_UNUSED, struct arena *arena,
     plan_meters meters = VEC_INIT;
 
     for (size_t i = 0; i < diff->deleted.n; i++) {
-        if (is_of_w3(diff->deleted.v[i], coming)) {
+        if (is_of_w3(diff->deleted.v[i])) {
             *vec_push(arena, &own) = diff->deleted.v[i];
         }
     }
@@ -312,13 +312,106 @@ START_TEST(test_weight)
 {
     enum proving_by by;
 
-    alike_begin(&t, (struct alike) { .n = 4, .weighs = true }, NULL);
+    alike_begin(&t, (struct alike) {
+        .n = 4, .limited = true, .last = ALIKE_BANDWIDTH("1Gbps",
+                                                         ", 'weight': 2"),
+    }, NULL);
     find_coming();
     by = alike_change(&t, (struct alike) { .n = 3, .limited = true },
                       forget_others);
     ck_assert_int_ne(by, BY_LIKENESS);
     proving_end(&t);
     free(CONST_CAST(char *, coming));
+}
+END_TEST
+
+/* Leaves only what is of the worker 'w3'. */
+static void
+forget_rest(struct proving *t_ OVS_UNUSED, struct arena *arena,
+            struct resident_diff *diff)
+{
+    plan_flows own = VEC_INIT;
+
+    for (size_t i = 0; i < diff->added.n; i++) {
+        if (is_of_w3(diff->added.v[i])) {
+            *vec_push(arena, &own) = diff->added.v[i];
+        }
+    }
+    diff->added = own;
+    diff->deleted.n = diff->changed.n = 0;
+}
+
+/* The numbers of the groups of 'w3' and 'w0'. */
+static const char *group, *group_of_w0;
+
+/* Leaves that as if rules treated it as they do 'w0'. */
+static void
+forget_rules(struct proving *t_, struct arena *arena,
+             struct resident_diff *diff)
+{
+    forget_rest(t_, arena, diff);
+    for (size_t i = 0; i < diff->added.n; i++) {
+        struct plan_flow *flow = arena_zalloc(arena, sizeof *flow);
+        const char *at = strstr(diff->added.v[i]->actions, group);
+
+        *flow = *diff->added.v[i];
+        while (at && strncmp(at + strlen(group), "->reg12", 7)
+               && strncmp(at + strlen(group), "->reg14", 7)) {
+            at = strstr(at + 1, group);
+        }
+        if (at) {
+            flow->actions = arena_printf(arena, "%.*s%s%s",
+                                         (int) (at - flow->actions),
+                                         flow->actions, group_of_w0,
+                                         at + strlen(group));
+        }
+        diff->added.v[i] = flow;
+    }
+}
+
+#define RULE_THREE(TO) \
+    ", {'name': 'three', 'from': {'endpoint': 's'}, 'to': " TO ", " \
+    "'service': 'web', 'class': 'gold'}"
+
+/* Endpoints that come while more is said, which the tables do not do, or of
+ * which more is said. */
+START_TEST(test_more_said)
+{
+    static const struct {
+        struct alike before, after;
+        void (*alter)(struct proving *, struct arena *,
+                      struct resident_diff *);
+    } more[] = {
+        { { .n = 3 },
+          { .n = 4, .rules = RULE_THREE("{'endpoint': 'w1'}") },
+          forget_rest },
+        { { .n = 2 }, { .n = 4 }, forget_rest },
+        { { .n = 3, .rules = RULE_THREE("{'labels': {'rank': "
+                                        "['12', '13']}}") },
+          { .n = 4, .rules = RULE_THREE("{'labels': {'rank': "
+                                        "['12', '13']}}") },
+          forget_rules },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(more); i++) {
+        struct plan plan;
+        enum proving_by by;
+
+        alike_begin(&t, more[i].after, NULL);
+        find_coming();
+        resident_plan(t.resident, &plan, t.u.arena);
+        group = xstrdup(alike_number(&plan, "w3", "->reg12"));
+        group_of_w0 = xstrdup(alike_number(&plan, "w0", "->reg12"));
+        proving_end(&t);
+
+        alike_begin(&t, more[i].before, NULL);
+        by = alike_change(&t, more[i].after, more[i].alter);
+        ck_assert_msg(by == BY_NOTHING, "%"PRIuSIZE": by %d", i, by);
+        proving_end(&t);
+        free(CONST_CAST(char *, coming));
+        free(CONST_CAST(char *, group));
+        free(CONST_CAST(char *, group_of_w0));
+    }
 }
 END_TEST
 
@@ -333,5 +426,6 @@ symmetry_wrong_suite(void)
     tcase_add_test(tc, test_weight);
     tcase_add_test(tc, test_named);
     tcase_add_test(tc, test_hidden);
+    tcase_add_test(tc, test_more_said);
     return suite;
 }

@@ -79,7 +79,7 @@ END_TEST
 START_TEST(test_unlike)
 {
     static const struct alike unlike[] = {
-        { .n = 4, .free_last = true },
+        { .n = 4, .last = "" },
         { .n = 4, .rules = ", {'name': 'three', 'from': {'endpoint': 's'}, "
           "'to': {'labels': {'rank': ['12', '13']}}, 'service': 'web', "
           "'class': 'gold'}" },
