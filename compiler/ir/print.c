@@ -73,11 +73,7 @@ print_numbers(struct ds *ds, const struct ir_field *f OVS_UNUSED,
 static void
 print_hex(struct ds *ds, const struct ir_field *f, const void *m)
 {
-    uint64_t n = ir_number(f, m);
-
-    if (n || f->presence == IR_REQUIRED) {
-        ds_put_format(ds, "%#"PRIx64, n);
-    }
+    ds_put_format(ds, "%#"PRIx64, ir_number(f, m));
 }
 
 /* The keyword is all there is to a flag. */

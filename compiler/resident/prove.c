@@ -309,7 +309,12 @@ proved_end(struct proved *p, bool proved)
 static bool
 has_few(const struct policy *policy)
 {
-    return policy && policy_n_endpoints(policy) <= FEW_ENDPOINTS;
+    size_t n = 0;
+
+    for (size_t i = 0; policy && i < policy->tenants.n; i++) {
+        n += policy->tenants.v[i]->endpoints.n;
+    }
+    return policy && n <= FEW_ENDPOINTS;
 }
 
 bool
