@@ -514,8 +514,8 @@ test_meters() { check "a stock switch's meters are filled again" refills; }
 
 is_alive() { kill -0 "$(cat "$switch_dir/ovs-vswitchd.pid")" 2>/dev/null; }
 
-# What Open vSwitch 3.1.0 says when it stumbles over a connection of its own
-# NAT, as seen a few times on machines with much else to do.
+# What Open vSwitch 3.1.0 has said once, on a machine with much else to do: it
+# took a connection for one without NAT that is of its NAT.
 known_abort='conn_type == CT_CONN_TYPE_DEFAULT failed in conn_update_state'
 
 # Without a switch each check would wait for its time, and say nothing of why.

@@ -21,48 +21,40 @@ static struct proving t;
 
 static size_t altered, other;
 
-/* The place of the last of so many, which is one less then and takes the place
- * of the altered one; SIZE_MAX if there is no such one. */
-static size_t
-drop(size_t *n)
+/* Takes the altered one out of 'n' pointers; if there is no such one, says
+ * so. */
+static void
+drop(void *v, size_t *n)
 {
-    if (altered >= *n) {
-        return altered = SIZE_MAX;
+    char *pointers = v;
+
+    if (altered < *n) {
+        memmove(pointers + altered * sizeof(void *),
+                pointers + --*n * sizeof(void *), sizeof(void *));
+    } else {
+        altered = SIZE_MAX;
     }
-    return --*n;
 }
 
 static void
 lose(struct proving *t_ OVS_UNUSED, struct arena *arena OVS_UNUSED,
      struct resident_diff *diff)
 {
-    size_t last = drop(&diff->added.n);
-
-    if (last != SIZE_MAX) {
-        diff->added.v[altered] = diff->added.v[last];
-    }
+    drop(diff->added.v, &diff->added.n);
 }
 
 static void
 lose_meter(struct proving *t_ OVS_UNUSED, struct arena *arena OVS_UNUSED,
            struct resident_diff *diff)
 {
-    size_t last = drop(&diff->meters_added.n);
-
-    if (last != SIZE_MAX) {
-        diff->meters_added.v[altered] = diff->meters_added.v[last];
-    }
+    drop(diff->meters_added.v, &diff->meters_added.n);
 }
 
 static void
 keep(struct proving *t_ OVS_UNUSED, struct arena *arena OVS_UNUSED,
      struct resident_diff *diff)
 {
-    size_t last = drop(&diff->deleted.n);
-
-    if (last != SIZE_MAX) {
-        diff->deleted.v[altered] = diff->deleted.v[last];
-    }
+    drop(diff->deleted.v, &diff->deleted.n);
 }
 
 /* Whatever is forgotten is found, or proved otherwise: no packet may meet
