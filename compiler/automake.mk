@@ -180,9 +180,12 @@ libbulkhead_a_SOURCES = \
 	compiler/ir/place.h \
 	compiler/ir/pool.c \
 	compiler/ir/print.c \
+	compiler/ir/partition.c \
+	compiler/ir/partition.h \
 	compiler/ir/side.c \
 	compiler/ir/split.c \
 	compiler/ir/tag.c \
+	compiler/ir/twin.c \
 	compiler/ir/uplink.c \
 	compiler/ir/validate-meter.c \
 	compiler/ir/validate-rule.c \

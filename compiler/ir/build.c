@@ -21,6 +21,9 @@ struct builder {
     const struct policy *policy;
     const struct intent_node *node;     /* NULL: the whole fabric. */
     const bool *concerned;      /* See ir_concerned(). */
+    const struct policy_endpoint **twins;   /* See ir_find_twins(). */
+    uint32_t *numbers;          /* Of endpoints, by index, once they have
+                                 * one. */
     struct ir_node **peers;     /* By index of the node in the intent. */
     struct ident_set tenant_numbers, zones, endpoint_numbers, node_numbers;
     struct ident_set meter_numbers;
@@ -178,6 +181,34 @@ get_peer(struct builder *b, const struct intent_node *intent)
     return *peer;
 }
 
+static uint32_t
+take_number(struct builder *b, const struct policy_endpoint *e)
+{
+    uint32_t *number = &b->numbers[e->index];
+
+    if (!*number) {
+        *number = ident_take(&b->endpoint_numbers, "endpoint", e->name, 32);
+    }
+    return *number;
+}
+
+/* By tunnel; the fabric's program leaves that to its backend. */
+static bool
+is_reached(const struct builder *b, const struct policy_endpoint *e)
+{
+    return !b->node || (b->prog->encapsulation && e->node->tunnel.at);
+}
+
+/* Is it in the program, which has its own node or NULL? */
+static bool
+is_in(const struct builder *b, const struct policy_endpoint *e)
+{
+    return (e->bound && !legacy_uplink(e)
+            && (e->node == b->node
+                || ((!b->node || b->concerned[e->index])
+                    && is_reached(b, e))));
+}
+
 /* 'node' is NULL for this one. */
 static void
 add_endpoint(struct builder *b, struct ir_tenant *tenant,
@@ -200,9 +231,12 @@ add_endpoint(struct builder *b, struct ir_tenant *tenant,
     e->name = policy->name;
     e->place = ir_place_of(b->arena, intent->name.at, true);
     e->index = b->prog->endpoints.n;
-    e->number = ident_take(&b->endpoint_numbers, "endpoint", policy->name,
-                           32);
+    e->number = take_number(b, policy);
+    if (!is_in(b, b->twins[policy->index])) {
+        e->twin = take_number(b, b->twins[policy->index]);
+    }
     group->number = e->number;
+    group->first = e;
     group->n_endpoints = 1;
     e->group = group;
     e->tenant = tenant;
@@ -212,13 +246,6 @@ add_endpoint(struct builder *b, struct ir_tenant *tenant,
     e->mac = intent->mac;
     ir_copy_addresses(b->arena, &intent->addresses, &e->addresses);
     *vec_push(b->arena, &b->prog->endpoints) = e;
-}
-
-/* By tunnel; the fabric's program leaves that to its backend. */
-static bool
-is_reached(const struct builder *b, const struct policy_endpoint *e)
-{
-    return !b->node || (b->prog->encapsulation && e->node->tunnel.at);
 }
 
 static void
@@ -351,6 +378,9 @@ begin_prog(struct builder *b)
         prog->tunnel_address = b->node->tunnel.ip;
     }
     b->concerned = ir_concerned(b->policy, prog->node, b->arena);
+    b->twins = ir_find_twins(b->policy, b->arena);
+    b->numbers = arena_zalloc(b->arena, (policy_n_endpoints(b->policy) + 1)
+                                        * sizeof *b->numbers);
     b->peers = arena_zalloc(b->arena, intent->nodes.n * sizeof *b->peers);
 }
 

@@ -16,6 +16,11 @@
 void ir_copy_addresses(struct arena *, const address_vec *from,
                        ir_addresses *to);
 
+/* For each endpoint, by its index, the first by name that all rules treat as
+ * they do it, which may be itself. */
+const struct policy_endpoint **ir_find_twins(const struct policy *,
+                                             struct arena *);
+
 /* Adds the externals that are attached to 'node', and their parts, to a
  * program that has its tenants and endpoints. */
 void ir_add_externals(struct ir_prog *, const struct policy *,

@@ -55,11 +55,8 @@ ir_concerned(const struct policy *policy, const char *node,
              struct arena *arena)
 {
     struct concern c = { .node = node };
-    size_t n = 0;
+    size_t n = policy_n_endpoints(policy);
 
-    for (size_t i = 0; i < policy->tenants.n; i++) {
-        n += policy->tenants.v[i]->endpoints.n;
-    }
     c.concerned = arena_zalloc(arena, n * sizeof *c.concerned);
     for (size_t i = 0; i < policy->tenants.n; i++) {
         add_tenant(&c, policy->tenants.v[i]);

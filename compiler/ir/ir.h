@@ -251,9 +251,10 @@ struct ir_node {
 /* Endpoints of a tenant that every rule of the node treats alike, so that
  * rules match groups and not each endpoint by itself: each endpoint by itself
  * until pass_group() merges them.  The number is that of the first endpoint by
- * name, and changes only with that one. */
+ * name, or of its twin, and changes only with that one. */
 struct ir_group {
     uint32_t number;
+    const struct ir_endpoint *first;    /* By name. */
     size_t n_endpoints;
 };
 
@@ -262,6 +263,11 @@ struct ir_endpoint {
     struct ir_place place;
     size_t index;               /* In the program's endpoints. */
     uint32_t number;
+    uint32_t twin;              /* The number of the first by name that all
+                                 * rules of the policy treat as they do this
+                                 * one, if that is not in the program: it may
+                                 * be yet, and then has a group's name as
+                                 * before; else 0. */
     const struct ir_group *group;
     const struct ir_tenant *tenant;
     const struct ir_network *network;

@@ -276,6 +276,7 @@ parse_group(struct ir_parser *p, const struct ir_field *f, void *m, char *word)
     group = arena_zalloc(p->arena, sizeof *group);
     group->group.number = number;
     group->group.n_endpoints = 1;
+    group->group.first = CONTAINER_OF(out, struct ir_endpoint, group);
     hmap_insert(&p->groups, &group->node, hash_int(number, 0));
     *out = &group->group;
     return NULL;

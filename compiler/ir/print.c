@@ -73,7 +73,11 @@ print_numbers(struct ds *ds, const struct ir_field *f OVS_UNUSED,
 static void
 print_hex(struct ds *ds, const struct ir_field *f, const void *m)
 {
-    ds_put_format(ds, "%#"PRIx64, ir_number(f, m));
+    uint64_t n = ir_number(f, m);
+
+    if (n || f->presence == IR_REQUIRED) {
+        ds_put_format(ds, "%#"PRIx64, n);
+    }
 }
 
 /* The keyword is all there is to a flag. */

@@ -42,7 +42,7 @@ name_side(struct ir_side *side, struct arena *arena)
             *vec_push(arena, &side->tenants) = run.v[0]->tenant;
         } else {
             for (size_t j = 0; j < run.n; j++) {
-                if (run.v[j]->group->number == run.v[j]->number) {
+                if (run.v[j]->group->first == run.v[j]) {
                     *vec_push(arena, &side->groups) = run.v[j]->group;
                 }
             }

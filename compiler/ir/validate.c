@@ -245,18 +245,31 @@ check_part(struct ir_validator *v, const struct ir_part *part)
 }
 
 /* A group is called after the first of its endpoints, which are all of one
- * tenant. */
+ * tenant, or after its twin. */
 static void
 check_group(struct ir_validator *v, const struct ir_endpoint *e)
 {
-    char *key = arena_printf(v->diags->arena, "group %p of '%s'",
-                             (const void *) e->group, e->tenant->name);
+    const struct ir_endpoint *first = e->group->first;
 
-    if (e->group->number == e->number) {
-        sset_add(&v->taken, key);
-    } else if (!sset_contains(&v->taken, key)) {
+    if (first->tenant != e->tenant || first->index > e->index
+        || (e->group->number != first->number
+            && e->group->number != first->twin)) {
         ir_invalid(v, "its group %#"PRIx32" is not that of an endpoint above "
                    "of its tenant", e->group->number);
+    }
+}
+
+/* Twins are of one tenant, and the first of them is no endpoint. */
+static void
+check_twin(struct ir_validator *v, const struct ir_endpoint *e)
+{
+    char *key = arena_printf(v->diags->arena, "twin %#"PRIx32" of '%s'",
+                             e->twin, e->tenant->name);
+
+    if (e->twin && e->twin < IDENT_RESERVED) {
+        ir_invalid(v, "its twin has a number that is kept");
+    } else if (e->twin && sset_add(&v->taken, key)) {
+        ir_once(v, "endpoint's number %#"PRIx32, e->twin);
     }
 }
 
@@ -292,6 +305,7 @@ check_endpoint(struct ir_validator *v, const struct ir_endpoint *e)
     }
     ir_check_prefix(v, e->tenant, e->name);
     check_group(v, e);
+    check_twin(v, e);
     check_addresses(v, e->tenant, &e->addresses);
     ir_once(v, "endpoint's number %#"PRIx32, e->number);
     if (e->dhcp_server && !e->network->dhcp) {

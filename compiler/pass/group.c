@@ -8,53 +8,26 @@
 
 #include "pass/pass.h"
 
+#include "hmapx.h"
 #include "ir/ir.h"
-#include "util.h"
+#include "ir/partition.h"
 
-/* Groups are found by partition refinement (Paige and Tarjan, "Three Partition
- * Refinement Algorithms", 1987): all endpoints of a tenant begin in one group,
- * and each side of a rule that holds only some of a group divides it.  The
- * time is proportional to the sizes of the sides. */
+/* All endpoints of a tenant begin in one group, and each side of a rule that
+ * holds only some of a group divides it. */
 struct grouper {
     struct ir_prog *prog;
     struct arena *arena;
-    size_t n;                   /* Groups so far, at most one an endpoint. */
-    size_t *group;              /* Of each endpoint, by its index. */
-    size_t *size;               /* Of each group. */
-    size_t *here;               /* Of each group, on the side at hand. */
-    size_t *part;               /* The group that those go to, or 0. */
-    size_t *touched, n_touched; /* Groups on the side at hand. */
+    struct partition partition; /* Of endpoints, by their indexes. */
+    size_t *set;                /* Room for as many. */
 };
 
 static void
 refine(struct grouper *g, const struct ir_run *run)
 {
     for (size_t i = 0; i < run->n; i++) {
-        size_t group = g->group[run->v[i]->index];
-
-        if (!g->here[group]++) {
-            g->touched[g->n_touched++] = group;
-        }
+        g->set[i] = run->v[i]->index;
     }
-    for (size_t i = 0; i < run->n; i++) {
-        size_t *group = &g->group[run->v[i]->index];
-
-        if (g->here[*group] < g->size[*group]) {
-            if (!g->part[*group]) {
-                g->part[*group] = g->n++;
-            }
-            *group = g->part[*group];
-        }
-    }
-    while (g->n_touched) {
-        size_t group = g->touched[--g->n_touched];
-
-        if (g->part[group]) {
-            g->size[group] -= g->here[group];
-            g->size[g->part[group]] = g->here[group];
-        }
-        g->here[group] = g->part[group] = 0;
-    }
+    partition_refine(&g->partition, g->set, run->n);
 }
 
 static void
@@ -73,44 +46,53 @@ refine_side(struct grouper *g, const struct ir_side *side)
 static void
 begin(struct grouper *g)
 {
-    const struct ir_tenant *tenant = NULL;
+    for (size_t i = 0; i < g->prog->endpoints.n; ) {
+        size_t n = g->prog->endpoints.v[i]->tenant->n_endpoints;
 
-    for (size_t i = 0; i < g->prog->endpoints.n; i++) {
-        if (g->prog->endpoints.v[i]->tenant != tenant) {
-            tenant = g->prog->endpoints.v[i]->tenant;
-            g->size[g->n++] = tenant->n_endpoints;
-        }
-        g->group[i] = g->n - 1;
+        partition_add(&g->partition, i, n);
+        i += n;
     }
+}
+
+/* The number of a group that begins with 'e'.  Twins may be apart, in a
+ * program that was parsed: then one group only is called after theirs. */
+static uint32_t
+number_of(const struct ir_endpoint *e, struct hmapx *twins)
+{
+    return (e->twin && hmapx_add(twins, (void *) (uintptr_t) e->twin)
+            ? e->twin : e->number);
 }
 
 static void
 number_groups(struct grouper *g)
 {
-    struct ir_group *groups = arena_zalloc(g->arena, g->n * sizeof *groups);
+    struct ir_group *groups = arena_zalloc(g->arena, (g->partition.n + 1)
+                                                     * sizeof *groups);
+    struct hmapx twins = HMAPX_INITIALIZER(&twins);
 
     for (size_t i = 0; i < g->prog->endpoints.n; i++) {
         struct ir_endpoint *e = g->prog->endpoints.v[i];
-        struct ir_group *group = &groups[g->group[i]];
+        struct ir_group *group = &groups[g->partition.part[i]];
 
         if (!group->n_endpoints++) {
-            group->number = e->number;
+            group->first = e;
+            group->number = number_of(e, &twins);
         }
         e->group = group;
     }
+    hmapx_destroy(&twins);
 }
 
 void
 pass_group(struct ir_prog *prog, struct arena *arena)
 {
-    size_t size = (prog->endpoints.n + 1) * sizeof(size_t);
+    size_t n = prog->endpoints.n;
     struct grouper g = {
         .prog = prog, .arena = arena,
-        .group = arena_zalloc(arena, size), .size = arena_zalloc(arena, size),
-        .here = arena_zalloc(arena, size), .part = arena_zalloc(arena, size),
-        .touched = arena_zalloc(arena, size),
+        .set = arena_zalloc(arena, (n + 1) * sizeof *g.set),
     };
 
+    partition_init(&g.partition, n, arena);
     begin(&g);
     for (size_t i = 0; i < prog->rules.n; i++) {
         refine_side(&g, &prog->rules.v[i]->from);

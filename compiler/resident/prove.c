@@ -309,12 +309,7 @@ proved_end(struct proved *p, bool proved)
 static bool
 has_few(const struct policy *policy)
 {
-    size_t n = 0;
-
-    for (size_t i = 0; policy && i < policy->tenants.n; i++) {
-        n += policy->tenants.v[i]->endpoints.n;
-    }
-    return policy && n <= FEW_ENDPOINTS;
+    return policy && policy_n_endpoints(policy) <= FEW_ENDPOINTS;
 }
 
 bool

@@ -188,6 +188,18 @@ struct policy {
     struct claims *claims;      /* What it takes that others could want. */
 };
 
+/* Of all tenants: their indexes are below that. */
+static inline size_t
+policy_n_endpoints(const struct policy *policy)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < policy->tenants.n; i++) {
+        n += policy->tenants.v[i]->endpoints.n;
+    }
+    return n;
+}
+
 /* The one of that name, or NULL. */
 const struct policy_tenant *policy_find_tenant(const struct policy *,
                                                const char *name);

@@ -135,11 +135,8 @@ static void
 add_sides(struct policy_space *s)
 {
     const struct policy *policy = s->contract->task->policy;
-    size_t n = 0;
+    size_t n = policy_n_endpoints(policy);
 
-    for (size_t i = 0; i < policy->tenants.n; i++) {
-        n += policy->tenants.v[i]->endpoints.n;
-    }
     s->of_endpoints = arena_zalloc(s->contract->arena,
                                    (n + 1) * sizeof *s->of_endpoints);
     for (size_t i = 0; i < policy->tenants.n; i++) {

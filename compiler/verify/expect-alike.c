@@ -118,13 +118,10 @@ static void
 number_alike(struct judge_facts *facts)
 {
     const struct policy *policy = facts->policy;
+    size_t n = policy_n_endpoints(policy);
     struct pool pool;
     side_vec *sides;
-    size_t n = 0;
 
-    for (size_t i = 0; i < policy->tenants.n; i++) {
-        n += policy->tenants.v[i]->endpoints.n;
-    }
     sides = arena_zalloc(facts->arena, (n + 1) * sizeof *sides);
     facts->sides = sides;
     facts->alike = arena_zalloc(facts->arena, (n + 1) * sizeof *facts->alike);

@@ -51,7 +51,8 @@ text(struct arena *arena, const struct alike *tenant)
         put_endpoint(&ds, name, 10 + i, tenant->ip6,
                      i == tenant->n - 1 && tenant->last ? tenant->last
                      : ALIKE_BANDWIDTH("1Gbps", ""),
-                     i < tenant->n - 1 || !tenant->apart);
+                     i ? i < tenant->n - 1 || !tenant->apart
+                     : !tenant->first_apart);
         free(name);
     }
     put_endpoint(&ds, "s", 99, tenant->ip6, ALIKE_BANDWIDTH("1Gbps", ""),

@@ -20,6 +20,7 @@ struct alike {
                                  * not the limit that all have: such as
                                  * ALIKE_BANDWIDTH(). */
     bool apart;                 /* Is the last worker not bound? */
+    bool first_apart;           /* The first? */
     bool limited;               /* Has the tenant a limit? */
     const char *rules;          /* More rules. */
 };

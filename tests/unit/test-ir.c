@@ -291,6 +291,14 @@ START_TEST(test_bad_endpoints)
             "0x2001 is there twice");
     refused(ENDPOINT_X("0x2003", "0x2001", "i2", MAC_X, "10.1.0.2"),
             "is not that of an endpoint above of its tenant");
+    refused(ENDPOINT_X("0x2003 twin 0x2006", "0x2005", "i2", MAC_X,
+                       "10.1.0.2"), "is not that of an endpoint above");
+    refused(ENDPOINT_X("0x2003 twin 0x2001", "0x2003", "i2", MAC_X,
+                       "10.1.0.2"), "0x2001 is there twice");
+    refused(ENDPOINT_X("0x2003 twin 0x2003", "0x2003", "i2", MAC_X,
+                       "10.1.0.2"), "0x2003 is there twice");
+    refused(ENDPOINT_X("0x2003 twin 0xff", "0x2003", "i2", MAC_X,
+                       "10.1.0.2"), "its twin has a number that is kept");
     refused(ENDPOINT_X("0x2003", "0x2003", "i1", MAC_X, "10.1.0.2"),
             "interface i1 is there twice");
     refused(ENDPOINT_X("0x2003", "0x2003", "bulkhead-tun0", MAC_X,

@@ -62,11 +62,16 @@ END_TEST
 /* Which the intent knows all the while. */
 START_TEST(test_attached)
 {
-    begin((struct alike) { .n = 4, .apart = true });
-    ck_assert_int_eq(change((struct alike) { .n = 4 }), BY_LIKENESS);
-    ck_assert_int_eq(change((struct alike) { .n = 4, .apart = true }),
-                     BY_LIKENESS);
-    proving_end(&t);
+    static const struct alike apart[] = {
+        { .n = 4, .apart = true }, { .n = 4, .first_apart = true },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(apart); i++) {
+        begin(apart[i]);
+        ck_assert_int_eq(change((struct alike) { .n = 4 }), BY_LIKENESS);
+        ck_assert_int_eq(change(apart[i]), BY_LIKENESS);
+        proving_end(&t);
+    }
 }
 END_TEST
 

@@ -118,7 +118,7 @@ side_groups(struct emitter *e, const struct ir_side *side)
     for (size_t i = 0; i < side->endpoints.n; i++) {
         const struct ir_endpoint *endpoint = side->endpoints.v[i];
 
-        if (endpoint->number == endpoint->group->number) {
+        if (endpoint->group->first == endpoint) {
             *vec_push(e->plan->arena, &out) = ovn_group_of(e, endpoint);
         }
     }
