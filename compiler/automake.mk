@@ -89,6 +89,8 @@ libbulkhead_a_SOURCES = \
 	compiler/base/heap.h \
 	compiler/base/nearest.c \
 	compiler/base/nearest.h \
+	compiler/base/partition.c \
+	compiler/base/partition.h \
 	compiler/base/source.c \
 	compiler/base/source.h \
 	compiler/base/vec.c \
@@ -180,8 +182,6 @@ libbulkhead_a_SOURCES = \
 	compiler/ir/place.h \
 	compiler/ir/pool.c \
 	compiler/ir/print.c \
-	compiler/ir/partition.c \
-	compiler/ir/partition.h \
 	compiler/ir/side.c \
 	compiler/ir/split.c \
 	compiler/ir/tag.c \

@@ -7,7 +7,7 @@
 #include <config.h>
 
 #include "ir/build.h"
-#include "ir/partition.h"
+#include "base/partition.h"
 
 static void
 refine(struct partition *p, const endpoint_vec *side, size_t set[])

@@ -263,12 +263,16 @@ check_group(struct ir_validator *v, const struct ir_endpoint *e)
 static void
 check_twin(struct ir_validator *v, const struct ir_endpoint *e)
 {
-    char *key = arena_printf(v->diags->arena, "twin %#"PRIx32" of '%s'",
-                             e->twin, e->tenant->name);
+    char *key;
 
-    if (e->twin && e->twin < IDENT_RESERVED) {
+    if (!e->twin) {
+        return;
+    }
+    key = arena_printf(v->diags->arena, "twin %#"PRIx32" of '%s'", e->twin,
+                       e->tenant->name);
+    if (e->twin < IDENT_RESERVED) {
         ir_invalid(v, "its twin has a number that is kept");
-    } else if (e->twin && sset_add(&v->taken, key)) {
+    } else if (sset_add(&v->taken, key)) {
         ir_once(v, "endpoint's number %#"PRIx32, e->twin);
     }
 }

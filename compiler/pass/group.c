@@ -8,9 +8,9 @@
 
 #include "pass/pass.h"
 
+#include "base/partition.h"
 #include "hmapx.h"
 #include "ir/ir.h"
-#include "ir/partition.h"
 
 /* All endpoints of a tenant begin in one group, and each side of a rule that
  * holds only some of a group divides it. */

@@ -19,8 +19,10 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/nearest.h"
+#include "base/partition.h"
 #include "base/vec.h"
 #include "unit.h"
+#include "util.h"
 
 static void
 assert_zeroed(const char *p, size_t size)
@@ -254,6 +256,29 @@ START_TEST(test_output_writes_through)
 }
 END_TEST
 
+/* None is no part: there is room for one a thing. */
+START_TEST(test_partition)
+{
+    static const size_t set[] = { 1, 2 };
+    struct partition p;
+    struct arena *arena = arena_create();
+
+    partition_init(&p, 3, arena);
+    for (int i = 0; i < 100; i++) {
+        partition_add(&p, 0, 0);
+    }
+    partition_add(&p, 0, 3);
+    ck_assert_uint_eq(p.n, 1);
+    partition_refine(&p, set, ARRAY_SIZE(set));
+    ck_assert_uint_eq(p.n, 2);
+    ck_assert_uint_ne(p.part[0], p.part[1]);
+    ck_assert_uint_eq(p.part[1], p.part[2]);
+    partition_refine(&p, set, ARRAY_SIZE(set));
+    ck_assert_uint_eq(p.n, 2);
+    arena_destroy(arena);
+}
+END_TEST
+
 Suite *
 base_suite(void)
 {
@@ -268,6 +293,8 @@ base_suite(void)
     tcase_add_test(tc, test_vec_growth);
     tc = unit_case(suite, "nearest");
     tcase_add_test(tc, test_nearest);
+    tc = unit_case(suite, "partition");
+    tcase_add_test(tc, test_partition);
     tc = unit_case(suite, "output");
     tcase_add_test(tc, test_output_keeps_links);
     tcase_add_test(tc, test_output_writes_through);

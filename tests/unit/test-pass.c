@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ir/partition.h"
 #include "pass/pass.h"
 #include "unit.h"
 #include "util.h"
@@ -48,53 +47,53 @@ START_TEST(test_group_pass)
 }
 END_TEST
 
-#define TWIN(NAME, N, ROLE, BINDING)                                \
+#define TWIN(NAME, N, ROLE, BINDING)                                    \
     "'" NAME "': {'network': 'net', 'labels': {'role': '" ROLE "'}, "   \
     "'mac': '02:00:00:00:01:0" #N "', 'addresses': ['10.1.0.1" #N       \
     "'], " BINDING "}"
 #define HERE(INTERFACE) "'node': 'n1', 'interface': '" INTERFACE "'"
 #define TWINS(BINDING)                                                  \
     INTENT("'a': {'networks': {" NETWORK(1) "}, 'endpoints': {"         \
-           TWIN("s", 9, "server", HERE("i9")) ", "                  \
-           TWIN("w0", 0, "worker", BINDING) ", "                    \
-           TWIN("w1", 1, "worker", HERE("i1")) ", "                 \
-           TWIN("w2", 2, "worker", HERE("i2")) "}, 'rules': ["      \
+           TWIN("s", 9, "server", HERE("i9")) ", "                      \
+           TWIN("w0", 0, "worker", BINDING) ", "                        \
+           TWIN("w1", 1, "worker", HERE("i1")) ", "                     \
+           TWIN("w2", 2, "worker", HERE("i2")) "}, 'rules': ["          \
            RULE("r", "{'labels': {'role': 'worker'}}",                  \
                 "{'labels': {'role': 'server'}}", "") "]}", "")
 
 /* The number of the group of 'name', and of how many it is. */
 static uint32_t
-group_of(struct unit *u, const char *text, const char *name, size_t n)
+group_of(const char *text, const char *name, size_t n)
 {
     const struct ir_endpoint *e = NULL;
+    struct unit u;
     uint32_t number;
 
-    unit_init(u);
-    unit_resolve(u, text);
-    u->prog = ir_build(u->policy, "n1", u->arena);
-    u->prog = unit_parse_prog(u, unit_prog_text(u->arena, u->prog));
-    ck_assert_msg(u->prog != NULL, "%s", unit_diags(u));
-    pass_group(u->prog, u->arena);
-    ck_assert(ir_validate(u->prog, &u->diags));
-    for (size_t i = 0; i < u->prog->endpoints.n; i++) {
-        if (!strcmp(u->prog->endpoints.v[i]->name, name)) {
-            e = u->prog->endpoints.v[i];
+    unit_init(&u);
+    unit_resolve(&u, text);
+    u.prog = ir_build(u.policy, "n1", u.arena);
+    u.prog = unit_parse_prog(&u, unit_prog_text(u.arena, u.prog));
+    ck_assert_msg(u.prog != NULL, "%s", unit_diags(&u));
+    pass_group(u.prog, u.arena);
+    ck_assert(ir_validate(u.prog, &u.diags));
+    for (size_t i = 0; i < u.prog->endpoints.n; i++) {
+        if (!strcmp(u.prog->endpoints.v[i]->name, name)) {
+            e = u.prog->endpoints.v[i];
         }
     }
     ck_assert_ptr_nonnull(e);
     ck_assert_uint_eq(e->group->n_endpoints, n);
     number = e->group->number;
-    unit_destroy(u);
+    unit_destroy(&u);
     return number;
 }
 
 /* A group keeps its number when the first of it is bound. */
 START_TEST(test_twins)
 {
-    struct unit u;
-    uint32_t bound = group_of(&u, TWINS(HERE("i0")), "a/w2", 3);
-    uint32_t number = group_of(&u, TWINS("'node': 'n1'"), "a/w2", 2);
-    uint32_t other = group_of(&u, TWINS("'node': 'n1'"), "a/s", 1);
+    uint32_t bound = group_of(TWINS(HERE("i0")), "a/w2", 3);
+    uint32_t number = group_of(TWINS("'node': 'n1'"), "a/w2", 2);
+    uint32_t other = group_of(TWINS("'node': 'n1'"), "a/s", 1);
 
     ck_assert_uint_eq(number, bound);
     ck_assert_uint_ne(other, number);
@@ -127,29 +126,6 @@ START_TEST(test_false_twins)
 }
 END_TEST
 
-/* A tenant without endpoints takes no part: there is room for one a thing. */
-START_TEST(test_partition)
-{
-    static const size_t set[] = { 1, 2 };
-    struct partition p;
-    struct arena *arena = arena_create();
-
-    partition_init(&p, 3, arena);
-    for (int i = 0; i < 100; i++) {
-        partition_add(&p, 0, 0);
-    }
-    partition_add(&p, 0, 3);
-    ck_assert_uint_eq(p.n, 1);
-    partition_refine(&p, set, ARRAY_SIZE(set));
-    ck_assert_uint_eq(p.n, 2);
-    ck_assert_uint_ne(p.part[0], p.part[1]);
-    ck_assert_uint_eq(p.part[1], p.part[2]);
-    partition_refine(&p, set, ARRAY_SIZE(set));
-    ck_assert_uint_eq(p.n, 2);
-    arena_destroy(arena);
-}
-END_TEST
-
 Suite *
 pass_suite(void)
 {
@@ -157,7 +133,6 @@ pass_suite(void)
     TCase *tc = unit_case(suite, "pass");
 
     tcase_add_test(tc, test_group_pass);
-    tcase_add_test(tc, test_partition);
     tcase_add_test(tc, test_twins);
     tcase_add_test(tc, test_false_twins);
     return suite;

@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#ifndef IR_PARTITION_H
-#define IR_PARTITION_H 1
+#ifndef BASE_PARTITION_H
+#define BASE_PARTITION_H 1
 
 /* Things that are told apart by the sets that hold only some of them:
  * partition refinement (Paige and Tarjan, "Three Partition Refinement
@@ -34,4 +34,4 @@ void partition_add(struct partition *, size_t first, size_t n);
 /* Divides each part of which only some are in the set. */
 void partition_refine(struct partition *, const size_t set[], size_t n);
 
-#endif /* ir/partition.h */
+#endif /* base/partition.h */

@@ -6,7 +6,7 @@
 
 #include <config.h>
 
-#include "ir/partition.h"
+#include "base/partition.h"
 
 void
 partition_init(struct partition *p, size_t n, struct arena *arena)
