@@ -9,6 +9,7 @@
 #include "intent/decode.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/nearest.h"
 #include "openvswitch/shash.h"
@@ -132,4 +133,62 @@ join_bindings(struct decoder *d, struct intent *intent)
         }
     }
     shash_destroy(&endpoints);
+}
+
+static int
+compare_names(const void *a_, const void *b_)
+{
+    const struct intent_endpoint *const *a = a_;
+    const struct intent_endpoint *const *b = b_;
+
+    return strcmp((*a)->name.s, (*b)->name.s);
+}
+
+void
+sort_bindings(struct arena *arena, struct intent *intent)
+{
+    size_t n = intent->bindings.n;
+
+    intent->bindings_by_name = arena_zalloc(
+        arena, n * sizeof *intent->bindings_by_name);
+    for (size_t i = 0; i < n; i++) {
+        intent->bindings_by_name[i] = &intent->bindings.v[i];
+    }
+    if (n) {
+        qsort(intent->bindings_by_name, n, sizeof *intent->bindings_by_name,
+              compare_names);
+    }
+}
+
+/* Compares the binding's name with all that begin with "TENANT/". */
+static int
+compare_tenant(const struct intent_endpoint *binding, const char *tenant,
+               size_t len)
+{
+    int cmp = strncmp(binding->name.s, tenant, len);
+
+    return cmp ? cmp : (unsigned char) binding->name.s[len] - '/';
+}
+
+const struct intent_endpoint *const *
+intent_bindings_of(const struct intent *intent, const char *tenant, size_t *n)
+{
+    const struct intent_endpoint *const *v = intent->bindings_by_name;
+    size_t low = 0, high = intent->bindings.n, len = strlen(tenant);
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (compare_tenant(v[middle], tenant, len) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (*n = 0; low + *n < intent->bindings.n; ++*n) {
+        if (compare_tenant(v[low + *n], tenant, len)) {
+            break;
+        }
+    }
+    return v + low;
 }

@@ -152,6 +152,10 @@ void decode_bindings(struct decoder *, const struct value *v,
 /* Gives each endpoint what its binding says. */
 void join_bindings(struct decoder *, struct intent *);
 
+/* The bindings are all that there are: sorts them for
+ * intent_bindings_of(). */
+void sort_bindings(struct arena *, struct intent *);
+
 /* The error that 'what' stands at 'span', of 'v', and at 'first'. */
 void decode_twice(struct decoder *, const char *what, const struct value *v,
                   struct span span, struct span first);

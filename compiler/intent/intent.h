@@ -279,6 +279,8 @@ struct intent {
     VEC(struct intent_external) externals;
     VEC(struct intent_endpoint) bindings;   /* Called "TENANT/ENDPOINT"; each
                                              * is joined to its endpoint. */
+    const struct intent_endpoint **bindings_by_name;    /* Sorted; of the
+                                                         * whole only. */
 };
 
 /* Decodes the 'n' files of an intent.  Returns NULL after adding at least one
@@ -300,6 +302,11 @@ const struct intent *intent_parse_part(const struct source *, struct arena *,
 const struct intent *intent_parse_tenants(const struct intent_file *,
                                           const struct intent *rest,
                                           struct arena *, struct diags *);
+
+/* The bindings of a whole intent that are called "TENANT/...", stored as '*n'
+ * in the order of their names.  They are the intent's. */
+const struct intent_endpoint *const *intent_bindings_of(
+    const struct intent *, const char *tenant, size_t *n);
 
 /* Appends 'intent' as JSON, all of its files as one, in one layout: members in
  * the order of the language, and names in that of the alphabet.  Numbers,

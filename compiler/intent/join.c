@@ -8,7 +8,6 @@
 
 #include "intent/decode.h"
 
-#include <string.h>
 
 #include "openvswitch/shash.h"
 
@@ -122,6 +121,7 @@ intent_parse_files(const struct intent_file *files, size_t n,
         }
         if (diags->n_errors == n_errors) {
             join_bindings(&d, intent);
+            sort_bindings(arena, intent);
         }
     }
     return diags->n_errors == n_errors ? intent : NULL;
@@ -146,20 +146,17 @@ intent_parse_part(const struct source *source, struct arena *arena,
     return parse_each(&d, &file, 1);
 }
 
-/* Does the binding say "TENANT/..." of a tenant of 'intent'? */
-static bool
-is_of(const struct intent_endpoint *binding, const struct intent *intent)
+static void
+add_bindings_of(const char *tenant, const struct intent *rest,
+                struct intent *intent, struct arena *arena)
 {
-    for (size_t i = 0; i < intent->tenants.n; i++) {
-        const char *name = intent->tenants.v[i].name.s;
-        size_t len = strlen(name);
+    size_t n;
+    const struct intent_endpoint *const *bindings
+        = intent_bindings_of(rest, tenant, &n);
 
-        if (!strncmp(binding->name.s, name, len)
-            && binding->name.s[len] == '/') {
-            return true;
-        }
+    for (size_t i = 0; i < n; i++) {
+        *vec_push(arena, &intent->bindings) = *bindings[i];
     }
-    return false;
 }
 
 const struct intent *
@@ -172,10 +169,8 @@ intent_parse_tenants(const struct intent_file *file,
     size_t n_errors = diags->n_errors;
 
     if (intent) {
-        for (size_t i = 0; i < rest->bindings.n; i++) {
-            if (is_of(&rest->bindings.v[i], intent)) {
-                *vec_push(arena, &intent->bindings) = rest->bindings.v[i];
-            }
+        for (size_t i = 0; i < intent->tenants.n; i++) {
+            add_bindings_of(intent->tenants.v[i].name.s, rest, intent, arena);
         }
         join_bindings(&d, intent);
     }

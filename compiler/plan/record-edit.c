@@ -73,42 +73,57 @@ put_lacking(const char *name, const struct svec *a, const struct svec *b,
     }
 }
 
-/* Adds the items of the list 'i' that an edit takes, or gives if 'come'. */
+/* Takes away what two lists begin and end with alike: that is most of them,
+ * and only the rest need be written to be compared. */
 static void
-add_edit_items(const struct plan_edit *edit, size_t i, bool come,
-               struct svec *items)
+trim(any_vec *a, any_vec *b, const struct shape *shape)
 {
-    const struct plan *notes = come ? edit->notes_come : edit->notes_gone;
-    const void *at = (!strcmp(record_lists[i].name, "flows")
-                      ? (const void *) (come ? &edit->flows_come
-                                        : &edit->flows_gone)
-                      : !strcmp(record_lists[i].name, "meters")
-                      ? (const void *) (come ? &edit->meters_come
-                                        : &edit->meters_gone) : NULL);
-
-    if (at) {
-        add_items_at(at, record_lists[i].shape, items);
-    } else if (notes) {
-        add_items(record_list_of(notes, i), record_lists[i].shape, items);
+    while (a->n && b->n && shape_same(a->v, b->v, shape)) {
+        a->v += shape->size;
+        b->v += shape->size;
+        a->n--;
+        b->n--;
     }
-    svec_sort(items);
+    while (a->n && b->n && shape_same(a->v + (a->n - 1) * shape->size,
+                                      b->v + (b->n - 1) * shape->size,
+                                      shape)) {
+        a->n--;
+        b->n--;
+    }
+}
+
+/* Adds the items of the list 'i' that an edit takes, and gives. */
+static void
+add_edit_items(const struct plan_edit *edit, size_t i, struct svec *gone,
+               struct svec *come)
+{
+    const char *name = record_lists[i].name;
+    const struct shape *shape = record_lists[i].shape;
+
+    if (!strcmp(name, "flows")) {
+        add_items_at((const void *) &edit->flows_gone, shape, gone);
+        add_items_at((const void *) &edit->flows_come, shape, come);
+    } else if (!strcmp(name, "meters")) {
+        add_items_at((const void *) &edit->meters_gone, shape, gone);
+        add_items_at((const void *) &edit->meters_come, shape, come);
+    } else if (edit->notes_gone && edit->notes_come) {
+        any_vec before = *record_list_of(edit->notes_gone, i);
+        any_vec after = *record_list_of(edit->notes_come, i);
+
+        trim(&before, &after, shape);
+        add_items(&before, shape, gone);
+        add_items(&after, shape, come);
+    }
+    svec_sort(gone);
+    svec_sort(come);
 }
 
 /* Does the edit say nothing of what a plan has once? */
 static bool
 is_of_lists(const struct plan_edit *edit)
 {
-    struct ds gone = DS_EMPTY_INITIALIZER, come = DS_EMPTY_INITIALIZER;
-    bool same = !edit->notes_gone || !edit->notes_come;
-
-    if (!same) {
-        shape_put(edit->notes_gone, &plan_shape, &gone);
-        shape_put(edit->notes_come, &plan_shape, &come);
-        same = !strcmp(ds_cstr(&gone), ds_cstr(&come));
-    }
-    ds_destroy(&gone);
-    ds_destroy(&come);
-    return same;
+    return (!edit->notes_gone || !edit->notes_come
+            || shape_same(edit->notes_gone, edit->notes_come, &plan_shape));
 }
 
 bool
@@ -129,8 +144,7 @@ plan_edit_format(const struct plan_edit *edit, struct ds *ds)
         struct svec before = SVEC_EMPTY_INITIALIZER;
         struct svec after = SVEC_EMPTY_INITIALIZER;
 
-        add_edit_items(edit, i, false, &before);
-        add_edit_items(edit, i, true, &after);
+        add_edit_items(edit, i, &before, &after);
         put_lacking(record_lists[i].name, &before, &after, ds);
         put_lacking(record_lists[i].name, &after, &before, &come);
         svec_destroy(&before);

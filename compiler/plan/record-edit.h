@@ -26,7 +26,8 @@ struct plan_edit {
     plan_flows flows_gone, flows_come;
     plan_meters meters_gone, meters_come;
     const struct plan *notes_gone, *notes_come;     /* As plan_copy_notes()
-                                                     * makes; or NULL. */
+                                                     * makes; or both
+                                                     * NULL. */
 };
 
 /* Appends the edit as one line of JSON, without a newline.  Returns false, and

@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "openvswitch/dynamic-string.h"
@@ -64,6 +65,47 @@ shape_put(const void *p, const struct shape *shape, struct ds *ds)
                    shape->members[i].kind, ds);
     }
     ds_put_char(ds, ']');
+}
+
+/* How many bytes what is no text has. */
+static size_t
+kind_size(enum kind kind)
+{
+    switch (kind) {
+    case FLAG:
+        return sizeof(bool);
+    case NUMBER_8:
+        return sizeof(uint8_t);
+    case NUMBER_16:
+        return sizeof(uint16_t);
+    case NUMBER_32:
+        return sizeof(uint32_t);
+    case NUMBER_64:
+    case COOKIE:
+        return sizeof(uint64_t);
+    case TEXT:
+    case TEXT_OR_NULL:
+        break;
+    }
+    OVS_NOT_REACHED();
+}
+
+bool
+shape_same(const void *a_, const void *b_, const struct shape *shape)
+{
+    for (size_t i = 0; i < shape->n; i++) {
+        const struct member *m = &shape->members[i];
+        const void *a = (const char *) a_ + m->offset;
+        const void *b = (const char *) b_ + m->offset;
+        bool text = m->kind == TEXT || m->kind == TEXT_OR_NULL;
+
+        if (text ? !nullable_string_is_equal(*(const char *const *) a,
+                                             *(const char *const *) b)
+            : memcmp(a, b, kind_size(m->kind))) {
+            return false;
+        }
+    }
+    return true;
 }
 
 void

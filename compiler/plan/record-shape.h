@@ -45,10 +45,11 @@ struct shape {
 
 #define MEMBER(TYPE, NAME, KIND) { offsetof(struct TYPE, NAME), KIND }
 
-#define MEMBER(TYPE, NAME, KIND) { offsetof(struct TYPE, NAME), KIND }
-
 /* Any VEC(). */
 typedef VEC(char) any_vec;
+
+/* Would both be written alike? */
+bool shape_same(const void *, const void *, const struct shape *);
 
 /* Appends a structure, or a member of an object, behind a comma, that is a
  * list of them. */

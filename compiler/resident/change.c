@@ -76,6 +76,17 @@ join_holders(struct change *c, struct part *part, const struct fact *clash)
     return found;
 }
 
+/* What 'part' is likely to hold, if that may be known; or NULL. */
+static const struct fact_vec *
+held_before(const struct change *c, const struct part *part)
+{
+    const struct part *before = (part->tenants.n ? part->tenants.v[0]->part
+                                 : NULL);
+
+    return (before && before->leaving && ovs_list_is_empty(&c->made)
+            ? &before->held : NULL);
+}
+
 bool
 change_compile(struct change *c)
 {
@@ -84,7 +95,7 @@ change_compile(struct change *c)
                                          struct part, node);
         struct fact *clash;
 
-        if (!part_compile(c->r, part, c->arena, &clash)
+        if (!part_compile(c->r, part, c->arena, held_before(c, part), &clash)
             || (clash && !join_holders(c, part, clash))) {
             return false;
         } else if (!clash) {

@@ -150,12 +150,57 @@ fact_clone(const struct fact *fact)
     return copy;
 }
 
+/* What was held before, in the order in which it was found. */
+struct before {
+    const struct fact_vec *held;
+    size_t next;                /* In 'held': what is likely wanted next. */
+};
+
+enum { MAX_SKIPPED = 16 };      /* Facts that may have gone in a row. */
+
+/* 'fact' was found in the table: if it was held before, what followed it then
+ * is likely next. */
+static void
+follow(struct before *before, const struct fact *fact)
+{
+    size_t end = MIN(before->held->n, before->next + MAX_SKIPPED);
+
+    for (size_t i = before->next; i < end; i++) {
+        if (before->held->v[i] == fact) {
+            before->next = i + 1;
+            return;
+        }
+    }
+}
+
+/* The next of what was held before, if that is what is wanted; or NULL. */
+static struct fact *
+expected(struct before *before, const struct fact *wanted)
+{
+    struct fact *fact = (before->next < before->held->n
+                         ? before->held->v[before->next] : NULL);
+
+    if (!fact || !same_key(fact, wanted) || !same_value(fact, wanted)) {
+        return NULL;
+    }
+    before->next++;
+    return fact;
+}
+
 /* Returns NULL, or a fact that 'wanted' clashes with. */
 static struct fact *
-hold(struct facts *facts, const struct fact *wanted, struct fact_vec *held)
+hold(struct facts *facts, const struct fact *wanted, struct before *before,
+     struct fact_vec *held)
 {
-    uint32_t hash = key_hash(wanted);
-    struct fact *fact, *same = NULL;
+    struct fact *fact, *same = expected(before, wanted);
+    uint32_t hash;
+
+    if (same) {
+        same->n++;
+        push(held, same);
+        return NULL;
+    }
+    hash = key_hash(wanted);
 
     HMAP_FOR_EACH_WITH_HASH (fact, node, hash, &facts->all) {
         if (same_key(fact, wanted)) {
@@ -166,7 +211,9 @@ hold(struct facts *facts, const struct fact *wanted, struct fact_vec *held)
             }
         }
     }
-    if (!same) {
+    if (same) {
+        follow(before, same);
+    } else {
         same = fact_clone(wanted);
         same->fresh = true;
         hmap_insert(&facts->all, &same->node, hash);
@@ -181,24 +228,27 @@ hold(struct facts *facts, const struct fact *wanted, struct fact_vec *held)
 
 struct fact *
 facts_hold(struct facts *facts, const struct plan *plan,
-           const struct claims *claims, struct fact_vec *held)
+           const struct claims *claims, const struct fact_vec *likely,
+           struct fact_vec *held)
 {
+    const struct fact_vec none = { .v = NULL };
+    struct before before = { .held = likely ? likely : &none };
     struct fact *clash = NULL;
 
     for (size_t i = 0; i < claims->list.n && !clash; i++) {
         clash = hold(facts, &(struct fact) { .kind = FACT_CLAIM,
                                              .claim = claims->list.v[i] },
-                     held);
+                     &before, held);
     }
     for (size_t i = 0; i < plan->meters.n && !clash; i++) {
         clash = hold(facts, &(struct fact) { .kind = FACT_METER,
                                              .meter = plan->meters.v[i] },
-                     held);
+                     &before, held);
     }
     for (size_t i = 0; i < plan->flows.n && !clash; i++) {
         clash = hold(facts, &(struct fact) { .kind = FACT_FLOW,
                                              .flow = plan->flows.v[i] },
-                     held);
+                     &before, held);
     }
     return clash;
 }

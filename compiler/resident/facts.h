@@ -56,10 +56,17 @@ struct facts {
 void facts_init(struct facts *);
 void facts_destroy(struct facts *);
 
-/* Adds to 'held' the facts of a finished plan and of claims.  Returns NULL, or
- * a fact that one of them clashes with; 'held' then has those before. */
+/* Adds to 'held' the facts of a finished plan and of claims, of which no two
+ * have one key.  Returns NULL, or a fact that one of them clashes with; 'held'
+ * then has those before.
+ *
+ * 'likely' is what a part holds that leaves, most of which is the same and in
+ * the same order, so it need not be looked for.  It may be given only as long
+ * as no other part of the change holds anything: nothing clashes then with
+ * what that part holds.  Else it is NULL. */
 struct fact *facts_hold(struct facts *, const struct plan *,
-                        const struct claims *, struct fact_vec *held);
+                        const struct claims *, const struct fact_vec *likely,
+                        struct fact_vec *held);
 
 /* Takes back facts_hold() for the facts that no settled part holds. */
 void facts_release(struct facts *, struct fact_vec *held);

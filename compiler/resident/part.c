@@ -138,7 +138,7 @@ plan_usage(const struct plan *plan)
 
 bool
 part_compile(struct resident *r, struct part *part, struct arena *diags,
-             struct fact **clash)
+             const struct fact_vec *likely, struct fact **clash)
 {
     struct compilation c;
     bool ok;
@@ -153,7 +153,8 @@ part_compile(struct resident *r, struct part *part, struct arena *diags,
     if (ok) {
         part->usage = plan_usage(&c.plan);
         part_share(r, part, c.claims);
-        *clash = facts_hold(&r->facts, &c.plan, c.claims, &part->held);
+        *clash = facts_hold(&r->facts, &c.plan, c.claims, likely,
+                            &part->held);
         if (*clash) {
             facts_release(&r->facts, &part->held);
         } else {

@@ -115,9 +115,10 @@ void part_destroy(struct part *);
 
 /* Compiles 'part', and has it hold what is in its plan.  Returns false if it
  * is refused; part->diags says why.  Otherwise stores in '*clash' NULL, or
- * what it clashes with: it then holds nothing. */
+ * what it clashes with: it then holds nothing.  'likely' is as facts_hold()
+ * has it. */
 bool part_compile(struct resident *, struct part *, struct arena *diags,
-                  struct fact **clash);
+                  const struct fact_vec *likely, struct fact **clash);
 
 bool part_holds(const struct part *, const struct fact *);
 

@@ -9,7 +9,6 @@
 #include "resident/resident.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "backend/backend.h"
 #include "base/diag.h"
@@ -326,18 +325,18 @@ static bool
 has_bindings(const struct resident *r, const char *tenant,
              struct diags *diags)
 {
-    size_t n_errors = diags->n_errors, len = strlen(tenant);
+    size_t n;
+    const struct intent_endpoint *const *bindings
+        = intent_bindings_of(r->intent, tenant, &n);
 
-    for (size_t i = 0; i < r->intent->bindings.n; i++) {
-        const struct text *name = &r->intent->bindings.v[i].name;
+    for (size_t i = 0; i < n; i++) {
+        const struct text *name = &bindings[i]->name;
+        struct diag *d = value_key_error(diags, name->at, "the intent "
+                                         "has no endpoint '%s'", name->s);
 
-        if (!strncmp(name->s, tenant, len) && name->s[len] == '/') {
-            struct diag *d = value_key_error(diags, name->at, "the intent "
-                                             "has no endpoint '%s'", name->s);
-            diag_remedy(diags, d, "remove this binding too");
-        }
+        diag_remedy(diags, d, "remove this binding too");
     }
-    return diags->n_errors > n_errors;
+    return n != 0;
 }
 
 bool

@@ -175,6 +175,35 @@ START_TEST(test_interfaces)
 }
 END_TEST
 
+/* "-" comes before "/", and a name may begin with another. */
+START_TEST(test_bindings_of)
+{
+    static const struct { const char *tenant, *names; } cases[] = {
+        { "a", "a/x a/y " }, { "a-b", "a-b/x " }, { "ab", "ab/y " },
+        { "c", "" }, { "", "" }, { "ab/", "" }, { "zz", "" },
+    };
+    struct unit u;
+
+    good_intent(&u, INTENT(
+        TENANT("ab", 1, "") ", " TENANT("a", 2, "") ", "
+        TENANT("a-b", 3, "") ", " TENANT("z", 4, ""),
+        ", 'bindings': {'ab/y': {}, 'a/y': {}, 'a-b/x': {}, 'a/x': {}}"));
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const struct intent_endpoint *const *bindings;
+        const char *names = "";
+        size_t n;
+
+        bindings = intent_bindings_of(u.intent, cases[i].tenant, &n);
+        for (size_t j = 0; j < n; j++) {
+            names = arena_printf(u.arena, "%s%s ", names,
+                                 bindings[j]->name.s);
+        }
+        ck_assert_str_eq(names, cases[i].names);
+    }
+    unit_destroy(&u);
+}
+END_TEST
+
 START_TEST(test_wrong_shapes)
 {
     bad_intent("3", "this must be an object");
@@ -267,6 +296,7 @@ intent_suite(void)
     tc = unit_case(suite, "refused");
     tcase_add_test(tc, test_names);
     tcase_add_test(tc, test_interfaces);
+    tcase_add_test(tc, test_bindings_of);
     tcase_add_test(tc, test_wrong_shapes);
     tcase_add_test(tc, test_addresses);
     tcase_add_test(tc, test_ports);
