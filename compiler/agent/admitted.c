@@ -21,25 +21,72 @@ admitted_init(struct admitted *a, const char *bridge)
 {
     *a = (struct admitted) { .bridge = bridge };
     smap_init(&a->as);
+    shash_init(&a->of);
     sset_init(&a->claimed);
+}
+
+static void
+destroy_names(struct sset *names)
+{
+    sset_destroy(names);
+    free(names);
 }
 
 void
 admitted_destroy(struct admitted *a)
 {
+    struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &a->of) {
+        destroy_names(node->data);
+    }
     smap_destroy(&a->as);
+    shash_destroy(&a->of);
     sset_destroy(&a->claimed);
+}
+
+/* The tenant of "TENANT/ENDPOINT".  The caller must free it. */
+static char *
+tenant_of(const char *endpoint)
+{
+    return xmemdup0(endpoint, strcspn(endpoint, "/"));
+}
+
+static void
+add(struct admitted *a, const char *interface, const char *endpoint)
+{
+    char *tenant = tenant_of(endpoint);
+    struct sset *names = shash_find_data(&a->of, tenant);
+
+    if (!names) {
+        names = xmalloc(sizeof *names);
+        sset_init(names);
+        shash_add(&a->of, tenant, names);
+    }
+    sset_add(names, interface);
+    smap_add(&a->as, interface, endpoint);
+    free(tenant);
 }
 
 /* 'interface_' may go with what is deleted. */
 static void
 drop(struct admitted *a, const char *interface_)
 {
-    char *interface = xstrdup(interface_);
+    const char *endpoint = smap_get(&a->as, interface_);
 
-    sset_find_and_delete(&a->claimed, interface);
-    smap_remove(&a->as, interface);
-    free(interface);
+    if (endpoint) {
+        char *interface = xstrdup(interface_), *tenant = tenant_of(endpoint);
+        struct sset *names = shash_find_data(&a->of, tenant);
+
+        sset_find_and_delete(names, interface);
+        if (sset_is_empty(names)) {
+            destroy_names(shash_find_and_delete(&a->of, tenant));
+        }
+        smap_remove(&a->as, interface);
+        sset_find_and_delete(&a->claimed, interface);
+        free(tenant);
+        free(interface);
+    }
 }
 
 /* What is compiled, of the tenants that have changed since 'a' was whole. */
@@ -69,42 +116,59 @@ news_destroy(struct news *news)
     sset_destroy(&news->changed);
 }
 
-/* Would the news say it, if an interface were bound to 'name' still? */
-static bool
-news_are_of(const struct news *news, const char *name)
+/* Adds the interfaces that the news would say something of, if they were bound
+ * to the same still. */
+static void
+find_told(const struct admitted *a, const struct news *news,
+          struct sset *interfaces)
 {
-    const char *tenant;
+    const char *tenant, *interface;
+    struct smap_node *node;
 
     if (news->all) {
-        return true;
+        SMAP_FOR_EACH (node, &a->as) {
+            sset_add(interfaces, node->key);
+        }
+        return;
     }
     SSET_FOR_EACH (tenant, &news->changed) {
-        size_t n = strlen(tenant);
+        const struct sset *names = shash_find_data(&a->of, tenant);
 
-        if (!strncmp(name, tenant, n) && name[n] == '/') {
-            return true;
+        if (names) {
+            SSET_FOR_EACH (interface, names) {
+                sset_add(interfaces, interface);
+            }
         }
     }
-    return false;
 }
 
 static void
 take(struct admitted *a, const struct news *news)
 {
-    struct smap_node *node, *next;
+    struct sset told = SSET_INITIALIZER(&told);
     const char *interface;
+    struct smap_node *node;
 
-    SMAP_FOR_EACH_SAFE (node, next, &a->as) {
-        if (news_are_of(news, node->value)) {
-            drop(a, node->key);
-        }
+    find_told(a, news, &told);
+    SSET_FOR_EACH (interface, &told) {
+        drop(a, interface);
     }
     SMAP_FOR_EACH (node, &news->as) {
-        smap_replace(&a->as, node->key, node->value);
+        drop(a, node->key);
+        add(a, node->key, node->value);
     }
     SSET_FOR_EACH (interface, &news->claimed) {
         sset_add(&a->claimed, interface);
     }
+    sset_destroy(&told);
+}
+
+/* Moves an interface to 'gone'. */
+static void
+lose(struct admitted *a, const char *interface, struct sset *gone)
+{
+    sset_add(gone, interface);
+    drop(a, interface);
 }
 
 /* Moves those that are not there to 'gone', of all or of 'some'. */
@@ -116,8 +180,7 @@ find_lost(struct admitted *a, const struct smap *some,
 
     SMAP_FOR_EACH_SAFE (node, next, some) {
         if (!push_interface_is_fit(info, a->bridge, node->key)) {
-            sset_add(gone, node->key);
-            drop(a, node->key);
+            lose(a, node->key, gone);
         }
     }
 }
@@ -138,8 +201,7 @@ find_silent(struct admitted *a, const struct bridge_info *info,
         const char *as = smap_get(&a->as, interface);
 
         if (as && strcmp(smap_get_def(&said, interface, ""), as)) {
-            sset_add(gone, interface);
-            drop(a, interface);
+            lose(a, interface, gone);
         }
     }
     smap_destroy(&said);
@@ -173,17 +235,17 @@ void
 admitted_withdraw(struct admitted *a, const struct compiled *compiled,
                   const struct bridge_info *info, struct sset *gone)
 {
-    struct smap_node *node, *next;
+    struct sset told = SSET_INITIALIZER(&told);
+    const char *interface;
     struct news news;
     size_t n_changed;
 
     news_init(&news, a, compiled);
-    SMAP_FOR_EACH_SAFE (node, next, &a->as) {
-        if (news_are_of(&news, node->value)
-            && !nullable_string_is_equal(smap_get(&news.as, node->key),
-                                         node->value)) {
-            sset_add(gone, node->key);
-            drop(a, node->key);
+    find_told(a, &news, &told);
+    SSET_FOR_EACH (interface, &told) {
+        if (!nullable_string_is_equal(smap_get(&news.as, interface),
+                                      smap_get(&a->as, interface))) {
+            lose(a, interface, gone);
         }
     }
     n_changed = sset_count(gone);
@@ -195,6 +257,7 @@ admitted_withdraw(struct admitted *a, const struct compiled *compiled,
     /* Those that have changed are taken anew when they are put. */
     a->whole = a->whole && sset_count(gone) == n_changed;
     news_destroy(&news);
+    sset_destroy(&told);
 }
 
 void

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 
+#include "openvswitch/shash.h"
 #include "smap.h"
 #include "sset.h"
 
@@ -23,6 +24,8 @@ struct admitted {
     const char *bridge;         /* Its name. */
     struct smap as;             /* Interface -> to what it is bound... */
     struct sset claimed;        /* ...and those that have said so. */
+    struct shash of;            /* By tenant: the "struct sset" of its
+                                 * interfaces. */
     bool whole;                 /* Are these all of what is compiled, as of
                                  * these numbers? */
     unsigned int bound_seqno, bridge_seqno;

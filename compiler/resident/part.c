@@ -56,10 +56,13 @@ const struct intent *
 resident_intent(const struct resident *r, struct arena *arena)
 {
     struct intent *whole = arena_zalloc(arena, sizeof *whole);
+    size_t n = shash_count(&r->tenants);
     struct shash_node *node;
 
     *whole = *r->intent;
-    memset(&whole->tenants, 0, sizeof whole->tenants);
+    whole->tenants.v = arena_zalloc(arena, n * sizeof *whole->tenants.v);
+    whole->tenants.n = 0;
+    whole->tenants.allocated = n;
     SHASH_FOR_EACH (node, &r->tenants) {
         const struct tenant *tenant = node->data;
 
