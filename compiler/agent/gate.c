@@ -347,27 +347,44 @@ put_kept(struct agent *a)
     arena_destroy(arena);
 }
 
+/* Tries to prove at once what is compiled, and then puts it. */
+static void
+try_proof(struct agent *a)
+{
+    struct gate *g = &a->gate;
+
+    g->fresh = false;
+    g->retry_at = 0;
+    set_refusal(g, NULL);
+    if (g->proved) {
+        struct arena *arena = arena_create();
+
+        proved_begin(g->proved, compiled_intent(a->compiled, arena));
+        arena_destroy(arena);
+    }
+    if (prover_try(g->prover, g->proved, &g->known, a->options->verify_ms)) {
+        gate_run(a);
+    }
+}
+
 void
 gate_begin(struct agent *a)
 {
     struct gate *g = &a->gate;
     unsigned int seqno = keeper_bridge_seqno(a->keeper);
+    bool moved = g->bridge_seqno != seqno;
+    bool begins = (g->held
+                   && (g->fresh
+                       || (g->retry_at && time_msec() >= g->retry_at)));
 
-    if (g->held && g->bridge_seqno != seqno) {
+    g->bridge_seqno = seqno;
+    if (begins) {
+        try_proof(a);
+    }
+    if (g->held && moved) {     /* A process takes too long for that. */
         withdraw(a);
     }
-    g->bridge_seqno = seqno;
-    if (g->held && (g->fresh
-                    || (g->retry_at && time_msec() >= g->retry_at))) {
-        g->fresh = false;
-        g->retry_at = 0;
-        set_refusal(g, NULL);
-        if (g->proved) {
-            struct arena *arena = arena_create();
-
-            proved_begin(g->proved, compiled_intent(a->compiled, arena));
-            arena_destroy(arena);
-        }
+    if (g->held && begins) {
         prover_start(g->prover, a->compiled, g->proved, &g->known,
                      a->options->target.bridge, a->options->verify_ms);
     }

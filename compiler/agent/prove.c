@@ -140,22 +140,33 @@ prove(const void *task_, struct ds *ds)
     }
 }
 
-/* Proves what takes less than a process would. */
-static bool
-prove_at_once(struct prover *p, const struct proved *proved,
-              const plan_names *known, int time_ms)
+/* In the place of what runs. */
+static void
+begin(struct prover *p)
+{
+    prover_cancel(p);
+    p->skip = 0;
+    p->cost = (struct proof_cost) { .ms = 0 };
+    p->start = time_msec();
+}
+
+bool
+prover_try(struct prover *p, const struct proved *proved,
+           const plan_names *known, int time_ms)
 {
     struct proved_count count;
 
-    if (!proved
-        || !proved_prove_soon(proved, MIN(time_ms, AT_ONCE_MS), &count)) {
-        return false;
+    begin(p);
+    p->at_once = (proved
+                  && proved_prove_soon(proved, MIN(time_ms, AT_ONCE_MS),
+                                       &count));
+    if (p->at_once) {
+        VLOG_DBG("proved at once%s", count.seam ? " by what is decided"
+                 : count.symmetry ? " by endpoints that are like it" : "");
+        ds_clear(&p->worker.said);
+        put_proved(count.n_proved, count.n_tenants, known, &p->worker.said);
     }
-    VLOG_DBG("proved at once%s", count.seam ? " by what is decided"
-             : count.symmetry ? " by endpoints that are like it" : "");
-    ds_clear(&p->worker.said);
-    put_proved(count.n_proved, count.n_tenants, known, &p->worker.said);
-    return true;
+    return p->at_once;
 }
 
 void
@@ -166,14 +177,7 @@ prover_start(struct prover *p, const struct compiled *compiled,
     struct task task = { compiled, proved, known, bridge, time_ms };
     int error;
 
-    prover_cancel(p);
-    p->skip = 0;
-    p->cost = (struct proof_cost) { .ms = 0 };
-    p->start = time_msec();
-    p->at_once = prove_at_once(p, proved, known, time_ms);
-    if (p->at_once) {
-        return;
-    }
+    begin(p);
     error = worker_start(&p->worker, prove, &task, time_ms + GRACE_MS);
     if (error) {
         ds_put_format(&p->worker.said, "UNPROVED: no process for the proof: "

@@ -32,10 +32,15 @@ enum proof_state {
 struct prover *prover_create(void);
 void prover_destroy(struct prover *);   /* Accepts NULL. */
 
-/* Begins, in the place of what runs.  'known' are digests as in
- * plan_record.proved; 'bridge' is for commands that are shown.  With 'proved'
- * (resident/prove.h), for which a proof has begun, it is first tried to prove
- * by that; what is known is then what was known. */
+/* Proves by 'proved' (resident/prove.h), for which a proof has begun, what takes
+ * less than a process would, in the place of what runs.  'known' are digests as
+ * in plan_record.proved; they are known then as before.  Returns true if it is
+ * proved, which prover_run() tells; it is not if 'proved' is NULL. */
+bool prover_try(struct prover *, const struct proved *,
+                const plan_names *known, int time_ms);
+
+/* Begins a process, in the place of what runs.  'bridge' is for commands that
+ * are shown.  With 'proved' it first tries to prove by that. */
 void prover_start(struct prover *, const struct compiled *,
                   const struct proved *, const plan_names *known,
                   const char *bridge, int time_ms);
