@@ -18,6 +18,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/vlog.h"
 #include "plan/record.h"
+#include "resident/prove.h"
 #include "sema/policy.h"
 #include "sset.h"
 #include "util.h"
@@ -279,6 +280,12 @@ const struct intent *
 compiled_intent(const struct compiled *c, struct arena *arena)
 {
     return resident_intent(c->resident, arena);
+}
+
+void
+compiled_begin_proof(struct compiled *c, struct proved *proved)
+{
+    proved_begin(proved, c->resident);
 }
 
 static void

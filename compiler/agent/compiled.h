@@ -78,6 +78,10 @@ void compiled_record(const struct compiled *, struct plan_record *,
 struct intent;
 const struct intent *compiled_intent(const struct compiled *, struct arena *);
 
+/* proved_begin() of what is compiled. */
+struct proved;
+void compiled_begin_proof(struct compiled *, struct proved *);
+
 /* Adds to 'bound', by interface, the name of what it is bound to; and to
  * 'claimed' those interfaces that have said so themselves.  If that of some
  * tenants only can have changed since it was as of 'since', returns true, adds

@@ -357,10 +357,7 @@ try_proof(struct agent *a)
     g->retry_at = 0;
     set_refusal(g, NULL);
     if (g->proved) {
-        struct arena *arena = arena_create();
-
-        proved_begin(g->proved, compiled_intent(a->compiled, arena));
-        arena_destroy(arena);
+        compiled_begin_proof(a->compiled, g->proved);
     }
     if (prover_try(g->prover, g->proved, &g->known, a->options->verify_ms)) {
         gate_run(a);

@@ -32,10 +32,11 @@ enum proof_state {
 struct prover *prover_create(void);
 void prover_destroy(struct prover *);   /* Accepts NULL. */
 
-/* Proves by 'proved' (resident/prove.h), for which a proof has begun, what takes
- * less than a process would, in the place of what runs.  'known' are digests as
- * in plan_record.proved; they are known then as before.  Returns true if it is
- * proved, which prover_run() tells; it is not if 'proved' is NULL. */
+/* Proves by 'proved' (resident/prove.h), for which a proof has begun, what
+ * takes less than a process would, in the place of what runs.  'known' are
+ * digests as in plan_record.proved; they are known then as before.  Returns
+ * true if it is proved, which prover_run() tells; it is not if 'proved' is
+ * NULL. */
 bool prover_try(struct prover *, const struct proved *,
                 const plan_names *known, int time_ms);
 

@@ -18,8 +18,7 @@
 void
 change_init(struct change *c, struct resident *r, struct arena *arena)
 {
-    c->r = r;
-    c->arena = arena;
+    *c = (struct change) { .r = r, .arena = arena };
     ovs_list_init(&c->leaving);
     ovs_list_init(&c->todo);
     ovs_list_init(&c->made);
@@ -87,20 +86,38 @@ held_before(const struct change *c, const struct part *part)
             ? &before->held : NULL);
 }
 
+/* Compiles the first that is to be done.  Returns false if it is refused, or
+ * clashes with what stays. */
+static bool
+compile_next(struct change *c)
+{
+    struct part *part = CONTAINER_OF(ovs_list_front(&c->todo), struct part,
+                                     node);
+    bool only = (part->tenants.n == 1 && ovs_list_is_singleton(&c->todo)
+                 && ovs_list_is_empty(&c->made));
+    struct compilation compilation;
+    struct fact *clash;
+    bool ok = part_compile(c->r, part, c->arena, held_before(c, part),
+                           &compilation, &clash);
+
+    if (ok && !clash && only) {
+        c->only = compilation;
+    } else {
+        compilation_destroy(&compilation);
+    }
+    if (ok && !clash) {
+        ovs_list_remove(&part->node);
+        ovs_list_push_back(&c->made, &part->node);
+    }
+    return ok && (!clash || join_holders(c, part, clash));
+}
+
 bool
 change_compile(struct change *c)
 {
     while (!ovs_list_is_empty(&c->todo)) {
-        struct part *part = CONTAINER_OF(ovs_list_front(&c->todo),
-                                         struct part, node);
-        struct fact *clash;
-
-        if (!part_compile(c->r, part, c->arena, held_before(c, part), &clash)
-            || (clash && !join_holders(c, part, clash))) {
+        if (!compile_next(c)) {
             return false;
-        } else if (!clash) {
-            ovs_list_remove(&part->node);
-            ovs_list_push_back(&c->made, &part->node);
         }
     }
     return true;
@@ -111,6 +128,7 @@ change_take_back(struct change *c)
 {
     struct part *part;
 
+    compilation_destroy(&c->only);
     LIST_FOR_EACH_POP (part, node, &c->todo) {
         part_destroy(part);
     }
@@ -288,6 +306,7 @@ change_make(struct change *c, struct diags *diags,
     struct part *part;
 
     r->used = change_usage(c);
+    r->last = c->only;
     if (diff) {
         *diff = (struct resident_diff) {
             .tenant = diff->tenant,

@@ -75,7 +75,7 @@ bool
 compile_tenants(struct resident *r, const struct tenant_list *tenants,
                 struct diags *diags, struct compilation *c)
 {
-    c->arena = arena_create();
+    *c = (struct compilation) { .arena = arena_create() };
 
     const struct intent *intent = (tenants ? slice(r, tenants, c->arena)
                                    : resident_intent(r, c->arena));
@@ -84,6 +84,7 @@ compile_tenants(struct resident *r, const struct tenant_list *tenants,
     if (!policy) {
         return false;
     }
+    c->policy = policy;
     c->claims = policy->claims;
 
     struct ir_prog *prog = ir_build(policy, r->node, c->arena);
@@ -102,6 +103,7 @@ void
 compilation_destroy(struct compilation *c)
 {
     arena_destroy(c->arena);
+    c->arena = NULL;
 }
 
 void
@@ -141,9 +143,9 @@ plan_usage(const struct plan *plan)
 
 bool
 part_compile(struct resident *r, struct part *part, struct arena *diags,
-             const struct fact_vec *likely, struct fact **clash)
+             const struct fact_vec *likely, struct compilation *c,
+             struct fact **clash)
 {
-    struct compilation c;
     bool ok;
 
     r->stats.compilations++;
@@ -151,22 +153,21 @@ part_compile(struct resident *r, struct part *part, struct arena *diags,
     part->diags = arena_zalloc(diags, sizeof *part->diags);
     diags_init(part->diags, diags);
     ok = compile_tenants(r, part->all ? NULL : &part->tenants, part->diags,
-                         &c);
+                         c);
     *clash = NULL;
     if (ok) {
-        part->usage = plan_usage(&c.plan);
-        part_share(r, part, c.claims);
-        *clash = facts_hold(&r->facts, &c.plan, c.claims, likely,
+        part->usage = plan_usage(&c->plan);
+        part_share(r, part, c->claims);
+        *clash = facts_hold(&r->facts, &c->plan, c->claims, likely,
                             &part->held);
         if (*clash) {
             facts_release(&r->facts, &part->held);
         } else {
             plan_init(&part->notes, arena_create(), r->node,
                       r->backend->name);
-            plan_copy_notes(&part->notes, &c.plan);
+            plan_copy_notes(&part->notes, &c->plan);
         }
     }
-    compilation_destroy(&c);
     return ok;
 }
 

@@ -73,6 +73,14 @@ struct part {
     struct diags *diags;        /* Of its compilation, in the change's. */
 };
 
+/* A compilation of some tenants, or of all. */
+struct compilation {
+    struct arena *arena;        /* Owned; holds all of it. */
+    const struct policy *policy;
+    struct claims *claims;
+    struct plan plan;
+};
+
 struct resident {
     const struct intent *intent;    /* Its tenants are those at first. */
     const char *node;
@@ -88,6 +96,9 @@ struct resident {
     struct shash totals;        /* Contains "struct total *"s; by "WHAT KEY".
                                  */
     struct arena *diff_arena;   /* Of the last diff. */
+    struct compilation last;    /* That of the last change, if it was one, of
+                                 * one tenant; its arena is NULL: it was not,
+                                 * or the policy was taken. */
     bool united;                /* There is one part, of all tenants. */
     size_t mark;                /* Counts divisions and slices. */
     size_t n_unknown;           /* Tenants with unknown members. */
@@ -95,13 +106,6 @@ struct resident {
                                  * part; or NULL. */
     const char *refused;        /* Why that was found only by trying. */
     struct resident_stats stats;
-};
-
-/* A compilation of some tenants, or of all. */
-struct compilation {
-    struct arena *arena;        /* Owned. */
-    struct claims *claims;
-    struct plan plan;
 };
 
 /* Compiles 'tenants' (NULL: all that there are).  Returns false if it is
@@ -116,9 +120,10 @@ void part_destroy(struct part *);
 /* Compiles 'part', and has it hold what is in its plan.  Returns false if it
  * is refused; part->diags says why.  Otherwise stores in '*clash' NULL, or
  * what it clashes with: it then holds nothing.  'likely' is as facts_hold()
- * has it. */
+ * has it.  The caller must destroy 'compilation', whatever comes of it. */
 bool part_compile(struct resident *, struct part *, struct arena *diags,
-                  const struct fact_vec *likely, struct fact **clash);
+                  const struct fact_vec *likely,
+                  struct compilation *compilation, struct fact **clash);
 
 bool part_holds(const struct part *, const struct fact *);
 
@@ -143,6 +148,8 @@ struct change {
     struct ovs_list leaving;    /* Parts that it replaces, ... */
     struct ovs_list todo;       /* ... those that it must compile, ... */
     struct ovs_list made;       /* ... and those that it has. */
+    struct compilation only;    /* That of 'made', if it is one part, of one
+                                 * tenant; its arena is NULL: it is not. */
 };
 
 void change_init(struct change *, struct resident *, struct arena *diags);

@@ -38,6 +38,7 @@ struct proved {
 
     /* Of the proof that has begun. */
     struct arena *begun;        /* NULL: none has. */
+    struct arena *compiled;     /* Holds 'policy', if it was taken; or NULL. */
     const struct policy *policy;        /* NULL: all is to be proved. */
     struct meant *means;        /* What that says, ... */
     struct verify_news news;    /* ... and of it is new. */
@@ -89,8 +90,10 @@ end_begun(struct proved *p)
 {
     meant_destroy(p->means);
     arena_destroy(p->begun);
+    arena_destroy(p->compiled);
     p->means = NULL;
     p->begun = NULL;
+    p->compiled = NULL;
     p->policy = NULL;
 }
 
@@ -267,8 +270,33 @@ slice(const struct proved *p, const struct intent *whole,
     return slice;
 }
 
+/* Are both the intent of one tenant, the same one, and of nothing that joins
+ * it with others? */
+static bool
+are_of_one(const struct intent *a, const struct intent *b)
+{
+    return (a->tenants.n == 1 && b->tenants.n == 1
+            && a->tenants.v[0].name.s == b->tenants.v[0].name.s
+            && !a->peerings.n && !b->peerings.n);
+}
+
+/* The policy of those that are asked about: what they were compiled from, if
+ * that is the last that was compiled. */
+static const struct policy *
+find_policy(struct proved *p, struct resident *r)
+{
+    const struct intent *of = slice(p, resident_intent(r, p->begun), NULL,
+                                    p->begun);
+    const struct policy *policy = resident_take_policy(r, &p->compiled);
+
+    if (!policy || !are_of_one(policy->intent, of)) {
+        policy = policy_resolve_checked(of, p->begun);
+    }
+    return policy && !has_trees(policy) ? policy : NULL;
+}
+
 void
-proved_begin(struct proved *p, const struct intent *intent)
+proved_begin(struct proved *p, struct resident *r)
 {
     end_begun(p);
     verify_base_begin(p->base);
@@ -277,11 +305,7 @@ proved_begin(struct proved *p, const struct intent *intent)
         return;
     }
     p->begun = arena_create();
-    p->policy = policy_resolve_checked(slice(p, intent, NULL, p->begun),
-                                       p->begun);
-    if (p->policy && has_trees(p->policy)) {
-        p->policy = NULL;
-    }
+    p->policy = find_policy(p, r);
     if (p->policy) {
         p->means = meant_compare(p->meant, p->policy, p->begun, &p->news);
     }

@@ -29,6 +29,7 @@ struct intent;
 struct plan;
 struct policy;
 struct proved;
+struct resident;
 struct resident_diff;
 
 /* What is proved, of a policy and its plan for a node, all that is kept being
@@ -43,9 +44,9 @@ void proved_change(struct proved *, const struct intent *,
 /* Why changes cannot be proved by it any more; or NULL. */
 const char *proved_lost(const struct proved *);
 
-/* A proof of all changes that are not proved yet begins, of 'intent', the
- * whole as it is then; and ends. */
-void proved_begin(struct proved *, const struct intent *);
+/* A proof of all changes that are not proved yet begins, of what is resident
+ * then, whose policy it takes (resident_take_policy()); and ends. */
+void proved_begin(struct proved *, struct resident *);
 void proved_end(struct proved *, bool proved);
 
 /* While all is proved and no proof has begun: makes proofs of changes to come

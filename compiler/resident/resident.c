@@ -260,6 +260,7 @@ resident_destroy(struct resident *r)
     shash_destroy(&r->peerings_of);
     shash_destroy(&r->totals);
     facts_destroy(&r->facts);
+    compilation_destroy(&r->last);
     arena_destroy(r->arena);
     arena_destroy(r->diff_arena);
     free(r);
@@ -274,6 +275,7 @@ begin_change(struct resident *r, const char *tenant,
     facts_settle(&r->facts);
     arena_destroy(r->diff_arena);
     r->diff_arena = arena_create();
+    compilation_destroy(&r->last);
     r->stats.changes++;
     name = arena_strdup(r->diff_arena, tenant);
     *diff = (struct resident_diff) { .tenant = name };
@@ -359,6 +361,16 @@ resident_remove(struct resident *r, const char *name, struct diags *diags,
     shash_add(&r->tenants, name, t);
     r->n_unknown += t->unknown != NULL;
     return false;
+}
+
+const struct policy *
+resident_take_policy(struct resident *r, struct arena **arena)
+{
+    const struct policy *policy = r->last.arena ? r->last.policy : NULL;
+
+    *arena = r->last.arena;
+    r->last.arena = NULL;
+    return policy;
 }
 
 static int

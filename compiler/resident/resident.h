@@ -53,6 +53,7 @@
 
 struct backend;
 struct diags;
+struct policy;
 struct resident;
 
 /* What a change changes on the switch: as plan_compare() of the whole before
@@ -111,6 +112,13 @@ void resident_plan(const struct resident *, struct plan *, struct arena *);
 
 /* The intent that is compiled: good until the next change. */
 const struct intent *resident_intent(const struct resident *, struct arena *);
+
+/* Of what the last change compiled anew, if that was one tenant, what
+ * policy_resolve() said.  It lies in '*arena', which the caller must destroy,
+ * and refers to the intents of tenants, so it is good until the next change.
+ * NULL if there is none, or if it has been taken; '*arena' is NULL then. */
+const struct policy *resident_take_policy(struct resident *,
+                                          struct arena **arena);
 
 void resident_stats(struct resident *, struct resident_stats *);
 

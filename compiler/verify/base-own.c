@@ -202,7 +202,6 @@ own_meters_only(const struct likeness *l, const struct symmetry *sym)
 bool
 own_meters_are_missed(const struct likeness *l)
 {
-    const uint32_t mask = (1u << COMPARE_NUMBER_BITS) - 1;
     unsigned long *all = bitmap_allocate1(l->b->n + 1);
     unsigned long *others = base_others(l->b);
     bool missed = false;
@@ -210,14 +209,13 @@ own_meters_are_missed(const struct likeness *l)
     for (size_t i = 0; i < l->b->asked.n_meters; i++) {
         uint32_t id = l->b->asked.meters[i].id;
 
-        missed |= slices_call(l->b->slices, id, others);
-        for (uint32_t k = 0; k <= COMPARE_MAX_ALIKE; k++) {
-            for (uint32_t which = 1; which <= 2; which++) {
-                uint32_t next = (which << COMPARE_NUMBER_BITS
-                                 | ((id + k) & mask));
+        uint32_t near[COMPARE_MAX_NEAR];
+        size_t n = compare_near(id, 1, near);
 
-                missed |= next != id && slices_call(l->b->slices, next, all);
-            }
+        missed |= slices_call(l->b->slices, id, others);
+        for (size_t k = 1; k < n; k++) {
+            missed |= (near[k] != id
+                       && slices_call(l->b->slices, near[k], all));
         }
     }
     free(all);

@@ -239,7 +239,8 @@ void
 verify_base_meter(struct verify_base *b, uint32_t id, bool there)
 {
     unsigned long *who = bitmap_allocate(b->n + 1);
-    size_t n = 0;
+    uint32_t near[COMPARE_MAX_NEAR];
+    size_t n = 0, n_near = compare_near(id, 1, near);
 
     touched_meter(&b->later, id, base_has_meter(b, id));
     for (size_t i = 0; i < b->meters.n; i++) {
@@ -255,8 +256,8 @@ verify_base_meter(struct verify_base *b, uint32_t id, bool there)
         }
         b->meters.v[b->meters.n++] = id;
     }
-    for (uint32_t i = 0; i <= COMPARE_MAX_ALIKE; i++) {
-        slices_add_calling(b->slices, id + i, who);
+    for (size_t i = 0; i < n_near; i++) {
+        slices_add_calling(b->slices, near[i], who);
     }
     bitmap_or(b->later.who, who, b->n + 1);
     forget_seams(b, who);

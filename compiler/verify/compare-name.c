@@ -20,6 +20,25 @@ enum { ZONE_BITS = 16 };
 /* In the place of the number of a meter that has the zone's. */
 #define HAS_ZONE (UINT32_C(1) << COMPARE_NUMBER_BITS)
 
+size_t
+compare_near(uint32_t id, int step, uint32_t near[COMPARE_MAX_NEAR])
+{
+    const uint32_t mask = (UINT32_C(1) << COMPARE_NUMBER_BITS) - 1;
+    size_t n = 0;
+
+    near[n++] = id;
+    if (!(id & ~mask)) {
+        return n;               /* It has no number, but a zone. */
+    }
+    for (int i = 0; i <= COMPARE_MAX_ALIKE; i++) {
+        for (uint32_t which = 1; which <= 2; which++) {
+            near[n++] = which << COMPARE_NUMBER_BITS | ((id + i * step)
+                                                        & mask);
+        }
+    }
+    return n;
+}
+
 /* Has a meter the number, in either of its two ids? */
 static bool
 is_taken(struct comparison *c, uint32_t number)

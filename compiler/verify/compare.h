@@ -109,6 +109,12 @@ bool compare_has_meter(struct comparison *, uint64_t id);
 enum { COMPARE_MAX_ALIKE = 16, COMPARE_NUMBER_BITS = 28 };
 bool compare_is_named(struct comparison *, const struct usage *);
 
+/* The ids of meters of which it may depend on the meter 'id' whether they are
+ * named so ('step' is 1), or the other way round (-1): 'id' first, then both
+ * of each number.  Returns how many they are. */
+enum { COMPARE_MAX_NEAR = 1 + 2 * (COMPARE_MAX_ALIKE + 1) };
+size_t compare_near(uint32_t id, int step, uint32_t near[COMPARE_MAX_NEAR]);
+
 /* The packet that is to arrive, which stands once, and the answer that the
  * node is to give. */
 const struct out *compare_delivered(struct comparison *, const struct expect *,

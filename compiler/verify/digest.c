@@ -54,10 +54,11 @@ hash_meters(const struct table_flow *flow, const uint32_t meters[], size_t n,
 
     OFPACT_FOR_EACH_TYPE_FLATTENED (m, METER, flow->ofpacts,
                                     flow->ofpacts_len) {
-        for (uint32_t i = 0; i <= COMPARE_MAX_ALIKE; i++) {
-            uint32_t id = m->meter_id - i;
+        uint32_t near[COMPARE_MAX_NEAR];
+        size_t n_near = compare_near(m->meter_id, -1, near);
 
-            ds_put_char(ds, bsearch(&id, meters, n, sizeof *meters,
+        for (size_t i = 0; i < n_near; i++) {
+            ds_put_char(ds, bsearch(&near[i], meters, n, sizeof *meters,
                                     compare_ids) ? '1' : '0');
         }
     }

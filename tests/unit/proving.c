@@ -91,7 +91,7 @@ proving_change(struct proving *t, const char *tenant,
     }
     whole = resident_intent(t->resident, t->u.arena);
     proved_change(t->proved, whole, &diff);
-    proved_begin(t->proved, whole);
+    proved_begin(t->proved, t->resident);
     by = (!proved_prove_packets(t->proved, 0, &count) ? BY_NOTHING
           : count.seam ? BY_DECISIONS
           : count.symmetry ? BY_LIKENESS : BY_PACKETS);

@@ -10,6 +10,7 @@
 
 #include "unit.h"
 #include "util.h"
+#include "verify/compare.h"
 #include "verify/dd.h"
 #include "verify/term.h"
 
@@ -224,6 +225,47 @@ START_TEST(test_cases)
 }
 END_TEST
 
+static bool
+is_near(uint32_t id, int step, uint32_t other)
+{
+    uint32_t near[COMPARE_MAX_NEAR];
+    size_t n = compare_near(id, step, near);
+
+    ck_assert_uint_eq(near[0], id);
+    for (size_t i = 0; i < n; i++) {
+        if (near[i] == other) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of which meters it depends on another whether they are named so: of either
+ * id of a number, and of none that has a zone. */
+START_TEST(test_near)
+{
+    const uint32_t send = 1u << COMPARE_NUMBER_BITS, receive = 2 * send;
+    const int max = COMPARE_MAX_ALIKE;
+
+    for (int i = -max - 2; i <= max + 2; i++) {
+        uint32_t near = 1000 + i;
+
+        ck_assert_int_eq(is_near(send | 1000, 1, send | near),
+                         i >= 0 && i <= max);
+        ck_assert_int_eq(is_near(send | 1000, 1, receive | near),
+                         i >= 0 && i <= max);
+        ck_assert_int_eq(is_near(receive | 1000, -1, send | near),
+                         i <= 0 && i >= -max);
+        ck_assert(!is_near(send | 1000, 1, near));
+        ck_assert(!is_near(send | 1000, 1, 3 * send | near));
+        ck_assert_int_eq(is_near(1000, 1, near), !i);
+        ck_assert(!is_near(1000, 1, send | near));
+    }
+    ck_assert(is_near(receive - 1, 1, send));
+    ck_assert(is_near(send, -1, receive | (send - 1)));
+}
+END_TEST
+
 Suite *
 verify_parts_suite(void)
 {
@@ -235,5 +277,6 @@ verify_parts_suite(void)
     tcase_add_test(parts, test_unbind_all);
     tcase_add_test(parts, test_bound_to_two);
     tcase_add_test(parts, test_cases);
+    tcase_add_test(parts, test_near);
     return suite;
 }

@@ -231,7 +231,7 @@ prove_change(struct world *w, const struct plan *plan,
     lapse_find_more(&w->held, plan, w->arena, &diff.deleted);
     proved_change(w->proved, intent, &diff);
     w->held = *plan;
-    proved_begin(w->proved, intent);
+    proved_begin(w->proved, w->resident);
     *packets = proved_prove_packets(w->proved, 0, count);
     proved = *packets || proved_prove(w->proved, 0, count);
     proved_end(w->proved, proved);
