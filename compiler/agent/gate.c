@@ -364,21 +364,39 @@ try_proof(struct agent *a)
     }
 }
 
+/* May what is lost wait until it is tried to prove at once?  That is so if it
+ * is of one tenant alone, and goes with no more than flows that go, which no
+ * switch refuses. */
+static bool
+may_wait(const struct agent *a)
+{
+    const struct gate *g = &a->gate;
+    const struct resident_diff *diff = &g->diff;
+
+    return (g->proved && g->fresh && !g->anew && !g->cut
+            && g->changes == count_changes(a) && diff->alone
+            && !diff->added.n && !diff->changed.n && !diff->meters_added.n);
+}
+
 void
 gate_begin(struct agent *a)
 {
     struct gate *g = &a->gate;
     unsigned int seqno = keeper_bridge_seqno(a->keeper);
-    bool moved = g->bridge_seqno != seqno;
+    bool withdraws = g->held && g->bridge_seqno != seqno;
     bool begins = (g->held
                    && (g->fresh
                        || (g->retry_at && time_msec() >= g->retry_at)));
 
     g->bridge_seqno = seqno;
+    if (withdraws && !(begins && may_wait(a))) {
+        withdraw(a);
+        withdraws = false;
+    }
     if (begins) {
         try_proof(a);
     }
-    if (g->held && moved) {     /* A process takes too long for that. */
+    if (g->held && withdraws) {
         withdraw(a);
     }
     if (g->held && begins) {

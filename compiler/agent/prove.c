@@ -140,23 +140,16 @@ prove(const void *task_, struct ds *ds)
     }
 }
 
-/* In the place of what runs. */
-static void
-begin(struct prover *p)
-{
-    prover_cancel(p);
-    p->skip = 0;
-    p->cost = (struct proof_cost) { .ms = 0 };
-    p->start = time_msec();
-}
-
 bool
 prover_try(struct prover *p, const struct proved *proved,
            const plan_names *known, int time_ms)
 {
     struct proved_count count;
 
-    begin(p);
+    prover_cancel(p);
+    p->skip = 0;
+    p->cost = (struct proof_cost) { .ms = 0 };
+    p->start = time_msec();
     p->at_once = (proved
                   && proved_prove_soon(proved, MIN(time_ms, AT_ONCE_MS),
                                        &count));
@@ -175,10 +168,8 @@ prover_start(struct prover *p, const struct compiled *compiled,
              const char *bridge, int time_ms)
 {
     struct task task = { compiled, proved, known, bridge, time_ms };
-    int error;
+    int error = worker_start(&p->worker, prove, &task, time_ms + GRACE_MS);
 
-    begin(p);
-    error = worker_start(&p->worker, prove, &task, time_ms + GRACE_MS);
     if (error) {
         ds_put_format(&p->worker.said, "UNPROVED: no process for the proof: "
                       "%s\n", ovs_strerror(error));

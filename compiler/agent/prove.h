@@ -40,8 +40,8 @@ void prover_destroy(struct prover *);   /* Accepts NULL. */
 bool prover_try(struct prover *, const struct proved *,
                 const plan_names *known, int time_ms);
 
-/* Begins a process, in the place of what runs.  'bridge' is for commands that
- * are shown.  With 'proved' it first tries to prove by that. */
+/* After prover_try() has returned false: begins a process.  'bridge' is for
+ * commands that are shown.  With 'proved' it first tries to prove by that. */
 void prover_start(struct prover *, const struct compiled *,
                   const struct proved *, const plan_names *known,
                   const char *bridge, int time_ms);

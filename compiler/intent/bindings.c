@@ -176,6 +176,7 @@ intent_bindings_of(const struct intent *intent, const char *tenant, size_t *n)
     const struct intent_endpoint *const *v = intent->bindings_by_name;
     size_t low = 0, high = intent->bindings.n, len = strlen(tenant);
 
+    ovs_assert(v);              /* Of the whole, not of a part. */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 

@@ -8,7 +8,6 @@
 
 #include "intent/decode.h"
 
-
 #include "openvswitch/shash.h"
 
 /* One intent of several files. */

@@ -306,10 +306,11 @@ change_make(struct change *c, struct diags *diags,
     struct part *part;
 
     r->used = change_usage(c);
+    compilation_destroy(&r->last);
     r->last = c->only;
     if (diff) {
         *diff = (struct resident_diff) {
-            .tenant = diff->tenant,
+            .tenant = diff->tenant, .alone = c->only.arena != NULL,
             .notes_gone = copy_notes(r, &c->leaving, arena),
             .notes_come = copy_notes(r, &c->made, arena),
         };

@@ -150,13 +150,25 @@ fact_clone(const struct fact *fact)
     return copy;
 }
 
-/* What was held before, in the order in which it was found. */
+/* What was held before, in the order in which it was found: claims, meters,
+ * and flows in their own order. */
 struct before {
     const struct fact_vec *held;
     size_t next;                /* In 'held': what is likely wanted next. */
 };
 
-enum { MAX_SKIPPED = 16 };      /* Facts that may have gone in a row. */
+enum { MAX_SKIPPED = 16 };      /* Claims or meters that may have gone in a
+                                 * row. */
+
+/* Has 'fact' no place behind 'wanted'? */
+static bool
+is_behind(const struct fact *fact, const struct fact *wanted)
+{
+    return (fact->kind != wanted->kind
+            ? fact->kind > wanted->kind
+            : fact->kind == FACT_FLOW
+              && plan_compare_flows(&fact->flow, &wanted->flow) < 0);
+}
 
 /* 'fact' was found in the table: if it was held before, what followed it then
  * is likely next. */
@@ -177,14 +189,19 @@ follow(struct before *before, const struct fact *fact)
 static struct fact *
 expected(struct before *before, const struct fact *wanted)
 {
-    struct fact *fact = (before->next < before->held->n
-                         ? before->held->v[before->next] : NULL);
+    const struct fact_vec *held = before->held;
+    struct fact *fact;
 
-    if (!fact || !same_key(fact, wanted) || !same_value(fact, wanted)) {
+    while (before->next < held->n
+           && is_behind(held->v[before->next], wanted)) {
+        before->next++;
+    }
+    fact = before->next < held->n ? held->v[before->next] : NULL;
+    if (!fact || !same_key(fact, wanted)) {
         return NULL;
     }
     before->next++;
-    return fact;
+    return same_value(fact, wanted) ? fact : NULL;
 }
 
 /* Returns NULL, or a fact that 'wanted' clashes with. */

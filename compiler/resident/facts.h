@@ -26,6 +26,7 @@
 #include "plan/plan.h"
 #include "sema/claim.h"
 
+/* In the order in which they are held, backwards. */
 enum fact_kind { FACT_FLOW, FACT_METER, FACT_CLAIM };
 
 /* The strings are those of the fact. */
@@ -57,7 +58,7 @@ void facts_init(struct facts *);
 void facts_destroy(struct facts *);
 
 /* Adds to 'held' the facts of a finished plan and of claims, of which no two
- * have one key.  Returns NULL, or a fact that one of them clashes with; 'held'
+ * clash.  Returns NULL, or a fact that one of them clashes with; 'held'
  * then has those before.
  *
  * 'likely' is what a part holds that leaves, most of which is the same and in

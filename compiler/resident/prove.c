@@ -270,13 +270,18 @@ slice(const struct proved *p, const struct intent *whole,
     return slice;
 }
 
-/* Are both the intent of one tenant, the same one, and of nothing that joins
- * it with others? */
+/* Are both the intent of the same one tenant, and of nothing that joins it
+ * with others? */
 static bool
 are_of_one(const struct intent *a, const struct intent *b)
 {
+    const struct intent_tenant *t = a->tenants.v, *u = b->tenants.v;
+
     return (a->tenants.n == 1 && b->tenants.n == 1
-            && a->tenants.v[0].name.s == b->tenants.v[0].name.s
+            && t->name.s == u->name.s && t->endpoints.v == u->endpoints.v
+            && t->networks.v == u->networks.v && t->rules.v == u->rules.v
+            && a->nodes.v == b->nodes.v && a->classes.v == b->classes.v
+            && a->services.v == b->services.v
             && !a->peerings.n && !b->peerings.n);
 }
 

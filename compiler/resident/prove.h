@@ -13,7 +13,8 @@
  * Something else may be meant of the tenant that has changed, and of all that
  * "peers", rules or peerings join with it, directly or by others, before or
  * after.  That is found here from the intent alone: what resident.h thinks
- * concerns a tenant does not count, or one error could hide another.  What a
+ * concerns a tenant does not count, or one error could hide another; only if
+ * that is the same one tenant alone, its policy is used.  What a
  * policy without all other tenants means for these is what the whole means, as
  * long as the intent says nothing of all tenants together: no externals, no
  * guardrails, no peering of "*", nothing that makes trees of meters.  Else,

@@ -41,9 +41,10 @@
  *   - tests/differential/edits makes it: that compares all this with whole
  *     compilations.
  *
- * Memory: what is compiled lives in an arena that goes with the change.  Kept
- * are the intents of the tenants, one arena each, and the facts that the parts
- * hold; both go when they are replaced. */
+ * Memory: what is compiled lives in an arena that goes with the change, or,
+ * for resident_take_policy(), with the next.  Kept are the intents of the
+ * tenants, one arena each, and the facts that the parts hold; both go when
+ * they are replaced. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,6 +67,7 @@ struct resident_diff {
                                                      * parts that were and are;
                                                      * NULL: there are none. */
     const char *tenant;         /* Which was put, or removed; NULL: none. */
+    bool alone;                 /* Was only that one compiled? */
 };
 
 /* Appends it as an edit of the record of what was before, made at 'time',

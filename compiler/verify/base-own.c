@@ -207,9 +207,7 @@ own_meters_are_missed(const struct likeness *l)
     bool missed = false;
 
     for (size_t i = 0; i < l->b->asked.n_meters; i++) {
-        uint32_t id = l->b->asked.meters[i].id;
-
-        uint32_t near[COMPARE_MAX_NEAR];
+        uint32_t id = l->b->asked.meters[i].id, near[COMPARE_MAX_NEAR];
         size_t n = compare_near(id, 1, near);
 
         missed |= slices_call(l->b->slices, id, others);

@@ -333,6 +333,27 @@ test_detached_just_then() {
     check '... too' cut_off "$port"
 }
 
+pushes() {
+    agent status json |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["pushes"])'
+}
+
+# What takes flows away only is not cut off before it is put.  With multicast
+# it would change one that copies.
+test_detached_at_once() {
+    local port before
+    port=$(port_of pf0vf5)
+    sed -i 's/,"multicast":\[[^]]*\]//' "$folder/tenants/batch.json"
+    becomes_intended
+    attach_job1
+    soon has_endpoint "$job1" >/dev/null
+    before=$(pushes)
+    detach_job1
+    check 'detached, and proved at once' soon cut_off "$port"
+    check '... all of it' becomes_intended
+    check '... is one push' [ "$(pushes)" = $((before + 1)) ]
+}
+
 # The same, where the switch was away when that was proved.
 test_detached_while_away() {
     local port
@@ -462,6 +483,7 @@ main() {
     test_wrong_meanwhile
     test_detached
     test_detached_just_then
+    test_detached_at_once
     test_detached_while_away
     test_restarted
     test_away

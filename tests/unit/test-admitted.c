@@ -186,6 +186,30 @@ ask(struct world *w, struct admitted *a, struct sset *gone, bool note)
     }
 }
 
+/* What is found by tenant is all, and nothing else. */
+static void
+assert_by_tenant(const struct admitted *a, int step)
+{
+    const struct shash_node *of;
+    size_t n = 0;
+
+    SHASH_FOR_EACH (of, &a->of) {
+        const struct sset *names = of->data;
+        const char *interface;
+
+        SSET_FOR_EACH (interface, names) {
+            const char *as = smap_get(&a->as, interface);
+            size_t len = strlen(of->name);
+
+            ck_assert_msg(as && !strncmp(as, of->name, len)
+                          && as[len] == '/', "step %d: %s of %s", step,
+                          interface, of->name);
+            n++;
+        }
+    }
+    ck_assert_uint_eq(n, smap_count(&a->as));
+}
+
 static size_t
 compare(struct world *w, struct admitted *some, struct admitted *all,
         int step)
@@ -199,12 +223,13 @@ compare(struct world *w, struct admitted *some, struct admitted *all,
     say(w, arena);
     all->whole = false;
     if (note) {                 /* All is taken anew. */
-        smap_clear(&all->as);
-        sset_clear(&all->claimed);
+        admitted_destroy(all);
+        admitted_init(all, some->bridge);
     }
     ask(w, some, &of_some, note);
     ask(w, all, &of_all, note);
     n = sset_count(&of_all);
+    assert_by_tenant(some, step);
     assert_same(&of_some, &of_all, "those that are gone", step);
     assert_same(&some->claimed, &all->claimed, "claims", step);
     ck_assert_msg(smap_equal(&some->as, &all->as), "step %d: %s differ", step,

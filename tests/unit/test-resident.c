@@ -213,6 +213,39 @@ START_TEST(test_refused)
 }
 END_TEST
 
+/* The policy that the last change was compiled from, once. */
+static const char *
+taken(void)
+{
+    struct arena *arena;
+    const struct policy *policy = resident_take_policy(r, &arena);
+    const char *name;
+
+    ck_assert_int_eq(policy != NULL, arena != NULL);
+    ck_assert(!policy || policy->tenants.n == 1);
+    name = policy ? arena_strdup(u.arena, policy->tenants.v[0]->name) : "none";
+    arena_destroy(arena);
+    return name;
+}
+
+START_TEST(test_take_policy)
+{
+    load(A ", " B ", " C, "");
+    ck_assert_str_eq(taken(), "none");
+    ck_assert(put(TENANT("b", 2, LIMIT)) && diff.alone);
+    ck_assert(put(TENANT("a", 1, LIMIT)) && diff.alone);
+    ck_assert_str_eq(taken(), "a");
+    ck_assert_str_eq(taken(), "none");
+    ck_assert(put(A) && !put(TENANT("b", 1, "")) && !diff.alone);
+    ck_assert_str_eq(taken(), "none");
+    ck_assert(put(TENANT("a", 1, TO_B)) && !diff.alone);
+    ck_assert_str_eq(taken(), "none");
+    ck_assert(put(C) && diff.alone);
+    ck_assert_str_eq(taken(), "c");
+    unload();
+}
+END_TEST
+
 START_TEST(test_consent)
 {
 #define PEERS(NAME, N, OTHER) TENANT(NAME, N, ", 'peers': ['" OTHER "']")
@@ -406,6 +439,7 @@ resident_suite(void)
     tcase_add_test(tc, test_come_and_go);
     tcase_add_test(tc, test_joined);
     tcase_add_test(tc, test_refused);
+    tcase_add_test(tc, test_take_policy);
     tcase_add_test(tc, test_consent);
     tcase_add_test(tc, test_numbers_meet);
     tcase_add_test(tc, test_unknown);
