@@ -160,9 +160,9 @@ struct before {
 enum { MAX_SKIPPED = 16 };      /* Claims or meters that may have gone in a
                                  * row. */
 
-/* Has 'fact' no place behind 'wanted'? */
+/* Is 'fact' held before 'wanted' would be? */
 static bool
-is_behind(const struct fact *fact, const struct fact *wanted)
+stands_before(const struct fact *fact, const struct fact *wanted)
 {
     return (fact->kind != wanted->kind
             ? fact->kind > wanted->kind
@@ -193,7 +193,7 @@ expected(struct before *before, const struct fact *wanted)
     struct fact *fact;
 
     while (before->next < held->n
-           && is_behind(held->v[before->next], wanted)) {
+           && stands_before(held->v[before->next], wanted)) {
         before->next++;
     }
     fact = before->next < held->n ? held->v[before->next] : NULL;

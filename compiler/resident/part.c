@@ -9,7 +9,6 @@
 #include "resident/part.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "backend/backend.h"
 #include "base/diag.h"

@@ -26,6 +26,10 @@ agent_end() {
 }
 
 agent() { ovs-appctl -t bulkheadd "$@"; }
+pushes() {
+    agent status json |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["pushes"])'
+}
 agent_says() { agent status 2>/dev/null | grep -F -- "$1" >/dev/null; }
 
 # soon COMMAND...: within a second.
