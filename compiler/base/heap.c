@@ -28,6 +28,7 @@ enum {
                                  * is larger than HEAP_FIRST. */
     HEAP_FIRST = 128 << 10,     /* No heap begins larger. */
     SMALLEST_PAGE = 4096,
+    MAX_HEAPS = 4,              /* As many as threads parse a plan. */
 };
 
 #ifndef MADV_COLLAPSE
@@ -63,7 +64,9 @@ heap_expect_much(void)
     char *end;
 
     heap.start = (char *) ROUND_UP((uintptr_t) sbrk(0), HUGE_PAGE);
-    mallopt(M_ARENA_MAX, 1);    /* Others, of threads, grow page by page. */
+    /* Others, of threads, grow page by page, but where they share one they
+     * wait for each other. */
+    mallopt(M_ARENA_MAX, MAX_HEAPS);
     mallopt(M_MMAP_THRESHOLD, OWN_MAPPING);
     /* Above all that is free at first, or the first free() gives it back. */
     mallopt(M_TRIM_THRESHOLD, 2 * HEAP_EXPECTED);

@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,15 +33,51 @@ usage(const char *command, const char *what)
     return EXIT_USAGE;
 }
 
-static const char *
-hash_intent(const struct intent *intent, struct arena *arena)
+/* The hash of an intent, taken by a thread of its own while the intent is
+ * compiled, which only reads it as well. */
+struct hashing {
+    const struct intent *intent;
+    struct arena *arena;        /* Of the thread. */
+    const char *hash;
+    pthread_t thread;
+    bool threaded;
+};
+
+static void *
+hash_intent(void *hashing_)
 {
+    struct hashing *hashing = hashing_;
     struct ds ds = DS_EMPTY_INITIALIZER;
+
+    intent_print(hashing->intent, &ds);
+    hashing->hash = plan_hash(hashing->arena, ds.string, ds.length);
+    ds_destroy(&ds);
+    return NULL;
+}
+
+static void
+hashing_begin(struct hashing *hashing, const struct intent *intent)
+{
+    *hashing = (struct hashing) {
+        .intent = intent, .arena = arena_create(),
+    };
+    hashing->threaded = !pthread_create(&hashing->thread, NULL, hash_intent,
+                                        hashing);
+}
+
+/* Returns the hash in 'arena'. */
+static const char *
+hashing_end(struct hashing *hashing, struct arena *arena)
+{
     const char *hash;
 
-    intent_print(intent, &ds);
-    hash = plan_hash(arena, ds.string, ds.length);
-    ds_destroy(&ds);
+    if (hashing->threaded) {
+        pthread_join(hashing->thread, NULL);
+    } else {
+        hash_intent(hashing);
+    }
+    hash = arena_strdup(arena, hashing->hash);
+    arena_destroy(hashing->arena);
     return hash;
 }
 
@@ -64,6 +101,7 @@ cli_load_intent(const struct cli_options *options, struct arena *arena,
 {
     struct plan *plan = arena_zalloc(arena, sizeof *plan);
     const struct policy *policy = cli_load_policy(options, arena);
+    struct hashing hashing;
 
     int status = (!policy ? EXIT_WRONG : options->partial
                   ? cli_leave_out(options, policy, arena) : EXIT_DONE);
@@ -71,18 +109,19 @@ cli_load_intent(const struct cli_options *options, struct arena *arena,
     *order = (struct plan_record) {
         .bridge = options->bridge, .partial = options->partial, .plan = plan,
     };
-    if (status == EXIT_DONE && !cli_compile(options, policy, arena, plan)) {
-        status = EXIT_WRONG;
-    }
     if (status != EXIT_DONE) {
         return status;
     }
-    if (policyp) {
+    hashing_begin(&hashing, policy->intent);
+    if (!cli_compile(options, policy, arena, plan)) {
+        status = EXIT_WRONG;
+    }
+    order->intent = hashing_end(&hashing, arena);
+    if (status == EXIT_DONE && policyp) {
         *policyp = policy;
     }
-    order->intent = hash_intent(policy->intent, arena);
     note_files(options, arena, order);
-    return EXIT_DONE;
+    return status;
 }
 
 /* A plan goes only where it was made for. */

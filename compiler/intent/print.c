@@ -70,14 +70,17 @@ static struct ranked *
 sort_elements(const struct value *v)
 {
     struct ranked *sorted = xmalloc(MAX(1, v->n) * sizeof *sorted);
+    bool in_order = true;
 
     for (size_t i = 0; i < v->n; i++) {
         sorted[i] = (struct ranked) {
             v->type == VALUE_OBJECT ? rank_of(v, &v->elems[i]) : i,
             &v->elems[i],
         };
+        in_order = (in_order
+                    && (!i || compare_ranked(&sorted[i - 1], &sorted[i]) < 0));
     }
-    if (v->type == VALUE_OBJECT && v->n) {
+    if (!in_order) {
         qsort(sorted, v->n, sizeof *sorted, compare_ranked);
     }
     return sorted;
@@ -138,13 +141,15 @@ put_in_line(struct printer *p, const struct value *v)
         const char *space = v->type == VALUE_OBJECT && v->n ? " " : "";
         struct ranked *sorted = sort_elements(v);
 
-        ds_put_format(p->ds, "%c%s", brackets[0], space);
+        ds_put_char(p->ds, brackets[0]);
+        ds_put_cstr(p->ds, space);
         for (size_t i = 0; i < v->n && fits; i++) {
             ds_put_cstr(p->ds, i ? ", " : "");
             put_key(p, sorted[i].v);
             fits = put_in_line(p, sorted[i].v);
         }
-        ds_put_format(p->ds, "%s%c", space, brackets[1]);
+        ds_put_cstr(p->ds, space);
+        ds_put_char(p->ds, brackets[1]);
         free(sorted);
     }
     return fits && p->ds->length - p->line <= MAX_COLUMN;

@@ -115,13 +115,29 @@ plan_finish(struct plan *plan)
     plan->flows.allocated = n;
 }
 
+void
+plan_put_flow(const struct plan_flow *flow, struct ds *ds)
+{
+    ds_put_format(ds, "cookie=%#"PRIx64",table=%u,priority=%u", flow->cookie,
+                  flow->table, flow->priority);
+    if (flow->match[0]) {
+        ds_put_char(ds, ',');
+        ds_put_cstr(ds, flow->match);
+    }
+    ds_put_cstr(ds, " actions=");
+    ds_put_cstr(ds, flow->actions);
+}
+
 const char *
 plan_flow_string(const struct plan *plan, const struct plan_flow *flow)
 {
-    return arena_printf(plan->arena, "cookie=%#"PRIx64",table=%u,priority=%u"
-                        "%s%s actions=%s", flow->cookie, flow->table,
-                        flow->priority, flow->match[0] ? "," : "",
-                        flow->match, flow->actions);
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const char *s;
+
+    plan_put_flow(flow, &ds);
+    s = arena_strndup(plan->arena, ds.string, ds.length);
+    ds_destroy(&ds);
+    return s;
 }
 
 /* Appends " NAME=N", if there is such a number. */

@@ -268,6 +268,9 @@ void plan_finish_notes(struct plan *);
 
 /* The text of a flow or meter, without newline, in 'plan->arena'. */
 const char *plan_flow_string(const struct plan *, const struct plan_flow *);
+
+/* Appends the text of a flow, without newline. */
+void plan_put_flow(const struct plan_flow *, struct ds *);
 const char *plan_meter_string(const struct plan *, const struct plan_meter *);
 
 /* What the cookie of a flow says: a rule or a reason.  NULL if it is none of

@@ -27,8 +27,8 @@ plan_to_task(const struct plan *plan, struct verify_task *task,
     uint32_t *meters;
 
     for (size_t i = 0; i < plan->flows.n; i++) {
-        ds_put_format(&ds, "%s\n", plan_flow_string(plan,
-                                                    &plan->flows.v[i]));
+        plan_put_flow(&plan->flows.v[i], &ds);
+        ds_put_char(&ds, '\n');
     }
     meters = arena_zalloc(arena, (plan->meters.n + 1) * sizeof *meters);
     for (size_t i = 0; i < plan->meters.n; i++) {

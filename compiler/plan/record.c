@@ -96,16 +96,19 @@ plan_record_time(struct arena *arena, time_t when)
 void
 plan_record_format(const struct plan_record *record, struct ds *ds)
 {
-    struct ds body = DS_EMPTY_INITIALIZER;
     char hex[SHA1_HEX_DIGEST_LEN + 1];
     uint8_t digest[SHA1_DIGEST_SIZE];
+    size_t at, body;
 
-    put_body(record, &body);
-    sha1_bytes(body.string, body.length, digest);
+    ds_put_cstr(ds, MAGIC);
+    at = ds->length;
+    ds_put_char_multiple(ds, '0', SHA1_HEX_DIGEST_LEN);
+    ds_put_char(ds, '\n');
+    body = ds->length;
+    put_body(record, ds);
+    sha1_bytes(ds->string + body, ds->length - body, digest);
     sha1_to_hex(digest, hex);
-    ds_put_format(ds, MAGIC "%s\n", hex);
-    ds_put_buffer(ds, body.string, body.length);
-    ds_destroy(&body);
+    memcpy(ds->string + at, hex, SHA1_HEX_DIGEST_LEN);
 }
 
 static const struct json *

@@ -37,8 +37,8 @@ format_flows(const struct plan *plan, struct ds *ds)
                   plan->node);
     plan_format_differences(plan, ds);
     for (size_t i = 0; i < plan->flows.n; i++) {
-        ds_put_format(ds, "%s\n", plan_flow_string(plan,
-                                                   &plan->flows.v[i]));
+        plan_put_flow(&plan->flows.v[i], ds);
+        ds_put_char(ds, '\n');
     }
 }
 

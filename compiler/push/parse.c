@@ -14,6 +14,7 @@
 
 #include "flow.h"
 #include "hash.h"
+#include "openvswitch/dynamic-string.h"
 #include "openvswitch/ofp-actions.h"
 #include "openvswitch/ofp-flow.h"
 #include "openvswitch/ofp-msgs.h"
@@ -38,10 +39,10 @@ normalize_flow(struct ofputil_flow_mod *fm, struct flow_entry *flow)
 {
     struct ofpbuf *msg = ofputil_encode_flow_mod(fm, SESSION_PROTOCOL);
     struct ofputil_flow_mod decoded;
-    struct ofpbuf ofpacts;
+    uint64_t stub[64];
+    struct ofpbuf ofpacts = OFPBUF_STUB_INITIALIZER(stub);
     enum ofperr ofperr;
 
-    ofpbuf_init(&ofpacts, 0);
     ofpmsg_update_length(msg);
     ofperr = ofputil_decode_flow_mod(&decoded, msg->data, SESSION_PROTOCOL,
                                      NULL, NULL, &ofpacts, OFPP_MAX,
@@ -142,18 +143,34 @@ flow_parse(const char *text, const struct ofputil_port_map *ports,
     return reason;
 }
 
+/* The same, whose text is made in 'ds', which is emptied first. */
+static const char *
+parse_in(struct ds *ds, const struct plan_flow *pf,
+         const struct ofputil_port_map *ports, struct arena *arena,
+         struct flow_entry **flowp)
+{
+    ds_clear(ds);
+    plan_put_flow(pf, ds);
+    return flow_parse(ds_cstr(ds), ports, arena, flowp);
+}
+
 const char *
 plan_flow_parse(const struct plan *plan, const struct plan_flow *pf,
                 const struct ofputil_port_map *ports,
                 struct flow_entry **flowp)
 {
-    return flow_parse(plan_flow_string(plan, pf), ports, plan->arena, flowp);
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const char *reason = parse_in(&ds, pf, ports, plan->arena, flowp);
+
+    ds_destroy(&ds);
+    return reason;
 }
 
 /* A part of a plan's flows, which a thread of its own may parse. */
 struct part {
-    struct plan plan;           /* With an arena of its own. */
+    const struct plan *plan;
     const struct ofputil_port_map *ports;
+    struct arena *arena;        /* Its own, for 'reason'. */
     size_t start, end;          /* Of its flows these. */
     struct flow_entry **flows;  /* What the plan's flows become. */
     const char *reason;         /* Why one cannot be parsed, or NULL. */
@@ -165,30 +182,31 @@ static void *
 parse_part(void *part_)
 {
     struct part *part = part_;
+    struct ds ds = DS_EMPTY_INITIALIZER;
 
     for (size_t i = part->start; i < part->end && !part->reason; i++) {
-        part->reason = plan_flow_parse(&part->plan, &part->plan.flows.v[i],
-                                       part->ports, &part->flows[i]);
+        part->reason = parse_in(&ds, &part->plan->flows.v[i], part->ports,
+                                part->arena, &part->flows[i]);
     }
+    ds_destroy(&ds);
     return NULL;
 }
 
 /* Waits until the part is parsed, and puts its flows.  Returns 'reason', or if
  * that is NULL, the part's own. */
 static const char *
-take_part(struct part *part, const struct plan *plan, const char *reason,
-          struct switch_state *state)
+take_part(struct part *part, const char *reason, struct switch_state *state)
 {
     if (part->threaded) {
         pthread_join(part->thread, NULL);
     }
     if (!reason && part->reason) {
-        reason = arena_strdup(plan->arena, part->reason);
+        reason = arena_strdup(part->plan->arena, part->reason);
     }
     for (size_t i = part->start; i < part->end && part->flows[i]; i++) {
         switch_state_put(state, part->flows[i]);
     }
-    arena_destroy(part->plan.arena);
+    arena_destroy(part->arena);
     return reason;
 }
 
@@ -206,10 +224,10 @@ plan_to_flows(const struct plan *plan, const struct ofputil_port_map *ports,
 
     for (size_t i = 0; i < n_parts; i++) {
         parts[i] = (struct part) {
-            .plan = *plan, .ports = ports, .flows = flows,
+            .plan = plan, .ports = ports, .arena = arena_create(),
+            .flows = flows,
             .start = n * i / n_parts, .end = n * (i + 1) / n_parts,
         };
-        parts[i].plan.arena = arena_create();
         parts[i].threaded = (i + 1 < n_parts
                              && !pthread_create(&parts[i].thread, NULL,
                                                 parse_part, &parts[i]));
@@ -220,7 +238,7 @@ plan_to_flows(const struct plan *plan, const struct ofputil_port_map *ports,
         }
     }
     for (size_t i = 0; i < n_parts; i++) {
-        reason = take_part(&parts[i], plan, reason, state);
+        reason = take_part(&parts[i], reason, state);
     }
     free(flows);
     return reason;
