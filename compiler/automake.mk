@@ -310,6 +310,7 @@ libbulkhead_a_SOURCES = \
 	compiler/push/nb-writer.c \
 	compiler/push/nb.c \
 	compiler/push/nb.h \
+	compiler/push/ovsdb-once.c \
 	compiler/push/ovsdb-others.c \
 	compiler/push/ovsdb-private.h \
 	compiler/push/ovsdb.c \

@@ -64,6 +64,23 @@ attach_all(const struct cli_options *options, const struct intent *intent,
     return copy;
 }
 
+/* Is there a bridge, whose interfaces may say whose they are? */
+static bool
+has_bridge(const struct cli_options *options)
+{
+    return options->node && options->bridge;
+}
+
+void
+cli_attach_expect(const struct cli_options *options, struct arena *arena)
+{
+    struct push_target target = cli_target(options, arena);
+
+    if (has_bridge(options)) {
+        bridge_info_expect(target.db, time_msec() + target.timeout_ms);
+    }
+}
+
 const struct intent *
 cli_attach_all(const struct cli_options *options, const struct intent *intent,
                struct arena *arena, struct diags *diags)
@@ -72,7 +89,7 @@ cli_attach_all(const struct cli_options *options, const struct intent *intent,
     size_t n_errors = diags->n_errors;
     struct bridge_info info;
 
-    if (!options->node || !options->bridge) {
+    if (!has_bridge(options)) {
         return intent;
     }
     bridge_info_init(&info);

@@ -255,6 +255,9 @@ int cli_await(const struct push_target *, uint64_t generation);
 int cli_leave_out(const struct cli_options *, const struct policy *,
                   struct arena *);
 
+/* Begins to read what cli_attach_all() needs, while the intent is read. */
+void cli_attach_expect(const struct cli_options *, struct arena *);
+
 /* What the intent is with what interfaces of the bridge say of endpoints.
  * NULL after adding an error to the diags if that contradicts it. */
 const struct intent *cli_attach_all(const struct cli_options *,

@@ -121,6 +121,7 @@ load_policy(const struct cli_options *options, struct arena *arena,
     struct diags diags;
 
     diags_init(&diags, arena);
+    cli_attach_expect(options, arena);
     if (intent_read(options->intent, options->n_intent, arena, &diags,
                     &files)
         && check_files(&files, &diags)) {

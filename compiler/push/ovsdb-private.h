@@ -9,7 +9,18 @@
 
 struct arena;
 struct bridge_info;
+struct ovsdb_idl;
 struct ovsrec_bridge;
+
+struct database {
+    char *remote;
+    struct ovsdb_idl *idl;
+    unsigned int seqno;         /* Of what database_run() has told. */
+};
+
+/* Why there is nothing of it, in 'arena'. */
+const char *database_unreachable(const struct database *, int error,
+                                 struct arena *);
 
 /* Sets the controllers and the mirrors of '*info', which has none yet. */
 void ovsdb_read_others(const struct ovsrec_bridge *, struct arena *,

@@ -9,27 +9,18 @@
 #include "push/ovsdb.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/nearest.h"
 #include "flow.h"
-#include "openvswitch/poll-loop.h"
 #include "ovsdb-idl-provider.h"
 #include "ovsdb-idl.h"
 #include "push/ovsdb-private.h"
 #include "push/push.h"
 #include "socket-util.h"
-#include "timeval.h"
 #include "util.h"
 #include "vswitch-idl.h"
-
-struct database {
-    char *remote;
-    struct ovsdb_idl *idl;
-    unsigned int seqno;         /* Of what database_run() has told. */
-};
 
 /* All that is read.  What is not here, such as counters, wakes nobody. */
 static const struct ovsdb_idl_column *const columns[] = {
@@ -346,8 +337,8 @@ find_bridge(const struct database *db, const char *bridge,
                         nearest.best ? "?" : "");
 }
 
-static const char *
-unreachable(const struct database *db, int error, struct arena *arena)
+const char *
+database_unreachable(const struct database *db, int error, struct arena *arena)
 {
     return arena_printf(arena, "database %s: %s; is ovsdb-server running "
                         "there? see --db and OVS_RUNDIR", db->remote,
@@ -361,101 +352,7 @@ database_bridge(const struct database *db, const char *bridge,
     int error = database_error(db);
 
     return (database_is_known(db) ? find_bridge(db, bridge, arena, info)
-            : unreachable(db, error ? error : EAGAIN, arena));
-}
-
-/* Waits until all of the database is there.  Returns 0 or a positive errno. */
-static int
-await_database(struct database *db, long long int deadline)
-{
-    for (;;) {
-        int error;
-
-        database_run(db);
-        error = (time_msec() >= deadline ? ETIMEDOUT : database_error(db));
-        if (error || database_is_known(db)) {
-            return database_is_known(db) ? 0 : error;
-        }
-        database_wait(db);
-        poll_timer_wait_until(deadline);
-        poll_block();
-    }
-}
-
-/* What bridge_info_read() has read last.  To get all of it costs more than
- * anything else that is done with it. */
-static struct database *last;
-
-void
-bridge_info_forget(void)
-{
-    database_close(last);
-    last = NULL;
-}
-
-/* Waits until all that is in the database by now has come, which stands before
- * the answer to a transaction that is aborted.  Returns true if so. */
-static bool
-catch_up(struct database *db, long long int deadline)
-{
-    const struct ovsrec_open_vswitch *ovs = ovsrec_open_vswitch_first(db->idl);
-    enum ovsdb_idl_txn_status status;
-    struct ovsdb_idl_txn *txn;
-
-    if (!ovs) {
-        return false;
-    }
-    txn = ovsdb_idl_txn_create(db->idl);
-    ovsdb_idl_txn_set_dry_run(txn);
-    ovsdb_idl_txn_increment(txn, &ovs->header_,
-                            &ovsrec_open_vswitch_col_next_cfg, true);
-    while ((status = ovsdb_idl_txn_commit(txn)) == TXN_INCOMPLETE
-           && time_msec() < deadline) {
-        database_run(db);
-        database_wait(db);
-        ovsdb_idl_txn_wait(txn);
-        poll_timer_wait_until(deadline);
-        poll_block();
-    }
-    ovsdb_idl_txn_destroy(txn);
-    return status == TXN_SUCCESS;
-}
-
-const char *
-bridge_info_read(const char *remote, const char *bridge,
-                 long long int deadline, struct arena *arena,
-                 struct bridge_info *info)
-{
-    const char *reason;
-    int error = 0;
-
-    if (!last || strcmp(last->remote, remote) || !catch_up(last, deadline)) {
-        bridge_info_forget();
-        last = database_open(remote, false);
-        error = await_database(last, deadline);
-    }
-    reason = (error ? unreachable(last, error, arena)
-              : database_bridge(last, bridge, arena, info));
-    if (error) {
-        bridge_info_forget();
-    }
-    return reason;
-}
-
-const char *
-push_lacks_bridge(const struct push_target *target, struct arena *arena)
-{
-    struct database *db = database_open(target->db, false);
-    const char *reason = NULL;
-    struct bridge_info info;
-
-    bridge_info_init(&info);
-    if (!await_database(db, time_msec() + target->timeout_ms)) {
-        reason = database_bridge(db, target->bridge, arena, &info);
-    }
-    bridge_info_destroy(&info);
-    database_close(db);
-    return reason;
+            : database_unreachable(db, error ? error : EAGAIN, arena));
 }
 
 void

@@ -88,4 +88,9 @@ const char *bridge_info_read(const char *remote, const char *bridge,
                              struct bridge_info *info);
 void bridge_info_forget(void);
 
+/* Begins to read it for the first bridge_info_read(), in a thread, while the
+ * caller does what needs nothing of it.  The process must not fork in
+ * between. */
+void bridge_info_expect(const char *remote, long long int deadline);
+
 #endif /* push/ovsdb.h */

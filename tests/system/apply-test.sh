@@ -276,6 +276,11 @@ print("ready", flush=True); time.sleep(60)' "$silent/db.sock" \
     check 'a silent database: 3 within the timeout' says 'timed out' 3 \
         timeout 5 env OVS_RUNDIR="$silent" "$BULKHEAD" status "$intent" \
         --node $node --bridge br0 -t 1
+    check 'what is wrong with an intent is said without it: 1' \
+        says "did you mean 'rules'?" 1 \
+        timeout 30 env OVS_RUNDIR="$silent" "$BULKHEAD" apply \
+        "$(with 's/"rules": /"ruls": /')" \
+        --node $node --bridge br0 -t 60
     kill "$pid"
     wait "$pid" 2>/dev/null || true
     pid=$(cat "$switch_dir/ovs-vswitchd.pid")
