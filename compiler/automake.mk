@@ -287,7 +287,10 @@ libbulkhead_a_SOURCES = \
 	compiler/push/held.c \
 	compiler/push/journal.c \
 	compiler/push/journal.h \
+	compiler/push/keep-bridge.c \
 	compiler/push/keep-plan.c \
+	compiler/push/keep-session.c \
+	compiler/push/keep-undo.c \
 	compiler/push/keep-private.h \
 	compiler/push/keep.c \
 	compiler/push/keep.h \

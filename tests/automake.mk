@@ -124,6 +124,7 @@ test_scripts = \
 	tests/house-test \
 	tests/system/agent-journal-test.sh \
 	tests/system/agent-proof-test.sh \
+	tests/system/agent-refused-test.sh \
 	tests/system/agent-test.sh \
 	tests/system/attach-test.sh \
 	tests/system/apply-kernel-test.sh \

@@ -64,6 +64,7 @@ read_files(struct agent *a, const struct bridge_info *info)
 {
     struct sset paths = SSET_INITIALIZER(&paths);
     struct resident_diff diff;
+    enum compiled_news news;
     const char *path;
 
     a->reload = files_run(a->files, &paths) || a->reload;
@@ -73,8 +74,11 @@ read_files(struct agent *a, const struct bridge_info *info)
     if (a->reload) {
         files_rewatch(a->files);
         a->reload = false;
-        gate_put(a, compiled_load(a->compiled, info), NULL);
-        a->bridge_seqno = keeper_bridge_seqno(a->keeper);
+        news = compiled_load(a->compiled, info);
+        gate_put(a, news, NULL);
+        if (news == COMPILED_ANEW) {    /* Else it is by the last good one. */
+            a->bridge_seqno = keeper_bridge_seqno(a->keeper);
+        }
     } else {
         SSET_FOR_EACH (path, &paths) {
             gate_put(a, compiled_load_file(a->compiled, path, info, &diff),

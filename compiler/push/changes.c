@@ -134,6 +134,7 @@ take_back(struct push *push, int error, const struct session_error *serror,
                             ovs_retval_to_string(error));
     }
     undo_meters(push, failed);
+    push->diff->refused = serror->ofperr != 0;
     return (serror->index < n || !push->n_about
             ? refusal(push, "a meter", error, serror, serror->index < n
                       ? plan_meter_string(push->plan, about[serror->index])

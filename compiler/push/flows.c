@@ -68,6 +68,22 @@ switch_state_destroy(struct switch_state *state)
     hmap_destroy(&state->meters);
 }
 
+void
+flows_swap(struct switch_state *a, struct switch_state *b)
+{
+    struct switch_state was = *a;
+
+    hmap_swap(&a->flows, &b->flows);
+    hmap_swap(&a->callers, &b->callers);
+    hmap_swap(&a->owners, &b->owners);
+    hmap_swap(&a->limits, &b->limits);
+    hmap_swap(&a->named, &b->named);
+    a->n_connections = b->n_connections;
+    memcpy(a->n_flows, b->n_flows, sizeof a->n_flows);
+    b->n_connections = was.n_connections;
+    memcpy(b->n_flows, was.n_flows, sizeof b->n_flows);
+}
+
 static uint32_t
 flow_entry_hash(const struct flow_entry *flow)
 {

@@ -119,6 +119,9 @@ int meters_decode(struct ofpbuf *reply, struct switch_state *);
 /* Puts a flow, which becomes the state's, in the place of any of its key. */
 void switch_state_put(struct switch_state *, struct flow_entry *);
 
+/* Exchanges the flows of two states. */
+void flows_swap(struct switch_state *, struct switch_state *);
+
 /* Takes a flow of the state away and frees it. */
 void switch_state_remove(struct switch_state *, struct flow_entry *);
 

@@ -24,9 +24,11 @@ VLOG_DEFINE_THIS_MODULE(push);
 
 VEC_TYPEDEF(index_vec, size_t);
 
-/* Makes a copy of the part of the plan that is needed between steps. */
+/* Makes a copy of the part of the plan that is needed between steps; the one
+ * before becomes that of 'before'. */
 static void
-set_frame(struct keeper *k, const struct plan *plan)
+set_frame(struct keeper *k, const struct plan *plan,
+          struct keep_before *before)
 {
     struct arena *arena = arena_create();
     struct plan frame;
@@ -51,16 +53,16 @@ set_frame(struct keeper *k, const struct plan *plan)
         m->endpoint = m->endpoint ? arena_strdup(arena, m->endpoint) : NULL;
         m->place = m->place ? arena_strdup(arena, m->place) : NULL;
     }
-    arena_destroy(k->plan_arena);
+    before->plan = k->plan;
+    before->plan_arena = k->plan_arena;
     k->plan_arena = arena;
     k->plan = frame;
     k->plan.arena = k->arena;
     push_set_plan(&k->push, &k->plan);
 }
 
-/* Reads what the switch holds, if that is not known yet. */
-static const char *
-read_live(struct keeper *k)
+const char *
+keeper_read_live(struct keeper *k)
 {
     int error;
 
@@ -99,9 +101,10 @@ take_ports(struct keeper *k)
     }
 }
 
-/* If 'plan' is NULL, what was wanted before. */
+/* If 'plan' is NULL, what was wanted before; else that becomes 'before''s. */
 static const char *
-make_wanted(struct keeper *k, const struct plan *plan)
+make_wanted(struct keeper *k, const struct plan *plan,
+            struct keep_before *before)
 {
     const char *reason;
 
@@ -109,10 +112,10 @@ make_wanted(struct keeper *k, const struct plan *plan)
     if (!plan) {
         return flows_resolve(&k->push.wanted, &k->ports, k->arena);
     }
-    switch_state_destroy(&k->push.wanted);
-    switch_state_init(&k->push.wanted);
+    flows_swap(&k->push.wanted, &before->wanted);
+    before->all = true;
     svec_clear(&k->withdrawn);
-    k->whole = false;
+    k->whole = k->accepted = false;
     reason = plan_to_flows(plan, &k->ports, &k->push.wanted);
     k->whole = !reason;
     k->owed = k->owed && reason;
@@ -139,35 +142,63 @@ note_push(struct keeper *k)
     }
 }
 
+/* The switch has taken what is wanted. */
+static void
+note_accepted(struct keeper *k)
+{
+    k->accepted = true;
+    if (k->refusal) {
+        keeper_set_refusal(k, NULL);
+    }
+    note_push(k);
+}
+
+/* Compares what is wanted, which is made, with what there is.  Returns NULL,
+ * or why that cannot be. */
+static const char *
+compare_all(struct keeper *k, const struct plan *plan,
+            struct keep_before *before)
+{
+    const char *reason;
+
+    push_check_bridge(&k->push);
+    reason = push_check_switch(&k->push);
+    if (reason || !k->push.comparable) {
+        return reason;
+    }
+    reason = make_wanted(k, plan, before);
+    reason = reason ? reason : keeper_read_live(k);
+    reason = reason ? reason : limits_read(&k->push);
+    if (!reason) {
+        push_compare(&k->push);
+    }
+    return reason;
+}
+
 /* If 'plan' is NULL, what was put before. */
 static void
 put(struct keeper *k, const struct plan *plan)
 {
+    struct keep_before before;
     const char *reason;
 
     keeper_begin(k);
+    before_init(&before, k);
     if (plan) {
-        set_frame(k, plan);
+        set_frame(k, plan, &before);
     } else {
         push_set_plan(&k->push, &k->plan);
     }
-    push_check_bridge(&k->push);
-    reason = push_check_switch(&k->push);
-    if (!reason && k->push.comparable) {
-        reason = make_wanted(k, plan);
-        reason = reason ? reason : read_live(k);
-        reason = reason ? reason : limits_read(&k->push);
-        if (!reason) {
-            push_compare(&k->push);
-        }
-    }
+    reason = compare_all(k, plan, &before);
+    reason = reason ? reason : keeper_send(k);
     if (reason) {
-        keeper_fail(k, reason);
-    } else if (keeper_carry_out(k)) {
+        keeper_take_back(k, &before, reason, NULL);
+    } else {
         k->wants_plan = false;
-        note_push(k);
+        note_accepted(k);
         k->next_check = time_msec() + KEEPER_CHECK_MS;
     }
+    before_destroy(&before);
 }
 
 void
@@ -261,8 +292,8 @@ withdraw(struct keeper *k, const struct sset *interfaces, uint32_t named)
     }
 }
 
-static void
-withdraw_all(struct keeper *k, const struct sset *interfaces)
+void
+keeper_leave_out(struct keeper *k, const struct sset *interfaces)
 {
     const char *name;
 
@@ -280,7 +311,7 @@ void
 keeper_withdraw(struct keeper *k, const struct sset *interfaces)
 {
     keeper_begin(k);
-    withdraw_all(k, interfaces);
+    keeper_leave_out(k, interfaces);
     if (!k->wants_plan && k->push.session && watch_is_due(&k->watch)) {
         watch_compare(&k->watch);
         if (keeper_carry_out(k)) {
@@ -333,7 +364,8 @@ merge_meters(struct keeper *k, const struct resident_diff *diff,
 }
 
 static void
-change_meters(struct keeper *k, const struct resident_diff *diff)
+change_meters(struct keeper *k, const struct resident_diff *diff,
+              struct keep_before *before)
 {
     struct plan next = k->plan;
     index_vec was = VEC_INIT;
@@ -347,7 +379,7 @@ change_meters(struct keeper *k, const struct resident_diff *diff)
     merge_meters(k, diff, &next, &was);
     k->push.ids = NULL;
     k->push.present = NULL;
-    set_frame(k, &next);
+    set_frame(k, &next, before);
     for (size_t i = 0; i < was.n; i++) {
         if (was.v[i] != SIZE_MAX) {
             k->push.ids[i] = ids[was.v[i]];
@@ -373,7 +405,8 @@ find_meter(struct keeper *k, const struct flow_entry *flow)
 
 /* What was withdrawn, and has not changed since, is in the plan still. */
 static const char *
-bring_back(struct keeper *k, const struct switch_state *changed)
+bring_back(struct keeper *k, const struct switch_state *changed,
+           struct keep_before *before)
 {
     for (size_t i = 0; i < k->withdrawn.n; i++) {
         struct flow_entry *flow;
@@ -385,6 +418,7 @@ bring_back(struct keeper *k, const struct switch_state *changed)
         } else if (flow_find(changed, flow)) {
             flow_destroy(flow);
         } else {
+            before_flow(before, k, flow);
             watch_want(&k->watch, flow);
             find_meter(k, flow);
         }
@@ -396,7 +430,7 @@ bring_back(struct keeper *k, const struct switch_state *changed)
 /* Stores in 'changed' what has changed, if anything was withdrawn. */
 static const char *
 change_flows(struct keeper *k, const struct resident_diff *diff,
-             struct switch_state *changed)
+             struct switch_state *changed, struct keep_before *before)
 {
     const plan_flows *all[] = { &diff->deleted, &diff->added, &diff->changed };
     struct flow_entry *flow;
@@ -411,6 +445,7 @@ change_flows(struct keeper *k, const struct resident_diff *diff,
             if (k->withdrawn.n) {
                 switch_state_put(changed, flow_clone(flow));
             }
+            before_flow(before, k, flow);
             if (!i) {
                 watch_unwant(&k->watch, flow);
                 flow_destroy(flow);
@@ -420,13 +455,14 @@ change_flows(struct keeper *k, const struct resident_diff *diff,
             }
         }
     }
-    return bring_back(k, changed);
+    return bring_back(k, changed, before);
 }
 
 bool
 keeper_change(struct keeper *k, const struct resident_diff *diff,
               const struct sset *without)
 {
+    struct keep_before before;
     struct switch_state changed;
     const char *reason;
 
@@ -438,19 +474,25 @@ keeper_change(struct keeper *k, const struct resident_diff *diff,
         return false;
     }
     keeper_begin(k);
-    change_meters(k, diff);
+    before_init(&before, k);
+    change_meters(k, diff, &before);
     switch_state_init(&changed);
-    reason = change_flows(k, diff, &changed);
+    reason = change_flows(k, diff, &changed, &before);
     switch_state_destroy(&changed);
     if (reason) {               /* Of an interface that has gone, perhaps. */
         VLOG_DBG("a change by itself is not enough: %s", reason);
-        k->whole = false;
+        before_restore(&before, k);
+        before_destroy(&before);
         return false;
     }
-    withdraw_all(k, without);
+    keeper_leave_out(k, without);
     watch_compare(&k->watch);
-    if (keeper_carry_out(k)) {
-        note_push(k);
+    reason = keeper_send(k);
+    if (reason) {
+        keeper_take_back(k, &before, reason, without);
+    } else {
+        note_accepted(k);
     }
+    before_destroy(&before);
     return true;
 }

@@ -7,8 +7,9 @@
 #ifndef PUSH_KEEP_PRIVATE_H
 #define PUSH_KEEP_PRIVATE_H 1
 
-/* Between keep.c, which follows database and switch and repairs, and
- * keep-plan.c, which takes plans and their changes. */
+/* Between keep.c, which follows the switch and repairs; keep-bridge.c, the
+ * database; keep-session.c, which connects; keep-plan.c, which takes plans and
+ * their changes; and keep-undo.c, which takes back what is refused. */
 
 #include "openvswitch/token-bucket.h"
 #include "push/keep.h"
@@ -18,7 +19,8 @@
 
 enum {
     KEEPER_CHECK_MS = 500,      /* Between two looks at the meters. */
-    KEEPER_RETRY_MS = 1000,     /* After a refusal, if nothing is new. */
+    KEEPER_RETRY_MS = 1000,     /* After a failure, if nothing is new. */
+    KEEPER_MAX_RETRY_MS = 10000,        /* After many refusals in a row. */
     KEEPER_MAX_ATTACHED = 1000, /* Changes of attachments between two readings
                                  * of all interfaces. */
     KEEPER_REPAIR_COST = 200,   /* In tokens, of which a millisecond has one:
@@ -30,6 +32,7 @@ struct keeper {
     struct push_target target;
     struct database *db;
     struct reconnect *fsm;
+    struct session *connecting; /* That is not open yet, or NULL. */
     struct push push;           /* 'wanted' and 'live' are as of now; 'arena'
                                  * and 'diff' those of the last step. */
     struct push_diff diff;
@@ -37,6 +40,11 @@ struct keeper {
     struct plan plan;           /* Its meters, ports and tunnel. */
     bool whole;                 /* Is 'wanted' all of a plan... */
     bool owed;                  /* ...but not of the last one? */
+    bool accepted;              /* Has the switch taken it? */
+    char *refusal;              /* Why it has not taken a later one, or NULL:
+                                 * 'wanted' is what it had taken before. */
+    long long int plan_at;      /* When that is to be tried again... */
+    int retry_ms;               /* ...and so long after the next refusal. */
     struct arena *plan_arena;
     struct arena *info_arena;   /* Holds 'push.info'. */
     unsigned int info_seqno;    /* 0: nothing is known. */
@@ -58,11 +66,64 @@ struct keeper {
     struct token_bucket repairs;        /* Against who undoes them. */
 };
 
+/* What was wanted before a change, for as long as that may be refused. */
+struct keep_before {
+    bool all;                   /* Is 'wanted' all of it?  Else it is what is
+                                 * wanted now, ... */
+    struct switch_state wanted;
+    struct svec olds, news;     /* ...with these flows, without those. */
+    struct svec withdrawn;
+    struct plan plan;           /* If there is 'plan_arena'. */
+    struct arena *plan_arena;
+    bool whole, accepted;
+};
+
+/* To be called before anything of it changes; before 'flow', of the change,
+ * is made wanted or unwanted; and at last. */
+void before_init(struct keep_before *, const struct keeper *);
+void before_flow(struct keep_before *, const struct keeper *,
+                 const struct flow_entry *flow);
+void before_destroy(struct keep_before *);
+
+/* Brings back what was wanted, as far as 'keeper' is concerned.  Returns NULL,
+ * or why it cannot be. */
+const char *before_restore(struct keep_before *, struct keeper *);
+
+/* The change has failed.  If the switch, or what it is set to, has refused it,
+ * goes on with what it had taken before, less what is to be cut off at once:
+ * interfaces that the change lets in no more, or as others, and those of
+ * 'without', which may be NULL. */
+void keeper_take_back(struct keeper *, struct keep_before *,
+                      const char *reason, const struct sset *without);
+
 /* Begins a step. */
 void keeper_begin(struct keeper *);
 
-/* Sends what was compared.  Returns false if that has failed. */
+/* Sends what was compared.  Returns NULL, or why that has failed. */
+const char *keeper_send(struct keeper *);
+
+/* The same, and returns false after keeper_fail(). */
 bool keeper_carry_out(struct keeper *);
+
+/* Reads what the switch holds, if that is not known yet.  Returns NULL, or why
+ * it cannot be. */
+const char *keeper_read_live(struct keeper *);
+
+/* Makes all flows unwanted that name one of the interfaces. */
+void keeper_leave_out(struct keeper *, const struct sset *interfaces);
+
+/* Notes why the bridge may not hold the plan; NULL: it does. */
+void keeper_set_trouble(struct keeper *, const char *reason);
+
+/* Notes why the switch does not take the last plan; NULL: it has. */
+void keeper_set_refusal(struct keeper *, const char *reason);
+
+/* Follows what the database says of the bridge.  (keep-bridge.c) */
+void keeper_follow_database(struct keeper *);
+
+/* Follows the session with the switch.  (keep-session.c) */
+void keeper_connect(struct keeper *);
+void keeper_connect_wait(struct keeper *);
 
 /* The step has failed.  What the switch refuses may go next time; for all
  * else, and where it is not known what it holds, the session ends. */

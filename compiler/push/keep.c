@@ -23,10 +23,7 @@
 
 VLOG_DEFINE_THIS_MODULE(keep);
 
-enum {
-    MIN_BACKOFF_MS = 50,
-    MAX_BACKOFF_MS = 1000,
-};
+enum { MIN_BACKOFF_MS = 50, MAX_BACKOFF_MS = 1000 };
 
 struct keeper *
 keeper_create(const struct push_target *target)
@@ -52,6 +49,7 @@ keeper_create(const struct push_target *target)
     watch_init(&k->watch, &k->push);
     token_bucket_init(&k->repairs, 1, KEEPER_REPAIR_BURST);
     k->wants_plan = k->owed = true;
+    k->retry_ms = KEEPER_RETRY_MS;
     return k;
 }
 
@@ -60,6 +58,7 @@ keeper_destroy(struct keeper *k)
 {
     if (k) {
         push_destroy(&k->push);
+        session_close(k->connecting);
         ofputil_port_map_destroy(&k->ports);
         svec_destroy(&k->withdrawn);
         reconnect_destroy(k->fsm);
@@ -68,13 +67,13 @@ keeper_destroy(struct keeper *k)
         arena_destroy(k->plan_arena);
         arena_destroy(k->info_arena);
         free(k->trouble);
+        free(k->refusal);
         free(k);
     }
 }
 
-/* Notes why the bridge may not hold the plan; NULL: it does. */
-static void
-set_trouble(struct keeper *k, const char *reason)
+void
+keeper_set_trouble(struct keeper *k, const char *reason)
 {
     if (reason && (!k->trouble || strcmp(reason, k->trouble))) {
         VLOG_WARN("%s", reason);
@@ -112,10 +111,10 @@ keeper_disconnect(struct keeper *k, int error)
 void
 keeper_fail(struct keeper *k, const char *reason)
 {
-    set_trouble(k, reason);
+    keeper_set_trouble(k, reason);
     k->next_try = time_msec() + KEEPER_RETRY_MS;
     k->live_known = k->live_known && !k->wants_plan;
-    if (!k->diff.unfit.n) {
+    if (!k->diff.unfit.n && !k->diff.refused) {
         keeper_disconnect(k, 0);
     }
 }
@@ -143,47 +142,27 @@ settle(struct keeper *k)
     watch_forget(&k->watch);
 }
 
-bool
-keeper_carry_out(struct keeper *k)
+const char *
+keeper_send(struct keeper *k)
 {
     const char *reason = push_carry_out(&k->push);
 
-    if (reason) {
-        keeper_fail(k, reason);
-        return false;
+    if (!reason) {
+        settle(k);
+        keeper_set_trouble(k, NULL);
     }
-    settle(k);
-    set_trouble(k, NULL);
-    return true;
+    return reason;
 }
 
-/* The session. */
-
-static void
-connect_switch(struct keeper *k)
+bool
+keeper_carry_out(struct keeper *k)
 {
-    const char *reason;
-    int error;
+    const char *reason = keeper_send(k);
 
-    keeper_begin(k);
-    reconnect_connecting(k->fsm, time_msec());
-    reason = push_connect(&k->push);
     if (reason) {
-        set_trouble(k, reason);
-        reconnect_connect_failed(k->fsm, time_msec(), ECONNREFUSED);
-        return;
+        keeper_fail(k, reason);
     }
-    reconnect_connected(k->fsm, time_msec());
-    k->counts.connections++;
-    k->live_known = false;
-    k->wants_plan = true;
-    k->next_try = 0;
-    error = session_monitor(k->push.session, k->push.deadline);
-    if (error) {
-        set_trouble(k, push_errno(&k->push, "asking for changes of flows",
-                                  error));
-        keeper_disconnect(k, error);
-    }
+    return !reason;
 }
 
 /* Takes what the switch has told.  Returns false if the session had to end. */
@@ -204,9 +183,9 @@ hear(struct keeper *k)
         error = ENOBUFS;
     }
     if (error) {
-        set_trouble(k, arena_printf(k->arena, "bridge %s: the session ended: "
-                                    "%s", k->target.bridge,
-                                    ovs_retval_to_string(error)));
+        keeper_set_trouble(k, arena_printf(
+            k->arena, "bridge %s: the session ended: %s", k->target.bridge,
+            ovs_retval_to_string(error)));
         keeper_disconnect(k, error);
     }
     return !error;
@@ -238,7 +217,7 @@ count_flows(struct keeper *k, long long int more)
 static void
 give_up(struct keeper *k, int error)
 {
-    set_trouble(k, push_errno(&k->push, "looking for changes", error));
+    keeper_set_trouble(k, push_errno(&k->push, "looking for changes", error));
     keeper_disconnect(k, error);
 }
 
@@ -264,7 +243,7 @@ take_answer(struct keeper *k, long long int deadline)
     }
     reason = watch_limits(&k->watch);
     if (reason) {
-        set_trouble(k, reason);
+        keeper_set_trouble(k, reason);
         keeper_disconnect(k, 0);
         return;
     }
@@ -327,86 +306,35 @@ repair(struct keeper *k)
                  diff->meters_deleted);
 }
 
-/* Names stay when their interface has gone: flows that name it have to be
- * deleted.  A number that changes makes flows of the plan others. */
-static void
-note_ports(struct keeper *k)
-{
-    const struct smap_node *node;
-
-    SMAP_FOR_EACH (node, &k->push.info.types) {
-        ofp_port_t was = ofputil_port_map_get_number(&k->ports, node->key);
-        ofp_port_t is = ofputil_port_map_get_number(&k->push.info.ports,
-                                                    node->key);
-
-        if (was == OFPP_NONE && is != OFPP_NONE) {
-            ofputil_port_map_put(&k->ports, is, node->key);
-        } else if (is != OFPP_NONE && was != is) {
-            k->wants_plan = true;
-        }
-    }
-}
-
-/* Takes what interfaces say of endpoints.  Returns false if all is to be read,
- * so that the arena does not grow without end. */
+/* May it, but for its tokens? */
 static bool
-read_attached(struct keeper *k)
+repair_may_begin(const struct keeper *k)
 {
-    if (!k->info_seqno || ++k->n_attached > KEEPER_MAX_ATTACHED) {
-        return false;
-    }
-    database_attached(k->db, k->info_arena, &k->push.info);
-    k->info_seqno++;
-    return true;
-}
-
-static void
-read_bridge(struct keeper *k)
-{
-    unsigned int ports_seqno = k->push.info.ports_seqno + 1;
-    const char *reason;
-
-    k->n_attached = 0;
-    bridge_info_destroy(&k->push.info);
-    arena_destroy(k->info_arena);
-    bridge_info_init(&k->push.info);
-    k->push.info.ports_seqno = ports_seqno;
-    k->info_arena = arena_create();
-    reason = database_bridge(k->db, k->target.bridge, k->info_arena,
-                             &k->push.info);
-    if (reason) {               /* No bridge, no flows. */
-        set_trouble(k, reason);
-        k->wants_plan = true;
-        return;
-    }
-    k->info_seqno++;
-    k->next_try = 0;
-    note_ports(k);
-    keeper_begin(k);
-    push_check_settings(&k->push);
-    k->wants_plan = k->wants_plan || k->diff.unfit.n;
+    return (watch_is_due(&k->watch)
+            && (watch_has_news(&k->watch) || time_msec() >= k->next_try));
 }
 
 void
 keeper_run(struct keeper *k)
 {
-    enum database_news news = database_run(k->db);
-
-    if (news == DATABASE_CHANGED
-        || (news == DATABASE_ATTACHED && !read_attached(k))) {
-        read_bridge(k);
-    }
-    if (reconnect_run(k->fsm, time_msec()) == RECONNECT_CONNECT) {
-        connect_switch(k);
-    }
+    keeper_follow_database(k);
+    keeper_connect(k);
     if (!k->push.session || !hear(k) || k->wants_plan) {
         return;
     }
     check(k);
-    if (!k->wants_plan && watch_is_due(&k->watch)
-        && (watch_has_news(&k->watch) || time_msec() >= k->next_try)
+    if (!k->wants_plan && repair_may_begin(k)
         && token_bucket_withdraw(&k->repairs, KEEPER_REPAIR_COST)) {
         repair(k);
+    }
+}
+
+/* For the plan, which nobody asks for while nothing is known of the bridge. */
+static void
+wait_for(const struct keeper *k, long long int when)
+{
+    if (k->info_seqno) {
+        poll_timer_wait_until(when);
     }
 }
 
@@ -414,18 +342,23 @@ void
 keeper_wait(struct keeper *k)
 {
     database_wait(k->db);
-    reconnect_wait(k->fsm, time_msec());
+    keeper_connect_wait(k);
     if (!k->push.session) {
         return;
     }
     session_wait(k->push.session);
-    if (k->wants_plan || watch_is_due(&k->watch)) {
-        poll_timer_wait_until(k->next_try);
+    if (k->wants_plan) {
+        wait_for(k, k->next_try);
+        return;
+    } else if (k->refusal) {
+        wait_for(k, k->plan_at);
+    }
+    if (repair_may_begin(k)) {
         token_bucket_wait(&k->repairs, KEEPER_REPAIR_COST);
+    } else if (watch_is_due(&k->watch)) {
+        poll_timer_wait_until(k->next_try);
     }
-    if (!k->wants_plan) {
-        poll_timer_wait_until(k->asked ? k->asked_until : k->next_check);
-    }
+    poll_timer_wait_until(k->asked ? k->asked_until : k->next_check);
 }
 
 /* The plan. */
@@ -433,21 +366,22 @@ keeper_wait(struct keeper *k)
 bool
 keeper_wants_plan(const struct keeper *k)
 {
-    return (k->wants_plan && k->push.session && k->info_seqno
-            && time_msec() >= k->next_try);
+    return (k->push.session && k->info_seqno
+            && (k->wants_plan ? time_msec() >= k->next_try
+                : k->refusal && time_msec() >= k->plan_at));
 }
 
 bool
 keeper_is_equal(const struct keeper *k)
 {
-    return (k->push.session && !k->wants_plan && !k->trouble
+    return (k->push.session && !k->wants_plan && !k->trouble && !k->refusal
             && !watch_is_due(&k->watch));
 }
 
 const char *
 keeper_trouble(const struct keeper *k)
 {
-    return k->trouble;
+    return k->trouble ? k->trouble : k->refusal;
 }
 
 bool

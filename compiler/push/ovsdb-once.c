@@ -130,8 +130,11 @@ bridge_info_read(const char *remote, const char *bridge,
     const char *reason;
     int error = take_expected();
 
-    if (!error && (!last || strcmp(last->remote, remote)
-                   || !catch_up(last, deadline))) {
+    if (last && strcmp(last->remote, remote)) {
+        bridge_info_forget();
+        error = 0;
+    }
+    if (!error && (!last || !catch_up(last, deadline))) {
         bridge_info_forget();
         last = database_open(remote, false);
         error = await_database(last, deadline);

@@ -263,13 +263,7 @@ flows_resolve(struct switch_state *state, const struct ofputil_port_map *ports,
         switch_state_put(&anew, resolved);
     }
     if (!reason) {
-        hmap_swap(&state->flows, &anew.flows);
-        hmap_swap(&state->callers, &anew.callers);
-        hmap_swap(&state->owners, &anew.owners);
-        hmap_swap(&state->limits, &anew.limits);
-        hmap_swap(&state->named, &anew.named);
-        state->n_connections = anew.n_connections;
-        memcpy(state->n_flows, anew.n_flows, sizeof state->n_flows);
+        flows_swap(state, &anew);
     }
     switch_state_destroy(&anew);
     return reason;

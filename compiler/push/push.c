@@ -144,18 +144,28 @@ push_place_meters(struct push *push, struct ovs_list *changed)
 }
 
 const char *
+push_remote(const struct push *push)
+{
+    return arena_printf(push->arena, "unix:%s/%s.mgmt", ovs_rundir(),
+                        push->target->bridge);
+}
+
+const char *
+push_not_connected(const struct push *push, int error)
+{
+    return arena_printf(push->arena, "bridge %s: %s: %s; is ovs-vswitchd "
+                        "running there? see OVS_RUNDIR",
+                        push->target->bridge, push_remote(push),
+                        ovs_retval_to_string(error));
+}
+
+const char *
 push_connect(struct push *push)
 {
-    const char *remote = arena_printf(push->arena, "unix:%s/%s.mgmt",
-                                      ovs_rundir(), push->target->bridge);
-    int error = session_open(remote, push->deadline, &push->session);
+    int error = session_open(push_remote(push), push->deadline,
+                             &push->session);
 
-    return (error
-            ? arena_printf(push->arena, "bridge %s: %s: %s; is ovs-vswitchd "
-                           "running there? see OVS_RUNDIR",
-                           push->target->bridge, remote,
-                           ovs_retval_to_string(error))
-            : NULL);
+    return error ? push_not_connected(push, error) : NULL;
 }
 
 /* Reads both sides and connects them.  Changes nothing. */

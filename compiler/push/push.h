@@ -83,6 +83,8 @@ struct push_diff {
     const struct plan_record *done;     /* What the bridge holds now, if it
                                          * was to be changed. */
     bool doubt;                 /* Not known whether the flows changed. */
+    bool refused;               /* The switch refused it, and holds what it
+                                 * held. */
 
     /* Why the plan cannot go onto the bridge as it is, each with the remedy.
      */

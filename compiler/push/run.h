@@ -96,6 +96,10 @@ const char *push_lock_bridge(const struct push_target *, struct arena *,
 /* Opens 'session'.  Returns NULL, or why not. */
 const char *push_connect(struct push *);
 
+/* The remote that it opens, and why not after that error, in the arena. */
+const char *push_remote(const struct push *);
+const char *push_not_connected(const struct push *, int error);
+
 /* Notes the formatted text in 'diff->unfit'. */
 void push_unfit(struct push *, const char *format, ...)
     OVS_PRINTF_FORMAT(2, 3);

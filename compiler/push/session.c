@@ -27,6 +27,17 @@ enum {
     MAX_RECEIVE = 50,           /* Messages in a session_run(). */
 };
 
+static struct session *
+create(struct vconn *vconn)
+{
+    struct session *session = xzalloc(sizeof *session);
+
+    session->vconn = vconn;
+    ovs_list_init(&session->updates);
+    ovs_list_init(&session->answers);
+    return session;
+}
+
 int
 session_open(const char *name, long long int deadline,
              struct session **sessionp)
@@ -37,14 +48,35 @@ session_open(const char *name, long long int deadline,
                                  timeout, &vconn);
 
     if (!error) {
-        struct session *session = xzalloc(sizeof *session);
-
-        session->vconn = vconn;
-        ovs_list_init(&session->updates);
-        ovs_list_init(&session->answers);
-        *sessionp = session;
+        *sessionp = create(vconn);
     }
     return error;
+}
+
+int
+session_begin(const char *name, struct session **sessionp)
+{
+    struct vconn *vconn;
+    int error = vconn_open(name, 1u << SESSION_VERSION, DSCP_DEFAULT, &vconn);
+
+    if (!error) {
+        *sessionp = create(vconn);
+    }
+    return error;
+}
+
+int
+session_connect(struct session *session)
+{
+    vconn_run(session->vconn);
+    return vconn_connect(session->vconn);
+}
+
+void
+session_connect_wait(struct session *session)
+{
+    vconn_run_wait(session->vconn);
+    vconn_connect_wait(session->vconn);
 }
 
 void

@@ -37,6 +37,12 @@ struct session_error {
 };
 
 int session_open(const char *name, long long int deadline, struct session **);
+
+/* The same without waiting: session_connect() returns EAGAIN until it is open,
+ * or cannot be. */
+int session_begin(const char *name, struct session **);
+int session_connect(struct session *);
+void session_connect_wait(struct session *);
 void session_close(struct session *);   /* Accepts NULL. */
 
 /* Sends 'request', takes ownership of it, and stores the reply, of type

@@ -19,7 +19,6 @@ node=gpu-node-1
 # A verifier that waits while there is the file STALL.
 BULKHEAD=${BUILDDIR:-$srcdir/_build}/tests/verify/faulty
 
-has_rate() { meters br0 | grep -E "rate=$1 " >/dev/null; }
 fails() { ! "$@"; }
 marks() { flows br0 | grep -E "[:=]$1->ip_dscp" >/dev/null; }
 kept() { (cd "$BULKHEAD_STATEDIR/br0" && echo *.plan); }

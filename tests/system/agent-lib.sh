@@ -93,6 +93,32 @@ policy() {
     mv "$folder/.new" "$folder/policy.json"
 }
 
+# limit GBPS: of the tenant batch, which is 20 in $intent.
+limit() { policy "s/\"limit\": \"20Gbps\"/\"limit\": \"$1Gbps\"/"; }
+has_rate() { meters br0 | grep -E "rate=$1 " >/dev/null; }
+lacks_rate() { ! has_rate "$1"; }
+holds() { flows br0 | grep -F -- "$1" >/dev/null; }
+lacks() { ! holds "$1"; }
+
+# Of port $1, by its number.
+port_of() { ovs-vsctl get interface "$1" ofport; }
+cut_off() { lacks "in_port=$1," && lacks "output:$1"; }
+
+# Nobody may have asked yet how it ended.
+has_ended() {
+    [ ! -e "/proc/$1" ] || grep '^State:.*Z' "/proc/$1/status"
+}
+
+# Does it sleep?  Of its CPU time, in hundredths of a second.
+ticks() { awk '{ print $14 + $15 }' "/proc/$agent_pid/stat"; }
+idle() {
+    local before
+    sleep 2.5
+    before=$(ticks)
+    sleep 1
+    [ $(($(ticks) - before)) -lt 20 ]
+}
+
 has_endpoint() { flows br0 | grep "$1" >/dev/null; }
 has_no_endpoint() { ! has_endpoint "$1"; }
 

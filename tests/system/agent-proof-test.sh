@@ -28,12 +28,7 @@ allow_https=reg12=0x48e829dd,reg14=0x4f8b989,reg8=0x800601bb/0xc0ffffff
 
 job1=02:00:00:03:00:01
 
-limit() { policy "s/\"limit\": \"20Gbps\"/\"limit\": \"$1Gbps\"/"; }
-has_rate() { meters br0 | grep -E "rate=$1 " >/dev/null; }
-lacks_rate() { ! has_rate "$1"; }
-holds() { flows br0 | grep -F -- "$1" >/dev/null; }
 becomes_intended() { soon agent_says ': as intended'; }
-lacks() { ! holds "$1"; }
 
 fault() { printf %s "${1:-$deny_ssh}" >"$FORGET"; }
 mend() { rm -f "$FORGET"; }
@@ -46,25 +41,6 @@ prover() { pgrep -P "$agent_pid"; }
 unnumbered() { flows br0 | sed 's/meter:[0-9]*//g'; }
 keep_in_mind() { unnumbered >"$switch_dir/mind"; }
 as_before() { unnumbered | diff "$switch_dir/mind" -; }
-
-# Of its CPU time, in hundredths of a second.
-ticks() { awk '{ print $14 + $15 }' "/proc/$agent_pid/stat"; }
-idle() {
-    local before
-    sleep 2.5
-    before=$(ticks)
-    sleep 1
-    [ $(($(ticks) - before)) -lt 20 ]
-}
-
-# Nobody may have asked yet how it ended.
-has_ended() {
-    [ ! -e "/proc/$1" ] || grep '^State:.*Z' "/proc/$1/status"
-}
-
-# Of port $1, by its number.
-port_of() { ovs-vsctl get interface "$1" ofport; }
-cut_off() { lacks "in_port=$1," && lacks "output:$1"; }
 
 test_proved() {
     check 'the policy is there' becomes_equal
