@@ -704,6 +704,7 @@ bulkheadd_SOURCES = \
 	compiler/agent/fold.c \
 	compiler/agent/fold.h \
 	compiler/agent/gate.c \
+	compiler/agent/kept.c \
 	compiler/agent/main.c \
 	compiler/agent/note.c \
 	compiler/agent/notify.c \

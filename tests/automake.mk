@@ -125,6 +125,7 @@ test_scripts = \
 	tests/system/agent-journal-test.sh \
 	tests/system/agent-proof-test.sh \
 	tests/system/agent-refused-test.sh \
+	tests/system/agent-start-test.sh \
 	tests/system/agent-test.sh \
 	tests/system/attach-test.sh \
 	tests/system/apply-kernel-test.sh \

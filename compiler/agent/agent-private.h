@@ -31,6 +31,7 @@ struct gate {
     struct plan kept;           /* What the node kept before the start, as long
                                  * as nothing is proved... */
     bool has_kept;              /* ...if it kept anything. */
+    bool unbound;               /* Was it put while no intent had been good? */
     bool held;                  /* Is what is compiled not put yet... */
     bool fresh;                 /* ...nor its proof begun... */
     bool anew;                  /* ...and to be put as a whole, ... */
@@ -114,6 +115,17 @@ bool gate_is_closed(const struct agent *);
 /* Once all is compiled: begins its proof, lets the keeper have a plan if it
  * wants one, and cuts off interfaces that have changed meanwhile. */
 void gate_begin(struct agent *);
+
+/* What is compiled is to be put.  Stores which interfaces are to be left
+ * out. */
+void gate_note_bound(struct agent *, struct sset *gone);
+
+/* What the node keeps, if it does: is it to be put now, until something is
+ * proved?  Puts it, and cuts off interfaces that the bridge says have changed
+ * since, if there is no intent yet that would say so.  (kept.c) */
+bool kept_is_due(const struct agent *);
+void kept_put(struct agent *);
+void kept_follow(struct agent *);
 
 /* While nothing is to be proved: makes what is to come take less. */
 void gate_rest(struct agent *);

@@ -78,10 +78,8 @@ put_whole(struct agent *a, const struct sset *without)
     arena_destroy(arena);
 }
 
-/* What is compiled is to be put.  Stores which interfaces are to be left
- * out. */
-static void
-note_bound(struct agent *a, struct sset *gone)
+void
+gate_note_bound(struct agent *a, struct sset *gone)
 {
     admitted_note(&a->gate.admitted, a->compiled, keeper_bridge(a->keeper),
                   keeper_bridge_seqno(a->keeper), gone);
@@ -94,7 +92,7 @@ put_all(struct agent *a)
     struct sset gone = SSET_INITIALIZER(&gone);
 
     if (a->gate.prover) {
-        note_bound(a, &gone);
+        gate_note_bound(a, &gone);
     }
     put_whole(a, &gone);
     sset_destroy(&gone);
@@ -172,7 +170,7 @@ open_gate(struct agent *a)
     struct gate *g = &a->gate;
     struct sset gone = SSET_INITIALIZER(&gone);
 
-    note_bound(a, &gone);
+    gate_note_bound(a, &gone);
     saver_put(a);
     if (g->anew || g->cut || g->changes != count_changes(a)
         || !keeper_change(a->keeper, &g->diff, &gone)) {
@@ -289,64 +287,6 @@ withdraw(struct agent *a)
     sset_destroy(&gone);
 }
 
-/* Adds, by interface, as what its packets are let in. */
-static void
-find_admission(const struct plan *plan, struct smap *admission)
-{
-    for (size_t i = 0; i < plan->flows.n; i++) {
-        const struct plan_flow *flow = &plan->flows.v[i];
-        const char *name = (flow->table == 0
-                            ? strstr(flow->match, "in_port=\"") : NULL);
-
-        if (name) {
-            char *key, *was;
-
-            name += strlen("in_port=\"");
-            key = xmemdup0(name, strcspn(name, "\""));
-            was = xstrdup(smap_get_def(admission, key, ""));
-            smap_remove(admission, key);
-            smap_add_nocopy(admission, key,
-                            xasprintf("%s%s %s\n", was, flow->match,
-                                      flow->actions));
-            free(was);
-        }
-    }
-}
-
-/* As long as nothing is proved since the start: puts what the node keeps,
- * without interfaces that are not let in as the same any more. */
-static void
-put_kept(struct agent *a)
-{
-    struct gate *g = &a->gate;
-    struct arena *arena = arena_create();
-    struct sset gone = SSET_INITIALIZER(&gone);
-    struct smap is = SMAP_INITIALIZER(&is), was = SMAP_INITIALIZER(&was);
-    struct plan plan;
-
-    compiled_plan(a->compiled, &plan, arena);
-    find_admission(&plan, &is);
-    find_admission(&g->kept, &was);
-    note_bound(a, &gone);
-    for (size_t i = 0; i < g->kept.ports.n; i++) {
-        const char *port = g->kept.ports.v[i];
-        const char *now = smap_get(&is, port);
-
-        if (!smap_get(&g->admitted.as, port)
-            || !nullable_string_is_equal(smap_get(&was, port), now)) {
-            admitted_drop(&g->admitted, port);
-            sset_add(&gone, port);
-        }
-    }
-    push_leave_out(&g->kept, &gone);
-    keeper_put(a->keeper, &g->kept);
-    g->anew = true;
-    smap_destroy(&is);
-    smap_destroy(&was);
-    sset_destroy(&gone);
-    arena_destroy(arena);
-}
-
 /* Tries to prove at once what is compiled, and then puts it. */
 static void
 try_proof(struct agent *a)
@@ -388,6 +328,9 @@ gate_begin(struct agent *a)
                    && (g->fresh
                        || (g->retry_at && time_msec() >= g->retry_at)));
 
+    if (g->bridge_seqno != seqno) {
+        kept_follow(a);
+    }
     g->bridge_seqno = seqno;
     if (withdraws && !(begins && may_wait(a))) {
         withdraw(a);
@@ -403,10 +346,10 @@ gate_begin(struct agent *a)
         prover_start(g->prover, a->compiled, g->proved, &g->known,
                      a->options->target.bridge, a->options->verify_ms);
     }
-    if (!keeper_wants_plan(a->keeper)) {
+    if (g->has_kept && kept_is_due(a)) {
+        kept_put(a);
+    } else if (!keeper_wants_plan(a->keeper)) {
         return;
-    } else if (g->held && g->has_kept) {
-        put_kept(a);
     } else if (g->held || !compiled_is_ready(a->compiled)) {
         keeper_again(a->keeper);
     } else {

@@ -391,11 +391,12 @@ check_start(const struct agent_options *options)
 
 /* Two that keep one bridge would undo each other's work. */
 static void
-hold_bridge(const struct push_target *target)
+hold_bridge(const struct agent_options *options)
 {
     struct arena *arena = arena_create();
     struct lockfile *lock = NULL;       /* Until the process ends. */
-    const char *reason = push_hold(target, arena, &lock);
+    const char *reason = push_hold(&options->target, options->node, arena,
+                                   &lock);
 
     if (reason) {
         VLOG_ERR("%s", reason);
@@ -439,7 +440,7 @@ main(int argc, char *argv[])
     if (get_detach()) {
         check_start(&options);
     }
-    hold_bridge(&options.target);
+    hold_bridge(&options);
     error = unixctl_server_create(unixctl_path, &unixctl);
     if (error) {
         exit(EXIT_REFUSED);             /* It has said why. */

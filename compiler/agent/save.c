@@ -135,7 +135,8 @@ take(struct saver *s, int status)
 static bool
 is_put(const struct agent *a)
 {
-    return keeper_is_equal(a->keeper) && !a->gate.held;
+    return (compiled_is_ready(a->compiled) && keeper_is_equal(a->keeper)
+            && !a->gate.held);
 }
 
 /* Why what was kept last is not what the intent says; or NULL. */
@@ -146,8 +147,8 @@ unsaved(const struct agent *a)
 
     return (!a->options->target.state
             ? "BULKHEAD_STATEDIR is empty, so nothing is kept"
-            : !is_put(a) ? "the bridge does not hold the intent yet; see "
-            "status" : s->saved != s->pushes ? s->trouble : NULL);
+            : !is_put(a) ? "the bridge does not hold the intent yet, so no "
+            "more is kept" : s->saved != s->pushes ? s->trouble : NULL);
 }
 
 static uint32_t

@@ -8,57 +8,64 @@
 
 #include "cli/cli.h"
 
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "jsonrpc.h"
 #include "openvswitch/json.h"
 #include "openvswitch/shash.h"
+#include "push/control.h"
 #include "push/push.h"
 #include "timeval.h"
-#include "unixctl.h"
+#include "util.h"
 
 /* What is asked of the bulkheadd that keeps a bridge. */
 
-enum { AGENT_TIMEOUT = 10 };    /* Seconds... */
-#define SAVE_TIMEOUT "5"        /* ...and of them for "save". */
+enum { AGENT_TIMEOUT_MS = 10000 };
+#define SAVE_TIMEOUT "5"        /* Seconds of that for "save". */
 
-char *
-cli_agent_ask(const char *socket, const char *command, int argc,
-              const char *argv[])
+/* One that does not answer is not asked again. */
+const char *
+cli_agent_ask(const char *socket, const char *command,
+              const char *const argv[], size_t n, long long int deadline,
+              struct arena *arena)
 {
-    char *result = NULL, *error = NULL;
-    struct jsonrpc *client;
+    static bool silent;
+    const char *answer, *refusal;
+    int error;
 
-    if (unixctl_client_create(socket, &client)) {
+    if (silent) {
         return NULL;
     }
-    time_alarm(AGENT_TIMEOUT);
-    if (unixctl_client_transact(client, command, argc, (char **) argv,
-                                &result, &error)) {
-        result = NULL;
-    }
-    time_alarm(UINT_MAX);       /* Never. */
+    error = control_transact(socket, command, argv, n, deadline, arena,
+                             &answer, &refusal);
+    silent = error != 0;
     if (error) {
-        cli_print_error(error);
+        fprintf(stderr, "bulkhead: bulkheadd does not answer on %s: %s\n",
+                socket, ovs_retval_to_string(error));
+    } else if (refusal) {
+        cli_print_error(refusal);
     }
-    free(error);
-    jsonrpc_close(client);
-    return result;
+    return answer;
+}
+
+/* The same, for who has no deadline. */
+static const char *
+ask_soon(const char *socket, const char *command, const char *const argv[],
+         size_t n, struct arena *arena)
+{
+    return cli_agent_ask(socket, command, argv, n,
+                         time_msec() + AGENT_TIMEOUT_MS, arena);
 }
 
 void
 cli_agent_save(const char *bridge, struct arena *arena)
 {
+    static const char *const argv[] = { SAVE_TIMEOUT };
     pid_t pid;
     const char *socket = push_agent(bridge, arena, &pid);
 
     if (socket) {
-        free(cli_agent_ask(socket, "save", 1, (const char *[]) {
-            SAVE_TIMEOUT,
-        }));
+        ask_soon(socket, "save", argv, ARRAY_SIZE(argv), arena);
     }
 }
 
@@ -67,12 +74,12 @@ cli_agent_print(const char *bridge, struct arena *arena)
 {
     pid_t pid;
     const char *socket = push_agent(bridge, arena, &pid);
-    char *text = socket ? cli_agent_ask(socket, "status", 0, NULL) : NULL;
+    const char *text = (socket ? ask_soon(socket, "status", NULL, 0, arena)
+                        : NULL);
 
     if (text) {
         printf("kept by bulkheadd (process %ld): %s", (long int) pid, text);
     }
-    free(text);
 }
 
 bool
@@ -82,7 +89,9 @@ cli_agent_is_well(const char *bridge, struct arena *arena)
     const struct json *summary
         = (json->type == JSON_OBJECT
            ? shash_find_data(json_object(json), "summary") : NULL);
-    bool well = !summary || !strcmp(json_string(summary), "as intended");
+    pid_t pid;
+    bool well = (summary ? !strcmp(json_string(summary), "as intended")
+                 : !push_agent(bridge, arena, &pid));
 
     json_destroy(json);
     return well;
@@ -91,13 +100,14 @@ cli_agent_is_well(const char *bridge, struct arena *arena)
 struct json *
 cli_agent_json(const char *bridge, struct arena *arena)
 {
+    static const char *const argv[] = { "json" };
     pid_t pid;
     const char *socket = push_agent(bridge, arena, &pid);
-    char *text = socket ? cli_agent_ask(socket, "status", 1,
-                                          (const char *[]) { "json" }) : NULL;
+    const char *text = (socket ? ask_soon(socket, "status", argv,
+                                          ARRAY_SIZE(argv), arena)
+                        : NULL);
     struct json *json = text ? json_from_string(text) : json_null_create();
 
-    free(text);
     if (json->type == JSON_STRING) {    /* What is wrong with it. */
         json_destroy(json);
         json = json_null_create();

@@ -119,11 +119,11 @@ await(const struct push_target *target, const char *written[N_WRITTEN],
         return EXIT_DONE;
     }
     do {
-        char *said = cli_agent_ask(socket, "attached", N_WRITTEN, written);
+        const char *said = cli_agent_ask(socket, "attached", written,
+                                         N_WRITTEN, deadline, arena);
         bool same = (said && !strncmp(said, answer, strlen(answer))
                      && said[strlen(answer)] == '\n');
 
-        free(said);
         if (same || !said) {
             return same ? EXIT_DONE : EXIT_UNREACHABLE;
         }

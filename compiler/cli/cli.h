@@ -266,14 +266,15 @@ const struct intent *cli_attach_all(const struct cli_options *,
 
 /* Of the bulkheadd that keeps the bridge, if one does: lets it keep what it
  * has applied, prints how it is, returns that as JSON, or says whether all is
- * as intended, as it is if there is none; or asks, and returns the answer,
- * which the caller frees, or NULL after printing what is wrong. */
+ * as intended, as it is if there is none; or asks, and returns the answer, in
+ * the arena, or NULL after printing what is wrong. */
 void cli_agent_save(const char *bridge, struct arena *);
 void cli_agent_print(const char *bridge, struct arena *);
 struct json *cli_agent_json(const char *bridge, struct arena *);
 bool cli_agent_is_well(const char *bridge, struct arena *);
-char *cli_agent_ask(const char *socket, const char *command, int argc,
-                    const char *argv[]);
+const char *cli_agent_ask(const char *socket, const char *command,
+                          const char *const argv[], size_t n,
+                          long long int deadline, struct arena *);
 
 int cmd_plan(const struct cli_options *);
 int cmd_confirm(const struct cli_options *);

@@ -376,6 +376,9 @@ status(const struct cli_options *options, const struct subject *subject,
     cli_print_warnings(bridge, &diff);
     reason = reason ? reason : read_held(options, subject, arena, &held);
     if (reason) {
+        if (options->format != FORMAT_JSON) {
+            cli_agent_print(bridge, arena);
+        }
         cli_print_error(reason);
         return EXIT_UNREACHABLE;
     }

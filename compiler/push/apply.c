@@ -225,8 +225,8 @@ push_apply(const struct push_target *target, const struct plan_record *order,
 }
 
 const char *
-push_hold(const struct push_target *target, struct arena *arena,
-          struct lockfile **lock)
+push_hold(const struct push_target *target, const char *node,
+          struct arena *arena, struct lockfile **lock)
 {
     const char *reason = push_lock(target, arena, lock);
     struct state state;
@@ -237,6 +237,9 @@ push_hold(const struct push_target *target, struct arena *arena,
     } else if (!reason) {
         state_read(&state, target->state, target->bridge, arena);
         reason = check_guard(&state);
+        if (!reason && state_is_of_other(&state, node)) {
+            reason = state_other_reason(&state, node);
+        }
         if (reason) {
             lockfile_unlock(*lock);
         } else {
@@ -312,7 +315,10 @@ push_plan(const struct push_target *target, const struct plan_record *order,
     const char *reason;
 
     state_read(&state, target->state, target->bridge, order->plan->arena);
-    reason = push_run(target, order, &state, ACTION_PLAN, diff);
+    memset(diff, 0, sizeof *diff);
+    reason = check_order(order, &state);
+    reason = reason ? reason : push_run(target, order, &state, ACTION_PLAN,
+                                        diff);
     note_kept(diff, &state);
     return reason;
 }
@@ -449,7 +455,8 @@ guard_fire(const struct push_target *target, const struct guard *guard,
         state_read(&state, target->state, target->bridge, arena);
         if (guard_waits(&state, guard)) {
             reason = run_and_keep(&again, &state, &order, guard->back, &diff);
-            if (!reason) {
+            if (!reason) {      /* Nobody is to go back to it. */
+                state_forget(&state, guard->generation);
                 decide(&state, &diff);
             }
         }

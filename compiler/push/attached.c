@@ -292,6 +292,13 @@ attached_join(struct attached *attached, const char *tenant,
         if (part) {
             join(&part->bindings.v[0], name, endpoint, diags);
         }
+        if (part && (!endpoint->mac_text.s || !endpoint->addresses.n)) {
+            a->refused = xasprintf("it has no %s, here or in the intent; give "
+                                   "%s to 'bulkhead attach'",
+                                   endpoint->mac_text.s ? "addresses" : "MAC",
+                                   endpoint->mac_text.s ? "--addresses"
+                                   : "--mac and --addresses");
+        }
     }
     free(name);
     return part != NULL;

@@ -213,3 +213,26 @@ push_changes(struct push *push)
     }
     return reason;
 }
+
+void
+push_deletes(struct push *push)
+{
+    struct ovs_list none = OVS_LIST_INITIALIZER(&none);
+    struct session_error serror;
+    size_t n = 0;
+
+    for (size_t i = 0; i < push->n_about; i++) {
+        if (!push->about[i]->text) {
+            push->about[n++] = push->about[i];
+        }
+    }
+    push->n_about = n;
+
+    const struct session_source flows = { n, make_change, before_commit,
+                                          push };
+    if (n && session_bundle(push->session, &none, &flows, push->deadline,
+                            &serror, NULL)) {
+        push->n_about = 0;
+        push->diff->doubt = serror.unknown;
+    }
+}

@@ -21,31 +21,18 @@
 #include "timeval.h"
 #include "util.h"
 
-/* Opens the socket, whose name has the number of the process. */
 static int
-open_socket(long long int deadline, struct arena *arena,
-            struct jsonrpc **rpc)
+open_socket(const char *socket, long long int deadline, struct jsonrpc **rpc)
 {
-    const char *pidfile = arena_printf(arena, "%s/ovs-vswitchd.pid",
-                                       ovs_rundir());
+    char *name = xasprintf("unix:%s", socket);
     struct stream *stream;
-    pid_t pid;
-    int error;
+    int error = stream_open(name, &stream, DSCP_DEFAULT);
 
-    if (access(pidfile, F_OK)) {
-        return errno;
-    }
-    pid = read_pidfile(pidfile);
-    if (pid < 0) {
-        return -pid;
-    }
-    error = stream_open(arena_printf(arena, "unix:%s/ovs-vswitchd.%ld.ctl",
-                                     ovs_rundir(), (long int) pid),
-                        &stream, DSCP_DEFAULT);
     error = stream_open_block(error, MAX(0, deadline - time_msec()), &stream);
     if (!error) {
         *rpc = jsonrpc_open(stream);
     }
+    free(name);
     return error;
 }
 
@@ -92,16 +79,17 @@ text_of(const struct json *json, struct arena *arena)
             ? arena_strdup(arena, json_string(json)) : NULL);
 }
 
-const char *
-control_ask(const char *command, const char *const arguments[], size_t n,
-            long long int deadline, struct arena *arena, const char **answer)
+int
+control_transact(const char *socket, const char *command,
+                 const char *const arguments[], size_t n,
+                 long long int deadline, struct arena *arena,
+                 const char **answer, const char **refusal)
 {
     struct jsonrpc_msg *reply = NULL;
-    const char *reason = NULL;
     struct jsonrpc *rpc = NULL;
-    int error = open_socket(deadline, arena, &rpc);
+    int error = open_socket(socket, deadline, &rpc);
 
-    *answer = NULL;
+    *answer = *refusal = NULL;
     if (!error) {
         error = transact(rpc, command, arguments, n, deadline, &reply);
         jsonrpc_close(rpc);
@@ -109,12 +97,44 @@ control_ask(const char *command, const char *const arguments[], size_t n,
     if (!error && reply->type == JSONRPC_REPLY) {
         *answer = text_of(reply->result, arena);
     } else if (!error && reply->type == JSONRPC_ERROR) {
-        reason = text_of(reply->error, arena);
+        *refusal = text_of(reply->error, arena);
     }
     jsonrpc_msg_destroy(reply);
+    return error ? error : *answer || *refusal ? 0 : EPROTO;
+}
+
+/* Stores the socket of ovs-vswitchd, whose name has the number of the process.
+ * Returns 0 or a positive errno. */
+static int
+find_switch(struct arena *arena, const char **socket)
+{
+    const char *pidfile = arena_printf(arena, "%s/ovs-vswitchd.pid",
+                                       ovs_rundir());
+    pid_t pid;
+
+    if (access(pidfile, F_OK)) {
+        return errno;
+    }
+    pid = read_pidfile(pidfile);
+    *socket = arena_printf(arena, "%s/ovs-vswitchd.%ld.ctl", ovs_rundir(),
+                           (long int) pid);
+    return pid < 0 ? -pid : 0;
+}
+
+const char *
+control_ask(const char *command, const char *const arguments[], size_t n,
+            long long int deadline, struct arena *arena, const char **answer)
+{
+    const char *socket = NULL, *refusal = NULL;
+    int error = find_switch(arena, &socket);
+
+    *answer = NULL;
+    if (!error) {
+        error = control_transact(socket, command, arguments, n, deadline,
+                                 arena, answer, &refusal);
+    }
     return (*answer ? NULL
             : arena_printf(arena, "ovs-vswitchd, asked for %s by its control "
                            "socket: %s", command,
-                           reason ? reason
-                           : ovs_retval_to_string(error ? error : EPROTO)));
+                           refusal ? refusal : ovs_retval_to_string(error)));
 }

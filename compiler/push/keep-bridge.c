@@ -53,6 +53,7 @@ check_settings(struct keeper *k)
     push_check_settings(&k->push);
     if (k->diff.unfit.n && !k->refusal && k->accepted) {
         keeper_set_refusal(k, push_carry_out(&k->push));
+        k->owed = true;
     } else if (k->diff.unfit.n && !k->accepted) {
         k->wants_plan = true;
     }

@@ -58,7 +58,6 @@ set_frame(struct keeper *k, const struct plan *plan,
     k->plan_arena = arena;
     k->plan = frame;
     k->plan.arena = k->arena;
-    push_set_plan(&k->push, &k->plan);
 }
 
 const char *
@@ -69,7 +68,7 @@ keeper_read_live(struct keeper *k)
     if (k->live_known) {
         return NULL;
     }
-    session_forget(k->push.session);    /* They would be about the old ones. */
+    session_forget(k->push.session);    /* About the old ones. */
     k->asked = false;
     switch_state_destroy(&k->push.live);
     switch_state_init(&k->push.live);
@@ -84,8 +83,8 @@ keeper_read_live(struct keeper *k)
             : push_errno(&k->push, "reading flows", ENOBUFS));
 }
 
-static void
-take_ports(struct keeper *k)
+void
+keeper_take_ports(struct keeper *k)
 {
     const struct smap_node *node;
 
@@ -108,7 +107,7 @@ make_wanted(struct keeper *k, const struct plan *plan,
 {
     const char *reason;
 
-    take_ports(k);
+    keeper_take_ports(k);
     if (!plan) {
         return flows_resolve(&k->push.wanted, &k->ports, k->arena);
     }
@@ -184,19 +183,20 @@ put(struct keeper *k, const struct plan *plan)
 
     keeper_begin(k);
     before_init(&before, k);
+    before.whole_put = true;
     if (plan) {
+        before_judge(&before, plan);
         set_frame(k, plan, &before);
-    } else {
-        push_set_plan(&k->push, &k->plan);
     }
+    push_set_plan(&k->push, &k->plan);
     reason = compare_all(k, plan, &before);
     reason = reason ? reason : keeper_send(k);
     if (reason) {
         keeper_take_back(k, &before, reason, NULL);
     } else {
         k->wants_plan = false;
-        note_accepted(k);
         k->next_check = time_msec() + KEEPER_CHECK_MS;
+        note_accepted(k);
     }
     before_destroy(&before);
 }
@@ -380,6 +380,7 @@ change_meters(struct keeper *k, const struct resident_diff *diff,
     k->push.ids = NULL;
     k->push.present = NULL;
     set_frame(k, &next, before);
+    push_set_plan(&k->push, &k->plan);
     for (size_t i = 0; i < was.n; i++) {
         if (was.v[i] != SIZE_MAX) {
             k->push.ids[i] = ids[was.v[i]];
@@ -450,6 +451,7 @@ change_flows(struct keeper *k, const struct resident_diff *diff,
                 watch_unwant(&k->watch, flow);
                 flow_destroy(flow);
             } else {
+                before_admits(before, flow->text);
                 watch_want(&k->watch, flow);
                 find_meter(k, flow);
             }

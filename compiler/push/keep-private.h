@@ -15,6 +15,7 @@
 #include "push/keep.h"
 #include "push/run.h"
 #include "push/watch.h"
+#include "sset.h"
 #include "svec.h"
 
 enum {
@@ -72,6 +73,9 @@ struct keep_before {
                                  * wanted now, ... */
     struct switch_state wanted;
     struct svec olds, news;     /* ...with these flows, without those. */
+    struct sset admitted;       /* As whom the change lets in whom, ... */
+    bool judged;                /* ...if it is a plan of its own. */
+    bool whole_put;             /* Is it no change, but a plan, or the same? */
     struct svec withdrawn;
     struct plan plan;           /* If there is 'plan_arena'. */
     struct arena *plan_arena;
@@ -83,6 +87,10 @@ struct keep_before {
 void before_init(struct keep_before *, const struct keeper *);
 void before_flow(struct keep_before *, const struct keeper *,
                  const struct flow_entry *flow);
+
+/* A flow of that text, or all of a plan, is wanted from now on. */
+void before_admits(struct keep_before *, const char *text);
+void before_judge(struct keep_before *, const struct plan *);
 void before_destroy(struct keep_before *);
 
 /* Brings back what was wanted, as far as 'keeper' is concerned.  Returns NULL,
@@ -108,6 +116,9 @@ bool keeper_carry_out(struct keeper *);
 /* Reads what the switch holds, if that is not known yet.  Returns NULL, or why
  * it cannot be. */
 const char *keeper_read_live(struct keeper *);
+
+/* Takes the numbers that interfaces have now. */
+void keeper_take_ports(struct keeper *);
 
 /* Makes all flows unwanted that name one of the interfaces. */
 void keeper_leave_out(struct keeper *, const struct sset *interfaces);

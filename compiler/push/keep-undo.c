@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "openvswitch/dynamic-string.h"
 #include "openvswitch/vlog.h"
 #include "sset.h"
 #include "timeval.h"
@@ -23,6 +24,7 @@ VLOG_DEFINE_THIS_MODULE(undo);
 
 /* All packets of an interface are let in, or not, by this table. */
 enum { TABLE_ADMIT = 0 };
+#define MATCHES_ADMIT ",table=0,"
 
 void
 before_init(struct keep_before *b, const struct keeper *k)
@@ -33,7 +35,65 @@ before_init(struct keep_before *b, const struct keeper *k)
     switch_state_init(&b->wanted);
     svec_init(&b->olds);
     svec_init(&b->news);
+    sset_init(&b->admitted);
     svec_clone(&b->withdrawn, &k->withdrawn);
+}
+
+/* As whom a flow of ADMIT lets in whom: what it matches, and the numbers of
+ * tenant, endpoint, network and zone.  Its meter, note and group are others'
+ * to change, too. */
+static char *
+admission_of(const char *text)
+{
+    static const char *const numbers[] = { "reg0", "reg1", "reg2", "reg6" };
+    const char *actions = strstr(text, " actions=");
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    ds_put_buffer(&ds, text, actions - text);
+    for (const char *p = actions; *p; ) {
+        size_t n = strcspn(p + 1, ",") + 1;
+
+        for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+            size_t len = strlen(numbers[i]);
+
+            if (n > len && p[n - len - 1] == '>'
+                && !memcmp(p + n - len, numbers[i], len)) {
+                ds_put_buffer(&ds, p + 1, n - 1);
+            }
+        }
+        p += n;
+    }
+    return ds_steal_cstr(&ds);
+}
+
+static bool
+is_admission(const char *text)
+{
+    return strstr(text, MATCHES_ADMIT) != NULL && strchr(text, '"');
+}
+
+void
+before_admits(struct keep_before *b, const char *text)
+{
+    if (is_admission(text)) {
+        sset_add_and_free(&b->admitted, admission_of(text));
+    }
+}
+
+void
+before_judge(struct keep_before *b, const struct plan *plan)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    b->judged = true;
+    for (size_t i = 0; i < plan->flows.n; i++) {
+        if (plan->flows.v[i].table == TABLE_ADMIT) {
+            ds_clear(&ds);
+            plan_put_flow(&plan->flows.v[i], &ds);
+            before_admits(b, ds_cstr(&ds));
+        }
+    }
+    ds_destroy(&ds);
 }
 
 void
@@ -51,6 +111,7 @@ before_destroy(struct keep_before *b)
     switch_state_destroy(&b->wanted);
     svec_destroy(&b->olds);
     svec_destroy(&b->news);
+    sset_destroy(&b->admitted);
     svec_destroy(&b->withdrawn);
     arena_destroy(b->plan_arena);
 }
@@ -106,19 +167,18 @@ before_restore(struct keep_before *b, struct keeper *k)
     return reason;
 }
 
-/* Adds the text of 'old', which was wanted, if it let in what is let in no
- * more, or otherwise. */
+/* Adds the text of what was wanted, if it let in who is let in no more, or as
+ * another. */
 static void
-find_lost(const struct keeper *k, const struct flow_entry *old,
-          struct svec *lost)
+find_lost(const struct keep_before *b, const char *text, struct svec *lost)
 {
-    const struct flow_entry *new;
+    if (is_admission(text)) {
+        char *admission = admission_of(text);
 
-    if (old->table == TABLE_ADMIT && old->named) {
-        new = flow_find(&k->push.wanted, old);
-        if (!new || !flow_same(new, old)) {
-            svec_add(lost, old->text);
+        if (!sset_contains(&b->admitted, admission)) {
+            svec_add(lost, text);
         }
+        free(admission);
     }
 }
 
@@ -127,16 +187,17 @@ static void
 find_all_lost(const struct keep_before *b, const struct keeper *k,
               struct svec *lost)
 {
-    struct flow_entry *flow;
+    const struct hmap *wanted = &(b->all ? &b->wanted
+                                  : &k->push.wanted)->flows;
+    const struct flow_entry *flow;
 
-    HMAP_FOR_EACH (flow, node, &b->wanted.flows) {
-        find_lost(k, flow, lost);
+    HMAP_FOR_EACH (flow, node, wanted) {
+        if (b->judged && flow->table == TABLE_ADMIT) {
+            find_lost(b, flow->text, lost);
+        }
     }
     for (size_t i = 0; i < b->olds.n; i++) {
-        if (!flow_parse(b->olds.names[i], &k->ports, k->arena, &flow)) {
-            find_lost(k, flow, lost);
-            flow_destroy(flow);
-        }
+        find_lost(b, b->olds.names[i], lost);
     }
 }
 
@@ -156,6 +217,22 @@ lets_in(const struct keeper *k, const char *interface)
     return false;
 }
 
+/* The wanted flow of that text, which names 'interface', or NULL. */
+static struct flow_entry *
+find_wanted(const struct keeper *k, const char *interface, const char *text)
+{
+    struct flow_entry *flow;
+
+    HMAP_FOR_EACH_WITH_HASH (flow, name,
+                             flow_named(interface, strlen(interface)),
+                             &k->push.wanted.named) {
+        if (!strcmp(flow->text, text)) {
+            return flow;
+        }
+    }
+    return NULL;
+}
+
 /* Makes these flows unwanted, and with the last of an interface all that name
  * it. */
 static void
@@ -166,15 +243,17 @@ cut_off(struct keeper *k, const struct svec *lost)
     size_t i;
 
     SVEC_FOR_EACH (i, text, lost) {
-        const char *name = strchr(text, '"');
-        struct flow_entry *flow;
+        const char *name = strchr(text, '"') + 1;
+        char *interface = xmemdup0(name, strcspn(name, "\""));
+        struct flow_entry *flow = find_wanted(k, interface, text);
 
-        if (!flow_parse(text, &k->ports, k->arena, &flow)) {
-            watch_unwant(&k->watch, flow);
-            flow_destroy(flow);
+        if (flow) {
+            struct flow_entry *key = flow_clone(flow);
+
+            watch_unwant(&k->watch, key);
+            flow_destroy(key);
         }
-        sset_add_and_free(&interfaces,
-                          xmemdup0(name + 1, strcspn(name + 1, "\"")));
+        sset_add_and_free(&interfaces, interface);
     }
     SSET_FOR_EACH_SAFE (text, next, &interfaces) {
         if (lets_in(k, text)) {
@@ -185,22 +264,50 @@ cut_off(struct keeper *k, const struct svec *lost)
     sset_destroy(&interfaces);
 }
 
+/* Makes flows unwanted that name interfaces which have gone. */
+static void
+leave_out_gone(struct keeper *k)
+{
+    struct sset gone = SSET_INITIALIZER(&gone);
+
+    for (size_t i = 0; i < k->plan.ports.n; i++) {
+        const char *name = k->plan.ports.v[i];
+
+        if (ofputil_port_map_get_number(&k->ports, name) == OFPP_NONE) {
+            sset_add(&gone, name);
+        }
+    }
+    if (ofputil_port_map_get_number(&k->ports, PLAN_TUNNEL) == OFPP_NONE) {
+        sset_add(&gone, PLAN_TUNNEL);
+    }
+    keeper_leave_out(k, &gone);
+    sset_destroy(&gone);
+}
+
 /* Makes the bridge hold what is wanted, unfit as it may be: nothing new is. */
 static void
 go_on(struct keeper *k, const char *reason)
 {
     reason = reason ? reason : keeper_read_live(k);
     reason = reason ? reason : limits_read(&k->push);
-    if (!reason) {
-        push_compare(&k->push);
-        reason = keeper_send(k);
-    }
     if (reason) {
         keeper_fail(k, reason);
-    } else {
+        return;
+    }
+    push_compare(&k->push);
+    if (keeper_carry_out(k)) {
         k->wants_plan = false;
         k->next_check = time_msec() + KEEPER_CHECK_MS;
     }
+}
+
+/* Takes ports as they are now: some may have gone, or have other numbers. */
+static const char *
+resolve(struct keeper *k)
+{
+    keeper_take_ports(k);
+    leave_out_gone(k);
+    return flows_resolve(&k->push.wanted, &k->ports, k->arena);
 }
 
 void
@@ -209,12 +316,12 @@ keeper_take_back(struct keeper *k, struct keep_before *b, const char *reason,
 {
     bool refused = k->diff.refused || k->diff.unfit.n;
     struct svec lost = SVEC_EMPTY_INITIALIZER;
+    bool whole = b->whole_put;
 
-    if (!b->accepted || k->diff.doubt) {
-        keeper_fail(k, reason);
-        return;
-    } else if (!refused) {
-        before_restore(b, k);
+    if (!b->accepted || k->diff.doubt || !refused) {
+        if (b->accepted || !b->all) {
+            before_restore(b, k);
+        }
         keeper_fail(k, reason);
         return;
     }
@@ -226,8 +333,8 @@ keeper_take_back(struct keeper *k, struct keep_before *b, const char *reason,
     if (without) {
         keeper_leave_out(k, without);
     }
-    if (!reason && b->all) {    /* Ports may have other numbers now. */
-        reason = flows_resolve(&k->push.wanted, &k->ports, k->arena);
+    if (!reason && whole) {
+        reason = resolve(k);
     }
     go_on(k, reason);
     svec_destroy(&lost);

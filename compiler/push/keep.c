@@ -112,11 +112,26 @@ void
 keeper_fail(struct keeper *k, const char *reason)
 {
     keeper_set_trouble(k, reason);
-    k->next_try = time_msec() + KEEPER_RETRY_MS;
-    k->live_known = k->live_known && !k->wants_plan;
-    if (!k->diff.unfit.n && !k->diff.refused) {
+    k->next_try = time_msec() + (k->diff.refused ? k->retry_ms
+                                 : KEEPER_RETRY_MS);
+    k->live_known = k->live_known && (k->diff.refused || !k->wants_plan);
+    if (k->diff.doubt || (!k->diff.unfit.n && !k->diff.refused)) {
         keeper_disconnect(k, 0);
     }
+}
+
+/* What has been deleted is live no more; all else differs still. */
+static void
+settle_deleted(struct keeper *k)
+{
+    struct push *push = &k->push;
+
+    for (size_t i = 0; i < push->n_about; i++) {
+        k->watch.own_flows--;
+        switch_state_remove(&push->live, flow_find(&push->live,
+                                                   push->about[i]));
+    }
+    push->n_about = 0;
 }
 
 /* What has been sent is live now. */
@@ -159,6 +174,10 @@ keeper_carry_out(struct keeper *k)
 {
     const char *reason = keeper_send(k);
 
+    if (reason && k->diff.refused) {    /* What is to go can all the same. */
+        push_deletes(&k->push);
+        settle_deleted(k);
+    }
     if (reason) {
         keeper_fail(k, reason);
     }

@@ -356,14 +356,20 @@ holds_flows(const struct switch_state *live)
     return false;
 }
 
+/* Is it something that is to be applied, or would be? */
+static bool
+is_order(enum push_action action)
+{
+    return action == ACTION_APPLY || action == ACTION_PLAN;
+}
+
 /* Does the bridge hold the plan of another node than the order's? */
 static bool
 is_of_other(const struct push *push, const struct plan_record *order,
             const struct state *state)
 {
-    return (push->action == ACTION_APPLY && state->current
-            && state->current->plan->flows.n
-            && strcmp(state->current->plan->node, order->plan->node)
+    return (is_order(push->action)
+            && state_is_of_other(state, order->plan->node)
             && holds_flows(&push->live));
 }
 
@@ -376,18 +382,13 @@ find_refusal(const struct push *push, const struct plan_record *order,
         return NULL;
     } else if (push->diff->unfit.n) {
         return join_unfit(push);
-    } else if (push->action == ACTION_APPLY && order->held
+    } else if (is_order(push->action) && order->held
                && strcmp(order->held, push_held(push))) {
         return arena_printf(push->arena, "bridge %s holds other flows or "
                             "meters of Bulkhead's than when the plan was "
                             "made; make it anew", push->target->bridge);
     } else if (is_of_other(push, order, state)) {
-        return arena_printf(push->arena, "bridge %s has the plan of node "
-                            "'%s', and this one is of node '%s'; name the "
-                            "right one, or if the node has another name now, "
-                            "'bulkhead clear --bridge %s' first",
-                            push->target->bridge, state->current->plan->node,
-                            order->plan->node, push->target->bridge);
+        return state_other_reason(state, order->plan->node);
     }
     return NULL;
 }

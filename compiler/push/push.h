@@ -145,13 +145,14 @@ const char *push_apply(const struct push_target *, const struct plan_record *,
 const char *push_plan(const struct push_target *, const struct plan_record *,
                       struct push_diff *);
 
-/* For who keeps the bridge (push/keep.h): takes its lock, as push_apply() does
- * for its time, unless something waits to be confirmed; and keeps the order's
+/* For who keeps the bridge of 'node' (push/keep.h): takes its lock, as
+ * push_apply() does for its time, unless something waits to be confirmed, or
+ * another node's plan was applied; and keeps the order's
  * plan on the node, with this journal, as one that the bridge holds; 'skip' a
  * generation that nothing is kept of. */
 struct lockfile;
-const char *push_hold(const struct push_target *, struct arena *,
-                      struct lockfile **);
+const char *push_hold(const struct push_target *, const char *node,
+                      struct arena *, struct lockfile **);
 const char *push_note(const struct push_target *, const struct plan_record *,
                       const char *journal, bool skip);
 

@@ -127,6 +127,10 @@ const char *push_errno(struct push *, const char *what, int error);
  * otherwise.  The meters that are live follow, the flows do not. */
 const char *push_changes(struct push *);
 
+/* After push_changes() was refused: sends what of it deletes flows, and keeps
+ * that in 'about'; nothing, if it fails again. */
+void push_deletes(struct push *);
+
 /* Does 'action' against the bridge; the arguments are those of push_apply(),
  * and what the node keeps. */
 const char *push_run(const struct push_target *, const struct plan_record *,

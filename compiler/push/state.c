@@ -217,6 +217,22 @@ state_sweep(const struct state *state)
     }
 }
 
+/* Makes those above it, too, which all may read. */
+static bool
+make_folder(struct arena *arena, const char *name)
+{
+    char *above = arena_strdup(arena, name);
+
+    for (char *p = above + 1; (p = strchr(p, '/')) != NULL; p++) {
+        *p = '\0';
+        if (mkdir(above, 0755) && errno != EEXIST) {
+            return false;
+        }
+        *p = '/';
+    }
+    return !mkdir(name, 0700) || errno == EEXIST;
+}
+
 const char *
 state_make(struct state *state)
 {
@@ -226,9 +242,10 @@ state_make(struct state *state)
         return "there is no folder for it";
     }
     for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
-        if (mkdir(dirs[i], 0700) && errno != EEXIST) {
-            return arena_printf(state->arena, "cannot make the folder %s: %s",
-                                dirs[i], ovs_strerror(errno));
+        if (!make_folder(state->arena, dirs[i])) {
+            return arena_printf(state->arena, "cannot make the folder %s: %s;"
+                                " BULKHEAD_STATEDIR names another", dirs[i],
+                                ovs_strerror(errno));
         }
     }
     return NULL;
@@ -350,6 +367,21 @@ state_commit(struct state *state, const struct plan_record *record,
     return NULL;
 }
 
+void
+state_forget(struct state *state, uint64_t generation)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < state->kept.n; i++) {
+        if (state->kept.v[i] != generation) {
+            state->kept.v[n++] = state->kept.v[i];
+        } else {
+            unlink(record_path(state, generation));
+        }
+    }
+    state->kept.n = n;
+}
+
 const char *
 state_fold(struct state *state, const char *from, size_t size,
            const char *journal)
@@ -398,6 +430,23 @@ state_record(const struct state *state, const struct plan_record *order)
     record->held = record->journal = NULL;
     record->edited = false;
     return record;
+}
+
+bool
+state_is_of_other(const struct state *state, const char *node)
+{
+    return (state->current && state->current->plan->flows.n
+            && strcmp(state->current->plan->node, node));
+}
+
+const char *
+state_other_reason(const struct state *state, const char *node)
+{
+    return arena_printf(state->arena, "bridge %s has the plan of node '%s', "
+                        "and this one is of node '%s'; name the right one, or "
+                        "if the node has another name now, 'bulkhead clear "
+                        "--bridge %s' first", state->bridge,
+                        state->current->plan->node, node, state->bridge);
 }
 
 /* Loads the generation, which is kept; 'chosen' if the operator named it. */

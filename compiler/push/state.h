@@ -64,6 +64,11 @@ uint64_t state_last(const struct state *);
 struct plan_record *state_record(const struct state *,
                                  const struct plan_record *order);
 
+/* Is what was applied last the plan of another node?  And what is to be said
+ * then, in the state's arena. */
+bool state_is_of_other(const struct state *, const char *node);
+const char *state_other_reason(const struct state *, const char *node);
+
 /* Reads the generation to go back to, the one before the last if 'to' is 0,
  * which must be of 'node' if that is not NULL.  Returns NULL, or why there is
  * none. */
@@ -84,6 +89,9 @@ const char *state_make(struct state *);
 const char *state_prepare(struct state *, struct plan_record *);
 const char *state_commit(struct state *, const struct plan_record *,
                          uint64_t replaces);
+
+/* Nobody goes back to that generation any more. */
+void state_forget(struct state *, uint64_t generation);
 
 /* Before the bridge changes: what is kept is not trusted any more, until
  * another generation is.  And if it did not change after all. */

@@ -87,6 +87,15 @@ test_change() {
     check 'the switch begins anew: what it had taken is there' \
         soon same_as_before
     check '... with the port that is attached' holds "in_port=$port,"
+    intrude
+    ovs-ofctl -O OpenFlow14 del-flows br0 table=15
+    ovs-vsctl set Flow_Table "$(cat "$switch_dir/table")" flow_limit=2
+    detach_job1
+    check 'a table for less than it had: cut off is cut off' \
+        soon cut_off "$port"
+    check '... and what others add goes' soon no_intruder
+    ovs-vsctl clear bridge br0 flow_tables
+    attach_job1
     policy "$unbind"
     check 'the change is taken back: as intended' soon agent_says ': as intended'
 }
@@ -104,10 +113,30 @@ test_unfit() {
     check 'a manager: said' soon agent_says 'a manager that may be in-band'
     policy "$unbind;$narrow"
     test_goes_on 'an unfit bridge' reg8=0x80062320
+    test_others
     ovs-vsctl del-manager
     check 'without the manager the change comes' soon holds reg8=0x80062320
     policy "$unbind"
     becomes_equal
+}
+
+# Of what is not put, whom it lets in no more is cut off, and nobody else.
+test_others() {
+    local port gone
+    port=$(port_of pf0vf4)
+    policy "$unbind;$narrow;"'s/"rate": "[0-9.]*[kM]*pps"/"rate": "77kpps"/'
+    sleep 1
+    check 'other limits: nobody is cut off' holds "in_port=$port,"
+    policy "$unbind;$narrow;"'/"interface": "pf0vf4"/s/"interface": "pf0vf4",//'
+    check 'an endpoint that is bound no more is cut off' soon cut_off "$port"
+    policy "$unbind;$narrow"
+    gone=$(port_of pf0vf3)
+    ovs-vsctl del-port pf0vf3
+    check 'so is an interface that goes' soon cut_off "$gone"
+    intrude
+    check '... and repairs go on' soon no_intruder
+    check '... in the same session' agent_says 'in 1 sessions'
+    ovs-vsctl add-port br0 pf0vf3 -- set interface pf0vf3 type=dummy
 }
 
 # Open vSwitch forgets all flows when the fail mode changes.
@@ -202,6 +231,7 @@ tunnels() {
 test_parts() {
     local narrower='del tenants["store"]["bandwidth"]'
     intent=$srcdir/tests/system/tunnels.json node=n2
+    "$BULKHEAD" clear --bridge br0 >/dev/null
     ovs-vsctl del-br br0
     make_dummy_bridge br0 "$intent" $node
     tunnels flow

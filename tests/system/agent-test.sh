@@ -436,6 +436,7 @@ test_full_disk() {
 test_externals() {
     local internet=02:00:00:00:ee:01 campus=02:00:00:00:ee:02
     intent=$srcdir/examples/internet-gateway.json
+    "$BULKHEAD" clear --bridge br0 >/dev/null 2>&1
     node=gw-node-1
     ovs-vsctl del-br br0
     make_dummy_bridge br0 "$intent" $node

@@ -79,6 +79,8 @@ test_time() {
         apply 22Gbps --confirm=1s
     check 'what was there before comes back' goes_back is_at 20Gbps
     check 'as a new generation' says 'generation 5 of' 0 status
+    check '... and nobody goes back to what was not confirmed' \
+        says 'kept are: 5' 3 "$BULKHEAD" rollback --bridge br0 --to 4
     check 'and JSON' json 'u is None'
     check 'a change of nothing waits for nobody' exits 1 grep confirmed \
         <(apply 20Gbps --confirm=2s 2>&1)

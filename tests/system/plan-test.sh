@@ -132,6 +132,13 @@ test_saved() {
     check 'and the bridge holds it' exits 0 bulkhead_on status br0 "$changed"
     check 'a second time: 3, nothing changed' unchanged br0 \
         says 'at generation 1, and the plan was made at 0' 3 apply_saved
+    check '... which a dry run says, too' \
+        says 'at generation 1, and the plan was made at 0' 3 \
+        apply_saved --dry-run
+    check 'a plan for another node than what is there: 3' \
+        says "has the plan of node 'gpu-node-1', and this one is of node" 3 \
+        "$BULKHEAD" plan "$(with 's/gpu-node-1/gpu-node-9/')" \
+        --node gpu-node-9 --bridge br0
     check 'another is saved' exits 0 save "$intent"
     ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=20,priority=0'
     check 'the switch moves: 3, nothing changed' unchanged br0 \

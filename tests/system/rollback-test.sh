@@ -201,6 +201,11 @@ test_full() {
     check 'a folder that cannot be made' says 'Not a directory' 0 env \
         BULKHEAD_STATEDIR=/dev/null/x "$BULKHEAD" apply "$intent" \
         --node $node --bridge br0
+    check 'a folder in others that are not there is made' exits 0 env \
+        BULKHEAD_STATEDIR="$switch_dir/a/b/c" "$BULKHEAD" apply "$intent" \
+        --node $node --bridge br0
+    check '... for this user alone' \
+        [ "$(stat -c %a "$switch_dir/a/b/c")" = 700 ]
     check 'none is wanted' exits 1 grep -q . <(env BULKHEAD_STATEDIR= \
         "$BULKHEAD" apply "$intent" --node $node --bridge br0 2>&1 >/dev/null)
 }

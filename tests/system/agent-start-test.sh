@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# Copyright (c) 2026 The Bulkhead authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# bulkheadd as it starts, with what the node keeps and no good intent; and one
+# that does not answer.
+# Environment: BUILDDIR, OVS_PREFIX, srcdir; found by themselves if unset.
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=agent-lib.sh
+. "$here/agent-lib.sh"
+
+intent=$srcdir/examples/ai-cluster.json
+node=gpu-node-1
+
+# The endpoint batch/job1 is bound by its interface, not by the intent.
+unbind='/"node": "gpu-node-1",$/{N;/"pf0vf5"/d}'
+
+wrong() { policy "$unbind;"'s/"rules": /"ruls": /'; }
+names() {
+    ovs-vsctl set interface "$1" "external_ids:bulkhead-endpoint=$2"
+}
+as_kept() { flows br0 | diff "$switch_dir/kept" -; }
+
+# It is killed, and the intent is wrong when it starts again.
+test_wrong() {
+    "$BULKHEAD" attach batch/job1 --interface pf0vf5 --bridge br0
+    becomes_equal
+    agent save
+    agent_end KILL
+    flows br0 >"$switch_dir/kept"
+    wrong
+    agent_start
+    check 'an intent that is wrong at the start: said' \
+        soon agent_says 'has no good intent yet'
+    check '... and the bridge is as it was' soon as_kept
+    ovs-ofctl -O OpenFlow14 del-flows br0
+    check 'flows that somebody deletes come back' soon as_kept
+    restart_switch
+    check 'and so does all in a switch that begins anew' \
+        soon holds "in_port=$(port_of pf0vf0),"
+    check '... with what is attached' holds "in_port=$(port_of pf0vf5),"
+    check 'nothing is kept of it' says 'does not hold the intent yet' 2 \
+        agent save
+}
+
+# Interfaces change meanwhile.
+test_gone() {
+    local number
+    number=$(port_of pf0vf3)
+    ovs-vsctl del-port pf0vf3 -- add-port br0 stranger \
+        -- set interface stranger type=dummy ofport_request="$number"
+    check 'another gets the number of an interface that goes' \
+        [ "$(port_of stranger)" = "$number" ]
+    check '... and nothing of what that had' soon cut_off "$number"
+    number=$(port_of pf0vf5)
+    names pf0vf5 batch/job0
+    check 'what becomes another endpoint is cut off' soon cut_off "$number"
+    names pf0vf5 batch/job1
+    agent_end TERM
+    names pf0vf0 batch/job0
+    agent_start
+    check 'so is what did while bulkheadd was away' \
+        soon cut_off "$(port_of pf0vf0)"
+    check '... and all else stays' soon holds "in_port=$(port_of pf0vf1),"
+    ovs-vsctl remove interface pf0vf0 external_ids bulkhead-endpoint \
+        -- del-port stranger -- add-port br0 pf0vf3 \
+        -- set interface pf0vf3 type=dummy
+    policy "$unbind"
+    check 'the intent is right again: all is as intended' \
+        soon soon agent_says ': as intended'
+    check '... on the bridge, too' becomes_equal
+}
+
+# What would be let in as nobody is no success.
+test_incomplete() {
+    "$BULKHEAD" detach batch/job1 --bridge br0
+    policy "$unbind;"'/"02:00:00:03:00:01"/d'
+    soon soon agent_says ': as intended' >/dev/null
+    check 'an attachment without a MAC: 3' says 'it has no MAC' 3 \
+        "$BULKHEAD" attach batch/job1 --interface pf0vf5 --bridge br0
+    check '... which status says' agent_says \
+        'left out: interface pf0vf5 as batch/job1: it has no MAC'
+    check '... and apply' says 'left out: interface pf0vf5 as batch/job1' 3 \
+        bulkhead_on apply br0 "$folder"
+    check 'with a MAC it is there' exits 0 "$BULKHEAD" attach batch/job1 \
+        --interface pf0vf5 --mac 02:00:00:03:00:01 --bridge br0
+}
+
+# One that hangs.
+test_hung() {
+    soon soon agent save >/dev/null
+    kill -STOP "$agent_pid"
+    check 'a bulkheadd that hangs: status says so, and what it knows' \
+        says 'bulkheadd does not answer on' 4 \
+        timeout 60 "$BULKHEAD" status --bridge br0
+    check '... all of it' grep 'as intended' "$switch_dir/said"
+    check '... and attach: 3' says 'bulkheadd does not answer on' 3 \
+        timeout 60 "$BULKHEAD" attach batch/job1 --interface pf0vf5 \
+        --mac 02:00:00:03:00:01 --bridge br0 -t 1
+    kill -CONT "$agent_pid"
+}
+
+# The plan of another node is there.
+test_other_node() {
+    soon soon agent_says ': as intended' >/dev/null
+    agent save
+    agent_end TERM
+    sed 's/gpu-node-1/gpu-node-2/g' "$intent" >"$switch_dir/other.json"
+    flows br0 >"$switch_dir/kept"
+    check 'the plan of another node is there: 3' \
+        says "bridge br0 has the plan of node 'gpu-node-1'" 3 \
+        timeout 60 "${BULKHEAD}d" "$switch_dir/other.json" --node gpu-node-2 \
+        --bridge br0
+    check '... and stays' as_kept
+    "$BULKHEAD" clear --bridge br0 >/dev/null 2>&1
+    node=gpu-node-2
+    cp "$switch_dir/other.json" "$folder/policy.json"
+    agent_start
+    check 'once it is cleared, it begins' becomes_equal
+}
+
+main() {
+    start_dummy_switch
+    make_dummy_bridge br0 "$intent" $node
+    folder=$switch_dir/intent
+    mkdir "$folder"
+    policy "$unbind"
+    agent_start
+    becomes_equal
+    test_wrong
+    test_gone
+    test_incomplete
+    test_hung
+    test_other_node
+    [ "$failures" = 0 ]
+}
+
+main
