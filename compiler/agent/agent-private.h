@@ -31,7 +31,10 @@ struct gate {
     struct plan kept;           /* What the node kept before the start, as long
                                  * as nothing is proved... */
     bool has_kept;              /* ...if it kept anything. */
-    bool unbound;               /* Was it put while no intent had been good? */
+    bool unbound;               /* Was it put while no intent had been good,
+                                 * ... */
+    struct sset gone;           /* ...without these interfaces... */
+    struct smap said;           /* ...and what others have said they are? */
     bool held;                  /* Is what is compiled not put yet... */
     bool fresh;                 /* ...nor its proof begun... */
     bool anew;                  /* ...and to be put as a whole, ... */

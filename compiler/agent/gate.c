@@ -41,6 +41,8 @@ gate_init(struct gate *g, const struct agent_options *options,
     g->prover = options->verify ? prover_create() : NULL;
     g->arena = arena_create();
     admitted_init(&g->admitted, options->target.bridge);
+    sset_init(&g->gone);
+    smap_init(&g->said);
     push_look(&options->target, g->arena, &diff);
     *journal = NULL;
     if (diff.kept) {
@@ -61,6 +63,8 @@ gate_destroy(struct gate *g)
     proved_destroy(g->proved);
     arena_destroy(g->arena);
     admitted_destroy(&g->admitted);
+    sset_destroy(&g->gone);
+    smap_destroy(&g->said);
     free(g->refusal);
 }
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "openvswitch/dynamic-string.h"
 #include "sema/ident.h"
 #include "smap.h"
 #include "sset.h"
@@ -18,28 +19,33 @@
 
 /* What the node keeps is put as long as nothing is proved since the start. */
 
-/* Adds, by interface, as what its packets are let in. */
+/* Adds, by interface, as whom its packets are let in. */
 static void
 find_admission(const struct plan *plan, struct smap *admission)
 {
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
     for (size_t i = 0; i < plan->flows.n; i++) {
         const struct plan_flow *flow = &plan->flows.v[i];
         const char *name = (flow->table == 0
                             ? strstr(flow->match, "in_port=\"") : NULL);
 
         if (name) {
-            char *key, *was;
+            char *key, *was, *is;
 
             name += strlen("in_port=\"");
             key = xmemdup0(name, strcspn(name, "\""));
             was = xstrdup(smap_get_def(admission, key, ""));
             smap_remove(admission, key);
-            smap_add_nocopy(admission, key,
-                            xasprintf("%s%s %s\n", was, flow->match,
-                                      flow->actions));
+            ds_clear(&ds);
+            plan_put_flow(flow, &ds);
+            is = push_admission(ds_cstr(&ds));
+            smap_add_nocopy(admission, key, xasprintf("%s%s\n", was, is));
             free(was);
+            free(is);
         }
     }
+    ds_destroy(&ds);
 }
 
 /* Is known now who is who: leaves out interfaces that are not let in as the
@@ -87,36 +93,39 @@ find_attached(const struct bridge_info *info, struct smap *attached)
 }
 
 /* May the interface be let in as it was, as far as the bridge says?  One that
- * says whose it is must be that endpoint's, by its number; of others the last
- * good intent said so. */
+ * says whose it is must be that endpoint's, by its number, and one that has
+ * said so must say so still; of others the last good intent said so. */
 static bool
 is_as_kept(const struct agent *a, const char *interface, const char *was,
            const struct smap *attached)
 {
     const char *endpoint = smap_get(attached, interface);
+    const char *said = smap_get(&a->gate.said, interface);
     char *number;
     bool same;
 
     if (!push_interface_is_fit(keeper_bridge(a->keeper),
                                a->options->target.bridge, interface)) {
         return false;
-    } else if (!endpoint) {
-        return true;
+    } else if (!endpoint || (said && strcmp(said, endpoint))) {
+        return !endpoint && !said;
     }
-    number = xasprintf("set_field:%#"PRIx64"->reg1,",
+    number = xasprintf("set_field:%#"PRIx64"->reg1",
                        ident("endpoint", endpoint, 32));
     same = was && strstr(was, number);
     free(number);
     return same;
 }
 
-/* Takes interfaces out of what is kept that are not as they were. */
+/* Finds interfaces of what is kept that are not as they were, and notes what
+ * all say. */
 static void
 find_gone(struct agent *a, struct sset *gone)
 {
-    struct plan *kept = &a->gate.kept;
+    const struct plan *kept = &a->gate.kept;
     struct smap was = SMAP_INITIALIZER(&was);
     struct smap attached = SMAP_INITIALIZER(&attached);
+    const struct smap_node *node;
 
     find_admission(kept, &was);
     find_attached(keeper_bridge(a->keeper), &attached);
@@ -127,21 +136,36 @@ find_gone(struct agent *a, struct sset *gone)
             sset_add(gone, port);
         }
     }
-    push_leave_out(kept, gone);
+    SMAP_FOR_EACH (node, &attached) {
+        smap_add_once(&a->gate.said, node->key, node->value);
+    }
     smap_destroy(&was);
     smap_destroy(&attached);
 }
 
-/* No intent has been good since the start. */
+/* No intent has been good since the start.  Puts all of what is kept but what
+ * has 'gone', which may come back. */
 static void
-put_unbound(struct agent *a)
+put_unbound(struct agent *a, const struct sset *gone)
 {
-    struct sset gone = SSET_INITIALIZER(&gone);
+    struct gate *g = &a->gate;
+    struct plan plan = g->kept;
+    struct arena *arena = arena_create();
 
-    find_gone(a, &gone);
-    a->gate.unbound = true;
-    keeper_put(a->keeper, &a->gate.kept);
-    sset_destroy(&gone);
+    memset(&plan.flows, 0, sizeof plan.flows);
+    memset(&plan.ports, 0, sizeof plan.ports);
+    for (size_t i = 0; i < g->kept.flows.n; i++) {
+        *vec_push(arena, &plan.flows) = g->kept.flows.v[i];
+    }
+    for (size_t i = 0; i < g->kept.ports.n; i++) {
+        *vec_push(arena, &plan.ports) = g->kept.ports.v[i];
+    }
+    push_leave_out(&plan, gone);
+    sset_destroy(&g->gone);
+    sset_clone(&g->gone, gone);
+    g->unbound = true;
+    keeper_put(a->keeper, &plan);
+    arena_destroy(arena);
 }
 
 bool
@@ -160,19 +184,25 @@ kept_put(struct agent *a)
         a->gate.unbound = false;
         put_bound(a);
     } else {
-        put_unbound(a);
+        struct sset gone = SSET_INITIALIZER(&gone);
+
+        find_gone(a, &gone);
+        put_unbound(a, &gone);
+        sset_destroy(&gone);
     }
 }
 
 void
 kept_follow(struct agent *a)
 {
+    struct gate *g = &a->gate;
     struct sset gone = SSET_INITIALIZER(&gone);
 
-    if (a->gate.unbound && a->gate.has_kept
-        && !compiled_is_ready(a->compiled)) {
+    if (g->unbound && g->has_kept && !compiled_is_ready(a->compiled)) {
         find_gone(a, &gone);
-        keeper_withdraw(a->keeper, &gone);
+        if (!sset_equals(&gone, &g->gone)) {
+            put_unbound(a, &gone);
+        }
     }
     sset_destroy(&gone);
 }

@@ -24,7 +24,7 @@
 
 /* Interfaces that say whose they are. */
 
-enum { LOOK_US = 2000, N_WRITTEN = 4 };
+enum { LOOK_US = 2000, LEAST_MS = 1000, N_WRITTEN = 4 };
 
 /* As cli_attach_all(), with what 'info' says. */
 static const struct intent *
@@ -119,8 +119,9 @@ await(const struct push_target *target, const char *written[N_WRITTEN],
         return EXIT_DONE;
     }
     do {
-        const char *said = cli_agent_ask(socket, "attached", written,
-                                         N_WRITTEN, deadline, arena);
+        const char *said = cli_agent_ask(
+            socket, "attached", written, N_WRITTEN,
+            MAX(deadline, time_msec() + LEAST_MS), arena);
         bool same = (said && !strncmp(said, answer, strlen(answer))
                      && said[strlen(answer)] == '\n');
 

@@ -172,7 +172,7 @@ run_guarded(const struct push_target *target, struct state *state,
 {
     struct plan_record *back = arena_zalloc(state->arena, sizeof *back);
     struct guard guard = {
-        .generation = state_last(state) + 1,
+        .generation = state_record(state, order)->generation,
         .back = state->current ? state->current->generation : 0,
     };
     const char *reason = find_way_back(target, state, order->plan,

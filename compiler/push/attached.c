@@ -28,7 +28,8 @@ struct attachment {
     char *mac, *addresses;      /* Or NULL. */
     char *name;                 /* Of the text, in messages. */
     char *text;                 /* As a file of an intent would. */
-    char *refused;              /* Why it is left out, or NULL. */
+    char *refused;              /* Why it is left out, or NULL... */
+    const char *lacks;          /* ...or what nobody says of it, or NULL. */
     bool twice;                 /* For several interfaces say the same. */
     bool used;                  /* Is there such an endpoint? */
     bool settled;               /* Was it compiled? */
@@ -292,13 +293,12 @@ attached_join(struct attached *attached, const char *tenant,
         if (part) {
             join(&part->bindings.v[0], name, endpoint, diags);
         }
-        if (part && (!endpoint->mac_text.s || !endpoint->addresses.n)) {
-            a->refused = xasprintf("it has no %s, here or in the intent; give "
-                                   "%s to 'bulkhead attach'",
-                                   endpoint->mac_text.s ? "addresses" : "MAC",
-                                   endpoint->mac_text.s ? "--addresses"
-                                   : "--mac and --addresses");
-        }
+        a->lacks = (!endpoint->mac_text.s
+                    ? "it has no MAC, here or in the intent; give --mac, and "
+                    "--addresses if it has none, to 'bulkhead attach'"
+                    : !endpoint->addresses.n
+                    ? "it has no addresses, here or in the intent; give "
+                    "--addresses to 'bulkhead attach'" : NULL);
     }
     free(name);
     return part != NULL;
@@ -404,6 +404,7 @@ attached_forgive(struct attached *attached, const char *tenant)
 
         if (is_of(node->name, tenant)) {
             a->used = false;
+            a->lacks = NULL;
             if (!a->twice) {
                 free(a->refused);
                 a->refused = NULL;
@@ -422,7 +423,7 @@ attached_settle(struct attached *attached, const char *tenant)
         struct attachment *a = node->data;
 
         if (is_of(node->name, tenant)) {
-            bool settled = a->used && !a->refused;
+            bool settled = a->used && !a->refused && !a->lacks;
 
             changed |= a->settled != settled;
             a->settled = settled;
@@ -435,7 +436,7 @@ attached_settle(struct attached *attached, const char *tenant)
 static const char *
 reason_for(const struct attachment *a)
 {
-    return (a->refused ? a->refused
+    return (a->refused ? a->refused : a->lacks ? a->lacks
             : !a->used ? "the intent has no such endpoint" : NULL);
 }
 

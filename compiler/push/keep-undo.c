@@ -39,11 +39,9 @@ before_init(struct keep_before *b, const struct keeper *k)
     svec_clone(&b->withdrawn, &k->withdrawn);
 }
 
-/* As whom a flow of ADMIT lets in whom: what it matches, and the numbers of
- * tenant, endpoint, network and zone.  Its meter, note and group are others'
- * to change, too. */
-static char *
-admission_of(const char *text)
+/* What it matches, and the numbers of tenant, endpoint, network and zone. */
+char *
+push_admission(const char *text)
 {
     static const char *const numbers[] = { "reg0", "reg1", "reg2", "reg6" };
     const char *actions = strstr(text, " actions=");
@@ -76,7 +74,7 @@ void
 before_admits(struct keep_before *b, const char *text)
 {
     if (is_admission(text)) {
-        sset_add_and_free(&b->admitted, admission_of(text));
+        sset_add_and_free(&b->admitted, push_admission(text));
     }
 }
 
@@ -173,7 +171,7 @@ static void
 find_lost(const struct keep_before *b, const char *text, struct svec *lost)
 {
     if (is_admission(text)) {
-        char *admission = admission_of(text);
+        char *admission = push_admission(text);
 
         if (!sset_contains(&b->admitted, admission)) {
             svec_add(lost, text);

@@ -78,6 +78,10 @@ void keeper_again(struct keeper *);
 struct sset;
 void push_leave_out(struct plan *, const struct sset *interfaces);
 
+/* As whom a flow of ADMIT, of that text, lets in whom; to be freed.  Its
+ * meter, note and group, which others change, too, are no part of that. */
+char *push_admission(const char *text);
+
 /* Takes the flows away that name one of these interfaces, of which the plan
  * that was put last is not true any more: nothing comes from or to them.  They
  * stay away until keeper_put() or keeper_change(). */

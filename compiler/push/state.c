@@ -223,7 +223,8 @@ make_folder(struct arena *arena, const char *name)
 {
     char *above = arena_strdup(arena, name);
 
-    for (char *p = above + 1; (p = strchr(p, '/')) != NULL; p++) {
+    for (char *p = above + 1;
+         (p = strchr(p, '/')) != NULL && p[strspn(p, "/")]; p++) {
         *p = '\0';
         if (mkdir(above, 0755) && errno != EEXIST) {
             return false;
@@ -373,7 +374,8 @@ state_forget(struct state *state, uint64_t generation)
     size_t n = 0;
 
     for (size_t i = 0; i < state->kept.n; i++) {
-        if (state->kept.v[i] != generation) {
+        if (state->kept.v[i] != generation
+            || (state->current && generation == state->current->generation)) {
             state->kept.v[n++] = state->kept.v[i];
         } else {
             unlink(record_path(state, generation));

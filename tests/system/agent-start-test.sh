@@ -59,6 +59,16 @@ test_gone() {
     names pf0vf5 batch/job0
     check 'what becomes another endpoint is cut off' soon cut_off "$number"
     names pf0vf5 batch/job1
+    check '... and is there when it is itself again' \
+        soon holds "in_port=$number,"
+    ovs-vsctl --no-wait remove interface pf0vf5 external_ids bulkhead-endpoint
+    check 'what is detached is cut off' soon cut_off "$number"
+    names pf0vf5 batch/job1
+    soon holds "in_port=$number," >/dev/null
+    ovs-vsctl del-port pf0vf1
+    ovs-vsctl add-port br0 pf0vf1 -- set interface pf0vf1 type=dummy
+    check 'an interface that goes and comes is let in' \
+        soon holds "in_port=$(port_of pf0vf1),"
     agent_end TERM
     names pf0vf0 batch/job0
     agent_start
@@ -83,6 +93,16 @@ test_incomplete() {
         "$BULKHEAD" attach batch/job1 --interface pf0vf5 --bridge br0
     check '... which status says' agent_says \
         'left out: interface pf0vf5 as batch/job1: it has no MAC'
+    "$BULKHEAD" detach batch/job1 --bridge br0
+    ovs-vsctl set interface pf0vf0 external_ids:bulkhead-endpoint=batch/job1
+    check '... nor at the interface of another' \
+        soon agent_says 'left out: interface pf0vf0 as batch/job1: '
+    policy "$unbind;"'/"02:00:00:03:00:01"/d;s/"limit": "20Gbps"/"limit": "28Gbps"/'
+    check '... and other changes come' soon has_rate 28000000
+    ovs-vsctl remove interface pf0vf0 external_ids bulkhead-endpoint
+    policy "$unbind;"'/"02:00:00:03:00:01"/d'
+    names pf0vf5 batch/job1
+    soon soon agent_says 'left out: interface pf0vf5 as batch/job1' >/dev/null
     check '... and apply' says 'left out: interface pf0vf5 as batch/job1' 3 \
         bulkhead_on apply br0 "$folder"
     check 'with a MAC it is there' exits 0 "$BULKHEAD" attach batch/job1 \
