@@ -559,6 +559,7 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/scope.c \
 	compiler/verify/scope.h \
 	compiler/verify/seam-decide.c \
+	compiler/verify/seam-narrow.c \
 	compiler/verify/seam-private.h \
 	compiler/verify/seam.c \
 	compiler/verify/seam.h \

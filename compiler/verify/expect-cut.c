@@ -72,14 +72,16 @@ expect_n_questions(const struct judge *j)
     return JUDGE_STATELESS + n;
 }
 
-static dd_t
-is_of_match(struct judge *j, const struct service_match *m)
+dd_t
+expect_is_of(struct judge *j, enum judge_question question,
+             const struct service_match *m)
 {
-    dd_t set = space_is(j->space, F_NW_PROTO, m->protocol);
+    const struct seen seen = seen_as(question);
+    dd_t set = space_is(j->space, seen.proto, m->protocol);
 
     return (!m->ports.last ? set
             : dd_and(j->space->dd, set, space_range(
-                j->space, F_TP_DST, m->ports.first, m->ports.last)));
+                j->space, seen.port, m->ports.first, m->ports.last)));
 }
 
 /* What two matches hold is asked of the first. */
@@ -92,10 +94,10 @@ expect_is_asked(struct judge *j, enum judge_question question)
     if (question < JUDGE_STATELESS) {
         return DD_ALL;
     }
-    set = is_of_match(j, expect_match(j, question));
+    set = expect_is_of(j, question, expect_match(j, question));
     for (size_t i = JUDGE_STATELESS; i < question; i++) {
-        set = dd_and(dd, set, dd_not(dd, is_of_match(
-            j, expect_match(j, i))));
+        set = dd_and(dd, set, dd_not(dd, expect_is_of(
+            j, i, expect_match(j, i))));
     }
     return set;
 }

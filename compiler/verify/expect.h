@@ -163,6 +163,10 @@ dd_t expect_verdict(struct judge *, enum judge_question,
                     const struct policy_endpoint *opener,
                     const struct policy_endpoint *opened);
 dd_t expect_is_asked(struct judge *, enum judge_question);
+
+/* Packets of which it is asked, of that service as far as they tell. */
+dd_t expect_is_of(struct judge *, enum judge_question,
+                  const struct service_match *);
 size_t expect_n_questions(const struct judge *);
 
 /* What symmetric services match of which it is asked; else NULL. */

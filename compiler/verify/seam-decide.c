@@ -28,6 +28,7 @@ struct decider {
     struct side *side;
     const struct seam *seam;
     const struct region *region;        /* Or NULL. */
+    struct seam_part *parts;    /* By view: what that can concern. */
     VEC(struct kin) kins;
     seam_outcomes *found;       /* Or NULL. */
 };
@@ -56,22 +57,7 @@ add_endpoint(struct decider *d, const struct policy_endpoint *e)
     *vec_push(arena, &kin->members) = e;
 }
 
-/* Can a packet of the view match the condition? */
-static bool
-view_may_meet(const struct exec_view *view, const struct condition *c)
-{
-    for (size_t i = 0; i < view->n; i++) {
-        const struct term *term = &view->v[i].term;
-
-        if (view->v[i].field == c->field
-            && (c->value ^ term->value) & c->mask & term->known) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The same of a flow, where POLICY is asked. */
+/* Can a packet of the view match the flow, where POLICY is asked? */
 static bool
 flow_may_match(const struct table_flow *flow, const struct asked *asked,
                const struct exec_view *view)
@@ -82,7 +68,7 @@ flow_may_match(const struct table_flow *flow, const struct asked *asked,
 
         if ((exec_number(asked, c->field, &value)
              && (c->value ^ value) & c->mask)
-            || !view_may_meet(view, c)) {
+            || !seam_may_meet(view, c)) {
             return false;
         }
     }
@@ -100,27 +86,6 @@ names_one(const struct region_rule *rule, const struct kin *kin)
     return false;
 }
 
-/* Can the rule speak of packets of which the question is asked? */
-static bool
-rule_may_speak(const struct decider *d, const struct region_rule *rule,
-               enum judge_question question)
-{
-    const struct service_match *asked = expect_match(&d->side->judge,
-                                                     question);
-
-    for (size_t i = 0; asked && i < rule->matches.n; i++) {
-        const struct service_match *m = &rule->matches.v[i];
-
-        if (m->protocol == asked->protocol
-            && (!m->ports.last || !asked->ports.last
-                || (m->ports.first <= asked->ports.last
-                    && asked->ports.first <= m->ports.last))) {
-            return true;
-        }
-    }
-    return !asked || !rule->matches.n;
-}
-
 static bool
 may_differ(const struct decider *d, const struct kin *a, const struct kin *b,
            const struct seam_view *view)
@@ -136,7 +101,7 @@ may_differ(const struct decider *d, const struct kin *a, const struct kin *b,
     for (size_t i = 0; r && i < r->n_rules; i++) {
         const struct region_rule *rule = &r->rules[i];
 
-        if (rule_may_speak(d, rule, (view->asked - 1) / 2)
+        if (seam_may_speak(&d->side->judge, rule, (view->asked - 1) / 2)
             && names_one(rule, a) && names_one(rule, b)) {
             return true;
         }
@@ -217,7 +182,8 @@ leaf_agree(void *decider, dd_t flow_, dd_t leaf)
 static bool
 agrees(struct decider *d, const struct kin *a, const struct kin *b,
        const struct policy_endpoint *opener,
-       const struct policy_endpoint *opened, const struct seam_view *view)
+       const struct policy_endpoint *opened, const struct seam_view *view,
+       const struct seam_part *part)
 {
     const struct dd_op op = { leaf_agree, NULL, d, false, false, OP_AGREE };
     const struct asked numbers = { a->number, b->number, 0 };
@@ -226,10 +192,12 @@ agrees(struct decider *d, const struct kin *a, const struct kin *b,
     struct space *space = &d->side->space;
     struct judge *j = &d->side->judge;
     struct dd *dd = space->dd;
-    dd_t packets = dd_and(dd, expect_is_asked(j, question), space_is(
-        space, F_ETH_TYPE, ip6 ? ETH_TYPE_IPV6 : ETH_TYPE_IP));
+    dd_t family = space_is(space, F_ETH_TYPE,
+                           ip6 ? ETH_TYPE_IPV6 : ETH_TYPE_IP);
+    dd_t packets = dd_and(dd, part->packets, dd_and(
+        dd, expect_is_asked(j, question), family));
     dd_t decided = exec_decide(d->side->exec, TABLE_POLICY, &numbers,
-                               &view->view);
+                               &part->view);
     dd_t meant = expect_verdict(j, question, opener, opened);
 
     return dd_apply(dd, &op, dd_cut(dd, packets, decided),
@@ -247,10 +215,26 @@ all_agree(struct decider *d, const struct kin *a, const struct kin *b)
     for (size_t i = 0; i < d->seam->views.n && agree; i++) {
         const struct seam_view *view = &d->seam->views.v[i];
 
-        agree = (!may_differ(d, a, b, view)
-                 || agrees(d, a, b, opener, opened, view));
+        agree = (d->parts[i].packets == DD_NONE || !may_differ(d, a, b, view)
+                 || agrees(d, a, b, opener, opened, view, &d->parts[i]));
     }
     return agree;
+}
+
+/* Of other packets all is as it was. */
+static void
+narrow(struct decider *d)
+{
+    size_t n = d->seam->views.n;
+    struct judge *j = &d->side->judge;
+
+    d->parts = arena_zalloc(d->proof->arena, (n + 1) * sizeof *d->parts);
+    j->within = DD_NONE;
+    for (size_t i = 0; i < n; i++) {
+        d->parts[i] = seam_narrow(d->proof, d->side, d->region,
+                                  &d->seam->views.v[i]);
+        j->within = dd_or(d->side->space.dd, j->within, d->parts[i].packets);
+    }
 }
 
 bool
@@ -269,6 +253,7 @@ seam_decide(struct proof *p, const struct seam *seam,
     d.side = proof_side(p, LAYOUT_OPENER);
     p->comparison.judge = &d.side->judge;
     agree = expect_n_questions(&d.side->judge) == seam->n_questions;
+    narrow(&d);
     for (size_t i = 0; i < tenant->endpoints.n; i++) {
         add_endpoint(&d, tenant->endpoints.v[i]);
     }

@@ -8,7 +8,7 @@
 #define VERIFY_SEAM_PRIVATE_H 1
 
 /* The rooms behind seam.h: seam.c proves what holds whatever POLICY decides,
- * seam-decide.c what it decides. */
+ * seam-decide.c what it decides, seam-narrow.c of which packets. */
 
 #include "openvswitch/shash.h"
 #include "verify/expect.h"
@@ -34,6 +34,14 @@ struct seam_view {
     struct exec_view view;
 };
 
+/* What of a view a change can concern: packets of which flows that came or
+ * went decide, or of which rules speak that did, and what POLICY looks at in
+ * these. */
+struct seam_part {
+    dd_t packets;
+    struct exec_view view;
+};
+
 struct seam {
     struct arena *arena;        /* Holds this, too. */
     struct shash numbers;       /* By "TENANT/ENDPOINT": uint64_t. */
@@ -49,5 +57,15 @@ struct seam {
  * to it. */
 bool seam_decide(struct proof *, const struct seam *, const struct region *,
                  seam_outcomes *found);
+
+/* Can a packet of the view match the condition; can the rule speak of packets
+ * of which the question is asked? */
+bool seam_may_meet(const struct exec_view *, const struct condition *);
+bool seam_may_speak(const struct judge *, const struct region_rule *,
+                    enum judge_question);
+
+/* Finds what of the view a change can concern, or all if 'region' is NULL. */
+struct seam_part seam_narrow(struct proof *, struct side *,
+                             const struct region *, const struct seam_view *);
 
 #endif /* verify/seam-private.h */
