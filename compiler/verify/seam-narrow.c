@@ -112,7 +112,8 @@ add_flow(struct bits *bits, const struct table_flow *flow, enum field f)
             mask |= c->mask;
         }
     }
-    bits->mask = bits->any ? bits->mask & mask & ~(bits->value ^ value) : mask;
+    bits->mask = (bits->any ? bits->mask & mask & ~(bits->value ^ value)
+                  : mask);
     bits->value = value & bits->mask;
     bits->any = true;
 }
