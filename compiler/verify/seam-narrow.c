@@ -118,8 +118,8 @@ add_flow(struct bits *bits, const struct table_flow *flow, enum field f)
     bits->any = true;
 }
 
-/* Leaves the bits that are one prefix with what is known of the term, as ranges
- * of packets are. */
+/* Leaves the bits that are one prefix with what is known of the term, as
+ * ranges of packets are. */
 static void
 keep_prefix(struct bits *bits, const struct term *term)
 {
