@@ -146,9 +146,7 @@ static void
 note_accepted(struct keeper *k)
 {
     k->accepted = true;
-    if (k->refusal) {
-        keeper_set_refusal(k, NULL);
-    }
+    keeper_set_refusal(k, NULL);
     note_push(k);
 }
 

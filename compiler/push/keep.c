@@ -114,29 +114,18 @@ keeper_fail(struct keeper *k, const char *reason)
     keeper_set_trouble(k, reason);
     k->next_try = time_msec() + (k->diff.refused ? k->retry_ms
                                  : KEEPER_RETRY_MS);
+    if (k->diff.refused && k->wants_plan) {
+        k->retry_ms = MIN(2 * k->retry_ms, KEEPER_MAX_RETRY_MS);
+    }
     k->live_known = k->live_known && (k->diff.refused || !k->wants_plan);
     if (k->diff.doubt || (!k->diff.unfit.n && !k->diff.refused)) {
         keeper_disconnect(k, 0);
     }
 }
 
-/* What has been deleted is live no more; all else differs still. */
+/* Flows that have been sent are live now, and what has been deleted is not. */
 static void
-settle_deleted(struct keeper *k)
-{
-    struct push *push = &k->push;
-
-    for (size_t i = 0; i < push->n_about; i++) {
-        k->watch.own_flows--;
-        switch_state_remove(&push->live, flow_find(&push->live,
-                                                   push->about[i]));
-    }
-    push->n_about = 0;
-}
-
-/* What has been sent is live now. */
-static void
-settle(struct keeper *k)
+settle_flows(struct keeper *k)
 {
     struct push *push = &k->push;
 
@@ -151,9 +140,15 @@ settle(struct keeper *k)
             switch_state_remove(&push->live, flow_find(&push->live, flow));
         }
     }
-    k->watch.own_meters |= (push->diff->meters_added
-                            || push->diff->meters_deleted);
     push->n_about = 0;
+}
+
+/* All that was compared has been sent. */
+static void
+settle(struct keeper *k)
+{
+    settle_flows(k);
+    k->watch.own_meters |= (k->diff.meters_added || k->diff.meters_deleted);
     watch_forget(&k->watch);
 }
 
@@ -176,7 +171,7 @@ keeper_carry_out(struct keeper *k)
 
     if (reason && k->diff.refused) {    /* What is to go can all the same. */
         push_deletes(&k->push);
-        settle_deleted(k);
+        settle_flows(k);
     }
     if (reason) {
         keeper_fail(k, reason);

@@ -270,11 +270,8 @@ test_full() {
 }
 
 main() {
-    start_dummy_switch
+    begin_node
     export STALL=$switch_dir/stall FORGET=$switch_dir/forget
-    folder=$switch_dir/intent
-    mkdir "$folder"
-    make_dummy_bridge br0 "$intent" $node
     agent_start
     test_kept
     test_cut

@@ -7,6 +7,19 @@
 
 agent_pid=
 
+# For policy: the endpoint batch/job1 of the example ai-cluster.json is bound
+# by its interface, not by the intent.
+# shellcheck disable=SC2034 # Tests use it.
+unbind='/"node": "gpu-node-1",$/{N;/"pf0vf5"/d}'
+
+# A switch with $intent's bridge, and an empty $folder.
+begin_node() {
+    start_dummy_switch
+    make_dummy_bridge br0 "$intent" $node
+    folder=$switch_dir/intent
+    mkdir "$folder"
+}
+
 # A job of this shell, with the arguments $agent_options.  It takes signals that
 # jobs ignore, or nohup(1).
 agent_options=()

@@ -224,7 +224,7 @@ test_closed() {
 
 # An endpoint that is bound by what its interface says.
 test_detached() {
-    local port unbind='/"node": "gpu-node-1",$/{N;/"pf0vf5"/d}'
+    local port
     port=$(port_of pf0vf5)
     policy "$unbind"
     check 'an endpoint that nothing binds' soon has_no_endpoint $job1
@@ -445,11 +445,8 @@ test_unproved() {
 }
 
 main() {
-    start_dummy_switch
-    make_dummy_bridge br0 "$intent" $node
-    folder=$switch_dir/intent
+    begin_node
     export FORGET=$switch_dir/forget STALL=$switch_dir/stall
-    mkdir "$folder"
     policy
     agent_start
     test_proved

@@ -18,8 +18,6 @@ node=gpu-node-1
 # A verifier that waits while there is the file STALL.
 BULKHEAD=${BUILDDIR:-$srcdir/_build}/tests/verify/faulty
 
-# The endpoint batch/job1 is bound by its interface, not by the intent.
-unbind='/"node": "gpu-node-1",$/{N;/"pf0vf5"/d}'
 narrow='s/"8000-8100"/"8000-8999"/'
 
 attach_job1() {
@@ -261,10 +259,7 @@ fits() {
 }
 
 main() {
-    start_dummy_switch
-    make_dummy_bridge br0 "$intent" $node
-    folder=$switch_dir/intent
-    mkdir "$folder"
+    begin_node
     policy "$unbind"
     agent_start
     becomes_equal

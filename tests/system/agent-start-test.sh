@@ -15,8 +15,6 @@ set -euo pipefail
 intent=$srcdir/examples/ai-cluster.json
 node=gpu-node-1
 
-# The endpoint batch/job1 is bound by its interface, not by the intent.
-unbind='/"node": "gpu-node-1",$/{N;/"pf0vf5"/d}'
 
 wrong() { policy "$unbind;"'s/"rules": /"ruls": /'; }
 names() {
@@ -143,10 +141,7 @@ test_other_node() {
 }
 
 main() {
-    start_dummy_switch
-    make_dummy_bridge br0 "$intent" $node
-    folder=$switch_dir/intent
-    mkdir "$folder"
+    begin_node
     policy "$unbind"
     agent_start
     becomes_equal

@@ -465,10 +465,7 @@ test_externals() {
 }
 
 main() {
-    start_dummy_switch
-    make_dummy_bridge br0 "$intent" $node
-    folder=$switch_dir/intent
-    mkdir "$folder"
+    begin_node
     policy
     test_wrong_start
     test_start

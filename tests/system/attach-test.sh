@@ -247,10 +247,7 @@ test_files() {
 }
 
 main() {
-    start_dummy_switch
-    make_dummy_bridge br0 "$intent" $node
-    folder=$switch_dir/intent
-    mkdir "$folder"
+    begin_node
     test_apply
     test_usage
     test_agent
