@@ -75,8 +75,8 @@ compiled_destroy(struct compiled *c)
     }
 }
 
-void
-compiled_set_errors(struct compiled *c, struct diags *diags)
+static void
+take_errors(struct compiled *c, struct diags *diags)
 {
     struct ds ds = DS_EMPTY_INITIALIZER;
 
@@ -85,10 +85,18 @@ compiled_set_errors(struct compiled *c, struct diags *diags)
     if (diags->n_errors) {
         diags_format(diags, &ds);
         c->errors = ds_steal_cstr(&ds);
+    }
+    ds_destroy(&ds);
+}
+
+void
+compiled_set_errors(struct compiled *c, struct diags *diags)
+{
+    take_errors(c, diags);
+    if (c->errors) {
         VLOG_WARN("the intent is wrong, and the last good one stays:\n%s",
                   c->errors);
     }
-    ds_destroy(&ds);
 }
 
 static bool
@@ -138,7 +146,7 @@ compiled_try(struct compiled *c)
     ok = policy && backend_compile(backends[0],
                                    ir_build(policy, c->site.node, arena),
                                    arena, &diags, &plan);
-    compiled_set_errors(c, &diags);
+    take_errors(c, &diags);
     arena_destroy(arena);
     return ok;
 }

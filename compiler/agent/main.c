@@ -316,9 +316,13 @@ unixctl_attached(struct unixctl_conn *conn, int argc, const char *argv[],
         argc > 3 && argv[3][0] ? argv[3] : NULL,
         argc > 4 && argv[4][0] ? argv[4] : NULL,
     };
-    const char *reason;
-    const char *attached = agent_attached(agent, &said, &reason);
+    const char *reason, *attached;
 
+    if (!strchr(said.endpoint, '/')) {
+        unixctl_command_reply_error(conn, "attached takes TENANT/ENDPOINT");
+        return;
+    }
+    attached = agent_attached(agent, &said, &reason);
     if (reason) {
         unixctl_command_reply_error(conn, reason);
     } else {
@@ -368,6 +372,16 @@ loop(struct agent *agent, struct unixctl_server *unixctl)
     }
 }
 
+/* Says why on the terminal, once, and in other logs. */
+static void OVS_NO_RETURN
+refuse_start(int status, const char *reason)
+{
+    vlog_set_levels(&this_module, VLF_CONSOLE, VLL_OFF);
+    VLOG_ERR("%s", reason);
+    fprintf(stderr, "bulkheadd: %s\n", reason);
+    exit(status);
+}
+
 /* Whoever detaches it has nobody who looks at status: what is wrong from the
  * beginning is said now.  What may come later is waited for. */
 static void
@@ -378,13 +392,13 @@ check_start(const struct agent_options *options)
     char *errors = agent_try(options);
 
     if (errors) {
-        fprintf(stderr, "bulkheadd: the intent is wrong:\n%s", errors);
-        exit(EXIT_WRONG);
+        reason = arena_printf(arena, "the intent is wrong:\n%s", errors);
+        refuse_start(EXIT_WRONG, arena_strndup(arena, reason,
+                                               strlen(reason) - 1));
     }
     reason = push_lacks_bridge(&options->target, arena);
     if (reason) {
-        fprintf(stderr, "bulkheadd: %s\n", reason);
-        exit(EXIT_REFUSED);
+        refuse_start(EXIT_REFUSED, reason);
     }
     arena_destroy(arena);
 }
@@ -399,9 +413,7 @@ hold_bridge(const struct agent_options *options)
                                    &lock);
 
     if (reason) {
-        VLOG_ERR("%s", reason);
-        fprintf(stderr, "bulkheadd: %s\n", reason);
-        exit(EXIT_REFUSED);
+        refuse_start(EXIT_REFUSED, reason);
     }
     arena_destroy(arena);
 }
@@ -424,6 +436,7 @@ main(int argc, char *argv[])
     heap_expect_much();
     ovs_set_program_name("bulkheadd", PACKAGE_VERSION);
     setenv("OVS_RUNDIR", SYSTEM_RUNDIR, 0);
+    setenv("OVS_LOGDIR", SYSTEM_LOGDIR, 0);
     fatal_ignore_sigpipe();
     signal(SIGXFSZ, SIG_IGN);           /* write() says so. */
     folder = getenv("BULKHEAD_STATEDIR");

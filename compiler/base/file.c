@@ -38,8 +38,9 @@ file_is_new(const char *name)
 static const char *
 complaint(struct arena *arena, const char *path, int error)
 {
-    return arena_printf(arena, "cannot write %s: %s", path,
-                        ovs_strerror(error));
+    return arena_printf(arena, "cannot write %s: %s%s", path,
+                        ovs_strerror(error),
+                        error == ENOENT ? "; make its folder first" : "");
 }
 
 /* Gives 'fd' the owner and the mode of 'like'. */

@@ -18,6 +18,7 @@
 #include "push/attached.h"
 #include "push/ovsdb.h"
 #include "push/push.h"
+#include "sema/policy.h"
 #include "sset.h"
 #include "timeval.h"
 #include "util.h"
@@ -26,20 +27,13 @@
 
 enum { LOOK_US = 2000, LEAST_MS = 1000, N_WRITTEN = 4 };
 
-/* As cli_attach_all(), with what 'info' says. */
+/* 'intent' with what interfaces say that are not left out. */
 static const struct intent *
-attach_all(const struct cli_options *options, const struct intent *intent,
-           const struct bridge_info *info, struct arena *arena,
-           struct diags *diags)
+attach_all(const struct intent *intent, struct attached *attached,
+           struct arena *arena, struct diags *diags)
 {
     struct intent *copy = arena_zalloc(arena, sizeof *copy);
-    struct sset tenants = SSET_INITIALIZER(&tenants);
-    plan_names left_out = VEC_INIT;
-    struct attached attached;
 
-    attached_init(&attached);
-    attached_update(&attached, info, options->node, options->bridge,
-                    &tenants);
     *copy = *intent;
     memset(&copy->tenants, 0, sizeof copy->tenants);
     for (size_t i = 0; i < intent->tenants.n; i++) {
@@ -52,16 +46,48 @@ attach_all(const struct cli_options *options, const struct intent *intent,
             struct intent_endpoint *e = vec_push(arena, &with->endpoints);
 
             *e = t->endpoints.v[j];
-            attached_join(&attached, t->name.s, e, arena, diags);
+            attached_join(attached, t->name.s, e, arena, diags);
         }
     }
-    attached_refused(&attached, arena, &left_out);
+    return copy;
+}
+
+static void
+report_left_out(const struct attached *attached, struct arena *arena)
+{
+    plan_names left_out = VEC_INIT;
+
+    attached_refused(attached, arena, &left_out);
     for (size_t i = 0; i < left_out.n; i++) {
         fprintf(stderr, "bulkhead: left out: %s\n", left_out.v[i]);
     }
-    attached_destroy(&attached);
-    sset_destroy(&tenants);
-    return copy;
+}
+
+/* Resolves 'intent' with what interfaces say; with --partial, without those
+ * that make it wrong. */
+static const struct policy *
+resolve_attached(const struct cli_options *options,
+                 const struct intent *intent, struct attached *attached,
+                 struct arena *arena, struct diags *diags)
+{
+    for (;;) {
+        const struct policy *policy = NULL;
+        const struct intent *whole;
+        struct diags tried;
+
+        diags_init(&tried, arena);
+        whole = attach_all(intent, attached, arena, &tried);
+        if (tried.n_errors) {
+            tried.unchecked = CLI_UNCHECKED;
+        } else {
+            policy = policy_resolve(whole, arena, &tried);
+        }
+        if (policy || !options->partial
+            || !attached_blame(attached, NULL, &tried)) {
+            diags_append(diags, &tried);
+            return policy;
+        }
+    }
 }
 
 /* Is there a bridge, whose interfaces may say whose they are? */
@@ -81,26 +107,47 @@ cli_attach_expect(const struct cli_options *options, struct arena *arena)
     }
 }
 
-const struct intent *
-cli_attach_all(const struct cli_options *options, const struct intent *intent,
-               struct arena *arena, struct diags *diags)
+/* Returns false if there is none, which is said by who needs one. */
+static bool
+read_bridge(const struct cli_options *options, struct arena *arena,
+            struct bridge_info *info)
 {
     struct push_target target = cli_target(options, arena);
-    size_t n_errors = diags->n_errors;
+
+    return (has_bridge(options)
+            && !bridge_info_read(target.db, target.bridge,
+                                 time_msec() + target.timeout_ms, arena,
+                                 info));
+}
+
+const struct policy *
+cli_resolve(const struct cli_options *options, const struct intent *intent,
+            struct arena *arena, struct diags *diags)
+{
+    const struct policy *policy;
     struct bridge_info info;
 
-    if (!has_bridge(options)) {
-        return intent;
-    }
     bridge_info_init(&info);
-    /* That there is no such bridge is said by who needs it. */
-    if (!bridge_info_read(target.db, target.bridge,
-                          time_msec() + target.timeout_ms, arena, &info)
-        && info.attachments.n) {
-        intent = attach_all(options, intent, &info, arena, diags);
+    if (read_bridge(options, arena, &info) && info.attachments.n) {
+        struct sset tenants = SSET_INITIALIZER(&tenants);
+        struct attached attached;
+
+        attached_init(&attached);
+        attached_update(&attached, &info, options->node, options->bridge,
+                        &tenants);
+        policy = resolve_attached(options, intent, &attached, arena, diags);
+        report_left_out(&attached, arena);
+        if (!policy && attached_blame(&attached, NULL, diags)) {
+            fputs("bulkhead: note: 'plan' and 'apply' with --partial leave "
+                  "out what an interface says and cannot be\n", stderr);
+        }
+        attached_destroy(&attached);
+        sset_destroy(&tenants);
+    } else {
+        policy = policy_resolve(intent, arena, diags);
     }
     bridge_info_destroy(&info);
-    return diags->n_errors == n_errors ? intent : NULL;
+    return policy;
 }
 
 /* Waits until the bulkheadd that keeps the bridge has taken what was written:

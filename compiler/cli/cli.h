@@ -255,14 +255,18 @@ int cli_await(const struct push_target *, uint64_t generation);
 int cli_leave_out(const struct cli_options *, const struct policy *,
                   struct arena *);
 
-/* Begins to read what cli_attach_all() needs, while the intent is read. */
+/* Begins to read what cli_resolve() needs, while the intent is read. */
 void cli_attach_expect(const struct cli_options *, struct arena *);
 
-/* What the intent is with what interfaces of the bridge say of endpoints.
- * NULL after adding an error to the diags if that contradicts it. */
-const struct intent *cli_attach_all(const struct cli_options *,
-                                    const struct intent *, struct arena *,
-                                    struct diags *);
+/* The policy of the intent, with what interfaces of the bridge say of
+ * endpoints; with --partial, without what of that makes it wrong, which is
+ * said.  NULL after adding an error to the diags if it is wrong. */
+const struct policy *cli_resolve(const struct cli_options *,
+                                 const struct intent *, struct arena *,
+                                 struct diags *);
+
+/* What is unchecked where the parts of an intent are wrong. */
+#define CLI_UNCHECKED "names and conflicts"
 
 /* Of the bulkheadd that keeps the bridge, if one does: lets it keep what it
  * has applied, prints how it is, returns that as JSON, or says whether all is

@@ -126,12 +126,10 @@ load_policy(const struct cli_options *options, struct arena *arena,
                     &files)
         && check_files(&files, &diags)) {
         intent = intent_parse_files(files.v, files.n, arena, &diags);
-        intent = intent ? cli_attach_all(options, intent, arena, &diags)
-                 : NULL;
         if (intent) {
-            policy = policy_resolve(intent, arena, &diags);
+            policy = cli_resolve(options, intent, arena, &diags);
         } else {
-            diags.unchecked = "names and conflicts";
+            diags.unchecked = CLI_UNCHECKED;
         }
     }
     if (!policy || warns) {

@@ -19,8 +19,9 @@
 #include "timeval.h"
 #include "util.h"
 
-/* What apply proves before it changes a bridge: the flows of the plan, but for
- * tenants of which the same was proved for a plan that was applied before. */
+/* What apply proves before it changes a bridge, unless it can tell that the
+ * bridge would refuse it: the flows of the plan, but for tenants of which the
+ * same was proved for a plan that was applied before. */
 
 enum { DEFAULT_TIME = 300 };    /* Seconds. */
 
@@ -126,6 +127,7 @@ cli_verify_order(const struct cli_options *options,
 {
     struct push_target target = cli_target(options, arena);
     struct push_diff diff;
+    const char *reason;
 
     if (order->plan->northbound || order->plan->kernel) {
         return pass_unproved(options, order->plan);
@@ -135,6 +137,11 @@ cli_verify_order(const struct cli_options *options,
     if (options->no_verify) {
         keep_known(diff.kept, order);
         return EXIT_DONE;
+    }
+    reason = push_foresee(&target, order, &diff, options->dry_run);
+    if (reason) {
+        cli_print_error(reason);
+        return EXIT_UNREACHABLE;
     }
     return prove(options, policy, diff.kept, order, arena);
 }

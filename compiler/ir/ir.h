@@ -272,7 +272,9 @@ struct ir_endpoint {
     const struct ir_tenant *tenant;
     const struct ir_network *network;
     const struct ir_node *node; /* NULL: it is here. */
-    const char *interface;      /* NULL if it is not here. */
+    const char *interface;      /* NULL if it is not here... */
+    const struct value *interface_at;   /* ...or, as in a parsed program, where
+                                         * that is said is not known. */
     const char *uplink;         /* In a program of the fabric; else NULL. */
     struct eth_addr mac;
     ir_addresses addresses;     /* Never empty. */

@@ -23,7 +23,8 @@
 #include "sha1.h"
 #include "util.h"
 
-#define MAGIC "bulkhead-plan 1 "
+#define MAGIC_OF_ANY "bulkhead-plan "
+#define MAGIC MAGIC_OF_ANY "1 "
 
 static const struct shape record_shape = {
     sizeof(struct plan_record), 8, {
@@ -68,7 +69,8 @@ put_body(const struct plan_record *record, struct ds *ds)
 bool
 plan_record_is(const char *text, size_t len)
 {
-    return len >= strlen(MAGIC) && !memcmp(text, MAGIC, strlen(MAGIC));
+    return (len >= strlen(MAGIC_OF_ANY)
+            && !memcmp(text, MAGIC_OF_ANY, strlen(MAGIC_OF_ANY)));
 }
 
 const char *
@@ -250,7 +252,7 @@ plan_record_parse_edited(const char *text, size_t len,
     struct json *json;
 
     memset(record, 0, sizeof *record);
-    if (!plan_record_is(text, len)) {
+    if (len < strlen(MAGIC) || memcmp(text, MAGIC, strlen(MAGIC))) {
         return "is no plan that this version of Bulkhead has written";
     } else if (len < head || text[head - 1] != '\n'
                || memchr(text, '\0', len)

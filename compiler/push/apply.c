@@ -28,16 +28,16 @@
  * Its record is written before the switch is changed, so that there is room
  * for it, and gets its name afterwards: what has the name was applied. */
 
-/* Has the bridge, or what the node keeps of it, moved since the order was
- * saved? */
+/* Has the bridge, or what the node keeps of it, which is at generation 'last',
+ * moved since the order was saved? */
 static const char *
-check_order(const struct plan_record *order, const struct state *state)
+check_order(const struct plan_record *order, const char *bridge,
+            uint64_t last)
 {
-    return (order->held && order->generation != state_last(state)
-            ? arena_printf(state->arena, "bridge %s is at generation %"PRIu64
-                           ", and the plan was made at %"PRIu64"; make it "
-                           "anew", state->bridge, state_last(state),
-                           order->generation)
+    return (order->held && order->generation != last
+            ? arena_printf(order->plan->arena, "bridge %s is at generation "
+                           "%"PRIu64", and the plan was made at %"PRIu64"; "
+                           "make it anew", bridge, last, order->generation)
             : NULL);
 }
 
@@ -105,36 +105,46 @@ decide(struct state *state, struct push_diff *diff)
 }
 
 static const char *
-hidden_reason(const struct state *state)
+hidden_reason(const char *bridge, struct arena *arena)
 {
-    return arena_printf(state->arena, "bridge %s: what is kept of it cannot "
-                        "be read (Permission denied), so something may wait "
-                        "to be confirmed; be the user who applied it",
-                        state->bridge);
+    return arena_printf(arena, "bridge %s: what is kept of it cannot be read "
+                        "(Permission denied), so something may wait to be "
+                        "confirmed; be the user who applied it", bridge);
+}
+
+/* Why nothing may be applied as long as that waits; or NULL. */
+static const char *
+guard_reason(const struct guard *guard, const char *bridge,
+             struct arena *arena)
+{
+    if (guard->hidden) {
+        return hidden_reason(bridge, arena);
+    } else if (guard->watchdog) {
+        return arena_printf(
+            arena, "bridge %s: generation %"PRIu64" waits to be confirmed "
+            "until %s (process %ld); 'bulkhead confirm' or 'bulkhead "
+            "rollback' first", bridge, guard->generation,
+            guard->until ? guard->until : "an unknown time",
+            (long int) guard->watchdog);
+    }
+    return NULL;
 }
 
 /* May the order go ahead, though another waits to be confirmed? */
 static const char *
 check_guard(struct state *state)
 {
+    const char *reason;
     struct guard guard;
 
     guard_read(state, &guard);
-    if (guard.hidden) {
-        return hidden_reason(state);
-    } else if (guard.watchdog) {
-        return arena_printf(
-            state->arena, "bridge %s: generation %"PRIu64" waits to be "
-            "confirmed until %s (process %ld); 'bulkhead confirm' or "
-            "'bulkhead rollback' first", state->bridge, guard.generation,
-            guard.until ? guard.until : "an unknown time",
-            (long int) guard.watchdog);
-    } else if (guard.generation) {
+    reason = guard_reason(&guard, state->bridge, state->arena);
+    if (!reason && guard.generation) {
         *vec_push(state->arena, &state->warnings) = arena_printf(
             state->arena, "generation %"PRIu64" was never confirmed, and "
             "nothing watched it any more", guard.generation);
     }
-    return NULL;
+    return reason;
 }
 
 /* Chooses what to go back to from 'next': what the bridge holds, which must be
@@ -210,7 +220,7 @@ push_apply(const struct push_target *target, const struct plan_record *order,
         return reason;
     }
     state_read(&state, target->state, target->bridge, arena);
-    reason = check_order(order, &state);
+    reason = check_order(order, target->bridge, state_last(&state));
     reason = reason ? reason : check_guard(&state);
     if (!reason && target->confirm_ms) {
         reason = run_guarded(target, &state, order, diff);
@@ -316,7 +326,7 @@ push_plan(const struct push_target *target, const struct plan_record *order,
 
     state_read(&state, target->state, target->bridge, order->plan->arena);
     memset(diff, 0, sizeof *diff);
-    reason = check_order(order, &state);
+    reason = check_order(order, target->bridge, state_last(&state));
     reason = reason ? reason : push_run(target, order, &state, ACTION_PLAN,
                                         diff);
     note_kept(diff, &state);
@@ -412,6 +422,27 @@ push_look(const struct push_target *target, struct arena *arena,
 }
 
 const char *
+push_foresee(const struct push_target *target,
+             const struct plan_record *order, const struct push_diff *looked,
+             bool dry)
+{
+    struct arena *arena = order->plan->arena;
+    struct lockfile *lock = NULL;
+    const char *reason = dry ? NULL : push_lock_bridge(target, arena, &lock);
+
+    if (lock) {
+        lockfile_unlock(lock);
+    }
+    if (!reason) {
+        reason = check_order(order, target->bridge, looked->generation);
+    }
+    if (!reason && !dry) {
+        reason = guard_reason(&looked->guard, target->bridge, arena);
+    }
+    return reason ? reason : push_check_database(target, order->plan);
+}
+
+const char *
 push_confirm(const struct push_target *target, struct arena *arena,
              struct push_diff *diff)
 {
@@ -424,7 +455,7 @@ push_confirm(const struct push_target *target, struct arena *arena,
         state_read(&state, target->state, target->bridge, arena);
         note_kept(diff, &state);
         if (diff->guard.hidden) {
-            reason = hidden_reason(&state);
+            reason = hidden_reason(target->bridge, arena);
         } else if (diff->guard.generation) {
             decide(&state, diff);
         } else {

@@ -34,6 +34,18 @@ push_unfit(struct push *push, const char *format, ...)
     va_end(args);
 }
 
+const char *
+push_unfit_reason(const struct push *push)
+{
+    const plan_names *unfit = &push->diff->unfit;
+    const char *lines = unfit->v[0];
+
+    for (size_t i = 1; i < unfit->n; i++) {
+        lines = arena_printf(push->arena, "%s\n%s", lines, unfit->v[i]);
+    }
+    return lines;
+}
+
 static void
 check_datapath(struct push *push)
 {
@@ -165,8 +177,9 @@ push_check_bridge(struct push *push)
     }
     if (missing[0]) {
         push_unfit(push, "bridge %s lacks interfaces that the intent binds:%s;"
-                   " ovs-vsctl add-port them, or take \"interface\" off their "
-                   "endpoints", push->target->bridge, missing);
+                   " ovs-vsctl add-port them, take \"interface\" off their "
+                   "endpoints, or leave them out with --partial",
+                   push->target->bridge, missing);
         push->comparable = false;
     }
     reason = push_check_tunnel(push);
@@ -174,6 +187,42 @@ push_check_bridge(struct push *push)
         push_unfit(push, "%s", reason);
         push->comparable = false;
     }
+}
+
+const char *
+push_read_bridge(struct push *push)
+{
+    const char *reason = bridge_info_read(push->target->db,
+                                          push->target->bridge,
+                                          push->deadline, push->arena,
+                                          &push->info);
+
+    if (!reason) {
+        push->diff->mirrors = push->info.mirrors;
+        push->diff->uncounted = (push->action != ACTION_CLEAR
+                                 && push_is_uncounted(push));
+        push_check_bridge(push);
+    }
+    return reason;
+}
+
+const char *
+push_check_database(const struct push_target *target,
+                    const struct plan *plan)
+{
+    struct push_diff diff;
+    struct push push;
+    const char *reason;
+
+    push_init(&push, target, ACTION_PLAN);
+    push_set_plan(&push, plan);
+    push_begin(&push, plan->arena, &diff);
+    reason = push_read_bridge(&push);
+    if (!reason && diff.unfit.n) {
+        reason = push_unfit_reason(&push);
+    }
+    push_destroy(&push);
+    return reason;
 }
 
 /* The first meter of 'plan' that borrows, or NULL. */

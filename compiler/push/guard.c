@@ -85,7 +85,8 @@ guard_read(struct state *state, struct guard *guard)
         return;
     }
     path = guard_path(state);
-    if (access(path, F_OK) && (errno == ENOENT || errno == EACCES)) {
+    if (access(path, F_OK)
+        && (errno == ENOENT || errno == ENOTDIR || errno == EACCES)) {
         guard->hidden = errno == EACCES;
         return;
     }

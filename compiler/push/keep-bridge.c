@@ -86,6 +86,18 @@ read_bridge(struct keeper *k)
     check_settings(k);
 }
 
+bool
+keeper_has_database(const struct keeper *k)
+{
+    return database_is_connected(k->db);
+}
+
+const char *
+keeper_database_trouble(const struct keeper *k, struct arena *arena)
+{
+    return database_trouble(k->db, arena);
+}
+
 void
 keeper_follow_database(struct keeper *k)
 {

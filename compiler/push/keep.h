@@ -58,6 +58,10 @@ void keeper_ask(struct keeper *);
 const struct bridge_info *keeper_bridge(const struct keeper *);
 unsigned int keeper_bridge_seqno(const struct keeper *);
 
+/* Does the database say what is new?  If not, why, in the arena. */
+bool keeper_has_database(const struct keeper *);
+const char *keeper_database_trouble(const struct keeper *, struct arena *);
+
 /* Is the interface there, and one of those that may be an endpoint's? */
 bool push_interface_is_fit(const struct bridge_info *, const char *bridge,
                            const char *name);

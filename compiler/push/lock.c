@@ -70,10 +70,13 @@ push_lock(const struct push_target *target, struct arena *arena,
                             "%ld), which would undo this: change its intent, "
                             "or end it first", target->bridge,
                             (long int) pid);
+    } else if (pid) {
+        return arena_printf(arena, "bridge %s is being changed by another "
+                            "bulkhead (process %ld); try again once it has "
+                            "ended", target->bridge, (long int) pid);
     }
-    return arena_printf(arena, "bridge %s: cannot lock it in %s, another "
-                        "apply may be at work: %s", target->bridge,
-                        ovs_rundir(), ovs_strerror(error));
+    return arena_printf(arena, "bridge %s: cannot lock it in %s: %s",
+                        target->bridge, ovs_rundir(), ovs_strerror(error));
 }
 
 const char *

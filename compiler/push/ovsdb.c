@@ -345,6 +345,20 @@ database_unreachable(const struct database *db, int error, struct arena *arena)
                         ovs_retval_to_string(error));
 }
 
+bool
+database_is_connected(const struct database *db)
+{
+    return ovsdb_idl_is_connected(db->idl);
+}
+
+const char *
+database_trouble(const struct database *db, struct arena *arena)
+{
+    int error = database_error(db);
+
+    return database_unreachable(db, error ? error : EAGAIN, arena);
+}
+
 const char *
 database_bridge(const struct database *db, const char *bridge,
                 struct arena *arena, struct bridge_info *info)

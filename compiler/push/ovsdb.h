@@ -66,6 +66,10 @@ void database_wait(struct database *);
 bool database_is_known(const struct database *);
 int database_error(const struct database *);
 
+/* Does it follow?  If not, why, in 'arena'. */
+bool database_is_connected(const struct database *);
+const char *database_trouble(const struct database *, struct arena *);
+
 void bridge_info_init(struct bridge_info *);
 void bridge_info_destroy(struct bridge_info *);
 

@@ -172,21 +172,11 @@ push_connect(struct push *push)
 static const char *
 push_prepare(struct push *push)
 {
-    const char *reason = bridge_info_read(push->target->db,
-                                          push->target->bridge,
-                                          push->deadline, push->arena,
-                                          &push->info);
+    const char *reason = push_read_bridge(push);
     int error;
 
-    if (reason) {
+    if (reason || !push->info.has_openflow14) {
         return reason;
-    }
-    push->diff->mirrors = push->info.mirrors;
-    push->diff->uncounted = (push->action != ACTION_CLEAR
-                             && push_is_uncounted(push));
-    push_check_bridge(push);
-    if (!push->info.has_openflow14) {
-        return NULL;
     }
     reason = push_connect(push);
     if (!reason && push->action != ACTION_CLEAR) {
@@ -320,19 +310,6 @@ push_compare(struct push *push)
     push->diff->compared = true;
 }
 
-/* All that makes the bridge unfit, a line each. */
-static const char *
-join_unfit(const struct push *push)
-{
-    const plan_names *unfit = &push->diff->unfit;
-    const char *lines = unfit->v[0];
-
-    for (size_t i = 1; i < unfit->n; i++) {
-        lines = arena_printf(push->arena, "%s\n%s", lines, unfit->v[i]);
-    }
-    return lines;
-}
-
 /* Tells the differences. */
 static void
 tell(struct push *push, const struct state *state)
@@ -381,7 +358,7 @@ find_refusal(const struct push *push, const struct plan_record *order,
     if (push->action == ACTION_STATUS) {
         return NULL;
     } else if (push->diff->unfit.n) {
-        return join_unfit(push);
+        return push_unfit_reason(push);
     } else if (is_order(push->action) && order->held
                && strcmp(order->held, push_held(push))) {
         return arena_printf(push->arena, "bridge %s holds other flows or "
@@ -443,7 +420,7 @@ push_destroy(struct push *push)
 const char *
 push_carry_out(struct push *push)
 {
-    return (push->diff->unfit.n ? join_unfit(push)
+    return (push->diff->unfit.n ? push_unfit_reason(push)
             : push_diff_is_of_flows(push->diff) ? push_changes(push) : NULL);
 }
 

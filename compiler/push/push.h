@@ -205,6 +205,13 @@ const char *push_confirm(const struct push_target *, struct arena *,
 void push_look(const struct push_target *, struct arena *,
                struct push_diff *);
 
+/* Returns why push_apply(), or, if 'dry', push_plan(), would refuse the order,
+ * as far as that is known without the switch: of what the node keeps, as
+ * push_look() has found it, and of the database. */
+const char *push_foresee(const struct push_target *,
+                         const struct plan_record *,
+                         const struct push_diff *looked, bool dry);
+
 /* Stores in '*missing' those of the interfaces 'wanted' that the bridge does
  * not have. */
 const char *push_missing(const struct push_target *,

@@ -79,17 +79,10 @@ list_held(const struct push *push, struct push_held *held)
 static const char *
 read_held(struct push *push, struct push_held *held)
 {
-    const char *reason = bridge_info_read(push->target->db,
-                                          push->target->bridge,
-                                          push->deadline, push->arena,
-                                          &push->info);
+    const char *reason = push_read_bridge(push);
     int error;
 
-    if (reason) {
-        return reason;
-    }
-    push_check_bridge(push);
-    reason = push_connect(push);
+    reason = reason ? reason : push_connect(push);
     reason = reason ? reason : push_check_switch(push);
     if (reason) {
         return reason;

@@ -100,14 +100,23 @@ const char *push_connect(struct push *);
 const char *push_remote(const struct push *);
 const char *push_not_connected(const struct push *, int error);
 
-/* Notes the formatted text in 'diff->unfit'. */
+/* Notes the formatted text in 'diff->unfit'; and all that is noted there,
+ * which is something, a line each. */
 void push_unfit(struct push *, const char *format, ...)
     OVS_PRINTF_FORMAT(2, 3);
+const char *push_unfit_reason(const struct push *);
 
-/* Notes what of the database makes the bridge unfit, and sets 'comparable'.
+/* Notes what of the database makes the bridge unfit, and sets 'comparable'; or
+ * reads it before that, and returns NULL, or why it cannot.
  */
 void push_check_bridge(struct push *);
 void push_check_settings(struct push *);        /* Its settings alone. */
+const char *push_read_bridge(struct push *);
+
+/* Returns why the plan cannot go onto the bridge, as far as the database says
+ * so, or that is why it is not known; or NULL.  In the plan's arena. */
+const char *push_check_database(const struct push_target *,
+                                const struct plan *);
 
 /* Notes what of the switch, which is connected, makes it unfit.  Returns why
  * that is not known, or NULL. */

@@ -57,6 +57,15 @@ soon() {
     return 1
 }
 
+# eventually COMMAND...: for who waits ever longer between two tries.
+eventually() {
+    local tries
+    for ((tries = 0; tries < 20; tries++)); do
+        soon "$@" >/dev/null && return
+    done
+    soon "$@"
+}
+
 # catch_child: stops the first process that bulkheadd starts, and prints it.  As
 # long as that has not begun another program, bulkheadd waits for it.
 catch_child() {

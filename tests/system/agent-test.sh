@@ -26,6 +26,8 @@ detach() {
 test_wrong_start() {
     check 'a node that there is not: 1' says "the intent has no node 'nobody'" \
         1 detach "$folder" --node nobody --bridge br0
+    check '...said once, on any terminal' [ "$("${BULKHEAD}d" "$folder" \
+        --detach --node nobody --bridge br0 2>&1 | grep -c 'no node')" = 1 ]
     check 'an intent that cannot be read: 1' says 'No such file' 1 \
         detach "$folder/none.json" --node $node --bridge br0
     echo '{' >"$switch_dir/half.json"
@@ -198,6 +200,8 @@ test_others() {
     check 'apply beside it: 3, nothing changed' \
         unchanged br0 says 'is kept by bulkheadd (process ' 3 \
         bulkhead_on apply br0 "$(with "$without_no_ssh")"
+    check '...and nothing is proved for it' exits 1 \
+        grep proved "$switch_dir/said"
     check 'clear, too' unchanged br0 says 'is kept by bulkheadd' 3 \
         "$BULKHEAD" clear --bridge br0
     check 'a usage that is wrong: 2' exits 2 "${BULKHEAD}d" "$folder" \

@@ -152,7 +152,14 @@ test_refusals() {
     check 'a missing interface: 3, nothing changed' unchanged br0 \
         says 'lacks interfaces that the intent binds: not-there (line 56, /tenants/batch/endpoints/job1/interface)' 3 \
         bulkhead_on apply br0 "$changed"
+    check '...which is known before anything is proved' exits 1 \
+        grep proved "$switch_dir/said"
+    check '...and what leaves it out is said' \
+        grep -F -- --partial "$switch_dir/said"
     check 'status then: 4' says 'not-there' 4 bulkhead_on status br0 "$changed"
+    check 'where a file of bindings says so: that' \
+        says "not-there ($switch_dir/bindings.json, line 1, /bindings/batch~1job1/interface)" 3 \
+        bind_apart
     changed=$(with 's/"pf0vf5"/"br0"/')
     check 'the interface of the bridge itself: 3, nothing changed' \
         unchanged br0 says 'bridge br0 is itself' 3 \
@@ -174,8 +181,26 @@ test_refusals() {
     check 'no database for apply: 3' exits 3 env \
         OVS_RUNDIR="$switch_dir/nix" \
         "$BULKHEAD" apply "$intent" --node $node --bridge br0
+    : >"$switch_dir/no-folder"
+    check 'no folder to keep plans in: 0, and it says so' \
+        says 'is not kept' 0 \
+        env BULKHEAD_STATEDIR="$switch_dir/no-folder" "$BULKHEAD" apply \
+        "$intent" --node $node --bridge br0
+    check '...and nothing of what waits' exits 1 \
+        grep confirmed "$switch_dir/said"
     check 'no such kind of database: 2' exits 2 "$BULKHEAD" status "$intent" \
         --node $node --bridge br0 --db=foo
+}
+
+# The endpoint batch/job1 is bound by a file of its own.
+bind_apart() {
+    echo '{ "version": 1, "bindings": { "batch/job1": {
+        "node": "gpu-node-1", "interface": "not-there" } } }' | tr -d '\n' \
+        >"$switch_dir/bindings.json"
+    sed '/"node": "gpu-node-1",$/{N;/"pf0vf5"/d}' "$intent" \
+        >"$switch_dir/unbound.json"
+    "$BULKHEAD" apply "$switch_dir/unbound.json" "$switch_dir/bindings.json" \
+        --node $node --bridge br0
 }
 
 clear() { "$BULKHEAD" clear --bridge "$1" -t 10; }
@@ -240,7 +265,7 @@ print("ready", flush=True); time.sleep(60)' "$switch_dir/.bulkhead-br0.~lock~" \
         >"$switch_dir/locked" &
     id=$!
     while ! grep -q ready "$switch_dir/locked"; do sleep 0.05; done
-    check 'while another apply is at work: 3' says 'another apply' 3 \
+    check 'while another apply is at work: 3' says 'is being changed by another bulkhead (process ' 3 \
         bulkhead_on apply br0
     kill "$id"
     wait "$id" 2>/dev/null || true

@@ -23,6 +23,9 @@ unbind='/"node": "gpu-node-1",$/{N;/"pf0vf5"/d}
 
 attach() { "$BULKHEAD" attach "$@" --bridge br0; }
 detach() { "$BULKHEAD" detach "$@" --bridge br0; }
+partial_apply() {
+    "$BULKHEAD" apply "$1" --partial --node $node --bridge br0
+}
 # The bridge holds the intent in which all is bound.
 is_whole() { bulkhead_on status br0 "$intent"; }
 
@@ -44,6 +47,17 @@ test_apply() {
     check 'what contradicts the intent stops apply, and says where' \
         says 'external_ids of interface pf0vf5 of bridge br0:1:' 1 \
         bulkhead_on apply br0 "$folder"
+    check '...and what leaves it out' grep -F -- --partial "$switch_dir/said"
+    check '...which does, and says so' \
+        says 'left out: interface pf0vf5 as batch/job1: the intent binds' 0 \
+        partial_apply "$folder"
+    check '...so it is gone' has_no_endpoint $job1
+    check '...and a wrong intent stays wrong' exits 1 \
+        partial_apply "$(with 's/"class": "realtime"/"class": "realtme"/')"
+    attach batch/job1 --interface pf0vf5
+    check 'once that is right, it is taken' exits 0 \
+        bulkhead_on apply br0 "$folder"
+    check 'it is there again' has_endpoint $job1
     check 'detach' exits 0 detach batch/job1
     check 'apply takes it away' exits 0 bulkhead_on apply br0 "$folder"
     check 'it is gone' has_no_endpoint $job1
@@ -117,6 +131,8 @@ test_agent() {
 test_wrong() {
     local before
     before=$(flows br0)
+    check 'what is no endpoint at all' says 'attached takes TENANT/' 2 \
+        agent attached job1
     check 'an endpoint that is not there: 3' \
         says 'the intent has no such endpoint' 3 \
         attach storage/targte0 --interface pf0vf6
@@ -150,6 +166,27 @@ test_wrong() {
     check '...and gets again' soon has_endpoint $job1
     detach batch/job1
 }
+
+# While the database is away, nothing can be done: ovs-vswitchd answers nobody.
+test_database() {
+    local remote=punix:$switch_dir/db.sock
+    ovs-appctl -t ovsdb-server ovsdb-server/remove-remote "$remote"
+    check 'that the database is away is told' soon agent_says \
+        "trouble: database unix:$switch_dir/db.sock: "
+    check '...in short' agent_says \
+        ': as intended before; the database is away now'
+    check '...and in JSON' json_says '"database":"database unix:'
+    ovs-appctl -t ovsdb-server ovsdb-server/add-remote "$remote"
+    ovs-vsctl --retry --timeout=20 set interface pf0vf5 \
+        external_ids:bulkhead-endpoint=batch/job1
+    check 'once it is back, what it says is taken' eventually \
+        has_endpoint $job1
+    check '...and nothing is wrong' eval '! agent_says "trouble: "'
+    check '...nor in JSON' json_says '"database":null'
+    detach batch/job1
+}
+
+json_says() { agent status json | grep -F -- "$1" >/dev/null; }
 
 # names INTERFACE ENDPOINT: by iface-id, in words for ovs-vsctl.
 names() {
@@ -252,6 +289,7 @@ main() {
     test_usage
     test_agent
     test_wrong
+    test_database
     test_iface_id
     test_moves
     test_files

@@ -75,6 +75,8 @@ test_time() {
         and u["watched"]'
     check 'another apply: 3, nothing changed' unchanged br0 \
         says 'generation 4 waits to be confirmed until' 3 apply 22Gbps
+    check '...and nothing is proved for it' exits 1 \
+        grep proved "$switch_dir/said"
     check 'another with --confirm: 3' says 'waits to be confirmed' 3 \
         apply 22Gbps --confirm=1s
     check 'what was there before comes back' goes_back is_at 20Gbps

@@ -132,6 +132,8 @@ test_saved() {
     check 'and the bridge holds it' exits 0 bulkhead_on status br0 "$changed"
     check 'a second time: 3, nothing changed' unchanged br0 \
         says 'at generation 1, and the plan was made at 0' 3 apply_saved
+    check '...before anything is proved' exits 1 \
+        grep proved "$switch_dir/said"
     check '... which a dry run says, too' \
         says 'at generation 1, and the plan was made at 0' 3 \
         apply_saved --dry-run
@@ -241,6 +243,13 @@ test_bad() {
     truncate -s $((size - 1)) "$switch_dir/saved"
     check 'one cut short: 1' says 'is cut short or has been changed' 1 \
         apply_saved
+    save "$intent" >/dev/null
+    sed -i '1s/^bulkhead-plan 1 /bulkhead-plan 2 /' "$switch_dir/saved"
+    check 'one of another version: 1' \
+        says 'is no plan that this version of Bulkhead has written' 1 \
+        apply_saved
+    check 'one for no folder: 1' says 'make its folder first' 1 \
+        plan "$intent" -o "$switch_dir/none/saved"
     check 'one that cannot be written: 1' says 'cannot write /dev/null/x' 1 \
         plan "$intent" -o /dev/null/x
     ovs-ofctl set-frags br0 drop

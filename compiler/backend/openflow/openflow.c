@@ -111,16 +111,24 @@ add_cookies(struct emitter *e)
     }
 }
 
-/* 'place' is that of who has it. */
+/* 'place' is that of who has it, and 'at' where that is said, perhaps in a
+ * file of its own; or NULL. */
 static void
 add_port(struct emitter *e, const char *interface,
-         const struct ir_place *place)
+         const struct ir_place *place, const struct value *at)
 {
-    struct ir_place member = ir_place_member(e->arena, place, "interface");
+    struct ir_place member = (at ? ir_place_of(e->arena, at, false)
+                              : ir_place_member(e->arena, place,
+                                                "interface"));
+    const struct source *file = member.span.source;
+    const char *text = ir_place_text(e->prog, &member, e->arena);
 
+    if (file && file != place->span.source && !e->prog->several_files) {
+        text = arena_printf(e->arena, "%s, %s", file->name, text);
+    }
     *vec_push(e->arena, &e->plan->ports) = interface;
     *vec_push(e->arena, &e->plan->port_places) = (struct plan_port_place) {
-        interface, ir_place_text(e->prog, &member, e->arena),
+        interface, text,
     };
 }
 
@@ -133,12 +141,12 @@ add_names(struct emitter *e)
         if (ep->node) {
             *vec_push(e->arena, &e->plan->by_tunnel) = ep->name;
         } else {
-            add_port(e, ep->interface, &ep->place);
+            add_port(e, ep->interface, &ep->place, ep->interface_at);
         }
     }
     for (size_t i = 0; i < e->prog->externals.n; i++) {
         add_port(e, e->prog->externals.v[i]->interface,
-                 &e->prog->externals.v[i]->place);
+                 &e->prog->externals.v[i]->place, NULL);
     }
     for (size_t i = 0; i < e->prog->cut_off.n; i++) {
         *vec_push(e->arena, &e->plan->cut_off) = e->prog->cut_off.v[i];
