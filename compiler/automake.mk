@@ -271,6 +271,8 @@ libbulkhead_a_SOURCES = \
 	compiler/plan/tunnel.c \
 	compiler/plan/write.c \
 	compiler/push/apply.c \
+	compiler/push/attached-blame.c \
+	compiler/push/attached-private.h \
 	compiler/push/attached-write.c \
 	compiler/push/attached.c \
 	compiler/push/attached.h \
@@ -288,6 +290,7 @@ libbulkhead_a_SOURCES = \
 	compiler/push/journal.c \
 	compiler/push/journal.h \
 	compiler/push/keep-bridge.c \
+	compiler/push/keep-out.c \
 	compiler/push/keep-plan.c \
 	compiler/push/keep-session.c \
 	compiler/push/keep-undo.c \

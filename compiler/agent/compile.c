@@ -37,6 +37,17 @@ try_waiting(struct compiled *c, const struct tenant *changed)
     sset_destroy(&tenants);
 }
 
+/* What is left out of the tenant for no reason of its own is tried again, one
+ * after the other. */
+static void
+note_doubts(struct compiled *c, const char *name, struct tenant *t)
+{
+    t->doubts = attached_doubts(&c->attached, name);
+    if (t->doubts) {
+        t->waits = c->waits = true;
+    }
+}
+
 /* Takes what interfaces say now. */
 static void
 take_attached(struct compiled *c)
@@ -176,6 +187,11 @@ compile_all(struct compiled *c, const struct intent *intent,
 
         diags_init(&tried, arena);
         if (try_all(c, intent, files, arena, &tried)) {
+            struct shash_node *node;
+
+            SHASH_FOR_EACH (node, &c->tenants) {
+                note_doubts(c, node->name, node->data);
+            }
             return true;
         } else if (!attached_blame(&c->attached, NULL, &tried)) {
             diags_append(diags, &tried);
@@ -225,7 +241,9 @@ compile_tenant(struct compiled *c, struct tenant *t,
     bool ok;
 
     *blamed = false;
-    attached_forgive(&c->attached, name);
+    if (!t->doubts || !attached_next(&c->attached, name)) {
+        attached_forgive(&c->attached, name);
+    }
     for (;;) {
         diags_init(&diags, scratch);
         ok = try_tenant(c, t, intent, &diags, diff);
@@ -239,6 +257,7 @@ compile_tenant(struct compiled *c, struct tenant *t,
         if (attached_settle(&c->attached, name)) {
             t->bound_seqno = ++c->bound_seqno;
         }
+        note_doubts(c, name, t);
     }
     arena_destroy(scratch);
     return ok;

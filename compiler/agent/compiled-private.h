@@ -29,7 +29,8 @@ struct tenant {
     struct bound bound;
     unsigned int bound_seqno;   /* Of the compiled, when that changed last. */
     bool stale;                 /* Does an interface say something else? */
-    bool waits;                 /* May what is left out be right now? */
+    bool waits;                 /* May what is left out be right now... */
+    bool doubts;                /* ...if it is tried alone? */
 };
 
 /* All that was read at once. */

@@ -74,7 +74,7 @@ put_bound(struct agent *a)
         }
     }
     push_leave_out(&g->kept, &gone);
-    keeper_put(a->keeper, &g->kept);
+    keeper_put_kept(a->keeper, &g->kept);
     g->anew = true;
     smap_destroy(&is);
     smap_destroy(&was);
@@ -164,7 +164,7 @@ put_unbound(struct agent *a, const struct sset *gone)
     sset_destroy(&g->gone);
     sset_clone(&g->gone, gone);
     g->unbound = true;
-    keeper_put(a->keeper, &plan);
+    keeper_put_kept(a->keeper, &plan);
     arena_destroy(arena);
 }
 

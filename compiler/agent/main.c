@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "agent/agent.h"
 #include "agent/ending.h"
@@ -403,6 +405,30 @@ check_start(const struct agent_options *options)
     arena_destroy(arena);
 }
 
+/* The same once, and not each time that a monitor begins it again: what is
+ * wrong then ends nothing.  In a process of its own, for the library has to
+ * wait for signals in the one that it detaches alone. */
+static void
+try_start(const struct agent_options *options)
+{
+    int status = EXIT_FAILURE << 8;
+    pid_t pid = fork();
+
+    if (!pid) {
+        check_start(options);
+        exit(EXIT_SUCCESS);
+    } else if (pid > 0) {
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+            continue;
+        }
+    } else {
+        fprintf(stderr, "bulkheadd: fork: %s\n", ovs_strerror(errno));
+    }
+    if (status) {
+        exit(WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE);
+    }
+}
+
 /* Two that keep one bridge would undo each other's work. */
 static void
 hold_bridge(const struct agent_options *options)
@@ -449,10 +475,10 @@ main(int argc, char *argv[])
     check_options(&options);
     take_names(argc, argv, &options);
 
-    daemonize_start(false);
     if (get_detach()) {
-        check_start(&options);
+        try_start(&options);
     }
+    daemonize_start(false);
     hold_bridge(&options);
     error = unixctl_server_create(unixctl_path, &unixctl);
     if (error) {

@@ -63,31 +63,51 @@ report_left_out(const struct attached *attached, struct arena *arena)
     }
 }
 
-/* Resolves 'intent' with what interfaces say; with --partial, without those
- * that make it wrong. */
+/* Resolves 'intent' with what interfaces say that are not left out. */
+static const struct policy *
+try_attached(const struct intent *intent, struct attached *attached,
+             struct arena *arena, struct diags *tried)
+{
+    const struct intent *whole;
+
+    diags_init(tried, arena);
+    whole = attach_all(intent, attached, arena, tried);
+    if (tried->n_errors) {
+        tried->unchecked = CLI_UNCHECKED;
+        return NULL;
+    }
+    return policy_resolve(whole, arena, tried);
+}
+
+/* The same of all; with --partial, without those that make it wrong. */
 static const struct policy *
 resolve_attached(const struct cli_options *options,
                  const struct intent *intent, struct attached *attached,
                  struct arena *arena, struct diags *diags)
 {
-    for (;;) {
-        const struct policy *policy = NULL;
-        const struct intent *whole;
-        struct diags tried;
+    const struct policy *last = NULL;
+    struct diags of_last;
 
-        diags_init(&tried, arena);
-        whole = attach_all(intent, attached, arena, &tried);
-        if (tried.n_errors) {
-            tried.unchecked = CLI_UNCHECKED;
-        } else {
-            policy = policy_resolve(whole, arena, &tried);
+    for (;;) {
+        struct diags tried;
+        const struct policy *policy = try_attached(intent, attached, arena,
+                                                   &tried);
+        bool blamed = (!policy && options->partial
+                       && attached_blame(attached, NULL, &tried));
+
+        if (policy) {
+            attached_settle(attached, NULL);
         }
-        if (policy || !options->partial
-            || !attached_blame(attached, NULL, &tried)) {
-            diags_append(diags, &tried);
-            return policy;
+        if (policy || !last) {
+            last = policy;
+            of_last = tried;
+        }
+        if (last ? !attached_next(attached, NULL) : !blamed) {
+            break;
         }
     }
+    diags_append(diags, &of_last);
+    return last;
 }
 
 /* Is there a bridge, whose interfaces may say whose they are? */
@@ -160,7 +180,13 @@ await(const struct push_target *target, const char *written[N_WRITTEN],
     pid_t pid;
     const char *socket = push_agent(target->bridge, arena, &pid);
 
-    if (!socket) {
+    if (!socket && pid) {
+        fprintf(stderr, "bulkhead: written; whether it is done cannot be "
+                "told: bridge %s is held by process %ld, perhaps a bulkheadd "
+                "whose --unixctl is not the default\n", target->bridge,
+                (long int) pid);
+        return EXIT_UNREACHABLE;
+    } else if (!socket) {
         fprintf(stderr, "bulkhead: written; no bulkheadd keeps bridge %s, so "
                 "run 'bulkhead apply' to change its flows\n", target->bridge);
         return EXIT_DONE;

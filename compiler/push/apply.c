@@ -439,7 +439,8 @@ push_foresee(const struct push_target *target,
     if (!reason && !dry) {
         reason = guard_reason(&looked->guard, target->bridge, arena);
     }
-    return reason ? reason : push_check_database(target, order->plan);
+    return (reason || dry ? reason
+            : push_check_database(target, order->plan));
 }
 
 const char *

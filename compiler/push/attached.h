@@ -64,6 +64,11 @@ bool attached_join(struct attached *, const char *tenant,
 bool attached_blame(struct attached *, const char *tenant,
                     const struct diags *);
 
+/* Of the latter one may be wrong, and all others right: are there any that
+ * have not been tried alone?  Lets one of them in, to be tried. */
+bool attached_doubts(const struct attached *, const char *tenant);
+bool attached_next(struct attached *, const char *tenant);
+
 /* Those of 'tenant' (NULL: all) get another chance; or are good as they are
  * now: returns whether that has changed for any. */
 void attached_forgive(struct attached *, const char *tenant);

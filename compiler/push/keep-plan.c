@@ -121,8 +121,8 @@ make_wanted(struct keeper *k, const struct plan *plan,
     return reason;
 }
 
-static void
-note_push(struct keeper *k)
+void
+keeper_note_push(struct keeper *k)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(60, 60);
     const struct push_diff *diff = &k->diff;
@@ -147,7 +147,17 @@ note_accepted(struct keeper *k)
 {
     k->accepted = true;
     keeper_set_refusal(k, NULL);
-    note_push(k);
+    keeper_note_push(k);
+}
+
+/* A switch that does not tell its limits takes no plan. */
+static const char *
+read_limits(struct keeper *k)
+{
+    const char *reason = limits_read(&k->push);
+
+    k->diff.refused = reason != NULL;
+    return reason;
 }
 
 /* Compares what is wanted, which is made, with what there is.  Returns NULL,
@@ -159,13 +169,17 @@ compare_all(struct keeper *k, const struct plan *plan,
     const char *reason;
 
     push_check_bridge(&k->push);
-    reason = push_check_switch(&k->push);
+    if (!k->push.comparable) {
+        return NULL;
+    }
+    /* It is wanted, whatever the switch says now. */
+    reason = make_wanted(k, plan, before);
+    reason = reason ? reason : push_check_switch(&k->push);
     if (reason || !k->push.comparable) {
         return reason;
     }
-    reason = make_wanted(k, plan, before);
-    reason = reason ? reason : keeper_read_live(k);
-    reason = reason ? reason : limits_read(&k->push);
+    reason = keeper_read_live(k);
+    reason = reason ? reason : read_limits(k);
     if (!reason) {
         push_compare(&k->push);
     }
@@ -199,6 +213,24 @@ put(struct keeper *k, const struct plan *plan)
     before_destroy(&before);
 }
 
+/* Makes it what is wanted, once there is a session. */
+static void
+hold(struct keeper *k, const struct plan *plan)
+{
+    struct keep_before before;
+    const char *reason;
+
+    keeper_begin(k);
+    before_init(&before, k);
+    set_frame(k, plan, &before);
+    push_set_plan(&k->push, &k->plan);
+    reason = make_wanted(k, plan, &before);
+    if (reason) {
+        keeper_set_trouble(k, reason);
+    }
+    before_destroy(&before);
+}
+
 void
 keeper_put(struct keeper *k, const struct plan *plan)
 {
@@ -206,7 +238,19 @@ keeper_put(struct keeper *k, const struct plan *plan)
     k->next_try = 0;
     if (k->push.session && k->info_seqno) {
         put(k, plan);
+    } else if (k->info_seqno) {
+        hold(k, plan);
     }
+}
+
+void
+keeper_put_kept(struct keeper *k, const struct plan *plan)
+{
+    if (!k->accepted && k->info_seqno) {
+        hold(k, plan);
+        k->accepted = k->whole;
+    }
+    keeper_put(k, plan);
 }
 
 void
@@ -216,105 +260,6 @@ keeper_again(struct keeper *k)
         put(k, NULL);
     } else {
         k->next_try = LLONG_MAX;
-    }
-}
-
-/* Does the text of a flow name one of them? */
-static bool
-names(const char *text, const struct sset *interfaces)
-{
-    bool found = false;
-
-    while (!found && (text = strchr(text, '"')) != NULL) {
-        size_t len = strcspn(++text, "\"");
-        char *name = xmemdup0(text, len);
-
-        found = sset_contains(interfaces, name);
-        text += len + (text[len] != '\0');
-        free(name);
-    }
-    return found;
-}
-
-static void
-leave_out_ports(plan_names *ports, const struct sset *interfaces)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < ports->n; i++) {
-        if (!sset_contains(interfaces, ports->v[i])) {
-            ports->v[n++] = ports->v[i];
-        }
-    }
-    ports->n = n;
-}
-
-void
-push_leave_out(struct plan *plan, const struct sset *interfaces)
-{
-    size_t n = 0;
-
-    if (sset_is_empty(interfaces)) {
-        return;
-    }
-    leave_out_ports(&plan->ports, interfaces);
-    for (size_t i = 0; i < plan->flows.n; i++) {
-        const struct plan_flow *flow = &plan->flows.v[i];
-
-        if (!names(flow->match, interfaces)
-            && !names(flow->actions, interfaces)) {
-            plan->flows.v[n++] = *flow;
-        }
-    }
-    plan->flows.n = n;
-}
-
-/* Of the wanted flows that are found by 'named'. */
-static void
-withdraw(struct keeper *k, const struct sset *interfaces, uint32_t named)
-{
-    VEC(struct flow_entry *) found = VEC_INIT;
-    struct flow_entry *flow;
-
-    HMAP_FOR_EACH_WITH_HASH (flow, name, named, &k->push.wanted.named) {
-        if (names(flow->text, interfaces)) {
-            *vec_push(k->arena, &found) = flow;
-        }
-    }
-    for (size_t i = 0; i < found.n; i++) {
-        struct flow_entry *gone = flow_clone(found.v[i]);
-
-        svec_add(&k->withdrawn, found.v[i]->text);
-        watch_unwant(&k->watch, gone);
-        flow_destroy(gone);
-    }
-}
-
-void
-keeper_leave_out(struct keeper *k, const struct sset *interfaces)
-{
-    const char *name;
-
-    if (sset_is_empty(interfaces)) {
-        return;
-    }
-    leave_out_ports(&k->plan.ports, interfaces);
-    SSET_FOR_EACH (name, interfaces) {
-        withdraw(k, interfaces, flow_named(name, strlen(name)));
-    }
-    withdraw(k, interfaces, FLOW_NAMES_MORE);
-}
-
-void
-keeper_withdraw(struct keeper *k, const struct sset *interfaces)
-{
-    keeper_begin(k);
-    keeper_leave_out(k, interfaces);
-    if (!k->wants_plan && k->push.session && watch_is_due(&k->watch)) {
-        watch_compare(&k->watch);
-        if (keeper_carry_out(k)) {
-            note_push(k);
-        }
     }
 }
 
@@ -466,11 +411,7 @@ keeper_change(struct keeper *k, const struct resident_diff *diff,
     struct switch_state changed;
     const char *reason;
 
-    if (k->wants_plan || !k->push.session) {
-        k->wants_plan = k->owed = true;
-        k->next_try = 0;
-        return true;
-    } else if (k->owed) {
+    if (k->wants_plan || !k->push.session || k->owed) {
         return false;
     }
     keeper_begin(k);
@@ -486,8 +427,12 @@ keeper_change(struct keeper *k, const struct resident_diff *diff,
         return false;
     }
     keeper_leave_out(k, without);
-    watch_compare(&k->watch);
-    reason = keeper_send(k);
+    reason = (k->push.limits.unknown && limits_are_of(&k->push.wanted)
+              ? read_limits(k) : NULL);
+    if (!reason) {
+        watch_compare(&k->watch);
+        reason = keeper_send(k);
+    }
     if (reason) {
         keeper_take_back(k, &before, reason, without);
     } else {

@@ -9,7 +9,8 @@
 
 /* Between keep.c, which follows the switch and repairs; keep-bridge.c, the
  * database; keep-session.c, which connects; keep-plan.c, which takes plans and
- * their changes; and keep-undo.c, which takes back what is refused. */
+ * their changes; keep-out.c, which cuts off interfaces; and keep-undo.c, which
+ * takes back what is refused. */
 
 #include "openvswitch/token-bucket.h"
 #include "push/keep.h"
@@ -22,6 +23,8 @@ enum {
     KEEPER_CHECK_MS = 500,      /* Between two looks at the meters. */
     KEEPER_RETRY_MS = 1000,     /* After a failure, if nothing is new. */
     KEEPER_MAX_RETRY_MS = 10000,        /* After many refusals in a row. */
+    KEEPER_LIMITS_MS = 1000,    /* For one look at limits... */
+    KEEPER_LIMITS_RETRY_MS = 5000,      /* ...and after one that failed. */
     KEEPER_MAX_ATTACHED = 1000, /* Changes of attachments between two readings
                                  * of all interfaces. */
     KEEPER_REPAIR_COST = 200,   /* In tokens, of which a millisecond has one:
@@ -62,6 +65,8 @@ struct keeper {
     bool wants_plan;            /* Are 'wanted' and 'live' not compared? */
     struct watch watch;         /* What is to be compared. */
     long long int next_check, next_try;
+    char *blind;                /* Why limits cannot be read, or NULL... */
+    long long int limits_at;    /* ...and when that is tried again. */
     char *trouble;
     struct keeper_counts counts;
     struct token_bucket repairs;        /* Against who undoes them. */
@@ -110,8 +115,10 @@ void keeper_begin(struct keeper *);
 /* Sends what was compared.  Returns NULL, or why that has failed. */
 const char *keeper_send(struct keeper *);
 
-/* The same, and returns false after keeper_fail(). */
+/* The same, and returns false after keeper_fail(), and after sending the
+ * deletions alone, if the switch refuses it, or is unfit. */
 bool keeper_carry_out(struct keeper *);
+void keeper_send_deletes(struct keeper *);
 
 /* Reads what the switch holds, if that is not known yet.  Returns NULL, or why
  * it cannot be. */
@@ -120,8 +127,11 @@ const char *keeper_read_live(struct keeper *);
 /* Takes the numbers that interfaces have now. */
 void keeper_take_ports(struct keeper *);
 
-/* Makes all flows unwanted that name one of the interfaces. */
+/* Makes all flows unwanted that name one of the interfaces.  (keep-out.c) */
 void keeper_leave_out(struct keeper *, const struct sset *interfaces);
+
+/* Something has been sent, and taken. */
+void keeper_note_push(struct keeper *);
 
 /* Notes why the bridge may not hold the plan; NULL: it does. */
 void keeper_set_trouble(struct keeper *, const char *reason);

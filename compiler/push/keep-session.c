@@ -18,10 +18,22 @@
 /* The session with the switch, which is opened without waiting: a switch that
  * hangs must not keep others from an answer. */
 
+/* A bridge that does not speak Bulkhead's version of OpenFlow hangs up. */
+static const char *
+why_not(struct keeper *k, int error)
+{
+    if (k->info_seqno && !k->push.info.has_openflow14) {
+        keeper_begin(k);
+        push_check_settings(&k->push);
+        return push_unfit_reason(&k->push);
+    }
+    return push_not_connected(&k->push, error);
+}
+
 static void
 fail(struct keeper *k, int error)
 {
-    keeper_set_trouble(k, push_not_connected(&k->push, error));
+    keeper_set_trouble(k, why_not(k, error));
     session_close(k->connecting);
     k->connecting = NULL;
     reconnect_connect_failed(k->fsm, time_msec(), error);

@@ -287,16 +287,40 @@ static void
 go_on(struct keeper *k, const char *reason)
 {
     reason = reason ? reason : keeper_read_live(k);
-    reason = reason ? reason : limits_read(&k->push);
     if (reason) {
         keeper_fail(k, reason);
         return;
     }
+    limits_read(&k->push);      /* Else they stay as they are. */
     push_compare(&k->push);
     if (keeper_carry_out(k)) {
         k->wants_plan = false;
         k->next_check = time_msec() + KEEPER_CHECK_MS;
     }
+}
+
+/* Of a bridge that takes nothing, and has taken nothing that is known: lets
+ * nobody in whom the plan does not. */
+static void
+close_off(struct keeper *k)
+{
+    struct push *push = &k->push;
+    size_t n = 0;
+
+    keeper_begin(k);
+    if (!k->whole || !push->session || keeper_read_live(k)) {
+        return;
+    }
+    push_compare(push);
+    for (size_t i = 0; i < push->n_about; i++) {
+        const struct flow_entry *flow = push->about[i];
+
+        if (flow->table == TABLE_ADMIT && !flow->text && flow->ofpacts_len) {
+            push->about[n++] = flow;
+        }
+    }
+    push->n_about = n;
+    keeper_send_deletes(k);
 }
 
 /* Takes ports as they are now: some may have gone, or have other numbers. */
@@ -316,11 +340,19 @@ keeper_take_back(struct keeper *k, struct keep_before *b, const char *reason,
     struct svec lost = SVEC_EMPTY_INITIALIZER;
     bool whole = b->whole_put;
 
-    if (!b->accepted || k->diff.doubt || !refused) {
-        if (b->accepted || !b->all) {
+    if (!refused || k->diff.doubt) {
+        k->accepted = false;
+        if (!k->whole) {        /* Else that is still to come. */
             before_restore(b, k);
         }
         keeper_fail(k, reason);
+        return;
+    } else if (!b->accepted) {
+        if (!b->all) {
+            before_restore(b, k);
+        }
+        keeper_fail(k, reason);
+        close_off(k);
         return;
     }
     keeper_set_refusal(k, reason);

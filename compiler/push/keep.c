@@ -68,6 +68,7 @@ keeper_destroy(struct keeper *k)
         arena_destroy(k->info_arena);
         free(k->trouble);
         free(k->refusal);
+        free(k->blind);
         free(k);
     }
 }
@@ -164,14 +165,20 @@ keeper_send(struct keeper *k)
     return reason;
 }
 
+void
+keeper_send_deletes(struct keeper *k)
+{
+    push_deletes(&k->push);
+    settle_flows(k);
+}
+
 bool
 keeper_carry_out(struct keeper *k)
 {
     const char *reason = keeper_send(k);
 
-    if (reason && k->diff.refused) {    /* What is to go can all the same. */
-        push_deletes(&k->push);
-        settle_flows(k);
+    if (reason && (k->diff.refused || k->diff.unfit.n)) {
+        keeper_send_deletes(k);         /* What is to go can all the same. */
     }
     if (reason) {
         keeper_fail(k, reason);
@@ -213,7 +220,7 @@ count_flows(struct keeper *k, long long int more)
 {
     if (k->hidden < 0 && more >= 0) {
         k->hidden = more;
-    } else if (more == k->hidden) {
+    } else if (more >= 0 && more == k->hidden) {
         k->miscounted = false;
     } else if (!k->miscounted) {        /* Fewer than live, or others. */
         k->miscounted = true;
@@ -235,13 +242,32 @@ give_up(struct keeper *k, int error)
     keeper_disconnect(k, error);
 }
 
+/* Looks at limits, which another socket of the switch tells.  That it does not
+ * is no reason to leave flows as they are. */
+static void
+check_limits(struct keeper *k)
+{
+    const char *reason;
+
+    if (time_msec() < k->limits_at) {
+        return;
+    }
+    k->push.deadline = MIN(k->push.deadline, time_msec() + KEEPER_LIMITS_MS);
+    reason = watch_limits(&k->watch);
+    if (reason && !k->blind) {
+        VLOG_WARN("%s", reason);
+    }
+    free(k->blind);
+    k->blind = nullable_xstrdup(reason);
+    k->limits_at = reason ? time_msec() + KEEPER_LIMITS_RETRY_MS : 0;
+}
+
 /* Takes what the switch says when it is asked, by 'deadline'; or, if that is
  * 0, if it has said it. */
 static void
 take_answer(struct keeper *k, long long int deadline)
 {
     bool meters = !k->watch.own_meters, again;
-    const char *reason;
     long long int more;
     int error;
 
@@ -255,12 +281,7 @@ take_answer(struct keeper *k, long long int deadline)
         give_up(k, error);
         return;
     }
-    reason = watch_limits(&k->watch);
-    if (reason) {
-        keeper_set_trouble(k, reason);
-        keeper_disconnect(k, 0);
-        return;
-    }
+    check_limits(k);
     again = count_flows(k, more) || !meters;
     k->next_check = time_msec() + (again ? 0 : KEEPER_CHECK_MS);
 }
@@ -389,13 +410,13 @@ bool
 keeper_is_equal(const struct keeper *k)
 {
     return (k->push.session && !k->wants_plan && !k->trouble && !k->refusal
-            && !watch_is_due(&k->watch));
+            && !k->blind && !watch_is_due(&k->watch));
 }
 
 const char *
 keeper_trouble(const struct keeper *k)
 {
-    return k->trouble ? k->trouble : k->refusal;
+    return k->trouble ? k->trouble : k->refusal ? k->refusal : k->blind;
 }
 
 bool

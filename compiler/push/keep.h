@@ -70,8 +70,13 @@ bool push_interface_is_fit(const struct bridge_info *, const char *bridge,
  * and it is time to try again? */
 bool keeper_wants_plan(const struct keeper *);
 
-/* Makes the bridge hold the plan, which need not stay. */
+/* Makes the bridge hold the plan, which need not stay; or, while there is no
+ * session, once there is one. */
 void keeper_put(struct keeper *, const struct plan *);
+
+/* The same of a plan that the bridge was given before: so that is kept even
+ * where nothing can be put, as on a bridge that is unfit. */
+void keeper_put_kept(struct keeper *, const struct plan *);
 
 /* Makes it hold what was put last, in a new session or with ports under other
  * numbers, where a newer plan is not to be put yet.  Before anything was put,
@@ -93,10 +98,9 @@ void keeper_withdraw(struct keeper *, const struct sset *interfaces);
 
 /* Makes it hold what a change has made of the plan that was put last, with
  * what was withdrawn of it, but without the flows that name one of these
- * interfaces, which are withdrawn then.  If there is no session now,
- * keeper_wants_plan() asks for all of it later.  Returns false if the change
- * is not enough, as the bridge holds an older plan or an interface is not
- * known any more: all must be put now. */
+ * interfaces, which are withdrawn then.  Returns false if the change is not
+ * enough, as there is no session, the bridge holds an older plan, or an
+ * interface is not known any more: all must be put now. */
 bool keeper_change(struct keeper *, const struct resident_diff *,
                    const struct sset *without);
 

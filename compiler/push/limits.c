@@ -136,7 +136,9 @@ limits_read(struct push *push)
 {
     const char *reason = read_zones(push);
 
-    return reason ? reason : upcalls_read(push);
+    reason = reason ? reason : upcalls_read(push);
+    push->limits.unknown = reason != NULL;
+    return reason;
 }
 
 static void
@@ -203,6 +205,9 @@ limits_compare(struct push *push)
     struct limits *limits = &push->limits;
 
     limits_forget(push);
+    if (limits->unknown) {
+        return;
+    }
     /* Else no zone has a limit, nor is to have one. */
     if (push->wanted.n_connections || !hmap_is_empty(&limits->live)) {
         compare_owners(push, &push->wanted);
@@ -289,6 +294,7 @@ limits_set(struct push *push)
     reason = reason ? reason : upcalls_set(push);
     if (reason) {
         limits_undo(push);
+        push->limits.unknown = push->diff->refused = true;
         reason = arena_printf(push->arena, "bridge %s: %s",
                               push->target->bridge, reason);
     }

@@ -47,6 +47,7 @@ struct limits {
     struct hmap live;           /* Contains "struct zone_limit"s. */
     VEC(struct limit_change) changes;   /* That are due, in an arena. */
     struct upcalls upcalls;
+    bool unknown;               /* What there is: then nothing is due. */
 };
 
 void limits_init(struct limits *);

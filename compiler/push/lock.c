@@ -71,9 +71,10 @@ push_lock(const struct push_target *target, struct arena *arena,
                             "or end it first", target->bridge,
                             (long int) pid);
     } else if (pid) {
-        return arena_printf(arena, "bridge %s is being changed by another "
-                            "bulkhead (process %ld); try again once it has "
-                            "ended", target->bridge, (long int) pid);
+        return arena_printf(arena, "bridge %s is held by process %ld: another "
+                            "bulkhead that changes it, for which to wait, or "
+                            "a bulkheadd whose --unixctl is not the default",
+                            target->bridge, (long int) pid);
     }
     return arena_printf(arena, "bridge %s: cannot lock it in %s: %s",
                         target->bridge, ovs_rundir(), ovs_strerror(error));

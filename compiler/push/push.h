@@ -205,9 +205,10 @@ const char *push_confirm(const struct push_target *, struct arena *,
 void push_look(const struct push_target *, struct arena *,
                struct push_diff *);
 
-/* Returns why push_apply(), or, if 'dry', push_plan(), would refuse the order,
- * as far as that is known without the switch: of what the node keeps, as
- * push_look() has found it, and of the database. */
+/* Returns why push_apply() would refuse the order, as far as that is known
+ * without the switch: of what the node keeps, as push_look() has found it, and
+ * of the database.  If 'dry', why push_plan() would, which tells of the bridge
+ * by itself. */
 const char *push_foresee(const struct push_target *,
                          const struct plan_record *,
                          const struct push_diff *looked, bool dry);

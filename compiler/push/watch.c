@@ -214,8 +214,12 @@ const char *
 watch_limits(struct watch *w)
 {
     struct push *push = w->push;
-    const char *reason = (limits_are_of(&push->wanted)
-                          ? limits_read(push) : NULL);
+    const char *reason = NULL;
+
+    push->limits.unknown = false;
+    if (limits_are_of(&push->wanted)) {
+        reason = limits_read(push);
+    }
 
     if (!reason) {
         limits_compare(push);

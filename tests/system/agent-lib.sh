@@ -44,6 +44,14 @@ pushes() {
         python3 -c 'import json, sys; print(json.load(sys.stdin)["pushes"])'
 }
 agent_says() { agent status 2>/dev/null | grep -F -- "$1" >/dev/null; }
+# It answers, and does not say so.
+agent_omits() {
+    agent status >"$switch_dir/status" && ! grep -F -- "$1" "$switch_dir/status"
+}
+# That, and nothing more.
+is_as_intended() {
+    agent status json | grep -F '"summary":"as intended"' >/dev/null
+}
 
 # soon COMMAND...: within a second.
 soon() {

@@ -28,7 +28,7 @@ allow_https=reg12=0x48e829dd,reg14=0x4f8b989,reg8=0x800601bb/0xc0ffffff
 
 job1=02:00:00:03:00:01
 
-becomes_intended() { soon agent_says ': as intended'; }
+becomes_intended() { soon is_as_intended; }
 
 fault() { printf %s "${1:-$deny_ssh}" >"$FORGET"; }
 mend() { rm -f "$FORGET"; }
@@ -91,7 +91,7 @@ test_refused() {
     mend
     agent reload
     check 'without the leak it is taken' becomes_equal
-    check '... as intended' soon agent_says 'br0: as intended'
+    check '... as intended' soon is_as_intended
     check '... and proved' agent_says 'proved: 2 times, last 1 of 4 tenants'
 }
 

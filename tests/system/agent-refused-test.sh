@@ -62,7 +62,7 @@ test_full() {
     test_goes_on 'a full table' reg8=0x80062320
     ovs-vsctl clear bridge br0 flow_tables
     check 'the change comes when there is room' soon soon holds reg8=0x80062320
-    check '... and all is as intended' soon agent_says ': as intended'
+    check '... and all is as intended' soon is_as_intended
 }
 
 # One of rules alone, and one of a whole: both are taken back.
@@ -95,7 +95,7 @@ test_change() {
     ovs-vsctl clear bridge br0 flow_tables
     attach_job1
     policy "$unbind"
-    check 'the change is taken back: as intended' soon agent_says ': as intended'
+    check 'the change is taken back: as intended' soon is_as_intended
 }
 same_as_before() {
     flows br0 | sed 's/meter:[0-9]*//g' | diff "$switch_dir/before" -
@@ -236,7 +236,7 @@ test_parts() {
     export STALL=$switch_dir/stall
     edit ''
     agent_start
-    check 'a node with tunnels' soon soon agent_says ': as intended'
+    check 'a node with tunnels' soon soon is_as_intended
     tunnels 192.0.2.9
     edit "$narrower"
     check 'a plan that is proved, and a tunnel that is wrong' \
@@ -251,11 +251,10 @@ test_parts() {
     restart_switch
     check '... also in a switch that begins anew' soon soon fits
     rm "$STALL"
-    check '... and then comes what is proved' soon soon agent_says \
-        ': as intended'
+    check '... and then comes what is proved' soon soon is_as_intended
 }
 fits() {
-    ! agent_says 'trouble:' && holds 'in_port=' && holds meter:
+    agent_omits 'trouble:' && holds 'in_port=' && holds meter:
 }
 
 main() {

@@ -78,7 +78,7 @@ test_gone() {
         -- set interface pf0vf3 type=dummy
     policy "$unbind"
     check 'the intent is right again: all is as intended' \
-        soon soon agent_says ': as intended'
+        soon soon is_as_intended
     check '... on the bridge, too' becomes_equal
 }
 
@@ -86,7 +86,7 @@ test_gone() {
 test_incomplete() {
     "$BULKHEAD" detach batch/job1 --bridge br0
     policy "$unbind;"'/"02:00:00:03:00:01"/d'
-    soon soon agent_says ': as intended' >/dev/null
+    soon soon is_as_intended >/dev/null
     check 'an attachment without a MAC: 3' says 'it has no MAC' 3 \
         "$BULKHEAD" attach batch/job1 --interface pf0vf5 --bridge br0
     check '... which status says' agent_says \
@@ -123,7 +123,7 @@ test_hung() {
 
 # The plan of another node is there.
 test_other_node() {
-    soon soon agent_says ': as intended' >/dev/null
+    soon soon is_as_intended >/dev/null
     agent save
     agent_end TERM
     sed 's/gpu-node-1/gpu-node-2/g' "$intent" >"$switch_dir/other.json"

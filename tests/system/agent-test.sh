@@ -54,7 +54,7 @@ test_start() {
     "$BULKHEAD"d "$folder" --node $node --bridge br0 --pidfile --detach \
         --log-file -vconsole:off >"$switch_dir/start" 2>&1
     check 'a policy is there soon after the start' becomes_equal
-    check 'status says so' soon agent_says "$node on br0: as intended"
+    check 'status says so' soon is_as_intended
     check 'and when the last push was acknowledged' pushed_lately
     check 'its version' says '0.1' 0 agent version
     check 'exit ends it' exits 0 agent exit
@@ -87,7 +87,7 @@ test_files() {
         says '1 added, 0 changed, 0 deleted, ' 4 bulkhead_on status br0
     policy
     check 'once it is right, it is taken' becomes_equal
-    check 'and nothing is wrong any more' soon agent_says 'br0: as intended'
+    check 'and nothing is wrong any more' soon is_as_intended
 }
 
 # The tenant of a file of its own is read by itself.
@@ -271,7 +271,7 @@ test_saving() {
     policy 's/"limit": "20Gbps"/"limit": "32Gbps"/'
     check '...which no change waits for' soon has_rate 32000000
     check '...but ends, as what it keeps is old' soon has_ended "$child"
-    check '...and status says nothing of it' agent_says ' on br0: as intended'
+    check '...and status says nothing of it' is_as_intended
     child=$(catch_child)
     check '...it begins again' [ -n "$child" ]
     agent status >"$switch_dir/saving"
@@ -361,7 +361,7 @@ test_signals() {
 change_to() {
     policy 's/"limit": "20Gbps"/"limit": "'"$1"'Mbps"/'
     soon has_rate "${1}000" >/dev/null
-    soon agent_says ' on br0: as intended' >/dev/null
+    soon is_as_intended >/dev/null
 }
 
 # ends_with STATUS: does the daemon, within a second?

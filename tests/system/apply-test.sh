@@ -133,6 +133,12 @@ test_others() {
         'cookie=0x78,table=20,priority=0,actions=drop'
     check "others' flow in our way: 3, nothing changed" \
         unchanged br0 says 'somebody else' 3 bulkhead_on apply br0
+    ovs-vsctl set-manager ptcp:0:127.0.0.1
+    check '... of a dry run, too, with all else' says 'somebody else' 3 \
+        "$BULKHEAD" apply "$intent" --node $node --bridge br0 --dry-run
+    check '... that makes the bridge unfit' \
+        grep 'disable-in-band' "$switch_dir/said"
+    ovs-vsctl del-manager
     check 'status then: 4' says 'somebody else' 4 bulkhead_on status br0
     ovs-ofctl -O OpenFlow14 --strict del-flows br0 'table=20,priority=0'
     check 'apply again' exits 0 bulkhead_on apply br0
@@ -265,7 +271,7 @@ print("ready", flush=True); time.sleep(60)' "$switch_dir/.bulkhead-br0.~lock~" \
         >"$switch_dir/locked" &
     id=$!
     while ! grep -q ready "$switch_dir/locked"; do sleep 0.05; done
-    check 'while another apply is at work: 3' says 'is being changed by another bulkhead (process ' 3 \
+    check 'while another apply is at work: 3' says 'is held by process ' 3 \
         bulkhead_on apply br0
     kill "$id"
     wait "$id" 2>/dev/null || true
