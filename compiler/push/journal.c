@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "dirs.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/uuid.h"
 #include "sha1.h"
@@ -63,6 +64,47 @@ static char *
 hidden_path_of(const char *dir, const char *name)
 {
     return xasprintf("%s/%s"SUFFIX".new", dir, name);
+}
+
+/* That says in the run directory that it is not to be trusted, where its file
+ * cannot be written. */
+static char *
+mark_path_of(const char *name)
+{
+    return xasprintf("%s/bulkhead-%s.void", ovs_rundir(), name);
+}
+
+static int
+put_mark(const char *name)
+{
+    char *path = mark_path_of(name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int error = fd < 0 ? errno : 0;
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    free(path);
+    return error;
+}
+
+static bool
+has_mark(const char *name)
+{
+    char *path = mark_path_of(name);
+    bool there = !access(path, F_OK);
+
+    free(path);
+    return there;
+}
+
+static void
+remove_mark(const char *name)
+{
+    char *path = mark_path_of(name);
+
+    unlink(path);
+    free(path);
 }
 
 struct journal *
@@ -208,6 +250,10 @@ journal_read(const char *dir, const char *name, size_t size,
         return "names no journal";
     }
     path = arena_printf(arena, "%s/%s"SUFFIX, dir, name);
+    if (has_mark(name)) {
+        return arena_printf(arena, "%s: could not be removed, and what was "
+                            "applied since was not kept", path);
+    }
     if (access(path, F_OK) && errno == ENOENT) {
         return "has no journal any more: what was applied since was not kept";
     }
@@ -245,7 +291,7 @@ journal_unlink(const char *dir, const char *name)
     int error = unlink(path) && errno != ENOENT ? spoil(path) : 0;
 
     free(path);
-    return error;
+    return error ? put_mark(name) : 0;
 }
 
 void
@@ -266,6 +312,7 @@ journal_show(const char *dir, const char *name)
     char *path = path_of(dir, name), *hidden = hidden_path_of(dir, name);
 
     rename(hidden, path);
+    remove_mark(name);
     free(path);
     free(hidden);
 }
@@ -279,8 +326,10 @@ journal_sweep(const char *dir, const char *but)
 
     while (d && (entry = readdir(d))) {
         if (string_ends_with(entry->d_name, SUFFIX)
-            && strcmp(entry->d_name, kept)) {
-            unlinkat(dirfd(d), entry->d_name, 0);
+            && strcmp(entry->d_name, kept)
+            && !unlinkat(dirfd(d), entry->d_name, 0)) {
+            entry->d_name[strlen(entry->d_name) - strlen(SUFFIX)] = '\0';
+            remove_mark(entry->d_name);
         }
     }
     if (d) {

@@ -69,8 +69,9 @@ void journal_hide(const char *dir, const char *name);
 void journal_show(const char *dir, const char *name);
 
 /* Removes a journal by its name, or all but one.  Where a file cannot be
- * removed, it is made one that is not trusted; if that fails, too, the former
- * returns an errno value. */
+ * removed, it is made one that is not trusted, by what is in it, or by a file
+ * bulkhead-NAME.void in the run directory, where its file system is read-only;
+ * if that fails, too, the former returns an errno value. */
 int journal_unlink(const char *dir, const char *name);
 void journal_sweep(const char *dir, const char *but);
 

@@ -269,6 +269,36 @@ test_full() {
     check '... and the last is the intent' proved
 }
 
+# A file system that has become read-only.
+test_read_only() {
+    agent_end TERM
+    if ! mount -t tmpfs tmpfs "$BULKHEAD_STATEDIR" 2>/dev/null; then
+        echo '# skipped: a read-only file system (no right to mount)'
+        return
+    fi
+    bulkhead_on apply br0 "$folder" >/dev/null
+    mount -o remount,ro "$BULKHEAD_STATEDIR"
+    agent_start
+    becomes_equal
+    limit 46 >/dev/null
+    check 'read-only: changes come all the same' has_rate 46000000
+    agent_end KILL
+    started_unproved
+    check '... and after a crash what was kept does not come back' \
+        has_rate 46000000
+    check '... and the last is the intent' proved
+    agent_end KILL
+    mount -o remount,rw "$BULKHEAD_STATEDIR"
+    agent_start
+    becomes_equal
+    check 'once it can be written, all is kept again' exits 0 agent save
+    check '... and no mark is left' \
+        [ -z "$(find "$OVS_RUNDIR" -name 'bulkhead-*.void')" ]
+    agent_end TERM
+    umount "$BULKHEAD_STATEDIR"
+    agent_start
+}
+
 main() {
     begin_node
     export STALL=$switch_dir/stall FORGET=$switch_dir/forget
@@ -280,6 +310,7 @@ main() {
     test_whole
     test_rollback
     test_full
+    test_read_only
     agent_end TERM
     [ "$failures" = 0 ]
 }
