@@ -27,12 +27,13 @@ enum { AGENT_TIMEOUT_MS = 10000 };
 const char *
 cli_agent_ask(const char *socket, const char *command,
               const char *const argv[], size_t n, long long int deadline,
-              struct arena *arena)
+              struct arena *arena, bool *refused)
 {
     static bool silent;
     const char *answer, *refusal;
     int error;
 
+    *refused = false;
     if (silent) {
         return NULL;
     }
@@ -44,6 +45,7 @@ cli_agent_ask(const char *socket, const char *command,
                 socket, ovs_retval_to_string(error));
     } else if (refusal) {
         cli_print_error(refusal);
+        *refused = true;
     }
     return answer;
 }
@@ -53,8 +55,10 @@ static const char *
 ask_soon(const char *socket, const char *command, const char *const argv[],
          size_t n, struct arena *arena)
 {
+    bool refused;
+
     return cli_agent_ask(socket, command, argv, n,
-                         time_msec() + AGENT_TIMEOUT_MS, arena);
+                         time_msec() + AGENT_TIMEOUT_MS, arena, &refused);
 }
 
 void

@@ -171,15 +171,17 @@ cli_resolve(const struct cli_options *options, const struct intent *intent,
 }
 
 /* Waits until the bulkheadd that keeps the bridge has taken what was written:
- * the endpoint, and what its interface says, or "".  Returns EXIT_*. */
+ * the endpoint, and what its interface says, or "".  Stores whether it has
+ * said that it never will.  Returns EXIT_*. */
 static int
 await(const struct push_target *target, const char *written[N_WRITTEN],
-      const char *answer, struct arena *arena)
+      const char *answer, struct arena *arena, bool *refused)
 {
     long long int deadline = time_msec() + target->timeout_ms;
     pid_t pid;
     const char *socket = push_agent(target->bridge, arena, &pid);
 
+    *refused = false;
     if (!socket && pid) {
         fprintf(stderr, "bulkhead: written; whether it is done cannot be "
                 "told: bridge %s is held by process %ld, perhaps a bulkheadd "
@@ -194,7 +196,7 @@ await(const struct push_target *target, const char *written[N_WRITTEN],
     do {
         const char *said = cli_agent_ask(
             socket, "attached", written, N_WRITTEN,
-            MAX(deadline, time_msec() + LEAST_MS), arena);
+            MAX(deadline, time_msec() + LEAST_MS), arena, refused);
         bool same = (said && !strncmp(said, answer, strlen(answer))
                      && said[strlen(answer)] == '\n');
 
@@ -256,17 +258,39 @@ check_options(const struct cli_options *options, struct arena *arena)
             && report(&diags[2], "--addresses ", options->addresses));
 }
 
+/* What bulkheadd does not take is written no more: an endpoint that was well
+ * attached is so again. */
+static void
+take_back(const struct push_target *target, const char *endpoint,
+          const struct bridge_attachment *was, struct arena *arena)
+{
+    const char *reason = (was->endpoint
+                          ? attached_put(target, was->endpoint, was->interface,
+                                         was->mac, was->addresses, arena, NULL)
+                          : attached_remove(target, endpoint, arena));
+
+    if (reason) {
+        cli_print_error(reason);
+    } else {
+        fprintf(stderr, "bulkhead: interface %s %s\n", was->interface,
+                was->endpoint ? "says again what it said before"
+                : "is attached as nothing, as before");
+    }
+}
+
 int
 cmd_attach(const struct cli_options *options)
 {
     struct arena *arena = arena_create();
     struct push_target target = cli_target(options, arena);
     const char *endpoint = options->argument, *reason;
+    struct bridge_attachment was;
     int status = EXIT_USAGE;
+    bool refused;
 
     if (check_endpoint(endpoint, arena) && check_options(options, arena)) {
         reason = attached_put(&target, endpoint, options->interface,
-                              options->mac, options->addresses, arena);
+                              options->mac, options->addresses, arena, &was);
         if (reason) {
             cli_print_error(reason);
             status = EXIT_UNREACHABLE;
@@ -277,7 +301,10 @@ cmd_attach(const struct cli_options *options)
                 options->addresses ? options->addresses : "",
             };
 
-            status = await(&target, written, "yes", arena);
+            status = await(&target, written, "yes", arena, &refused);
+            if (refused) {
+                take_back(&target, endpoint, &was, arena);
+            }
         }
     }
     arena_destroy(arena);
@@ -291,6 +318,7 @@ cmd_detach(const struct cli_options *options)
     struct push_target target = cli_target(options, arena);
     const char *endpoint = options->argument, *reason;
     int status = EXIT_USAGE;
+    bool refused;
 
     if (check_endpoint(endpoint, arena)) {
         reason = attached_remove(&target, endpoint, arena);
@@ -300,7 +328,7 @@ cmd_detach(const struct cli_options *options)
         } else {
             const char *written[N_WRITTEN] = { endpoint, "", "", "" };
 
-            status = await(&target, written, "no", arena);
+            status = await(&target, written, "no", arena, &refused);
         }
     }
     arena_destroy(arena);

@@ -278,7 +278,8 @@ struct json *cli_agent_json(const char *bridge, struct arena *);
 bool cli_agent_is_well(const char *bridge, struct arena *);
 const char *cli_agent_ask(const char *socket, const char *command,
                           const char *const argv[], size_t n,
-                          long long int deadline, struct arena *);
+                          long long int deadline, struct arena *,
+                          bool *refused);
 
 int cmd_plan(const struct cli_options *);
 int cmd_confirm(const struct cli_options *);

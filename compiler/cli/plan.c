@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/source.h"
 #include "cli/held.h"
 #include "cli/show.h"
 #include "ir/ir.h"
@@ -150,16 +151,35 @@ print_plan(const struct cli_options *options, const struct plan_record *order,
     cli_print_diff(order->plan->node, order->bridge, diff, CLI_WOULD);
 }
 
+/* Why a plan must not take the place of what is there; or NULL. */
+static const char *
+check_place(const char *path, struct arena *arena)
+{
+    const struct source *source;
+    struct stat s;
+
+    if (stat(path, &s)) {
+        return NULL;
+    } else if (!S_ISREG(s.st_mode)) {
+        return arena_printf(arena, "cannot write %s: it is there, and no "
+                            "regular file", path);
+    } else if (s.st_size && (source_read(arena, path, &source)
+                             || !plan_record_is(source->text, source->len))) {
+        return arena_printf(arena, "cannot write %s: it is there, and no plan "
+                            "that was saved; name another, or remove it",
+                            path);
+    }
+    return NULL;
+}
+
 static const char *
 save_order(const char *path, struct plan_record *order, struct arena *arena)
 {
     struct ds ds = DS_EMPTY_INITIALIZER;
-    const char *reason;
-    struct stat s;
+    const char *reason = check_place(path, arena);
 
-    if (!stat(path, &s) && !S_ISREG(s.st_mode)) {
-        return arena_printf(arena, "cannot write %s: it is there, and no "
-                            "regular file", path);
+    if (reason) {
+        return reason;
     }
     order->time = plan_record_time(arena, time_wall());
     plan_record_format(order, &ds);

@@ -104,32 +104,6 @@ decide(struct state *state, struct push_diff *diff)
     diff->guard = (struct guard) { .generation = 0 };
 }
 
-static const char *
-hidden_reason(const char *bridge, struct arena *arena)
-{
-    return arena_printf(arena, "bridge %s: what is kept of it cannot be read "
-                        "(Permission denied), so something may wait to be "
-                        "confirmed; be the user who applied it", bridge);
-}
-
-/* Why nothing may be applied as long as that waits; or NULL. */
-static const char *
-guard_reason(const struct guard *guard, const char *bridge,
-             struct arena *arena)
-{
-    if (guard->hidden) {
-        return hidden_reason(bridge, arena);
-    } else if (guard->watchdog) {
-        return arena_printf(
-            arena, "bridge %s: generation %"PRIu64" waits to be confirmed "
-            "until %s (process %ld); 'bulkhead confirm' or 'bulkhead "
-            "rollback' first", bridge, guard->generation,
-            guard->until ? guard->until : "an unknown time",
-            (long int) guard->watchdog);
-    }
-    return NULL;
-}
-
 /* May the order go ahead, though another waits to be confirmed? */
 static const char *
 check_guard(struct state *state)
@@ -168,9 +142,12 @@ find_way_back(const struct push_target *target, struct state *state,
     reason = push_run(target, back, state, ACTION_STATUS, &diff);
     if (!reason && (!diff.compared || push_diff_is_of_flows(&diff))) {
         reason = arena_printf(state->arena, "bridge %s: there would be no way "
-                              "back, since it does not hold what was applied "
-                              "last; apply without --confirm first",
-                              target->bridge);
+                              "back, since %s", target->bridge, state->current
+                              ? "it does not hold what was applied last; "
+                              "apply without --confirm first"
+                              : "nothing is kept of what it holds; apply "
+                              "without --confirm first, and see that it is "
+                              "kept");
     }
     return reason;
 }
@@ -185,15 +162,17 @@ run_guarded(const struct push_target *target, struct state *state,
         .generation = state_record(state, order)->generation,
         .back = state->current ? state->current->generation : 0,
     };
-    const char *reason = find_way_back(target, state, order->plan,
-                                       back);
+    const char *reason = target->state ? state_make(state) : NULL;
     int fd;
+
+    reason = (reason ? arena_printf(state->arena, "bridge %s: there would be "
+                                    "no way back: %s", target->bridge, reason)
+              : find_way_back(target, state, order->plan, back));
 
     if (reason || plan_same(back->plan, order->plan)) {
         return reason ? reason : run_and_keep(target, state, order, 0, diff);
     }
-    reason = state_make(state);
-    reason = reason ? reason : guard_arm(target, state, &guard, back, &fd);
+    reason = guard_arm(target, state, &guard, back, &fd);
     if (reason) {
         return arena_printf(state->arena, "bridge %s: there would be no way "
                             "back: %s", target->bridge, reason);
@@ -456,7 +435,7 @@ push_confirm(const struct push_target *target, struct arena *arena,
         state_read(&state, target->state, target->bridge, arena);
         note_kept(diff, &state);
         if (diff->guard.hidden) {
-            reason = hidden_reason(target->bridge, arena);
+            reason = guard_hidden_reason(target->bridge, arena);
         } else if (diff->guard.generation) {
             decide(&state, diff);
         } else {

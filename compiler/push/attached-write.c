@@ -28,6 +28,7 @@ struct order {
     const char *endpoint;
     const char *interface;      /* NULL: none is the endpoint's. */
     const char *mac, *addresses;
+    struct bridge_attachment *was;      /* What it said, or NULL. */
     struct arena *arena;
     const char *reason;         /* Why it cannot be, or NULL. */
 };
@@ -66,6 +67,15 @@ find_bridge(struct ovsdb_idl *idl, struct order *order)
     return NULL;
 }
 
+static const char *
+copy_id(const struct ovsrec_interface *iface, const char *name,
+        struct arena *arena)
+{
+    const char *id = smap_get(&iface->external_ids, name);
+
+    return id ? arena_strdup(arena, id) : NULL;
+}
+
 static void
 set_ids(const struct ovsrec_interface *iface, const struct order *order)
 {
@@ -80,6 +90,14 @@ set_ids(const struct ovsrec_interface *iface, const struct order *order)
     /* What stands beside another's iface-id stays. */
     interface_endpoint(&iface->external_ids, &by_id);
     ovsrec_interface_verify_external_ids(iface);
+    if (order->was) {
+        *order->was = (struct bridge_attachment) {
+            .interface = order->interface,
+            .endpoint = copy_id(iface, ids[0][0], order->arena),
+            .mac = copy_id(iface, ids[1][0], order->arena),
+            .addresses = copy_id(iface, ids[2][0], order->arena),
+        };
+    }
     for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
         if (ids[i][1]) {
             ovsrec_interface_update_external_ids_setkey(iface, ids[i][0],
@@ -255,11 +273,11 @@ write_order(struct order *order)
 const char *
 attached_put(const struct push_target *target, const char *endpoint,
              const char *interface, const char *mac, const char *addresses,
-             struct arena *arena)
+             struct arena *arena, struct bridge_attachment *was)
 {
     struct order order = {
         .target = target, .endpoint = endpoint, .interface = interface,
-        .mac = mac, .addresses = addresses, .arena = arena,
+        .mac = mac, .addresses = addresses, .was = was, .arena = arena,
     };
 
     return write_order(&order);

@@ -99,6 +99,31 @@ guard_read(struct state *state, struct guard *guard)
     guard->watchdog = find_watchdog(state->bridge);
 }
 
+const char *
+guard_hidden_reason(const char *bridge, struct arena *arena)
+{
+    return arena_printf(arena, "bridge %s: what is kept of it cannot be read "
+                        "(Permission denied), so something may wait to be "
+                        "confirmed; be the user who applied it", bridge);
+}
+
+const char *
+guard_reason(const struct guard *guard, const char *bridge,
+             struct arena *arena)
+{
+    if (guard->hidden) {
+        return guard_hidden_reason(bridge, arena);
+    } else if (guard->watchdog) {
+        return arena_printf(
+            arena, "bridge %s: generation %"PRIu64" waits to be confirmed "
+            "until %s (process %ld); 'bulkhead confirm' or 'bulkhead "
+            "rollback' first", bridge, guard->generation,
+            guard->until ? guard->until : "an unknown time",
+            (long int) guard->watchdog);
+    }
+    return NULL;
+}
+
 bool
 guard_waits(struct state *state, const struct guard *guard)
 {

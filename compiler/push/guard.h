@@ -37,6 +37,12 @@ struct guard {
  * 'state->warnings' says so. */
 void guard_read(struct state *, struct guard *);
 
+/* Why nothing may be applied to the bridge as long as that waits, or may; NULL
+ * if it may be.  And what is to be said if it is hidden. */
+const char *guard_reason(const struct guard *, const char *bridge,
+                         struct arena *);
+const char *guard_hidden_reason(const char *bridge, struct arena *);
+
 /* Does 'guard' wait still?  When in doubt, it does. */
 bool guard_waits(struct state *, const struct guard *);
 

@@ -89,7 +89,9 @@ test_incomplete() {
     soon soon is_as_intended >/dev/null
     check 'an attachment without a MAC: 3' says 'it has no MAC' 3 \
         "$BULKHEAD" attach batch/job1 --interface pf0vf5 --bridge br0
-    check '... which status says' agent_says \
+    check '... and nothing is left of it' agent_omits 'left out: '
+    ovs-vsctl set interface pf0vf5 external_ids:bulkhead-endpoint=batch/job1
+    check '... which others may write, and status says' soon agent_says \
         'left out: interface pf0vf5 as batch/job1: it has no MAC'
     "$BULKHEAD" detach batch/job1 --bridge br0
     ovs-vsctl set interface pf0vf0 external_ids:bulkhead-endpoint=batch/job1

@@ -217,6 +217,11 @@ test_refusals() {
         --confirm=60s
     check 'and nothing waits' test ! -e "$(guard)"
     check 'its watchdog goes' watchdog_ends
+    : >"$switch_dir/no-folder"
+    check 'no folder to keep it in: 3, and why' \
+        says 'no-folder/br0: Not a directory' 3 \
+        env BULKHEAD_STATEDIR="$switch_dir/no-folder" "$BULKHEAD" apply \
+        "$intent" --node $node --bridge br0 --confirm=1s
     check 'nothing kept at all: 3' says 'since nothing is kept' 3 \
         env BULKHEAD_STATEDIR= "$BULKHEAD" apply "$intent" --node $node \
         --bridge br0 --confirm=1s

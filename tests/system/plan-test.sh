@@ -250,6 +250,10 @@ test_bad() {
         apply_saved
     check 'one for no folder: 1' says 'make its folder first' 1 \
         plan "$intent" -o "$switch_dir/none/saved"
+    cp "$intent" "$switch_dir/mine.json"
+    check 'one in place of the intent: 1' says 'no plan that was saved' 1 \
+        plan "$switch_dir/mine.json" -o "$switch_dir/mine.json"
+    check '... which stays' cmp "$intent" "$switch_dir/mine.json"
     check 'one that cannot be written: 1' says 'cannot write /dev/null/x' 1 \
         plan "$intent" -o /dev/null/x
     ovs-ofctl set-frags br0 drop
