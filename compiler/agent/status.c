@@ -21,7 +21,9 @@
 const char *
 agent_summary(const struct agent *a)
 {
-    return (!keeper_bridge(a->keeper) ? "waits for the database"
+    return (!keeper_bridge(a->keeper)
+            ? (keeper_has_database(a->keeper) ? "waits for the bridge"
+               : "waits for the database")
             : !keeper_is_connected(a->keeper) ? "waits for the switch"
             : !compiled_is_ready(a->compiled) ? "has no good intent yet"
             : a->gate.refusal ? "what has changed is not proved"
@@ -70,6 +72,7 @@ agent_attached(const struct agent *a, const struct bridge_attachment *said,
                const char **reason)
 {
     bool attached = compiled_is_attached(a->compiled, said->endpoint, reason);
+    bool there;
 
     if (!is_known(a, said)) {
         *reason = NULL;
@@ -78,8 +81,10 @@ agent_attached(const struct agent *a, const struct bridge_attachment *said,
     if (a->gate.refusal && !*reason) {
         *reason = "what has changed is not proved: see status";
     }
-    return (!keeper_is_equal(a->keeper) || a->gate.held ? "not yet"
-            : attached ? "yes" : "no");
+    /* What is cut off is so whether the rest is taken or not. */
+    there = (attached ? keeper_is_equal(a->keeper)
+             : keeper_is_settled(a->keeper));
+    return !there || a->gate.held ? "not yet" : attached ? "yes" : "no";
 }
 
 /* When something was last repaired, or NULL. */

@@ -176,7 +176,9 @@ cli_print_kept(const struct plan_record *kept,
 void
 cli_print_generation(const struct push_diff *diff)
 {
-    cli_print_kept(diff->kept, &diff->generations, NULL);
+    if (diff->kept == diff->done) {     /* Else it is an older one. */
+        cli_print_kept(diff->kept, &diff->generations, NULL);
+    }
 }
 
 static struct json *

@@ -40,6 +40,7 @@ open_database(const char *remote)
         &ovsrec_open_vswitch_col_bridges, &ovsrec_bridge_col_name,
         &ovsrec_bridge_col_ports, &ovsrec_port_col_interfaces,
         &ovsrec_interface_col_name, &ovsrec_interface_col_external_ids,
+        &ovsrec_interface_col_type,
     };
     struct ovsdb_idl *idl = ovsdb_idl_create(remote, &ovsrec_idl_class, false,
                                              false);
@@ -131,7 +132,16 @@ look(const struct ovsrec_interface *iface, struct order *order,
     nearest_try(nearest, iface->name);
     if (!strcmp(iface->name, order->interface)) {
         *found = iface;
-        if (endpoint && !same) {
+        if (!strcmp(iface->name, order->target->bridge)) {
+            order->reason = arena_printf(
+                order->arena, "interface %s is the bridge's own, which has "
+                "the node's traffic; attach another", iface->name);
+        } else if (!push_is_station_type(iface->type)) {
+            order->reason = arena_printf(
+                order->arena, "interface %s is of type '%s', which is no "
+                "endpoint's: others' packets would come in its name; attach "
+                "another", iface->name, iface->type);
+        } else if (endpoint && !same) {
             order->reason = arena_printf(
                 order->arena, "interface %s is attached as %s; %s%s",
                 iface->name, endpoint, undo(iface, by_id, order),

@@ -97,11 +97,10 @@ push_check_settings(struct push *push)
     }
 }
 
-/* Is what comes from an interface of this type from one sender only?  A tunnel
- * is anybody's who can send to the node, a patch port another bridge's.  All
- * types that are not known are taken for such. */
-static bool
-is_station_type(const char *type)
+/* A tunnel is anybody's who can send to the node, a patch port another
+ * bridge's.  All types that are not known are taken for such. */
+bool
+push_is_station_type(const char *type)
 {
     static const char *const types[] = {
         "", "system", "internal", "tap", "dpdk", "dpdkvhostuser",
@@ -122,7 +121,7 @@ push_interface_is_fit(const struct bridge_info *info, const char *bridge,
 {
     return (strcmp(name, bridge)
             && ofputil_port_map_get_number(&info->ports, name) != OFPP_NONE
-            && is_station_type(smap_get_def(&info->types, name, "")));
+            && push_is_station_type(smap_get_def(&info->types, name, "")));
 }
 
 static void
@@ -130,7 +129,7 @@ check_type(struct push *push, const char *name)
 {
     const char *type = smap_get_def(&push->info.types, name, "");
 
-    if (!is_station_type(type)) {
+    if (!push_is_station_type(type)) {
         push_unfit(push, "interface %s of bridge %s is of type '%s', which is "
                    "no endpoint's: others' packets would come in its name; "
                    "ovs-vsctl set interface %s type=system options={}, or "

@@ -8,6 +8,8 @@
 
 #include "push/keep-private.h"
 
+#include <stdlib.h>
+
 #include "util.h"
 
 /* What the database says of the bridge. */
@@ -75,6 +77,8 @@ read_bridge(struct keeper *k)
     k->info_arena = arena_create();
     reason = database_bridge(k->db, k->target.bridge, k->info_arena,
                              &k->push.info);
+    free(k->no_bridge);
+    k->no_bridge = nullable_xstrdup(reason);
     if (reason) {               /* No bridge, no flows. */
         keeper_set_trouble(k, reason);
         k->wants_plan = true;

@@ -23,6 +23,7 @@ enum {
     KEEPER_CHECK_MS = 500,      /* Between two looks at the meters. */
     KEEPER_RETRY_MS = 1000,     /* After a failure, if nothing is new. */
     KEEPER_MAX_RETRY_MS = 10000,        /* After many refusals in a row. */
+    KEEPER_MONITOR_MS = 1000,   /* For the beginning of a session. */
     KEEPER_LIMITS_MS = 1000,    /* For one look at limits... */
     KEEPER_LIMITS_RETRY_MS = 5000,      /* ...and after one that failed. */
     KEEPER_MAX_ATTACHED = 1000, /* Changes of attachments between two readings
@@ -52,6 +53,8 @@ struct keeper {
     struct arena *plan_arena;
     struct arena *info_arena;   /* Holds 'push.info'. */
     unsigned int info_seqno;    /* 0: nothing is known. */
+    char *no_bridge;            /* Why there is none, as the database says, or
+                                 * NULL. */
     unsigned int n_attached;    /* Changes in that arena. */
     struct ofputil_port_map ports;      /* All that wanted flows may name. */
     struct svec withdrawn;      /* Flows that would be wanted, but for their

@@ -66,7 +66,10 @@ follow(struct keeper *k)
     k->live_known = false;
     k->wants_plan = true;
     k->next_try = 0;
-    error = session_monitor(k->push.session, k->push.deadline);
+    /* It has just said hello: one that hangs now is not waited for. */
+    error = session_monitor(k->push.session,
+                            MIN(k->push.deadline,
+                                time_msec() + KEEPER_MONITOR_MS));
     if (error) {
         keeper_set_trouble(k, push_errno(
             &k->push, "asking for changes of flows", error));

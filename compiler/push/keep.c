@@ -69,6 +69,7 @@ keeper_destroy(struct keeper *k)
         free(k->trouble);
         free(k->refusal);
         free(k->blind);
+        free(k->no_bridge);
         free(k);
     }
 }
@@ -407,16 +408,23 @@ keeper_wants_plan(const struct keeper *k)
 }
 
 bool
+keeper_is_settled(const struct keeper *k)
+{
+    return (k->push.session && !k->wants_plan && !k->trouble
+            && !watch_is_due(&k->watch));
+}
+
+bool
 keeper_is_equal(const struct keeper *k)
 {
-    return (k->push.session && !k->wants_plan && !k->trouble && !k->refusal
-            && !k->blind && !watch_is_due(&k->watch));
+    return keeper_is_settled(k) && !k->refusal && !k->blind;
 }
 
 const char *
 keeper_trouble(const struct keeper *k)
 {
-    return k->trouble ? k->trouble : k->refusal ? k->refusal : k->blind;
+    return (k->no_bridge ? k->no_bridge : k->trouble ? k->trouble
+            : k->refusal ? k->refusal : k->blind);
 }
 
 bool

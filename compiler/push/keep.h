@@ -107,6 +107,9 @@ bool keeper_change(struct keeper *, const struct resident_diff *,
 /* Does the bridge hold the plan, as far as is known?  If not, why: good until
  * the next call of another function. */
 bool keeper_is_equal(const struct keeper *);
+
+/* Or does it hold what is kept of that, where it does not take the plan? */
+bool keeper_is_settled(const struct keeper *);
 const char *keeper_trouble(const struct keeper *);
 bool keeper_is_connected(const struct keeper *);
 const struct keeper_counts *keeper_counts(const struct keeper *);

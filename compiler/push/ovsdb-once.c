@@ -9,6 +9,7 @@
 #include "push/ovsdb.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -51,6 +52,11 @@ static struct {
     int error;
     pthread_t thread;
 } expected;
+
+/* When one did not answer in time, which asking again at once would not help:
+ * each asks within a time of its own. */
+static long long int late_at = LLONG_MIN;
+enum { LATE_MS = 1000 };
 
 static void *
 await_expected(void *aux OVS_UNUSED)
@@ -137,8 +143,10 @@ bridge_info_read(const char *remote, const char *bridge,
     if (!error && (!last || !catch_up(last, deadline))) {
         bridge_info_forget();
         last = database_open(remote, false);
-        error = await_database(last, deadline);
+        error = (time_msec() - LATE_MS < late_at ? ETIMEDOUT
+                 : await_database(last, deadline));
     }
+    late_at = error == ETIMEDOUT ? time_msec() : late_at;
     reason = (error ? database_unreachable(last, error, arena)
               : database_bridge(last, bridge, arena, info));
     if (error) {

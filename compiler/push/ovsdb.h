@@ -42,6 +42,9 @@ struct bridge_info {
                                                  * interface. */
 };
 
+/* Is what comes from an interface of this type from one sender only? */
+bool push_is_station_type(const char *type);
+
 /* A copy of the database that follows it. */
 struct database;
 

@@ -340,20 +340,22 @@ is_order(enum push_action action)
     return action == ACTION_APPLY || action == ACTION_PLAN;
 }
 
-/* Does the bridge hold the plan of another node than the order's? */
-static bool
-is_of_other(const struct push *push, const struct plan_record *order,
-            const struct state *state)
+/* The bridge may hold the plan of another node than the order's: that makes it
+ * unfit for this one, but for who goes back. */
+static void
+note_other(struct push *push, const struct plan_record *order,
+           const struct state *state)
 {
-    return (is_order(push->action)
-            && state_is_of_other(state, order->plan->node)
-            && holds_flows(&push->live));
+    if ((is_order(push->action) || push->action == ACTION_STATUS)
+        && state_is_of_other(state, order->plan->node)
+        && holds_flows(&push->live)) {
+        push_unfit(push, "%s", state_other_reason(state, order->plan->node));
+    }
 }
 
 /* Returns why the order must not be carried out, or NULL. */
 static const char *
-find_refusal(const struct push *push, const struct plan_record *order,
-             const struct state *state)
+find_refusal(const struct push *push, const struct plan_record *order)
 {
     if (push->action == ACTION_STATUS) {
         return NULL;
@@ -364,8 +366,6 @@ find_refusal(const struct push *push, const struct plan_record *order,
         return arena_printf(push->arena, "bridge %s holds other flows or "
                             "meters of Bulkhead's than when the plan was "
                             "made; make it anew", push->target->bridge);
-    } else if (is_of_other(push, order, state)) {
-        return state_other_reason(state, order->plan->node);
     }
     return NULL;
 }
@@ -438,10 +438,11 @@ push_run(const struct push_target *target, const struct plan_record *order,
     reason = push_prepare(&push);
     if (!reason && push.comparable) {
         push_compare(&push);
+        note_other(&push, order, state);
         tell(&push, state);
     }
     if (!reason) {
-        reason = find_refusal(&push, order, state);
+        reason = find_refusal(&push, order);
     }
     if (!reason && (action == ACTION_APPLY || action == ACTION_CLEAR)) {
         push.state = state;

@@ -163,6 +163,34 @@ test_restart() {
     agent_end TERM
 }
 
+# A bridge that takes no plan, and one that is not there.
+test_bridge() {
+    agent_start
+    attach_job1
+    ovs-vsctl set-controller br0 tcp:127.0.0.1:1
+    soon agent_says 'has a controller of somebody else' >/dev/null
+    check 'detach from a bridge that takes no plan: 0' exits 0 timeout 5 \
+        "$BULKHEAD" detach batch/job1 --bridge br0
+    check '... and it is cut off' cut_off "$(port_of pf0vf5)"
+    ovs-vsctl del-controller br0
+    check 'then all is as intended' soon soon is_as_intended
+    ovs-vsctl del-br br0
+    check 'a bridge that has gone: said' \
+        soon soon agent_says 'trouble: database unix:'
+    sleep 1.5
+    check '... and stays so' agent_says ': there is no bridge br0; '
+    agent_end TERM
+    "$BULKHEAD" clear --bridge br0 >/dev/null 2>&1 || true
+    rm -rf "$BULKHEAD_STATEDIR/br0"
+    agent_start
+    check 'from the start, too' soon soon agent_says \
+        ': there is no bridge br0; '
+    check '... in short' agent_says 'br0: waits for the bridge'
+    make_dummy_bridge br0 "$intent" $node
+    check 'until it is there' eventually is_as_intended
+    agent_end TERM
+}
+
 # A monitor begins it again, also while the intent is wrong.
 test_monitor() {
     local monitor
@@ -217,6 +245,7 @@ main() {
     test_socket
     test_meter
     test_restart
+    test_bridge
     test_monitor
     test_unixctl
     [ "$failures" = 0 ]

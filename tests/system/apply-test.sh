@@ -182,6 +182,9 @@ test_refusals() {
     check 'the plan of another node: 3, nothing changed' unchanged br0 \
         says "has the plan of node 'gpu-node-1', and this one is of node" 3 \
         "$BULKHEAD" apply "$changed" --node gpu-node-9 --bridge br0
+    check 'its status: 4' \
+        says "has the plan of node 'gpu-node-1', and this one is of node" 4 \
+        "$BULKHEAD" status "$changed" --node gpu-node-9 --bridge br0
     check 'no database: 3' exits 3 env OVS_RUNDIR="$switch_dir/nix" \
         "$BULKHEAD" status "$intent" --node $node --bridge br0
     check 'no database for apply: 3' exits 3 env \

@@ -90,6 +90,13 @@ test_usage() {
             says 'this is not the name of an endpoint; write TENANT/' \
             2 attach "$what" --interface pf0vf5
     done
+    check "the bridge's own interface: 3" says "is the bridge's own" 3 \
+        attach batch/job1 --interface br0
+    ovs-vsctl add-port br0 gnv0 -- set interface gnv0 type=geneve \
+        options:remote_ip=192.0.2.1
+    check 'a tunnel: 3' says "is of type 'geneve', which is no endpoint" 3 \
+        attach batch/job1 --interface gnv0
+    ovs-vsctl del-port br0 gnv0
     check 'no interface: 2' says "--interface 'a b'" 2 \
         attach batch/job1 --interface 'a b'
     check 'all that wrote nothing' \

@@ -265,6 +265,21 @@ test_bad() {
         "$BULKHEAD" apply "$intent" --node $node
 }
 
+# A database that takes connections, and says nothing.
+test_silence() {
+    python3 -c 'import socket, sys, time
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen(9)
+time.sleep(30)' "$switch_dir/silent.sock" &
+    switch_pids+=($!)
+    switch_await "$switch_dir/silent.sock" python3
+    check 'a database that is silent: 3, within the time' \
+        says 'silent.sock: Connection timed out' 3 timeout 3.5 \
+        "$BULKHEAD" apply "$intent" --node $node --bridge br0 -t 2 \
+        --db "unix:$switch_dir/silent.sock"
+}
+
 main() {
     start_dummy_switch
     make_dummy_bridge br0 "$intent" "$node"
@@ -279,6 +294,7 @@ main() {
     test_bad
     ovs-vsctl --timeout=10 del-br br0
     test_tags
+    test_silence
     [ "$failures" = 0 ]
 }
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What the node keeps of what was applied: rollback, status without an intent,
-# damaged and foreign files, a full disk.
+# damaged and foreign files, a full disk and a read-only one.
 # Environment: BULKHEAD, OVS_PREFIX, srcdir; found by themselves if unset.
 set -euo pipefail
 
@@ -223,6 +223,27 @@ with_small_files() {
     (ulimit -f 8 && "$@")
 }
 
+# What was kept before is not what is there now.
+test_read_only() {
+    local state=$switch_dir/read-only
+    mkdir "$state"
+    if ! mount -t tmpfs tmpfs "$state" 2>/dev/null; then
+        echo '# skipped: a read-only file system (no right to mount)'
+        return
+    fi
+    check 'a generation' says 'generation 1 of ' 0 \
+        env BULKHEAD_STATEDIR="$state" "$BULKHEAD" apply "$intent" \
+        --node $node --bridge br0
+    mount -o remount,ro "$state"
+    check 'read-only: applied, and not kept' says 'is not kept' 0 \
+        env BULKHEAD_STATEDIR="$state" "$BULKHEAD" apply \
+        "$(with "$without_no_ssh")" --node $node --bridge br0
+    check '... nor does it name the one before' exits 1 \
+        grep '^generation' "$switch_dir/said"
+    umount "$state"
+    bulkhead_on apply br0 >/dev/null
+}
+
 main() {
     start_dummy_switch
     make_dummy_bridge br0 "$intent" "$node"
@@ -231,6 +252,7 @@ main() {
     test_clear
     test_damage
     test_full
+    test_read_only
     [ "$failures" = 0 ]
 }
 

@@ -364,12 +364,13 @@ test_apply() {
         "$BULKHEAD" rollback --bridge br0
     check 'and to what was: verified' says ', verified' 0 \
         "$BULKHEAD" rollback --bridge br0
+    # Of a bridge with none of its interfaces only a dry run is proved.
     check 'no time to prove it: refused' unchanged br0 \
-        says 'UNPROVED: time is up' 1 on_one "$BULKHEAD" apply \
+        says 'UNPROVED: time is up' 1 on_one "$BULKHEAD" apply --dry-run \
         "$switch_dir/slow.json" --node node --bridge br0 --verify=1s
     check '... with the remedy' \
         says '--verify=TIME gives it more' 1 on_one "$BULKHEAD" apply \
-        "$switch_dir/slow.json" --node node --bridge br0 --verify=1s
+        --dry-run "$switch_dir/slow.json" --node node --bridge br0 --verify=1s
     check 'for OVN: 2' says 'takes no --verify' 2 "$BULKHEAD" apply \
         "$intent" --target=ovn --verify
 }
