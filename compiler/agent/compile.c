@@ -339,6 +339,7 @@ compiled_bind(struct compiled *c, const struct bridge_info *info,
             struct tenant *t = node->data;
 
             if (waiting ? t->waits : has_changed(c, t)) {
+                t->doubts = t->doubts && waiting;
                 enum compiled_news news = bind_one(c, t, diff);
 
                 if (news != COMPILED_SAME) {

@@ -190,6 +190,7 @@ put_file(struct compiled *c, struct tenant *t, const char *name,
     struct diags diags;
     bool blamed;
 
+    t->doubts = false;          /* Of what is another file now. */
     diags_init(&diags, arena);
     part = intent_parse_tenants(&file, c->intent, arena, &diags);
     if (!part || part->tenants.n != 1

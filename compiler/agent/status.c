@@ -106,14 +106,6 @@ last_push(const struct agent *a, struct arena *arena)
     return last ? arena_strdup(arena, time_to_text(last, buffer)) : NULL;
 }
 
-/* Why nothing is known of what interfaces are new, or NULL. */
-static const char *
-database_trouble_of(const struct agent *a, struct arena *arena)
-{
-    return (keeper_has_database(a->keeper) ? NULL
-            : keeper_database_trouble(a->keeper, arena));
-}
-
 /* Or NULL. */
 static const char *
 mirrors(const struct agent *a)
@@ -145,7 +137,7 @@ agent_status(const struct agent *a, struct ds *ds)
     const struct keeper_counts *n = keeper_counts(a->keeper);
     const char *trouble = keeper_trouble(a->keeper), *last, *pushed;
     struct arena *arena = arena_create();
-    const char *away = database_trouble_of(a, arena);
+    const char *away = keeper_database_trouble(a->keeper, arena);
     plan_names missing = VEC_INIT, refused = VEC_INIT;
 
     last = last_repair(a, arena);
@@ -263,7 +255,8 @@ agent_status_json(const struct agent *a)
     json_object_put(object, "uncounted",
                     json_boolean_create(keeper_is_uncounted(a->keeper)));
     put_string(object, "trouble", keeper_trouble(a->keeper));
-    put_string(object, "database", database_trouble_of(a, arena));
+    put_string(object, "database",
+               keeper_database_trouble(a->keeper, arena));
     put_string(object, "not_kept", a->saver.trouble);
     put_string(object, "errors", compiled_errors(a->compiled));
     arena_destroy(arena);

@@ -64,6 +64,7 @@ blame(struct attached *attached, const char *tenant, const struct diag *d,
             && a->settled == settled && (any || is_about(d, a))) {
             refuse(a, d);
             a->doubted = any;
+            attached->any_doubted |= any;
             found = true;
         }
     }
@@ -97,6 +98,7 @@ attached_forgive(struct attached *attached, const char *tenant)
 {
     struct shash_node *node;
 
+    attached->any_doubted &= tenant != NULL;
     SHASH_FOR_EACH (node, &attached->all) {
         struct attachment *a = node->data;
 
@@ -111,38 +113,42 @@ attached_forgive(struct attached *attached, const char *tenant)
     }
 }
 
-bool
-attached_doubts(const struct attached *attached, const char *tenant)
+/* One of the tenant's that is doubted and has not been tried, or NULL. */
+static struct attachment *
+find_doubted(const struct attached *attached, const char *tenant)
 {
     struct shash_node *node;
 
-    SHASH_FOR_EACH (node, &attached->all) {
-        const struct attachment *a = node->data;
+    if (attached->any_doubted) {
+        SHASH_FOR_EACH (node, &attached->all) {
+            struct attachment *a = node->data;
 
-        if (is_of(node->name, tenant) && a->doubted && !a->tried) {
-            return true;
+            if (is_of(node->name, tenant) && a->doubted && !a->tried) {
+                return a;
+            }
         }
     }
-    return false;
+    return NULL;
+}
+
+bool
+attached_doubts(const struct attached *attached, const char *tenant)
+{
+    return find_doubted(attached, tenant) != NULL;
 }
 
 bool
 attached_next(struct attached *attached, const char *tenant)
 {
-    struct shash_node *node;
+    struct attachment *a = find_doubted(attached, tenant);
 
-    SHASH_FOR_EACH (node, &attached->all) {
-        struct attachment *a = node->data;
-
-        if (is_of(node->name, tenant) && a->doubted && !a->tried) {
-            free(a->refused);
-            a->refused = NULL;
-            a->doubted = false;
-            a->tried = true;
-            return true;
-        }
+    if (a) {
+        free(a->refused);
+        a->refused = NULL;
+        a->doubted = false;
+        a->tried = true;
     }
-    return false;
+    return a != NULL;
 }
 
 bool

@@ -26,6 +26,7 @@ void
 attached_init(struct attached *attached)
 {
     shash_init(&attached->all);
+    attached->any_doubted = false;
 }
 
 static void

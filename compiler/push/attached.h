@@ -31,6 +31,7 @@ struct sset;
 
 struct attached {
     struct shash all;           /* By "TENANT/ENDPOINT". */
+    bool any_doubted;           /* May any wait for attached_next()? */
 };
 
 void attached_init(struct attached *);

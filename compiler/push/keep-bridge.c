@@ -99,7 +99,7 @@ keeper_has_database(const struct keeper *k)
 const char *
 keeper_database_trouble(const struct keeper *k, struct arena *arena)
 {
-    return database_trouble(k->db, arena);
+    return keeper_has_database(k) ? NULL : database_trouble(k->db, arena);
 }
 
 void

@@ -58,7 +58,7 @@ void keeper_ask(struct keeper *);
 const struct bridge_info *keeper_bridge(const struct keeper *);
 unsigned int keeper_bridge_seqno(const struct keeper *);
 
-/* Does the database say what is new?  If not, why, in the arena. */
+/* Does the database say what is new?  If not, why, in the arena; else NULL. */
 bool keeper_has_database(const struct keeper *);
 const char *keeper_database_trouble(const struct keeper *, struct arena *);
 

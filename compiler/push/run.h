@@ -106,9 +106,9 @@ void push_unfit(struct push *, const char *format, ...)
     OVS_PRINTF_FORMAT(2, 3);
 const char *push_unfit_reason(const struct push *);
 
-/* Notes what of the database makes the bridge unfit, and sets 'comparable'; or
- * reads it before that, and returns NULL, or why it cannot.
- */
+/* Notes what of the database makes the bridge unfit, and sets 'comparable';
+ * push_read_bridge() reads it before that, and returns NULL, or why it
+ * cannot. */
 void push_check_bridge(struct push *);
 void push_check_settings(struct push *);        /* Its settings alone. */
 const char *push_read_bridge(struct push *);

@@ -21,15 +21,9 @@ BULKHEAD=${BUILDDIR:-$srcdir/_build}/tests/verify/faulty
 # batch/job0 loses its interface, and a rule allows less.
 narrow='s/"8000-8100"/"8000-8000"/'
 without_job0='s/"interface": "pf0vf4",//;'$narrow
-n_proofs() {
-    agent status json |
-        python3 -c 'import json, sys; print(json.load(sys.stdin)["proofs"]["times"])'
-}
+n_proofs() { agent_json proofs times; }
 is_proved_again() { [ "$(n_proofs)" -gt "$1" ]; }
-sessions() {
-    agent status json |
-        python3 -c 'import json, sys; print(json.load(sys.stdin)["sessions"])'
-}
+sessions() { agent_json sessions; }
 
 # What was proved, and not sent, is older than what is being proved.
 test_switch() {
@@ -75,7 +69,7 @@ test_socket() {
     goes_on 'no limits'
     policy "$unbind"
     mv "$switch_dir/moved" "$switch_dir/ovs-vswitchd.pid"
-    check 'once it is there again, all is well' eventually is_as_intended
+    check 'once it is there again, all is well' soon soon is_as_intended
     attach_job1
     mv "$switch_dir/ovs-vswitchd.pid" "$switch_dir/moved"
     policy "$unbind;$limits"
@@ -83,7 +77,7 @@ test_socket() {
         soon soon agent_says 'by its control socket'
     goes_on 'no new limit'
     mv "$switch_dir/moved" "$switch_dir/ovs-vswitchd.pid"
-    check 'then it is set' eventually is_as_intended
+    check 'then it is set' soon soon is_as_intended
     policy "$unbind"
     attach_job1
 }
@@ -159,7 +153,7 @@ test_restart() {
     check 'a bridge that does not speak OpenFlow 1.4: the cause' \
         soon soon agent_says 'ovs-vsctl add bridge br0 protocols OpenFlow14'
     ovs-vsctl clear bridge br0 protocols
-    check '... which ends' eventually is_as_intended
+    check '... which ends' soon soon is_as_intended
     agent_end TERM
 }
 
@@ -187,7 +181,7 @@ test_bridge() {
         ': there is no bridge br0; '
     check '... in short' agent_says 'br0: waits for the bridge'
     make_dummy_bridge br0 "$intent" $node
-    check 'until it is there' eventually is_as_intended
+    check 'until it is there' soon soon is_as_intended
     agent_end TERM
 }
 

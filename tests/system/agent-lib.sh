@@ -39,19 +39,20 @@ agent_end() {
 }
 
 agent() { ovs-appctl -t bulkheadd "$@"; }
-pushes() {
-    agent status json |
-        python3 -c 'import json, sys; print(json.load(sys.stdin)["pushes"])'
+# agent_json MEMBER...: what its status has there, in JSON.
+agent_json() {
+    agent status json | python3 -c 'import functools, json, sys
+print(json.dumps(functools.reduce(dict.get, sys.argv[1:],
+                                  json.load(sys.stdin))))' "$@"
 }
+pushes() { agent_json pushes; }
 agent_says() { agent status 2>/dev/null | grep -F -- "$1" >/dev/null; }
 # It answers, and does not say so.
 agent_omits() {
     agent status >"$switch_dir/status" && ! grep -F -- "$1" "$switch_dir/status"
 }
 # That, and nothing more.
-is_as_intended() {
-    agent status json | grep -F '"summary":"as intended"' >/dev/null
-}
+is_as_intended() { [ "$(agent_json summary)" = '"as intended"' ]; }
 
 # soon COMMAND...: within a second.
 soon() {
@@ -63,15 +64,6 @@ soon() {
     cat "$switch_dir/soon"
     agent status || true
     return 1
-}
-
-# eventually COMMAND...: for who waits ever longer between two tries.
-eventually() {
-    local tries
-    for ((tries = 0; tries < 20; tries++)); do
-        soon "$@" >/dev/null && return
-    done
-    soon "$@"
 }
 
 # catch_child: stops the first process that bulkheadd starts, and prints it.  As
