@@ -190,21 +190,15 @@ static void
 find_silent(struct admitted *a, const struct bridge_info *info,
             struct sset *gone)
 {
-    struct smap said = SMAP_INITIALIZER(&said);
     const char *interface, *next;
 
-    for (size_t i = 0; i < info->attachments.n; i++) {
-        smap_replace(&said, info->attachments.v[i].interface,
-                     info->attachments.v[i].endpoint);
-    }
     SSET_FOR_EACH_SAFE (interface, next, &a->claimed) {
         const char *as = smap_get(&a->as, interface);
 
-        if (as && strcmp(smap_get_def(&said, interface, ""), as)) {
+        if (as && strcmp(smap_get_def(&info->endpoints, interface, ""), as)) {
             lose(a, interface, gone);
         }
     }
-    smap_destroy(&said);
 }
 
 void

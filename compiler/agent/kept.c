@@ -82,30 +82,19 @@ put_bound(struct agent *a)
     arena_destroy(arena);
 }
 
-/* Whose interfaces say that they are, by interface. */
-static void
-find_attached(const struct bridge_info *info, struct smap *attached)
-{
-    for (size_t i = 0; i < info->attachments.n; i++) {
-        smap_replace(attached, info->attachments.v[i].interface,
-                     info->attachments.v[i].endpoint);
-    }
-}
-
 /* May the interface be let in as it was, as far as the bridge says?  One that
  * says whose it is must be that endpoint's, by its number, and one that has
  * said so must say so still; of others the last good intent said so. */
 static bool
-is_as_kept(const struct agent *a, const char *interface, const char *was,
-           const struct smap *attached)
+is_as_kept(const struct agent *a, const char *interface, const char *was)
 {
-    const char *endpoint = smap_get(attached, interface);
+    const struct bridge_info *info = keeper_bridge(a->keeper);
+    const char *endpoint = smap_get(&info->endpoints, interface);
     const char *said = smap_get(&a->gate.said, interface);
     char *number;
     bool same;
 
-    if (!push_interface_is_fit(keeper_bridge(a->keeper),
-                               a->options->target.bridge, interface)) {
+    if (!push_interface_is_fit(info, a->options->target.bridge, interface)) {
         return false;
     } else if (!endpoint || (said && strcmp(said, endpoint))) {
         return !endpoint && !said;
@@ -124,23 +113,20 @@ find_gone(struct agent *a, struct sset *gone)
 {
     const struct plan *kept = &a->gate.kept;
     struct smap was = SMAP_INITIALIZER(&was);
-    struct smap attached = SMAP_INITIALIZER(&attached);
     const struct smap_node *node;
 
     find_admission(kept, &was);
-    find_attached(keeper_bridge(a->keeper), &attached);
     for (size_t i = 0; i < kept->ports.n; i++) {
         const char *port = kept->ports.v[i];
 
-        if (!is_as_kept(a, port, smap_get(&was, port), &attached)) {
+        if (!is_as_kept(a, port, smap_get(&was, port))) {
             sset_add(gone, port);
         }
     }
-    SMAP_FOR_EACH (node, &attached) {
+    SMAP_FOR_EACH (node, &keeper_bridge(a->keeper)->endpoints) {
         smap_add_once(&a->gate.said, node->key, node->value);
     }
     smap_destroy(&was);
-    smap_destroy(&attached);
 }
 
 /* No intent has been good since the start.  Puts all of what is kept but what

@@ -20,96 +20,84 @@
 
 /* What is asked of the bulkheadd that keeps a bridge. */
 
-enum { AGENT_TIMEOUT_MS = 10000 };
-#define SAVE_TIMEOUT "5"        /* Seconds of that for "save". */
-
 /* One that does not answer is not asked again. */
 const char *
 cli_agent_ask(const char *socket, const char *command,
               const char *const argv[], size_t n, long long int deadline,
-              struct arena *arena, bool *refused)
+              struct arena *arena, const char **refusal)
 {
     static bool silent;
-    const char *answer, *refusal;
+    const char *answer;
     int error;
 
-    *refused = false;
+    *refusal = NULL;
     if (silent) {
         return NULL;
     }
     error = control_transact(socket, command, argv, n, deadline, arena,
-                             &answer, &refusal);
+                             &answer, refusal);
     silent = error != 0;
     if (error) {
         fprintf(stderr, "bulkhead: bulkheadd does not answer on %s: %s\n",
                 socket, ovs_retval_to_string(error));
-    } else if (refusal) {
-        cli_print_error(refusal);
-        *refused = true;
     }
     return answer;
 }
 
-/* The same, for who has no deadline. */
+/* Returns NULL if nothing answers; stores the process that would, or 0. */
 static const char *
-ask_soon(const char *socket, const char *command, const char *const argv[],
-         size_t n, struct arena *arena)
+ask_status(const struct cli_options *options, const char *format,
+           struct arena *arena, pid_t *pid)
 {
-    bool refused;
+    struct push_target target = cli_target(options, arena);
+    const char *socket = push_agent(options->bridge, arena, pid);
+    const char *refusal = NULL, *answer;
 
-    return cli_agent_ask(socket, command, argv, n,
-                         time_msec() + AGENT_TIMEOUT_MS, arena, &refused);
+    answer = (socket ? cli_agent_ask(socket, "status", &format, format != NULL,
+                                     time_msec() + target.timeout_ms, arena,
+                                     &refusal) : NULL);
+    if (refusal) {
+        cli_print_error(refusal);
+    }
+    return answer;
 }
 
 void
-cli_agent_save(const char *bridge, struct arena *arena)
+cli_agent_save(const struct cli_options *options, struct arena *arena)
 {
-    static const char *const argv[] = { SAVE_TIMEOUT };
+    struct push_target target = cli_target(options, arena);
+    const char *seconds = arena_printf(
+        arena, "%d", MAX(target.timeout_ms / 2000, 1));
     pid_t pid;
-    const char *socket = push_agent(bridge, arena, &pid);
+    const char *socket = push_agent(options->bridge, arena, &pid);
+    const char *refusal = NULL;
 
     if (socket) {
-        ask_soon(socket, "save", argv, ARRAY_SIZE(argv), arena);
+        cli_agent_ask(socket, "save", &seconds, 1,
+                      time_msec() + target.timeout_ms, arena, &refusal);
+    }
+    if (refusal) {
+        fprintf(stderr, "bulkhead: note: what is kept may be older than what "
+                "bulkheadd has applied: %s\n", refusal);
     }
 }
 
 void
-cli_agent_print(const char *bridge, struct arena *arena)
+cli_agent_print(const struct cli_options *options, struct arena *arena)
 {
     pid_t pid;
-    const char *socket = push_agent(bridge, arena, &pid);
-    const char *text = (socket ? ask_soon(socket, "status", NULL, 0, arena)
-                        : NULL);
+    const char *text = ask_status(options, NULL, arena, &pid);
 
     if (text) {
         printf("kept by bulkheadd (process %ld): %s", (long int) pid, text);
     }
 }
 
-bool
-cli_agent_is_well(const char *bridge, struct arena *arena)
+/* Returns null if nothing answers. */
+static struct json *
+read_status(const struct cli_options *options, struct arena *arena, pid_t *pid)
 {
-    struct json *json = cli_agent_json(bridge, arena);
-    const struct json *summary
-        = (json->type == JSON_OBJECT
-           ? shash_find_data(json_object(json), "summary") : NULL);
-    pid_t pid;
-    bool well = (summary ? !strcmp(json_string(summary), "as intended")
-                 : !push_agent(bridge, arena, &pid));
-
-    json_destroy(json);
-    return well;
-}
-
-struct json *
-cli_agent_json(const char *bridge, struct arena *arena)
-{
-    static const char *const argv[] = { "json" };
-    pid_t pid;
-    const char *socket = push_agent(bridge, arena, &pid);
-    const char *text = (socket ? ask_soon(socket, "status", argv,
-                                          ARRAY_SIZE(argv), arena)
-                        : NULL);
+    const char *text = ask_status(options, "json", arena, pid);
     struct json *json = text ? json_from_string(text) : json_null_create();
 
     if (json->type == JSON_STRING) {    /* What is wrong with it. */
@@ -117,4 +105,35 @@ cli_agent_json(const char *bridge, struct arena *arena)
         json = json_null_create();
     }
     return json;
+}
+
+struct json *
+cli_agent_json(const struct cli_options *options, struct arena *arena)
+{
+    pid_t pid;
+
+    return read_status(options, arena, &pid);
+}
+
+bool
+cli_agent_answers(const struct cli_options *options, struct arena *arena)
+{
+    pid_t pid;
+
+    return ask_status(options, NULL, arena, &pid) != NULL;
+}
+
+bool
+cli_agent_is_well(const struct cli_options *options, struct arena *arena)
+{
+    pid_t pid;
+    struct json *json = read_status(options, arena, &pid);
+    const struct json *summary
+        = (json->type == JSON_OBJECT
+           ? shash_find_data(json_object(json), "summary") : NULL);
+    bool well = (summary ? !strcmp(json_string(summary), "as intended")
+                 : !pid);
+
+    json_destroy(json);
+    return well;
 }

@@ -180,6 +180,7 @@ await(const struct push_target *target, const char *written[N_WRITTEN],
     long long int deadline = time_msec() + target->timeout_ms;
     pid_t pid;
     const char *socket = push_agent(target->bridge, arena, &pid);
+    const char *refusal;
 
     *refused = false;
     if (!socket && pid) {
@@ -196,10 +197,14 @@ await(const struct push_target *target, const char *written[N_WRITTEN],
     do {
         const char *said = cli_agent_ask(
             socket, "attached", written, N_WRITTEN,
-            MAX(deadline, time_msec() + LEAST_MS), arena, refused);
+            MAX(deadline, time_msec() + LEAST_MS), arena, &refusal);
         bool same = (said && !strncmp(said, answer, strlen(answer))
                      && said[strlen(answer)] == '\n');
 
+        if (refusal) {
+            cli_print_error(refusal);
+            *refused = true;
+        }
         if (same || !said) {
             return same ? EXIT_DONE : EXIT_UNREACHABLE;
         }
@@ -262,19 +267,15 @@ check_options(const struct cli_options *options, struct arena *arena)
  * attached is so again. */
 static void
 take_back(const struct push_target *target, const char *endpoint,
-          const struct bridge_attachment *was, struct arena *arena)
+          struct bridge_attachment *was, struct arena *arena)
 {
-    const char *reason = (was->endpoint
-                          ? attached_put(target, was->endpoint, was->interface,
-                                         was->mac, was->addresses, arena, NULL)
-                          : attached_remove(target, endpoint, arena));
+    const char *reason = attached_put_back(target, endpoint, was, arena);
 
     if (reason) {
         cli_print_error(reason);
     } else {
-        fprintf(stderr, "bulkhead: interface %s %s\n", was->interface,
-                was->endpoint ? "says again what it said before"
-                : "is attached as nothing, as before");
+        fprintf(stderr, "bulkhead: interface %s says again what it said "
+                "before\n", was->interface);
     }
 }
 

@@ -269,17 +269,19 @@ const struct policy *cli_resolve(const struct cli_options *,
 #define CLI_UNCHECKED "names and conflicts"
 
 /* Of the bulkheadd that keeps the bridge, if one does: lets it keep what it
- * has applied, prints how it is, returns that as JSON, or says whether all is
- * as intended, as it is if there is none; or asks, and returns the answer, in
- * the arena, or NULL after printing what is wrong. */
-void cli_agent_save(const char *bridge, struct arena *);
-void cli_agent_print(const char *bridge, struct arena *);
-struct json *cli_agent_json(const char *bridge, struct arena *);
-bool cli_agent_is_well(const char *bridge, struct arena *);
+ * has applied, prints how it is, returns that as JSON, says whether all is as
+ * intended, as it is if there is none, or whether it answers; or asks, and
+ * returns the answer, in the arena, or NULL after storing what refuses it or
+ * printing what is wrong. */
+void cli_agent_save(const struct cli_options *, struct arena *);
+void cli_agent_print(const struct cli_options *, struct arena *);
+struct json *cli_agent_json(const struct cli_options *, struct arena *);
+bool cli_agent_is_well(const struct cli_options *, struct arena *);
+bool cli_agent_answers(const struct cli_options *, struct arena *);
 const char *cli_agent_ask(const char *socket, const char *command,
                           const char *const argv[], size_t n,
                           long long int deadline, struct arena *,
-                          bool *refused);
+                          const char **refusal);
 
 int cmd_plan(const struct cli_options *);
 int cmd_confirm(const struct cli_options *);

@@ -195,8 +195,12 @@ load_saved(const struct cli_options *options, const struct source *source,
                 "-o'\n", options->intent[0], reason);
         return EXIT_WRONG;
     }
-    reason = (options->partial ? "--partial is for 'bulkhead plan'"
-              : check_place(options, order, arena));
+    if (options->partial) {
+        fputs("bulkhead: 'apply' takes --partial with an intent; a saved plan "
+              "has what 'bulkhead plan' was given\n", stderr);
+        return EXIT_USAGE;
+    }
+    reason = check_place(options, order, arena);
     status = (reason ? EXIT_WRONG
               : check_intent(options, order, arena, &reason, policy));
     if (reason) {

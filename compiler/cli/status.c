@@ -164,6 +164,9 @@ cli_print_kept(const struct plan_record *kept,
     if (!kept->plan->northbound && (kept->intent || kept->plan->flows.n)) {
         fputs(kept->verified ? ", verified" : ", not verified", stdout);
     }
+    if (kept->partial) {
+        fputs(", partial", stdout);
+    }
     if (generations->n > 1) {
         fputs("; kept before it:", stdout);
         for (size_t i = 1; i < generations->n; i++) {
@@ -265,6 +268,8 @@ cli_put_kept(struct json *object, uint64_t generation,
     show_put(object, "intent", kept ? kept->intent : NULL);
     json_object_put(object, "verified",
                     json_boolean_create(kept && kept->verified));
+    json_object_put(object, "partial",
+                    json_boolean_create(kept && kept->partial));
     json_object_put(object, "generations", generations_json(generations));
 }
 
@@ -303,21 +308,22 @@ cli_diff_json(const char *node, const char *bridge,
     return object;
 }
 
-/* 'held' may be NULL. */
+/* 'node' and 'held' may be NULL. */
 static void
-print_json(const char *node, const char *bridge, const struct push_diff *diff,
-           const struct held_report *held, struct json *agent)
+print_json(const struct cli_options *options, const char *node,
+           const struct push_diff *diff, const struct held_report *held,
+           bool well, struct arena *arena)
 {
-    struct json *object = cli_diff_json(node, bridge, diff);
+    struct json *object = cli_diff_json(node, options->bridge, diff);
 
     json_object_put(object, "as_intended",
-                    json_boolean_create(push_diff_is_empty(diff)));
+                    json_boolean_create(well));
     json_object_put(object, "unfit", plan_names_to_json(&diff->unfit));
     json_object_put(object, "compared", json_boolean_create(diff->compared));
     json_object_put(object, "differences", lines_json(diff));
     show_put_number(object, "left_out", diff->lines_left_out);
     json_object_put(object, "tenants", tenants_json(diff));
-    json_object_put(object, "agent", agent);
+    json_object_put(object, "agent", cli_agent_json(options, arena));
     if (held) {
         json_object_put(object, "offload", held_json(held));
     }
@@ -339,7 +345,7 @@ print_table(const struct cli_options *options, const struct subject *subject,
     cli_print_diff(node, options->bridge, diff, CLI_WOULD);
     cli_print_kept(diff->kept, &diff->generations,
                    subject->order ? subject->order->intent : NULL);
-    cli_agent_print(options->bridge, arena);
+    cli_agent_print(options, arena);
     if (options->verbose) {
         print_lines(diff);
     }
@@ -362,6 +368,29 @@ read_held(const struct cli_options *options, const struct subject *subject,
                      subject->order->plan, arena, *held);
 }
 
+/* Nothing is kept of what was applied, for that 'reason': a bulkheadd that
+ * keeps the bridge knows it all the same. */
+static int
+tell_agent(const struct cli_options *options, const struct push_diff *diff,
+           const char *reason, struct arena *arena)
+{
+    bool well = cli_agent_is_well(options, arena);
+
+    if (!cli_agent_answers(options, arena)) {
+        cli_print_error(reason);
+        return EXIT_UNREACHABLE;
+    }
+    fprintf(stderr, "bulkhead: note: bridge %s: nothing that can be trusted "
+            "is kept of what was applied, so this is what bulkheadd says, and "
+            "what differs is not shown\n", options->bridge);
+    if (options->format == FORMAT_JSON) {
+        print_json(options, NULL, diff, NULL, well, arena);
+    } else {
+        cli_agent_print(options, arena);
+    }
+    return well ? EXIT_DONE : EXIT_DIFFERENT;
+}
+
 static int
 status(const struct cli_options *options, const struct subject *subject,
        struct arena *arena)
@@ -372,27 +401,31 @@ status(const struct cli_options *options, const struct subject *subject,
     struct held_report *held = NULL;
     struct push_diff diff;
     const char *reason;
+    bool well;
 
-    cli_agent_save(bridge, arena);
+    cli_agent_save(options, arena);
     reason = push_status(&target, order ? order->plan : NULL, arena, &diff);
     cli_print_warnings(bridge, &diff);
+    if (reason && !order && !diff.kept && !diff.guard.hidden) {
+        return tell_agent(options, &diff, reason, arena);
+    }
     reason = reason ? reason : read_held(options, subject, arena, &held);
     if (reason) {
         if (options->format != FORMAT_JSON) {
-            cli_agent_print(bridge, arena);
+            cli_agent_print(options, arena);
         }
         cli_print_error(reason);
         return EXIT_UNREACHABLE;
     }
     node = order ? order->plan->node : diff.kept->plan->node;
+    well = (push_diff_is_empty(&diff) && cli_agent_is_well(options, arena)
+            && (!held || !held->all.n_lost));
     if (options->format == FORMAT_JSON) {
-        print_json(node, bridge, &diff, held, cli_agent_json(bridge, arena));
+        print_json(options, node, &diff, held, well, arena);
     } else {
         print_table(options, subject, node, &diff, held, arena);
     }
-    return (push_diff_is_empty(&diff) && cli_agent_is_well(bridge, arena)
-            && (!held || !held->all.n_lost)
-            ? EXIT_DONE : EXIT_DIFFERENT);
+    return well ? EXIT_DONE : EXIT_DIFFERENT;
 }
 
 static const char *

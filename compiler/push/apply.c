@@ -422,6 +422,24 @@ push_foresee(const struct push_target *target,
             : push_check_database(target, order->plan));
 }
 
+/* What is confirmed may not be there any more.  Warns of that. */
+static void
+check_confirmed(const struct push_target *target, struct state *state,
+                struct push_diff *diff)
+{
+    struct push_diff now;
+    const char *reason = (state->current
+                          ? push_run(target, state->current, state,
+                                     ACTION_STATUS, &now) : NULL);
+
+    if (state->current && (reason || !push_diff_is_empty(&now))) {
+        *vec_push(state->arena, &diff->warnings) = arena_printf(
+            state->arena, "generation %"PRIu64" is not what it holds now%s%s; "
+            "'bulkhead status' says more", diff->generation,
+            reason ? ": " : "", reason ? reason : "");
+    }
+}
+
 const char *
 push_confirm(const struct push_target *target, struct arena *arena,
              struct push_diff *diff)
@@ -438,6 +456,7 @@ push_confirm(const struct push_target *target, struct arena *arena,
             reason = guard_hidden_reason(target->bridge, arena);
         } else if (diff->guard.generation) {
             decide(&state, diff);
+            check_confirmed(target, &state, diff);
         } else {
             reason = arena_printf(arena, "bridge %s: nothing waits to be "
                                   "confirmed", target->bridge);

@@ -7,8 +7,8 @@
 #ifndef PUSH_ATTACHED_PRIVATE_H
 #define PUSH_ATTACHED_PRIVATE_H 1
 
-/* Between attached.c, which has what interfaces say, and attached-blame.c,
- * which leaves out what cannot be. */
+/* Between attached.c, which has what interfaces say, attached-blame.c, which
+ * leaves out what cannot be, and attached-write.c, which lets them say it. */
 
 #include "push/attached.h"
 
@@ -23,10 +23,14 @@ struct attachment {
     bool doubted;               /* Is it left out with all that are new, for an
                                  * error that speaks of none... */
     bool tried;                 /* ...and has it been tried alone? */
+    bool by_id;                 /* Does an iface-id say so? */
     bool twice;                 /* For several interfaces say the same. */
     bool used;                  /* Is there such an endpoint? */
     bool settled;               /* Was it compiled? */
     bool here;                  /* Does the database still say so? */
 };
+
+/* The command that lets no iface-id of 'interface' say so any more. */
+const char *attached_remove_id(const char *interface, struct arena *);
 
 #endif /* push/attached-private.h */

@@ -6,7 +6,7 @@
 
 #include <config.h>
 
-#include "push/attached.h"
+#include "push/attached-private.h"
 
 #include <errno.h>
 #include <string.h>
@@ -28,7 +28,8 @@ struct order {
     const char *endpoint;
     const char *interface;      /* NULL: none is the endpoint's. */
     const char *mac, *addresses;
-    struct bridge_attachment *was;      /* What it said, or NULL. */
+    struct bridge_attachment *was;      /* What it said, or NULL... */
+    bool again;                 /* ...or does it say that again? */
     struct arena *arena;
     const char *reason;         /* Why it cannot be, or NULL. */
 };
@@ -80,18 +81,23 @@ copy_id(const struct ovsrec_interface *iface, const char *name,
 static void
 set_ids(const struct ovsrec_interface *iface, const struct order *order)
 {
-    const char *ids[][2] = {
-        { "bulkhead-endpoint", order->interface ? order->endpoint : NULL },
-        { "bulkhead-mac", order->mac },
-        { "bulkhead-addresses", order->addresses },
+    const struct bridge_attachment is = {
+        .endpoint = order->interface ? order->endpoint : NULL,
+        .mac = order->mac,
+        .addresses = order->addresses,
     };
-
+    const struct bridge_attachment *now = order->again ? order->was : &is;
+    const char *ids[][2] = {
+        { "bulkhead-endpoint", now->endpoint },
+        { "bulkhead-mac", now->mac },
+        { "bulkhead-addresses", now->addresses },
+    };
     bool by_id;
 
     /* What stands beside another's iface-id stays. */
     interface_endpoint(&iface->external_ids, &by_id);
     ovsrec_interface_verify_external_ids(iface);
-    if (order->was) {
+    if (order->was && !order->again) {
         *order->was = (struct bridge_attachment) {
             .interface = order->interface,
             .endpoint = copy_id(iface, ids[0][0], order->arena),
@@ -115,8 +121,8 @@ undo(const struct ovsrec_interface *iface, bool by_id, struct order *order)
 {
     return (!by_id ? "detach"
             : arena_printf(order->arena, "its iface-id says so, and is "
-                           "another's to remove: ovs-vsctl remove interface "
-                           "%s external_ids iface-id", iface->name));
+                           "another's to remove: %s",
+                           attached_remove_id(iface->name, order->arena)));
 }
 
 /* Looks at one interface of the bridge, to attach.  Stores the one to write
@@ -260,10 +266,8 @@ write_order(struct order *order)
         error = (!ovsdb_idl_is_alive(idl) ? ovsdb_idl_get_last_error(idl)
                  : time_msec() >= deadline ? ETIMEDOUT : 0);
         if (error || !ovsdb_idl_is_alive(idl)) {
-            order->reason = arena_printf(
-                order->arena, "database %s: %s; is ovsdb-server running "
-                "there? see --db and OVS_RUNDIR", target->db,
-                ovs_retval_to_string(error ? error : ECONNRESET));
+            order->reason = database_unreachable(
+                target->db, error ? error : ECONNRESET, order->arena);
             break;
         }
         ovsdb_idl_wait(idl);
@@ -288,6 +292,18 @@ attached_put(const struct push_target *target, const char *endpoint,
     struct order order = {
         .target = target, .endpoint = endpoint, .interface = interface,
         .mac = mac, .addresses = addresses, .was = was, .arena = arena,
+    };
+
+    return write_order(&order);
+}
+
+const char *
+attached_put_back(const struct push_target *target, const char *endpoint,
+                  struct bridge_attachment *was, struct arena *arena)
+{
+    struct order order = {
+        .target = target, .endpoint = endpoint, .interface = was->interface,
+        .was = was, .again = true, .arena = arena,
     };
 
     return write_order(&order);

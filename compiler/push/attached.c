@@ -113,6 +113,7 @@ take(struct attached *attached, const struct bridge_attachment *said, size_t n,
         && nullable_string_is_equal(a->mac, said->mac)
         && nullable_string_is_equal(a->addresses, said->addresses)) {
         a->here = true;
+        a->by_id = said->by_id;
         return false;
     }
     text = (n == 1 ? binding_text(said, node)
@@ -134,6 +135,7 @@ take(struct attached *attached, const struct bridge_attachment *said, size_t n,
     a->name = xasprintf("external_ids of interface %s of bridge %s",
                         said->interface, bridge);
     a->text = text;
+    a->by_id = said->by_id;
     a->twice = n > 1;
     a->refused = a->twice ? xstrdup(text) : NULL;
     a->here = true;
@@ -197,15 +199,32 @@ attached_waiting(const struct attached *attached, struct sset *tenants)
     }
 }
 
+const char *
+attached_remove_id(const char *interface, struct arena *arena)
+{
+    return arena_printf(arena, "ovs-vsctl remove interface %s external_ids "
+                        "iface-id", interface);
+}
+
+/* What is said of an endpoint, and of what it is added to. */
+struct joining {
+    const struct attachment *said;
+    const char *name;           /* Of the endpoint. */
+    struct arena *arena;
+    struct diags *diags;
+};
+
 /* The intent says something else than what stands 'at'. */
 static void
-report_other(const struct value *at, const char *what, const char *endpoint,
-             struct diags *diags)
+report_other(const struct joining *j, const struct value *at, const char *what)
 {
-    diag_remedy(diags, value_error(diags, at, "the intent binds '%s' to "
-                                   "%s", endpoint, what),
-                "attach it as the intent says, take that out of there, or "
-                "'bulkhead detach %s'", endpoint);
+    struct diag *d = value_error(j->diags, at, "the intent binds '%s' to %s",
+                                 j->name, what);
+
+    diag_remedy(j->diags, d, "attach it as the intent says, take that out of "
+                "there, or '%s%s'",
+                j->said->by_id ? "" : "bulkhead detach ", j->said->by_id
+                ? attached_remove_id(j->said->interface, j->arena) : j->name);
 }
 
 /* Is it absent in one of the two, or the same? */
@@ -232,22 +251,22 @@ has_all(const address_vec *addresses, const address_vec *of)
     return true;
 }
 
-/* Completes 'endpoint', called 'name', with 'said'. */
+/* Completes 'endpoint' with 'said'. */
 static void
-join(const struct intent_endpoint *said, const char *name,
-     struct intent_endpoint *endpoint, struct diags *diags)
+join(const struct joining *j, const struct intent_endpoint *said,
+     struct intent_endpoint *endpoint)
 {
     if (!agree(&said->node, &endpoint->node)) {
-        report_other(said->node.at, "another node", name, diags);
+        report_other(j, said->node.at, "another node");
     } else if (!agree(&said->interface, &endpoint->interface)) {
-        report_other(said->interface.at, "another interface", name, diags);
+        report_other(j, said->interface.at, "another interface");
     } else if (said->mac_text.s && endpoint->mac_text.s
                && !eth_addr_equals(said->mac, endpoint->mac)) {
-        report_other(said->mac_text.at, "another MAC", name, diags);
+        report_other(j, said->mac_text.at, "another MAC");
     } else if (said->addresses.n && endpoint->addresses.n
                && !(has_all(&said->addresses, &endpoint->addresses)
                     && has_all(&endpoint->addresses, &said->addresses))) {
-        report_other(said->addresses.v[0].at, "other addresses", name, diags);
+        report_other(j, said->addresses.v[0].at, "other addresses");
     }
     endpoint->node = endpoint->node.s ? endpoint->node : said->node;
     endpoint->interface = (endpoint->interface.s ? endpoint->interface
@@ -278,7 +297,11 @@ attached_join(struct attached *attached, const char *tenant,
             source_create(arena, a->name, arena_strdup(arena, a->text),
                           strlen(a->text)), arena, diags);
         if (part) {
-            join(&part->bindings.v[0], name, endpoint, diags);
+            const struct joining j = {
+                .said = a, .name = name, .arena = arena, .diags = diags,
+            };
+
+            join(&j, &part->bindings.v[0], endpoint);
         }
         a->lacks = (!endpoint->mac_text.s
                     ? "it has no MAC, here or in the intent; give --mac, and "

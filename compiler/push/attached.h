@@ -86,13 +86,15 @@ void attached_refused(const struct attached *, struct arena *, plan_names *);
 
 /* Lets 'interface' say that it is the endpoint's, and no other; 'mac' and
  * 'addresses' may be NULL; and stores what it said before, with an endpoint of
- * NULL if nothing, unless 'was' is NULL.  Or lets none say so.  Return NULL,
- * or a reason in 'arena'. */
+ * NULL if it had no bulkhead-endpoint, unless 'was' is NULL.  Or lets it say
+ * that again; or lets none say so.  Return NULL, or a reason in 'arena'. */
 struct bridge_attachment;
 const char *attached_put(const struct push_target *, const char *endpoint,
                          const char *interface, const char *mac,
                          const char *addresses, struct arena *,
                          struct bridge_attachment *was);
+const char *attached_put_back(const struct push_target *, const char *endpoint,
+                              struct bridge_attachment *was, struct arena *);
 const char *attached_remove(const struct push_target *, const char *endpoint,
                             struct arena *);
 

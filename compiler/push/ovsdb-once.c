@@ -147,7 +147,7 @@ bridge_info_read(const char *remote, const char *bridge,
                  : await_database(last, deadline));
     }
     late_at = error == ETIMEDOUT ? time_msec() : late_at;
-    reason = (error ? database_unreachable(last, error, arena)
+    reason = (error ? database_unreachable(last->remote, error, arena)
               : database_bridge(last, bridge, arena, info));
     if (error) {
         bridge_info_forget();

@@ -18,10 +18,6 @@ struct database {
     unsigned int seqno;         /* Of what database_run() has told. */
 };
 
-/* Why there is nothing of it, in 'arena'. */
-const char *database_unreachable(const struct database *, int error,
-                                 struct arena *);
-
 /* Sets the controllers and the mirrors of '*info', which has none yet. */
 void ovsdb_read_others(const struct ovsrec_bridge *, struct arena *,
                        struct bridge_info *);

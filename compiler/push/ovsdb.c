@@ -187,7 +187,9 @@ read_attachment(const struct ovsrec_interface *iface, struct arena *arena,
             .endpoint = arena_strdup(arena, endpoint),
             .mac = copy(arena, mac ? mac : smap_get(ids, "attached-mac")),
             .addresses = copy(arena, smap_get(ids, "bulkhead-addresses")),
+            .by_id = by_id,
         };
+        smap_replace(&info->endpoints, iface->name, endpoint);
     }
 }
 
@@ -230,6 +232,7 @@ remove_attachment(struct bridge_info *info, const char *interface)
         }
     }
     info->attachments.n = n;
+    smap_remove(&info->endpoints, interface);
 }
 
 void
@@ -314,6 +317,7 @@ bridge_info_init(struct bridge_info *info)
     ofputil_port_map_init(&info->ports);
     smap_init(&info->types);
     smap_init(&info->tunnel_options);
+    smap_init(&info->endpoints);
 }
 
 static const char *
@@ -338,10 +342,10 @@ find_bridge(const struct database *db, const char *bridge,
 }
 
 const char *
-database_unreachable(const struct database *db, int error, struct arena *arena)
+database_unreachable(const char *remote, int error, struct arena *arena)
 {
     return arena_printf(arena, "database %s: %s; is ovsdb-server running "
-                        "there? see --db and OVS_RUNDIR", db->remote,
+                        "there? see --db and OVS_RUNDIR", remote,
                         ovs_retval_to_string(error));
 }
 
@@ -356,7 +360,7 @@ database_trouble(const struct database *db, struct arena *arena)
 {
     int error = database_error(db);
 
-    return database_unreachable(db, error ? error : EAGAIN, arena);
+    return database_unreachable(db->remote, error ? error : EAGAIN, arena);
 }
 
 const char *
@@ -366,7 +370,8 @@ database_bridge(const struct database *db, const char *bridge,
     int error = database_error(db);
 
     return (database_is_known(db) ? find_bridge(db, bridge, arena, info)
-            : database_unreachable(db, error ? error : EAGAIN, arena));
+            : database_unreachable(db->remote, error ? error : EAGAIN,
+                                   arena));
 }
 
 void
@@ -375,4 +380,5 @@ bridge_info_destroy(struct bridge_info *info)
     ofputil_port_map_destroy(&info->ports);
     smap_destroy(&info->types);
     smap_destroy(&info->tunnel_options);
+    smap_destroy(&info->endpoints);
 }

@@ -21,6 +21,7 @@ struct bridge_attachment {
     const char *interface;
     const char *endpoint;
     const char *mac, *addresses;        /* Or NULL. */
+    bool by_id;                 /* Does its "iface-id" say so? */
 };
 
 struct bridge_info {
@@ -40,6 +41,8 @@ struct bridge_info {
     struct smap tunnel_options; /* Of the interface PLAN_TUNNEL. */
     VEC(struct bridge_attachment) attachments;  /* Sorted by endpoint, then
                                                  * interface. */
+    struct smap endpoints;      /* Interface name -> the endpoint that it says
+                                 * it is, of those that say any. */
 };
 
 /* Is what comes from an interface of this type from one sender only? */
@@ -68,6 +71,10 @@ void database_wait(struct database *);
 /* Has it ever been read?  Else returns 0 or why not, as a positive errno. */
 bool database_is_known(const struct database *);
 int database_error(const struct database *);
+
+/* Says so of the database at 'remote', for that error, in 'arena'. */
+const char *database_unreachable(const char *remote, int error,
+                                 struct arena *arena);
 
 /* Does it follow?  If not, why, in 'arena'. */
 bool database_is_connected(const struct database *);

@@ -117,6 +117,8 @@ test_hung() {
         says 'bulkheadd does not answer on' 4 \
         timeout 60 "$BULKHEAD" status --bridge br0
     check '... all of it' grep 'as intended' "$switch_dir/said"
+    check '... within -t' exits 4 timeout 5 "$BULKHEAD" status --bridge br0 \
+        -t 1
     check '... and attach: 3' says 'bulkheadd does not answer on' 3 \
         timeout 60 "$BULKHEAD" attach batch/job1 --interface pf0vf5 \
         --mac 02:00:00:03:00:01 --bridge br0 -t 1

@@ -305,8 +305,9 @@ test_hung_disk() {
         soon has_endpoint 02:00:00:01:00:01
     check '...and save ends when it is told' \
         says 'still being kept' 2 agent save 1
-    check "...so that bulkhead's status does" says 'still being kept' 3 \
+    check "...so that bulkhead's status does" says 'still being kept' 0 \
         "$BULKHEAD" status --bridge br0
+    check '...by what bulkheadd says' grep ': as intended' "$switch_dir/said"
     check '...and the first still waits' kill -0 "$save"
     kill -CONT "$child"
     check '...until it is kept' wait "$save"
@@ -432,6 +433,9 @@ test_full_disk() {
     becomes_equal >/dev/null
     check 'where nothing is to be kept, save says so' \
         says 'BULKHEAD_STATEDIR is empty' 2 agent save
+    check '...and status what bulkheadd says: 0' \
+        says 'so this is what bulkheadd says' 0 \
+        env BULKHEAD_STATEDIR= "$BULKHEAD" status --bridge br0
     agent_end TERM
     umount "$switch_dir/full"
 }

@@ -240,6 +240,12 @@ test_moves() {
     done
 }
 
+# ids INTERFACE: the names of its external_ids.
+ids() {
+    ovs-vsctl get interface "$1" external_ids | tr ',' '\n' |
+        sed 's/[{ ]*"\{0,1\}\([-a-z]*\).*/\1/' | sort | tr '\n' ' '
+}
+
 test_iface_id() {
     local words=()
     names pf0vf6 storage/target0
@@ -261,6 +267,14 @@ test_iface_id() {
         attach storage/target0 --interface pf0vf6
     check '...which changes nothing' is_whole
     ovs-vsctl remove interface pf0vf6 external_ids bulkhead-endpoint
+    check '...but no other MAC: 3' says 'says again what it said before' 3 \
+        attach storage/target0 --interface pf0vf6 --mac 02:00:00:04:00:01
+    check '...and then it does so' [ "$(ids pf0vf6)" = \
+        'attached-mac bulkhead-addresses iface-id ' ]
+    check '...and is bound' soon is_whole
+    ovs-vsctl set interface pf0vf5 external_ids:iface-id=batch/job0
+    check '...and what it cannot be names whose it is to remove' soon \
+        agent_says 'ovs-vsctl remove interface pf0vf5 external_ids iface-id'
     ovs-vsctl set interface pf0vf5 \
         external_ids:iface-id=6ba7b810-9dad-11d1-80b4-00c04fd430c8
     check "others' names are no endpoints" soon has_no_endpoint $job1

@@ -104,6 +104,11 @@ test_confirm() {
     check 'is confirmed, and the next made at once' \
         exits 0 confirm_and apply 20Gbps --confirm=60s
     check 'that is confirmed too' exits 0 confirm
+    check 'a change' exits 0 apply 21Gbps --confirm=60s
+    ovs-ofctl -O OpenFlow14 del-flows br0
+    check 'what is there no more is confirmed, and said' \
+        says 'is not what it holds now' 0 confirm
+    check 'and back' exits 0 apply 20Gbps
 }
 
 confirm_and() { confirm && "$@"; }

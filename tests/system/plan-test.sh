@@ -221,7 +221,9 @@ test_partial() {
     check 'with --partial: what goes' \
         says '  - endpoint batch/job1: flows 11 deleted' 0 \
         partial plan --partial -o "$switch_dir/saved"
-    check 'apply of that plan says what is left out' \
+    check 'apply of that plan takes no --partial: 2' unchanged br0 \
+        says 'a saved plan has what' 2 apply_saved --partial
+    check '... and says what is left out' \
         says 'unbound, so they match nothing: batch/job1' 0 apply_saved
     check 'apply --partial says it too' says \
         'batch/job1 is left out: bridge br0 lacks its interface not-there' 0 \
@@ -229,9 +231,14 @@ test_partial() {
     check 'the bridge knows nothing of it' exits 1 \
         grep 02:00:00:03:00:01 <(flows br0)
     check 'status of the whole intent: 4' says 'not-there' 4 partial status
+    check 'status says that this is partial' says 'verified, partial' 0 \
+        "$BULKHEAD" status --bridge br0
     check 'all there: --partial leaves nothing out' exits 1 grep 'left out' \
         <("$BULKHEAD" apply "$intent" --node $node --bridge br0 --partial 2>&1)
     check 'status: 0' exits 0 bulkhead_on status br0
+    check 'apply without --partial' exits 0 bulkhead_on apply br0
+    check '... is whole' exits 1 \
+        grep 'verified, partial' <("$BULKHEAD" status --bridge br0)
     check 'a bridge that is not there: 3' says 'did you mean br0' 3 \
         "$BULKHEAD" apply "$changed" --node $node --bridge br9 --partial
 }

@@ -120,6 +120,25 @@ test_terminal() {
     report 'and bulkhead bursts names the tenant again' "$status"
 }
 
+# In the shell, bulkheadd keeps the bridge, and ends with it.
+test_agent() {
+    local status=0
+    # shellcheck disable=SC2016 # For the sandbox's shell.
+    printf '%s\n' \
+        'bulkheadd $INTENT --node gpu-node-1 --bridge br-int --pidfile --detach' \
+        'sleep 1; ovs-ofctl -O OpenFlow14 del-flows br-int table=20; sleep 1' \
+        'bulkhead status --bridge br-int' 'echo "$(cat $OVS_RUNDIR/*d.pid)"' \
+        exit | TERM=dumb script -qec "$here/sandbox" /dev/null \
+        >"$scratch/out" 2>&1 || status=$?
+    has '^gpu-node-1 on br-int: as intended' &&
+        has '^kept by bulkheadd .*: as intended' || status=1
+    has 'repaired: [1-9]' || status=1
+    report 'bulkheadd repairs what is deleted' "$status"
+    status=0
+    ! pgrep -f "^bulkheadd $scratch" || status=1
+    report 'and ends with the shell' "$status"
+}
+
 # A switch takes the packets that "trace" prints.
 test_trace() {
     local status=0 packets
@@ -179,6 +198,7 @@ main() {
     export TMPDIR=$scratch/tmp
     test_table
     test_terminal
+    test_agent
     test_trace
     test_without_root
     test_corners

@@ -97,16 +97,13 @@ update_info(struct world *w)
 }
 
 static void
-say(struct world *w, struct arena *arena)
+say(struct world *w)
 {
-    memset(&w->info.attachments, 0, sizeof w->info.attachments);
+    smap_clear(&w->info.endpoints);
     for (int i = 0; i < N_INTERFACES; i++) {
         if (w->says[i]) {
-            *vec_push(arena, &w->info.attachments)
-                = (struct bridge_attachment) {
-                    .interface = arena_printf(arena, "i%d", i),
-                    .endpoint = w->says[i],
-                };
+            smap_add_nocopy(&w->info.endpoints, xasprintf("i%d", i),
+                            xstrdup(w->says[i]));
         }
     }
 }
@@ -216,11 +213,10 @@ compare(struct world *w, struct admitted *some, struct admitted *all,
 {
     struct sset of_some = SSET_INITIALIZER(&of_some);
     struct sset of_all = SSET_INITIALIZER(&of_all);
-    struct arena *arena = arena_create();
     bool note = random_range(2);
     size_t n;
 
-    say(w, arena);
+    say(w);
     all->whole = false;
     if (note) {                 /* All is taken anew. */
         admitted_destroy(all);
@@ -236,7 +232,6 @@ compare(struct world *w, struct admitted *some, struct admitted *all,
                   note ? "those that are put" : "those that stay");
     sset_destroy(&of_some);
     sset_destroy(&of_all);
-    arena_destroy(arena);
     return n;
 }
 
@@ -251,6 +246,7 @@ START_TEST(test_as_of_all)
     random_set_seed(1);
     ofputil_port_map_init(&w.info.ports);
     smap_init(&w.info.types);
+    smap_init(&w.info.endpoints);
     for (int i = 0; i < N_INTERFACES; i++) {
         w.compiled.owners[i] = NOBODY;
         w.there[i] = true;
@@ -275,6 +271,7 @@ START_TEST(test_as_of_all)
     }
     ofputil_port_map_destroy(&w.info.ports);
     smap_destroy(&w.info.types);
+    smap_destroy(&w.info.endpoints);
 }
 END_TEST
 
