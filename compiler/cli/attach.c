@@ -146,7 +146,11 @@ cli_resolve(const struct cli_options *options, const struct intent *intent,
 {
     const struct policy *policy;
     struct bridge_info info;
+    struct diags alone;
 
+    /* While the database is read, which mostly has nothing to add. */
+    diags_init(&alone, arena);
+    policy = policy_resolve(intent, arena, &alone);
     bridge_info_init(&info);
     if (read_bridge(options, arena, &info) && info.attachments.n) {
         struct sset tenants = SSET_INITIALIZER(&tenants);
@@ -164,7 +168,7 @@ cli_resolve(const struct cli_options *options, const struct intent *intent,
         attached_destroy(&attached);
         sset_destroy(&tenants);
     } else {
-        policy = policy_resolve(intent, arena, diags);
+        diags_append(diags, &alone);
     }
     bridge_info_destroy(&info);
     return policy;

@@ -57,7 +57,11 @@ database_open(const char *remote, bool again)
     db->idl = ovsdb_idl_create(remote, &ovsrec_idl_class, false, again);
     ovsdb_idl_set_leader_only(db->idl, false);
     for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
-        ovsdb_idl_track_add_column(db->idl, columns[i]);
+        if (again) {
+            ovsdb_idl_track_add_column(db->idl, columns[i]);
+        } else {
+            ovsdb_idl_add_column(db->idl, columns[i]);
+        }
     }
     /* Its rows count, if none of their columns. */
     ovsdb_idl_add_table(db->idl, &ovsrec_table_manager);

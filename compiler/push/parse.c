@@ -20,6 +20,7 @@
 #include "openvswitch/ofp-msgs.h"
 #include "openvswitch/ofp-port.h"
 #include "openvswitch/ofpbuf.h"
+#include "ovs-atomic.h"
 #include "ovs-thread.h"
 #include "push/session.h"
 #include "util.h"
@@ -27,8 +28,9 @@
 /* Flows of a plan, from text. */
 
 enum {
-    MAX_PARTS = 4,              /* Threads that parse a plan's flows... */
-    MIN_PART = 1000,            /* ...each so many at least. */
+    MAX_PARSERS = 4,            /* Threads that parse a plan's flows, ... */
+    MIN_FLOWS = 1000,           /* ...one for so many at least, ... */
+    SHARE = 100,                /* ...each so many at a time. */
 };
 
 /* Turns 'fm' into what a switch would make of it: text and wire have more
@@ -166,47 +168,76 @@ plan_flow_parse(const struct plan *plan, const struct plan_flow *pf,
     return reason;
 }
 
-/* A part of a plan's flows, which a thread of its own may parse. */
-struct part {
+/* The flows of a plan, which threads parse together. */
+struct parsing {
     const struct plan *plan;
     const struct ofputil_port_map *ports;
+    struct flow_entry **flows;  /* What the plan's become; NULL: not yet. */
+    atomic_count next;          /* The first share that nobody has taken. */
+};
+
+/* One thread of them. */
+struct parser {
+    struct parsing *parsing;
     struct arena *arena;        /* Its own, for 'reason'. */
-    size_t start, end;          /* Of its flows these. */
-    struct flow_entry **flows;  /* What the plan's flows become. */
-    const char *reason;         /* Why one cannot be parsed, or NULL. */
+    const char *reason;         /* Why one cannot be parsed, or NULL... */
+    size_t at;                  /* ...and which of the plan's. */
     pthread_t thread;
     bool threaded;
 };
 
+/* Takes shares until none is left, or a flow cannot be parsed. */
 static void *
-parse_part(void *part_)
+parse_shares(void *parser_)
 {
-    struct part *part = part_;
+    struct parser *parser = parser_;
+    struct parsing *p = parser->parsing;
     struct ds ds = DS_EMPTY_INITIALIZER;
+    size_t n = p->plan->flows.n, i;
 
-    for (size_t i = part->start; i < part->end && !part->reason; i++) {
-        part->reason = parse_in(&ds, &part->plan->flows.v[i], part->ports,
-                                part->arena, &part->flows[i]);
+    while (!parser->reason && (i = SHARE * atomic_count_inc(&p->next)) < n) {
+        size_t end = MIN(n, i + SHARE);
+
+        for (; i < end && !parser->reason; i++) {
+            parser->reason = parse_in(&ds, &p->plan->flows.v[i], p->ports,
+                                      parser->arena, &p->flows[i]);
+            parser->at = i;
+        }
     }
     ds_destroy(&ds);
     return NULL;
 }
 
-/* Waits until the part is parsed, and puts its flows.  Returns 'reason', or if
- * that is NULL, the part's own. */
+/* Parses all, by 'n_parsers' threads, of which this is one.  Returns NULL, or
+ * what is wrong with the first flow that cannot be parsed: shares are taken in
+ * order, so that somebody comes to it. */
 static const char *
-take_part(struct part *part, const char *reason, struct switch_state *state)
+parse_all(struct parsing *p, size_t n_parsers)
 {
-    if (part->threaded) {
-        pthread_join(part->thread, NULL);
+    struct parser parsers[MAX_PARSERS], *wrong = NULL;
+    const char *reason;
+
+    for (size_t i = 0; i < n_parsers; i++) {
+        parsers[i] = (struct parser) {
+            .parsing = p, .arena = arena_create(),
+        };
+        parsers[i].threaded = (i && !pthread_create(&parsers[i].thread, NULL,
+                                                    parse_shares,
+                                                    &parsers[i]));
     }
-    if (!reason && part->reason) {
-        reason = arena_strdup(part->plan->arena, part->reason);
+    parse_shares(&parsers[0]);
+    for (size_t i = 0; i < n_parsers; i++) {
+        if (parsers[i].threaded) {
+            pthread_join(parsers[i].thread, NULL);
+        }
+        if (parsers[i].reason && (!wrong || parsers[i].at < wrong->at)) {
+            wrong = &parsers[i];
+        }
     }
-    for (size_t i = part->start; i < part->end && part->flows[i]; i++) {
-        switch_state_put(state, part->flows[i]);
+    reason = wrong ? arena_strdup(p->plan->arena, wrong->reason) : NULL;
+    for (size_t i = 0; i < n_parsers; i++) {
+        arena_destroy(parsers[i].arena);
     }
-    arena_destroy(part->arena);
     return reason;
 }
 
@@ -216,31 +247,21 @@ plan_to_flows(const struct plan *plan, const struct ofputil_port_map *ports,
               struct switch_state *state)
 {
     size_t n = plan->flows.n;
-    size_t n_parts = MAX(1, MIN(MIN(MAX_PARTS, count_cpu_cores()),
-                                n / MIN_PART));
-    struct flow_entry **flows = xcalloc(MAX(1, n), sizeof *flows);
-    struct part parts[MAX_PARTS];
-    const char *reason = NULL;
+    struct parsing parsing = {
+        .plan = plan, .ports = ports,
+        .flows = xcalloc(MAX(1, n), sizeof *parsing.flows),
+        .next = ATOMIC_COUNT_INIT(0),
+    };
+    const char *reason = parse_all(
+        &parsing, MAX(1, MIN(MIN(MAX_PARSERS, count_cpu_cores()),
+                             n / MIN_FLOWS)));
 
-    for (size_t i = 0; i < n_parts; i++) {
-        parts[i] = (struct part) {
-            .plan = plan, .ports = ports, .arena = arena_create(),
-            .flows = flows,
-            .start = n * i / n_parts, .end = n * (i + 1) / n_parts,
-        };
-        parts[i].threaded = (i + 1 < n_parts
-                             && !pthread_create(&parts[i].thread, NULL,
-                                                parse_part, &parts[i]));
-    }
-    for (size_t i = 0; i < n_parts; i++) {
-        if (!parts[i].threaded) {
-            parse_part(&parts[i]);
+    for (size_t i = 0; i < n; i++) {
+        if (parsing.flows[i]) {
+            switch_state_put(state, parsing.flows[i]);
         }
     }
-    for (size_t i = 0; i < n_parts; i++) {
-        reason = take_part(&parts[i], reason, state);
-    }
-    free(flows);
+    free(parsing.flows);
     return reason;
 }
 

@@ -28,7 +28,9 @@ def seconds(*command):
 
 
 def clear():
+    """Until the switch rests: it frees in the background what it held."""
     run(BULKHEAD, "clear", "--bridge", BRIDGE, "-t", "60")
+    time.sleep(2)
 
 
 class Bench:
