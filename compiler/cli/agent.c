@@ -131,8 +131,8 @@ cli_agent_is_well(const struct cli_options *options, struct arena *arena)
     const struct json *summary
         = (json->type == JSON_OBJECT
            ? shash_find_data(json_object(json), "summary") : NULL);
-    bool well = (summary ? !strcmp(json_string(summary), "as intended")
-                 : !pid);
+    bool well = (!summary ? !pid : summary->type == JSON_STRING
+                 && !strcmp(json_string(summary), "as intended"));
 
     json_destroy(json);
     return well;

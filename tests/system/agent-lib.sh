@@ -118,13 +118,15 @@ policy() {
 # limit GBPS: of the tenant batch, which is 20 in $intent.
 limit() { policy "s/\"limit\": \"20Gbps\"/\"limit\": \"$1Gbps\"/"; }
 has_rate() { meters br0 | grep -E "rate=$1 " >/dev/null; }
-lacks_rate() { ! has_rate "$1"; }
+# absent flows|meters GREP-OPTION... PATTERN: the switch answers, and has none.
+absent() { "$1" br0 >"$switch_dir/held" && ! grep "${@:2}" "$switch_dir/held"; }
+lacks_rate() { absent meters -E "rate=$1 "; }
 holds() { flows br0 | grep -F -- "$1" >/dev/null; }
-lacks() { ! holds "$1"; }
+lacks() { absent flows -F -- "$1"; }
 
 # Of port $1, by its number.
 port_of() { ovs-vsctl get interface "$1" ofport; }
-cut_off() { ! flows br0 | grep -E "in_port=$1,|output:$1(,|\$)"; }
+cut_off() { absent flows -E "in_port=$1,|output:$1(,|\$)"; }
 
 # Nobody may have asked yet how it ended.
 has_ended() {
@@ -142,7 +144,7 @@ idle() {
 }
 
 has_endpoint() { flows br0 | grep "$1" >/dev/null; }
-has_no_endpoint() { ! has_endpoint "$1"; }
+has_no_endpoint() { absent flows -- "$1"; }
 
 kill_switch() {
     local pid

@@ -58,6 +58,16 @@ test_apply() {
     check 'once that is right, it is taken' exits 0 \
         bulkhead_on apply br0 "$folder"
     check 'it is there again' has_endpoint $job1
+    python3 "$here/nb_proxy.py" "$switch_dir/proxy.sock" \
+        "$switch_dir/db.sock" refused &
+    switch_pids+=($!)
+    soon [ -S "$switch_dir/proxy.sock" ]
+    check 'where nobody can be asked who is attached: 3' \
+        says 'is ovsdb-server running there' 3 "$BULKHEAD" apply "$folder" \
+        --node $node --bridge br0 --db "unix:$switch_dir/proxy.sock"
+    check '...and all is as it was' has_endpoint $job1
+    check '...until they can be' exits 0 "$BULKHEAD" apply "$folder" \
+        --node $node --bridge br0 --db "unix:$switch_dir/proxy.sock"
     check 'detach' exits 0 detach batch/job1
     check 'apply takes it away' exits 0 bulkhead_on apply br0 "$folder"
     check 'it is gone' has_no_endpoint $job1

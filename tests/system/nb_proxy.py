@@ -4,8 +4,9 @@
 """Stands between a client, which may have several connections, and an OVSDB
 server, and interferes with the first transaction on the database.
 
-usage: nb_proxy.py LISTEN SERVER lost|unanswered|silent|late COMMAND...
+usage: nb_proxy.py LISTEN SERVER refused|lost|unanswered|silent|late COMMAND...
 
+refused: the first connection ends at once.
 lost: the connection ends before the server has got the transaction.
 unanswered: it ends once the server has answered.
 silent: the transaction goes nowhere, and the connection stays.
@@ -92,6 +93,8 @@ def main():
         listener.bind(listen + ".new")
         listener.listen()
         os.rename(listen + ".new", listen)
+        if how == "refused":
+            listener.accept()[0].close()
         while True:
             client, _ = listener.accept()
             threading.Thread(target=serve, daemon=True,
