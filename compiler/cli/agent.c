@@ -128,11 +128,17 @@ cli_agent_is_well(const struct cli_options *options, struct arena *arena)
 {
     pid_t pid;
     struct json *json = read_status(options, arena, &pid);
-    const struct json *summary
-        = (json->type == JSON_OBJECT
-           ? shash_find_data(json_object(json), "summary") : NULL);
-    bool well = (!summary ? !pid : summary->type == JSON_STRING
-                 && !strcmp(json_string(summary), "as intended"));
+    bool well = !pid;
+
+    if (json->type == JSON_OBJECT) {
+        const struct shash *members = json_object(json);
+        const struct json *summary = shash_find_data(members, "summary");
+        const struct json *not_kept = shash_find_data(members, "not_kept");
+
+        well = (summary && summary->type == JSON_STRING
+                && !strcmp(json_string(summary), "as intended")
+                && (!not_kept || not_kept->type == JSON_NULL));
+    }
 
     json_destroy(json);
     return well;

@@ -127,22 +127,22 @@ cli_attach_expect(const struct cli_options *options, struct arena *arena)
     }
 }
 
-/* Returns NULL, with nothing in 'info' if there is no bridge, or a reason. */
-static const char *
+/* Returns false if there is none, which is said by who needs one. */
+static bool
 read_bridge(const struct cli_options *options, struct arena *arena,
             struct bridge_info *info)
 {
     struct push_target target = cli_target(options, arena);
 
     return (has_bridge(options)
-            ? bridge_info_read(target.db, target.bridge,
-                               time_msec() + target.timeout_ms, arena, info)
-            : NULL);
+            && !bridge_info_read(target.db, target.bridge,
+                                 time_msec() + target.timeout_ms, arena,
+                                 info));
 }
 
 const struct policy *
 cli_resolve(const struct cli_options *options, const struct intent *intent,
-            struct arena *arena, struct diags *diags, const char **unread)
+            struct arena *arena, struct diags *diags)
 {
     const struct policy *policy;
     struct bridge_info info;
@@ -152,8 +152,7 @@ cli_resolve(const struct cli_options *options, const struct intent *intent,
     diags_init(&alone, arena);
     policy = policy_resolve(intent, arena, &alone);
     bridge_info_init(&info);
-    *unread = read_bridge(options, arena, &info);
-    if (!*unread && info.attachments.n) {
+    if (read_bridge(options, arena, &info) && info.attachments.n) {
         struct sset tenants = SSET_INITIALIZER(&tenants);
         struct attached attached;
 

@@ -260,12 +260,10 @@ void cli_attach_expect(const struct cli_options *, struct arena *);
 
 /* The policy of the intent, with what interfaces of the bridge say of
  * endpoints; with --partial, without what of that makes it wrong, which is
- * said.  NULL after adding an error to the diags if it is wrong.  Stores why
- * nobody knows what they say, or NULL: then it lacks that, and what is made of
- * it must go nowhere. */
+ * said.  NULL after adding an error to the diags if it is wrong. */
 const struct policy *cli_resolve(const struct cli_options *,
                                  const struct intent *, struct arena *,
-                                 struct diags *, const char **unread);
+                                 struct diags *);
 
 /* What is unchecked where the parts of an intent are wrong. */
 #define CLI_UNCHECKED "names and conflicts"

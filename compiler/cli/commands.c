@@ -117,7 +117,6 @@ load_policy(const struct cli_options *options, struct arena *arena,
 {
     const struct policy *policy = NULL;
     const struct intent *intent;
-    const char *unread = NULL;
     intent_files files = VEC_INIT;
     struct diags diags;
 
@@ -128,7 +127,7 @@ load_policy(const struct cli_options *options, struct arena *arena,
         && check_files(&files, &diags)) {
         intent = intent_parse_files(files.v, files.n, arena, &diags);
         if (intent) {
-            policy = cli_resolve(options, intent, arena, &diags, &unread);
+            policy = cli_resolve(options, intent, arena, &diags);
         } else {
             diags.unchecked = CLI_UNCHECKED;
         }
@@ -138,10 +137,6 @@ load_policy(const struct cli_options *options, struct arena *arena,
     }
     if (policy && options->node) {
         check_node(policy, options);
-    }
-    if (policy && unread) {
-        cli_print_error(unread);
-        exit(EXIT_UNREACHABLE);
     }
     return policy;
 }

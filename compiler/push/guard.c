@@ -179,7 +179,10 @@ watch(const struct push_target *target, const struct guard *guard,
     while (!is_over(target, guard)) {
         if (time_msec() >= deadline) {
             struct arena *arena = arena_create();
-            const char *reason = guard_fire(target, guard, back, arena);
+            const char *reason;
+
+            bridge_info_forget();       /* What could not be read may be. */
+            reason = guard_fire(target, guard, back, arena);
 
             if (!reason) {
                 arena_destroy(arena);

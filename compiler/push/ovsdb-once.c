@@ -9,7 +9,6 @@
 #include "push/ovsdb.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -53,10 +52,9 @@ static struct {
     pthread_t thread;
 } expected;
 
-/* When one did not answer in time, which asking again at once would not help:
- * each asks within a time of its own. */
-static long long int late_at = LLONG_MIN;
-enum { LATE_MS = 1000 };
+/* Why one could not be read: what was made without it must not go where the
+ * next would. */
+static int failure;
 
 static void *
 await_expected(void *aux OVS_UNUSED)
@@ -98,6 +96,7 @@ bridge_info_forget(void)
     take_expected();
     database_close(last);
     last = NULL;
+    failure = 0;
 }
 
 /* Waits until all that is in the database by now has come, which stands before
@@ -134,8 +133,12 @@ bridge_info_read(const char *remote, const char *bridge,
                  struct bridge_info *info)
 {
     const char *reason;
-    int error = take_expected();
+    int error;
 
+    if (failure) {
+        return database_unreachable(remote, failure, arena);
+    }
+    error = take_expected();
     if (last && strcmp(last->remote, remote)) {
         bridge_info_forget();
         error = 0;
@@ -143,14 +146,13 @@ bridge_info_read(const char *remote, const char *bridge,
     if (!error && (!last || !catch_up(last, deadline))) {
         bridge_info_forget();
         last = database_open(remote, false);
-        error = (time_msec() - LATE_MS < late_at ? ETIMEDOUT
-                 : await_database(last, deadline));
+        error = await_database(last, deadline);
     }
-    late_at = error == ETIMEDOUT ? time_msec() : late_at;
     reason = (error ? database_unreachable(last->remote, error, arena)
               : database_bridge(last, bridge, arena, info));
     if (error) {
         bridge_info_forget();
+        failure = error;
     }
     return reason;
 }

@@ -96,7 +96,7 @@ void database_attached(const struct database *, struct arena *,
 
 /* As database_bridge(), of the database at 'remote' as it is now.  The
  * connection stays for the next call, until bridge_info_forget(); a process
- * must not fork with it. */
+ * must not fork with it.  A database that cannot be read cannot until then. */
 const char *bridge_info_read(const char *remote, const char *bridge,
                              long long int deadline, struct arena *,
                              struct bridge_info *info);

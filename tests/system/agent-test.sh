@@ -425,9 +425,10 @@ test_full_disk() {
     head -c 1M /dev/zero >"$switch_dir/full/filler" 2>/dev/null || true
     BULKHEAD_STATEDIR=$switch_dir/full/state agent_start
     policy 's/"limit": "20Gbps"/"limit": "35Gbps"/'
-    check 'a full disk: the policy is there' becomes_equal
+    check 'a full disk: the policy is there' soon has_rate 35000000
     check '...and save fails' says 'No space left on device' 2 agent save
     check '...and status says what is missing' soon agent_says 'not kept: '
+    check '...which is a difference' exits 4 "$BULKHEAD" status --bridge br0
     agent_end TERM
     BULKHEAD_STATEDIR='' agent_start
     becomes_equal >/dev/null
