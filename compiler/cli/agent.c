@@ -20,6 +20,8 @@
 
 /* What is asked of the bulkheadd that keeps a bridge. */
 
+enum { ANSWER_MS = 1000 };      /* For one that answers when time is up. */
+
 /* One that does not answer is not asked again. */
 const char *
 cli_agent_ask(const char *socket, const char *command,
@@ -65,16 +67,16 @@ ask_status(const struct cli_options *options, const char *format,
 void
 cli_agent_save(const struct cli_options *options, struct arena *arena)
 {
-    struct push_target target = cli_target(options, arena);
-    const char *seconds = arena_printf(
-        arena, "%d", MAX(target.timeout_ms / 2000, 1));
+    int seconds = MAX(cli_target(options, arena).timeout_ms / 2000, 1);
+    const char *argument = arena_printf(arena, "%d", seconds);
     pid_t pid;
     const char *socket = push_agent(options->bridge, arena, &pid);
     const char *refusal = NULL;
 
     if (socket) {
-        cli_agent_ask(socket, "save", &seconds, 1,
-                      time_msec() + target.timeout_ms, arena, &refusal);
+        cli_agent_ask(socket, "save", &argument, 1,
+                      time_msec() + 1000 * seconds + ANSWER_MS, arena,
+                      &refusal);
     }
     if (refusal) {
         fprintf(stderr, "bulkhead: note: what is kept may be older than what "
@@ -139,7 +141,6 @@ cli_agent_is_well(const struct cli_options *options, struct arena *arena)
                 && !strcmp(json_string(summary), "as intended")
                 && (!not_kept || not_kept->type == JSON_NULL));
     }
-
     json_destroy(json);
     return well;
 }

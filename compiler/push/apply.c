@@ -428,15 +428,18 @@ check_confirmed(const struct push_target *target, struct state *state,
                 struct push_diff *diff)
 {
     struct push_diff now;
-    const char *reason = (state->current
-                          ? push_run(target, state->current, state,
-                                     ACTION_STATUS, &now) : NULL);
+    const char *reason;
 
-    if (state->current && (reason || !push_diff_is_empty(&now))) {
+    if (!state->current) {
+        return;
+    }
+    reason = push_run(target, state->current, state, ACTION_STATUS, &now);
+    if (reason || !now.compared || push_diff_is_of_flows(&now)) {
         *vec_push(state->arena, &diff->warnings) = arena_printf(
-            state->arena, "generation %"PRIu64" is not what it holds now%s%s; "
-            "'bulkhead status' says more", diff->generation,
-            reason ? ": " : "", reason ? reason : "");
+            state->arena, "generation %"PRIu64" %s; 'bulkhead status' says "
+            "more", diff->generation, reason || !now.compared
+            ? "cannot be compared with what it holds"
+            : "is not what it holds now");
     }
 }
 

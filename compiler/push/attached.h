@@ -86,8 +86,8 @@ void attached_refused(const struct attached *, struct arena *, plan_names *);
 
 /* Lets 'interface' say that it is the endpoint's, and no other; 'mac' and
  * 'addresses' may be NULL; and stores what it said before, with an endpoint of
- * NULL if it had no bulkhead-endpoint, unless 'was' is NULL.  Or lets it say
- * that again; or lets none say so.  Return NULL, or a reason in 'arena'. */
+ * NULL if it had no bulkhead-endpoint.  Or lets it say that again; or lets
+ * none say so.  Return NULL, or a reason in 'arena'. */
 struct bridge_attachment;
 const char *attached_put(const struct push_target *, const char *endpoint,
                          const char *interface, const char *mac,

@@ -109,6 +109,13 @@ test_confirm() {
     check 'what is there no more is confirmed, and said' \
         says 'is not what it holds now' 0 confirm
     check 'and back' exits 0 apply 20Gbps
+    check 'a change' exits 0 apply 21Gbps --confirm=60s
+    ovs-ofctl -O OpenFlow14 add-flow br0 table=8,priority=9,actions=drop
+    check "a flow of others beside it" says 'is confirmed' 0 confirm
+    check '... is nothing that it lacks' exits 1 \
+        grep 'what it holds' "$switch_dir/said"
+    ovs-ofctl -O OpenFlow14 del-flows br0 cookie=0/-1
+    check 'and back' exits 0 apply 20Gbps
 }
 
 confirm_and() { confirm && "$@"; }
