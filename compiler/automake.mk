@@ -270,8 +270,10 @@ libbulkhead_a_SOURCES = \
 	compiler/plan/row.h \
 	compiler/plan/tunnel.c \
 	compiler/plan/write.c \
+	compiler/push/apply-private.h \
 	compiler/push/apply.c \
 	compiler/push/attached-blame.c \
+	compiler/push/attached-port.c \
 	compiler/push/attached-private.h \
 	compiler/push/attached-write.c \
 	compiler/push/attached.c \
@@ -326,6 +328,7 @@ libbulkhead_a_SOURCES = \
 	compiler/push/push.h \
 	compiler/push/read.c \
 	compiler/push/read.h \
+	compiler/push/rollback.c \
 	compiler/push/run.h \
 	compiler/push/session.c \
 	compiler/push/session-private.h \

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "openvswitch/dynamic-string.h"
-#include "sema/ident.h"
+#include "push/attached.h"
 #include "smap.h"
 #include "sset.h"
 #include "util.h"
@@ -64,7 +64,7 @@ put_bound(struct agent *a)
     find_admission(&g->kept, &was);
     gate_note_bound(a, &gone);
     for (size_t i = 0; i < g->kept.ports.n; i++) {
-        const char *port = g->kept.ports.v[i];
+        const char *port = g->kept.ports.v[i].interface;
         const char *now = smap_get(&is, port);
 
         if (!smap_get(&g->admitted.as, port)
@@ -83,27 +83,20 @@ put_bound(struct agent *a)
 }
 
 /* May the interface be let in as it was, as far as the bridge says?  One that
- * says whose it is must be that endpoint's, by its number, and one that has
- * said so must say so still; of others the last good intent said so. */
+ * has said whose it is must say so still; of one that says nothing the last
+ * good intent did. */
 static bool
-is_as_kept(const struct agent *a, const char *interface, const char *was)
+is_as_kept(const struct agent *a, const struct plan_port *port,
+           struct arena *arena)
 {
     const struct bridge_info *info = keeper_bridge(a->keeper);
-    const char *endpoint = smap_get(&info->endpoints, interface);
-    const char *said = smap_get(&a->gate.said, interface);
-    char *number;
-    bool same;
+    const char *endpoint = smap_get(&info->endpoints, port->interface);
+    const char *said = smap_get(&a->gate.said, port->interface);
 
-    if (!push_interface_is_fit(info, a->options->target.bridge, interface)) {
-        return false;
-    } else if (!endpoint || (said && strcmp(said, endpoint))) {
-        return !endpoint && !said;
-    }
-    number = xasprintf("set_field:%#"PRIx64"->reg1",
-                       ident("endpoint", endpoint, 32));
-    same = was && strstr(was, number);
-    free(number);
-    return same;
+    return (push_interface_is_fit(info, a->options->target.bridge,
+                                  port->interface)
+            && !attached_differs(port, info, arena)
+            && (!said || nullable_string_is_equal(said, endpoint)));
 }
 
 /* Finds interfaces of what is kept that are not as they were, and notes what
@@ -112,21 +105,18 @@ static void
 find_gone(struct agent *a, struct sset *gone)
 {
     const struct plan *kept = &a->gate.kept;
-    struct smap was = SMAP_INITIALIZER(&was);
+    struct arena *arena = arena_create();
     const struct smap_node *node;
 
-    find_admission(kept, &was);
     for (size_t i = 0; i < kept->ports.n; i++) {
-        const char *port = kept->ports.v[i];
-
-        if (!is_as_kept(a, port, smap_get(&was, port))) {
-            sset_add(gone, port);
+        if (!is_as_kept(a, &kept->ports.v[i], arena)) {
+            sset_add(gone, kept->ports.v[i].interface);
         }
     }
     SMAP_FOR_EACH (node, &keeper_bridge(a->keeper)->endpoints) {
         smap_add_once(&a->gate.said, node->key, node->value);
     }
-    smap_destroy(&was);
+    arena_destroy(arena);
 }
 
 /* No intent has been good since the start.  Puts all of what is kept but what
@@ -135,18 +125,9 @@ static void
 put_unbound(struct agent *a, const struct sset *gone)
 {
     struct gate *g = &a->gate;
-    struct plan plan = g->kept;
     struct arena *arena = arena_create();
+    struct plan plan = push_without(&g->kept, gone, arena);
 
-    memset(&plan.flows, 0, sizeof plan.flows);
-    memset(&plan.ports, 0, sizeof plan.ports);
-    for (size_t i = 0; i < g->kept.flows.n; i++) {
-        *vec_push(arena, &plan.flows) = g->kept.flows.v[i];
-    }
-    for (size_t i = 0; i < g->kept.ports.n; i++) {
-        *vec_push(arena, &plan.ports) = g->kept.ports.v[i];
-    }
-    push_leave_out(&plan, gone);
     sset_destroy(&g->gone);
     sset_clone(&g->gone, gone);
     g->unbound = true;

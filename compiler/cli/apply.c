@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "cli/offload.h"
@@ -103,6 +104,8 @@ cmd_rollback(const struct cli_options *options)
     } else {
         cli_print_diff(diff.done->plan->node, options->bridge, &diff,
                        CLI_DONE);
+        printf("%s: went back to generation %"PRIu64"\n", options->bridge,
+               diff.back);
         cli_print_generation(&diff);
     }
     arena_destroy(arena);

@@ -208,6 +208,10 @@ await(const struct push_target *target, const char *written[N_WRITTEN],
         if (refusal) {
             cli_print_error(refusal);
             *refused = true;
+        } else if (!said) {
+            fprintf(stderr, "bulkhead: written; whether it is done cannot be "
+                    "told: bulkheadd has not answered; 'bulkhead status "
+                    "--bridge %s' says more once it does\n", target->bridge);
         }
         if (same || !said) {
             return same ? EXIT_DONE : EXIT_UNREACHABLE;

@@ -219,7 +219,7 @@ offload_print_json(const struct offload_report *report, const char *node)
     json_object_put(object, "hardware",
                     json_boolean_create(report->profile->hardware));
     /* Their numbers in megaflows are their places there, from 1. */
-    json_object_put(object, "ports", plan_names_to_json(&report->plan->ports));
+    json_object_put(object, "ports", plan_interfaces_to_json(report->plan));
     json_object_put(object, "rules", rules);
     show_put_number(object, "flows", report->n_flows);
     show_put_number(object, "meters", report->n_meters);

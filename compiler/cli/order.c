@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backend/backend.h"
 #include "base/source.h"
@@ -147,6 +148,34 @@ check_place(const struct cli_options *options,
     return NULL;
 }
 
+/* What an interface says in a plan, or NULL. */
+static const char *
+find_said(const struct plan *plan, const char *interface)
+{
+    for (size_t i = 0; i < plan->ports.n; i++) {
+        if (!strcmp(plan->ports.v[i].interface, interface)) {
+            return plan->ports.v[i].said;
+        }
+    }
+    return NULL;
+}
+
+/* Does what interfaces say in one plan stand in the other, too? */
+static bool
+says_same(const struct plan *a, const struct plan *b)
+{
+    for (size_t i = 0; i < a->ports.n; i++) {
+        const struct plan_port *port = &a->ports.v[i];
+
+        if (port->said
+            && !nullable_string_is_equal(
+                   port->said, find_said(b, port->interface))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Is the plan what its intent still gives?  What is in the file alone is not
  * trusted: somebody may have written to it.  Sets '*reason' if not; prints
  * what is wrong with the intent. */
@@ -169,6 +198,10 @@ check_intent(const struct cli_options *options,
     if (status != EXIT_DONE) {
         *reason = "its intent cannot be compiled any more";
         return status;
+    } else if (!says_same(order->plan, fresh.plan)
+               || !says_same(fresh.plan, order->plan)) {
+        *reason = "something was attached or detached since; make it anew";
+        return EXIT_WRONG;
     } else if (strcmp(fresh.intent, order->intent)) {
         *reason = "its intent has changed since; make it anew";
         return EXIT_WRONG;
@@ -222,6 +255,10 @@ cli_load_order(const struct cli_options *options, struct arena *arena,
         return load_saved(options, source, arena, order, policy);
     } else if (cli_is_fabric(options)) {
         return cli_load_intent(options, arena, order, policy);
+    } else if ((!options->node || !options->bridge) && options->n_intent
+               && access(options->intent[0], R_OK)
+               && !cli_load_policy(options, arena)) {
+        return EXIT_WRONG;      /* It may have been a saved plan's name. */
     } else if (!options->node) {
         return usage("apply", "--node=NODE");
     } else if (!options->bridge) {

@@ -102,7 +102,7 @@ add_plan(struct watch_names *w, const struct plan *plan)
 {
     tenant_names_add_plan(w->names, plan);
     for (size_t i = 0; i < plan->ports.n; i++) {
-        sset_add(&w->ports, plan->ports.v[i]);
+        sset_add(&w->ports, plan->ports.v[i].interface);
     }
 }
 

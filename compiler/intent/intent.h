@@ -226,6 +226,9 @@ struct intent_endpoint {
     text_vec label_names, label_values;
     address_vec addresses;
     struct intent_bandwidth send, receive;
+    const char *said;           /* What it has from its interface and not from
+                                 * the intent, as attached_said() (see
+                                 * push/attached.h) has it; NULL: nothing. */
 };
 
 /* What becomes of bursts; see "microburst" in docs/intents.md. */

@@ -225,6 +225,7 @@ add_endpoint(struct builder *b, struct ir_tenant *tenant,
         network->uplink = network_uplink(policy->network, b->node)->name.s;
         e->interface = intent->interface.s;
         e->interface_at = intent->interface.at;
+        e->said = intent->said;
     } else if (!b->node) {
         e->interface = intent->interface.s;
         e->uplink = network_uplink(policy->network, policy->node)->name.s;

@@ -130,7 +130,7 @@ read_ports(struct holder *h, const char *show)
                 simap_put(&h->rows, number, row - h->report->rows.v + 1);
             }
             for (size_t i = 0; i < h->plan->ports.n; i++) {
-                if (!strcmp(h->plan->ports.v[i], name)) {
+                if (!strcmp(h->plan->ports.v[i].interface, name)) {
                     simap_put(&h->ports, number, i + 1);
                 }
             }

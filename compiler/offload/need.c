@@ -143,7 +143,8 @@ find_port(const struct plan *plan, uint32_t port,
         return false;
     }
     for (size_t i = 0; i < dpdk->ports.n; i++) {
-        if (!strcmp(dpdk->ports.v[i].interface, plan->ports.v[port - 1])) {
+        if (!strcmp(dpdk->ports.v[i].interface,
+                    plan->ports.v[port - 1].interface)) {
             *found = &dpdk->ports.v[i];
         }
     }

@@ -194,7 +194,7 @@ rte_flow_put(const struct offload_report *report, struct ds *ds)
                   report->profile->title, report->plan->node);
     for (size_t i = 0; i < report->plan->ports.n; i++) {
         ds_put_format(ds, "# port %"PRIuSIZE": %s\n", i,
-                      report->plan->ports.v[i]);
+                      report->plan->ports.v[i].interface);
     }
     for (size_t i = 0; i < report->rules.n; i++) {
         put_rule(&w, &report->rules.v[i]);

@@ -46,7 +46,7 @@ tunnel_device(const struct plan *plan)
 static const char *
 port_device(const struct plan *plan, uint32_t port)
 {
-    return (port && port <= plan->ports.n ? plan->ports.v[port - 1]
+    return (port && port <= plan->ports.n ? plan->ports.v[port - 1].interface
             : plan->tunnel.type ? tunnel_device(plan) : "");
 }
 

@@ -118,7 +118,8 @@ walker_port(const struct walker *w, const char *name)
 const char *
 walker_port_name(const struct walker *w, uint32_t port)
 {
-    return (port && port <= w->plan->ports.n ? w->plan->ports.v[port - 1]
+    return (port && port <= w->plan->ports.n
+            ? w->plan->ports.v[port - 1].interface
             : port == w->plan->ports.n + 1 ? PLAN_TUNNEL : NULL);
 }
 

@@ -31,6 +31,18 @@ plan_names_to_json(const plan_names *names)
     return array;
 }
 
+struct json *
+plan_interfaces_to_json(const struct plan *plan)
+{
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; i < plan->ports.n; i++) {
+        json_array_add(array,
+                       json_string_create(plan->ports.v[i].interface));
+    }
+    return array;
+}
+
 static struct json *
 cookies_to_json(const struct plan *plan, bool implicit)
 {
@@ -240,7 +252,8 @@ plan_format_manifest(const struct plan *plan, struct ds *ds)
         json_object_put(manifest, "files", files);
     }
     json_object_put(manifest, "flows", json_integer_create(plan->flows.n));
-    json_object_put(manifest, "interfaces", plan_names_to_json(&plan->ports));
+    json_object_put(manifest, "interfaces",
+                    plan_interfaces_to_json(plan));
     json_object_put(manifest, "unbound", plan_names_to_json(&plan->unbound));
     json_object_put(manifest, "elsewhere",
                     plan_names_to_json(&plan->elsewhere));

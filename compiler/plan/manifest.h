@@ -14,6 +14,7 @@ struct json;
 
 /* An array of strings. */
 struct json *plan_names_to_json(const plan_names *);
+struct json *plan_interfaces_to_json(const struct plan *);
 
 /* Appends manifest.json: what the numbers in flows and meters stand for, and
  * what the bridge must have.  docs/json.md has its members. */

@@ -79,13 +79,14 @@ copy_places(struct plan *to, const struct plan *from)
 }
 
 static void
-copy_port_places(struct plan *to, const struct plan *from)
+copy_ports(struct plan *to, const struct plan *from)
 {
-    for (size_t i = 0; i < from->port_places.n; i++) {
-        const struct plan_port_place *p = &from->port_places.v[i];
+    for (size_t i = 0; i < from->ports.n; i++) {
+        const struct plan_port *p = &from->ports.v[i];
 
-        *vec_push(to->arena, &to->port_places) = (struct plan_port_place) {
-            copy(to, p->interface), copy(to, p->place),
+        *vec_push(to->arena, &to->ports) = (struct plan_port) {
+            copy(to, p->interface), copy(to, p->endpoint), copy(to, p->said),
+            copy(to, p->place),
         };
     }
 }
@@ -119,10 +120,9 @@ plan_copy_notes(struct plan *to, const struct plan *from)
     copy_cookies(to, from);
     copy_numbers(to, from);
     copy_places(to, from);
-    copy_port_places(to, from);
+    copy_ports(to, from);
     copy_differences(to, from);
     copy_names(to, &to->in_hardware, &from->in_hardware);
-    copy_names(to, &to->ports, &from->ports);
     copy_names(to, &to->by_tunnel, &from->by_tunnel);
     copy_names(to, &to->elsewhere, &from->elsewhere);
     copy_names(to, &to->cut_off, &from->cut_off);

@@ -200,9 +200,9 @@ plan_cookie_name(const struct plan *plan, uint64_t cookie)
 const char *
 plan_port_place(const struct plan *plan, const char *interface)
 {
-    for (size_t i = 0; i < plan->port_places.n; i++) {
-        if (!strcmp(plan->port_places.v[i].interface, interface)) {
-            return plan->port_places.v[i].place;
+    for (size_t i = 0; i < plan->ports.n; i++) {
+        if (!strcmp(plan->ports.v[i].interface, interface)) {
+            return plan->ports.v[i].place;
         }
     }
     return NULL;

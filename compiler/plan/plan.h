@@ -147,9 +147,17 @@ struct plan_external {
     uint32_t number;            /* As a tenant's. */
 };
 
-/* What asks for an interface on the bridge, as plan_meter has it. */
-struct plan_port_place {
-    const char *interface, *place;
+/* An interface that must be on the bridge. */
+struct plan_port {
+    const char *interface;
+    const char *endpoint;       /* "TENANT/ENDPOINT"; NULL: an external's, or
+                                 * not known, as in records of before. */
+    const char *said;           /* What the interface said of that, if it is
+                                 * not the intent that binds it, as
+                                 * attached_said() has it (push/attached.h);
+                                 * else NULL. */
+    const char *place;          /* What asks for it, as plan_meter has it; not
+                                 * in a record. */
 };
 
 /* How many connections the zone of a tenant may hold, for ct-limits.txt and
@@ -206,8 +214,7 @@ struct plan {
     VEC(struct plan_flow) flows;        /* Sorted by plan_finish(). */
     VEC(struct plan_meter) meters;
     VEC(struct plan_cookie) cookies;
-    plan_names ports;           /* Interfaces that must be on the bridge. */
-    VEC(struct plan_port_place) port_places;    /* Not in a record. */
+    VEC(struct plan_port) ports;
     struct plan_tunnel tunnel;
     bool kernel;                /* For a bridge of the kernel's datapath. */
     bool telemetry;             /* Of tenants' queues: see

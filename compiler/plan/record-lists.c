@@ -57,6 +57,14 @@ static const struct shape cookie_shape = {
     },
 };
 
+static const struct shape port_shape = {
+    sizeof(struct plan_port), 3, {
+        MEMBER(plan_port, interface, TEXT),
+        MEMBER(plan_port, endpoint, TEXT_OR_NULL),
+        MEMBER(plan_port, said, TEXT_OR_NULL),
+    }, .n_first = 1,
+};
+
 static const struct shape number_shape = {
     sizeof(struct plan_number), 3, {
         MEMBER(plan_number, name, TEXT),
@@ -99,7 +107,7 @@ const struct record_list record_lists[N_RECORD_LISTS] = {
     { "flows", offsetof(struct plan, flows), &flow_shape },
     { "meters", offsetof(struct plan, meters), &meter_shape },
     { "cookies", offsetof(struct plan, cookies), &cookie_shape },
-    { "ports", offsetof(struct plan, ports), &name_shape },
+    { "ports", offsetof(struct plan, ports), &port_shape },
     { "tenants", offsetof(struct plan, tenants), &number_shape },
     { "endpoints", offsetof(struct plan, endpoints), &number_shape },
     { "networks", offsetof(struct plan, networks), &network_shape },

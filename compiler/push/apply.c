@@ -16,6 +16,7 @@
 
 #include "dirs.h"
 #include "lockfile.h"
+#include "push/apply-private.h"
 #include "push/journal.h"
 #include "push/run.h"
 #include "push/state.h"
@@ -49,8 +50,8 @@ warn(struct push_diff *diff, struct arena *arena, const char *reason)
         "%s", reason);
 }
 
-static void
-note_kept(struct push_diff *diff, struct state *state)
+void
+push_note_kept(struct push_diff *diff, struct state *state)
 {
     guard_read(state, &diff->guard);
     diff->generation = state_last(state);
@@ -59,12 +60,10 @@ note_kept(struct push_diff *diff, struct state *state)
     diff->warnings = state->warnings;
 }
 
-/* Runs 'order' and keeps it.  It takes the place of 'replaces', which may be
- * 0. */
-static const char *
-run_and_keep(const struct push_target *target, struct state *state,
-             const struct plan_record *order, uint64_t replaces,
-             struct push_diff *diff)
+const char *
+push_run_and_keep(const struct push_target *target, struct state *state,
+                  const struct plan_record *order, uint64_t replaces,
+                  struct push_diff *diff)
 {
     struct plan_record *record = state_record(state, order);
     const char *refused, *reason;
@@ -86,7 +85,7 @@ run_and_keep(const struct push_target *target, struct state *state,
         refused = state_commit(state, record, replaces);
     }
     state_sweep(state);
-    note_kept(diff, state);
+    push_note_kept(diff, state);
     if (!reason) {
         diff->done = record;
     }
@@ -96,9 +95,8 @@ run_and_keep(const struct push_target *target, struct state *state,
     return reason;
 }
 
-/* What waited to be confirmed is decided. */
-static void
-decide(struct state *state, struct push_diff *diff)
+void
+push_decide(struct state *state, struct push_diff *diff)
 {
     guard_remove(state);
     diff->guard = (struct guard) { .generation = 0 };
@@ -152,7 +150,7 @@ find_way_back(const struct push_target *target, struct state *state,
     return reason;
 }
 
-/* As run_and_keep(), under a guard. */
+/* As push_run_and_keep(), under a guard. */
 static const char *
 run_guarded(const struct push_target *target, struct state *state,
             const struct plan_record *order, struct push_diff *diff)
@@ -170,14 +168,15 @@ run_guarded(const struct push_target *target, struct state *state,
               : find_way_back(target, state, order->plan, back));
 
     if (reason || plan_same(back->plan, order->plan)) {
-        return reason ? reason : run_and_keep(target, state, order, 0, diff);
+        return (reason ? reason
+                : push_run_and_keep(target, state, order, 0, diff));
     }
     reason = guard_arm(target, state, &guard, back, &fd);
     if (reason) {
         return arena_printf(state->arena, "bridge %s: there would be no way "
                             "back: %s", target->bridge, reason);
     }
-    reason = run_and_keep(target, state, order, 0, diff);
+    reason = push_run_and_keep(target, state, order, 0, diff);
     if (reason && !diff->doubt) {
         guard_remove(state);
     }
@@ -204,9 +203,9 @@ push_apply(const struct push_target *target, const struct plan_record *order,
     if (!reason && target->confirm_ms) {
         reason = run_guarded(target, &state, order, diff);
     } else if (!reason) {
-        reason = run_and_keep(target, &state, order, 0, diff);
+        reason = push_run_and_keep(target, &state, order, 0, diff);
         if (!reason) {
-            decide(&state, diff);
+            push_decide(&state, diff);
         }
     }
     lockfile_unlock(lock);
@@ -308,7 +307,7 @@ push_plan(const struct push_target *target, const struct plan_record *order,
     reason = check_order(order, target->bridge, state_last(&state));
     reason = reason ? reason : push_run(target, order, &state, ACTION_PLAN,
                                         diff);
-    note_kept(diff, &state);
+    push_note_kept(diff, &state);
     return reason;
 }
 
@@ -323,7 +322,7 @@ push_status(const struct push_target *target, const struct plan *plan,
     state_read(&state, target->state, target->bridge, arena);
     if (!plan && !state.current) {
         memset(diff, 0, sizeof *diff);
-        note_kept(diff, &state);
+        push_note_kept(diff, &state);
         return arena_printf(arena, "bridge %s: %s, or name the intent",
                             target->bridge, diff->guard.hidden
                             ? "what is kept of it cannot be read (Permission "
@@ -333,59 +332,7 @@ push_status(const struct push_target *target, const struct plan *plan,
     }
     order.plan = plan ? plan : state.current->plan;
     reason = push_run(target, &order, &state, ACTION_STATUS, diff);
-    note_kept(diff, &state);
-    return reason;
-}
-
-const char *
-push_rollback(const struct push_target *target, uint64_t to, const char *node,
-              struct arena *arena, struct push_diff *diff)
-{
-    struct lockfile *lock = NULL;
-    struct plan_record record;
-    struct state state;
-    const char *reason = push_lock_bridge(target, arena, &lock);
-
-    memset(diff, 0, sizeof *diff);
-    if (!reason) {
-        state_read(&state, target->state, target->bridge, arena);
-        reason = state_choose(&state, to, node, &record);
-        if (!reason) {
-            reason = run_and_keep(target, &state, &record, record.generation,
-                                  diff);
-        }
-        if (!reason) {
-            decide(&state, diff);
-        }
-        lockfile_unlock(lock);
-    }
-    return reason;
-}
-
-const char *
-push_clear(const struct push_target *target, struct arena *arena,
-           struct push_diff *diff)
-{
-    struct push_target stateless = *target;
-    struct lockfile *lock = NULL;
-    struct plan nothing;
-    struct plan_record order = { .plan = &nothing };
-    struct state state;
-    const char *reason = push_lock_bridge(target, arena, &lock);
-
-    memset(diff, 0, sizeof *diff);
-    if (!reason) {
-        state_read(&state, target->state, target->bridge, arena);
-        plan_init(&nothing, arena,
-                  state.current ? state.current->plan->node : "", "");
-        /* A bridge that was never applied to gets no history. */
-        stateless.state = state_last(&state) ? target->state : NULL;
-        reason = run_and_keep(&stateless, &state, &order, 0, diff);
-        if (!reason) {
-            decide(&state, diff);
-        }
-        lockfile_unlock(lock);
-    }
+    push_note_kept(diff, &state);
     return reason;
 }
 
@@ -397,7 +344,7 @@ push_look(const struct push_target *target, struct arena *arena,
 
     memset(diff, 0, sizeof *diff);
     state_read(&state, target->state, target->bridge, arena);
-    note_kept(diff, &state);
+    push_note_kept(diff, &state);
 }
 
 const char *
@@ -420,80 +367,4 @@ push_foresee(const struct push_target *target,
     }
     return (reason || dry ? reason
             : push_check_database(target, order->plan));
-}
-
-/* What is confirmed may not be there any more.  Warns of that. */
-static void
-check_confirmed(const struct push_target *target, struct state *state,
-                struct push_diff *diff)
-{
-    struct push_diff now;
-    const char *reason;
-
-    if (!state->current) {
-        return;
-    }
-    reason = push_run(target, state->current, state, ACTION_STATUS, &now);
-    if (reason || !now.compared || push_diff_is_of_flows(&now)) {
-        *vec_push(state->arena, &diff->warnings) = arena_printf(
-            state->arena, "generation %"PRIu64" %s; 'bulkhead status' says "
-            "more", diff->generation, reason || !now.compared
-            ? "cannot be compared with what it holds"
-            : "is not what it holds now");
-    }
-}
-
-const char *
-push_confirm(const struct push_target *target, struct arena *arena,
-             struct push_diff *diff)
-{
-    struct lockfile *lock = NULL;
-    struct state state;
-    const char *reason = push_lock(target, arena, &lock);
-
-    memset(diff, 0, sizeof *diff);
-    if (!reason) {
-        state_read(&state, target->state, target->bridge, arena);
-        note_kept(diff, &state);
-        if (diff->guard.hidden) {
-            reason = guard_hidden_reason(target->bridge, arena);
-        } else if (diff->guard.generation) {
-            decide(&state, diff);
-            check_confirmed(target, &state, diff);
-        } else {
-            reason = arena_printf(arena, "bridge %s: nothing waits to be "
-                                  "confirmed", target->bridge);
-        }
-        lockfile_unlock(lock);
-    }
-    return reason;
-}
-
-const char *
-guard_fire(const struct push_target *target, const struct guard *guard,
-           const struct plan_record *back, struct arena *arena)
-{
-    struct push_target again = *target;
-    struct plan plan = *back->plan;
-    struct plan_record order = *back;
-    struct lockfile *lock = NULL;
-    struct push_diff diff;
-    struct state state;
-    const char *reason = push_lock(target, arena, &lock);
-
-    plan.arena = arena;
-    order.plan = &plan;
-    again.confirm_ms = 0;
-    if (!reason) {
-        state_read(&state, target->state, target->bridge, arena);
-        if (guard_waits(&state, guard)) {
-            reason = run_and_keep(&again, &state, &order, guard->back, &diff);
-            if (!reason) {      /* Nobody is to go back to it. */
-                state_forget(&state, guard->generation);
-                decide(&state, &diff);
-            }
-        }
-        lockfile_unlock(lock);
-    }
-    return reason;
 }

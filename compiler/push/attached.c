@@ -251,6 +251,16 @@ has_all(const address_vec *addresses, const address_vec *of)
     return true;
 }
 
+/* Does 'endpoint' lack what 'said' has? */
+static bool
+is_needed(const struct intent_endpoint *said,
+          const struct intent_endpoint *endpoint)
+{
+    return (!endpoint->node.s || !endpoint->interface.s
+            || (said->mac_text.s && !endpoint->mac_text.s)
+            || (said->addresses.n && !endpoint->addresses.n));
+}
+
 /* Completes 'endpoint' with 'said'. */
 static void
 join(const struct joining *j, const struct intent_endpoint *said,
@@ -301,7 +311,12 @@ attached_join(struct attached *attached, const char *tenant,
                 .said = a, .name = name, .arena = arena, .diags = diags,
             };
 
-            join(&j, &part->bindings.v[0], endpoint);
+            const struct intent_endpoint *said = &part->bindings.v[0];
+
+            if (is_needed(said, endpoint)) {
+                endpoint->said = attached_said(a->mac, a->addresses, arena);
+            }
+            join(&j, said, endpoint);
         }
         a->lacks = (!endpoint->mac_text.s
                     ? "it has no MAC, here or in the intent; give --mac, and "

@@ -80,6 +80,24 @@ bool attached_settle(struct attached *, const char *tenant);
 const char *attached_find(const struct attached *, const char *endpoint,
                           const char **reason);
 
+/* What an interface says but for its endpoint, as one text in the arena.
+ * (attached-port.c) */
+const char *attached_said(const char *mac, const char *addresses,
+                          struct arena *);
+
+/* Why 'port' of a plan of before is not what its interface says by now, which
+ * does not say it any more, or another thing; or NULL. */
+const char *attached_differs(const struct plan_port *,
+                             const struct bridge_info *, struct arena *);
+
+/* Lets '*plan', of the bridge, be one without what attached_differs(), or if
+ * 'missing' what the bridge lacks, if there is any.  Adds "interface INTERFACE
+ * as TENANT/ENDPOINT: REASON" to 'left_out'.  Returns NULL, or why the
+ * database cannot be read. */
+const char *attached_leave_out(const struct push_target *,
+                               const struct plan **plan, bool missing,
+                               struct arena *, plan_names *left_out);
+
 /* Adds "interface INTERFACE as TENANT/ENDPOINT: REASON" of each that is left
  * out. */
 void attached_refused(const struct attached *, struct arena *, plan_names *);

@@ -171,8 +171,8 @@ push_check_bridge(struct push *push)
     push->comparable = push->info.has_openflow14;
     push_check_settings(push);
     for (size_t i = 0; i < push->plan->ports.n; i++) {
-        check_port(push, push->plan->ports.v[i], &missing);
-        check_type(push, push->plan->ports.v[i]);
+        check_port(push, push->plan->ports.v[i].interface, &missing);
+        check_type(push, push->plan->ports.v[i].interface);
     }
     if (missing[0]) {
         push_unfit(push, "bridge %s lacks interfaces that the intent binds:%s;"

@@ -34,16 +34,16 @@ names(const char *text, const struct sset *interfaces)
 }
 
 static void
-leave_out_ports(plan_names *ports, const struct sset *interfaces)
+leave_out_ports(struct plan *plan, const struct sset *interfaces)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < ports->n; i++) {
-        if (!sset_contains(interfaces, ports->v[i])) {
-            ports->v[n++] = ports->v[i];
+    for (size_t i = 0; i < plan->ports.n; i++) {
+        if (!sset_contains(interfaces, plan->ports.v[i].interface)) {
+            plan->ports.v[n++] = plan->ports.v[i];
         }
     }
-    ports->n = n;
+    plan->ports.n = n;
 }
 
 void
@@ -54,7 +54,7 @@ push_leave_out(struct plan *plan, const struct sset *interfaces)
     if (sset_is_empty(interfaces)) {
         return;
     }
-    leave_out_ports(&plan->ports, interfaces);
+    leave_out_ports(plan, interfaces);
     for (size_t i = 0; i < plan->flows.n; i++) {
         const struct plan_flow *flow = &plan->flows.v[i];
 
@@ -64,6 +64,25 @@ push_leave_out(struct plan *plan, const struct sset *interfaces)
         }
     }
     plan->flows.n = n;
+}
+
+struct plan
+push_without(const struct plan *plan, const struct sset *interfaces,
+             struct arena *arena)
+{
+    struct plan copy = *plan;
+
+    copy.arena = arena;
+    memset(&copy.flows, 0, sizeof copy.flows);
+    memset(&copy.ports, 0, sizeof copy.ports);
+    for (size_t i = 0; i < plan->flows.n; i++) {
+        *vec_push(arena, &copy.flows) = plan->flows.v[i];
+    }
+    for (size_t i = 0; i < plan->ports.n; i++) {
+        *vec_push(arena, &copy.ports) = plan->ports.v[i];
+    }
+    push_leave_out(&copy, interfaces);
+    return copy;
 }
 
 /* Of the wanted flows that are found by 'named'. */
@@ -95,7 +114,7 @@ keeper_leave_out(struct keeper *k, const struct sset *interfaces)
     if (sset_is_empty(interfaces)) {
         return;
     }
-    leave_out_ports(&k->plan.ports, interfaces);
+    leave_out_ports(&k->plan, interfaces);
     SSET_FOR_EACH (name, interfaces) {
         withdraw(k, interfaces, flow_named(name, strlen(name)));
     }

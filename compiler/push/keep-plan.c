@@ -41,8 +41,9 @@ set_frame(struct keeper *k, const struct plan *plan,
         frame.tunnel.local_ip = arena_strdup(arena, plan->tunnel.local_ip);
     }
     for (size_t i = 0; i < plan->ports.n; i++) {
-        *vec_push(arena, &frame.ports) = arena_strdup(arena,
-                                                      plan->ports.v[i]);
+        *vec_push(arena, &frame.ports) = (struct plan_port) {
+            .interface = arena_strdup(arena, plan->ports.v[i].interface),
+        };
     }
     for (size_t i = 0; i < plan->meters.n; i++) {
         struct plan_meter *m = vec_push(arena, &frame.meters);

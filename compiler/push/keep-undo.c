@@ -269,7 +269,7 @@ leave_out_gone(struct keeper *k)
     struct sset gone = SSET_INITIALIZER(&gone);
 
     for (size_t i = 0; i < k->plan.ports.n; i++) {
-        const char *name = k->plan.ports.v[i];
+        const char *name = k->plan.ports.v[i].interface;
 
         if (ofputil_port_map_get_number(&k->ports, name) == OFPP_NONE) {
             sset_add(&gone, name);

@@ -87,6 +87,10 @@ void keeper_again(struct keeper *);
 struct sset;
 void push_leave_out(struct plan *, const struct sset *interfaces);
 
+/* The same of a copy, whose strings are the plan's. */
+struct plan push_without(const struct plan *, const struct sset *interfaces,
+                         struct arena *);
+
 /* As whom a flow of ADMIT, of that text, lets in whom; to be freed.  Its
  * meter, note and group, which others change, too, are no part of that. */
 char *push_admission(const char *text);

@@ -82,6 +82,8 @@ struct push_diff {
     plan_names warnings;        /* Of what it keeps. */
     const struct plan_record *done;     /* What the bridge holds now, if it
                                          * was to be changed. */
+    uint64_t back;              /* Of push_rollback(): the generation that it
+                                 * went back to. */
     bool doubt;                 /* Not known whether the flows changed. */
     bool refused;               /* The switch refused it, and holds what it
                                  * held. */

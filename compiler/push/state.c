@@ -340,13 +340,12 @@ const char *
 state_commit(struct state *state, const struct plan_record *record,
              uint64_t replaces)
 {
+    const char *path = record_path(state, record->generation), *reason;
     generation_vec kept = VEC_INIT;
-    const char *reason;
 
     /* First, so that who has the old one sees whether this was begun. */
     journal_sweep(state->dir, record->journal);
-    reason = file_install(state->arena,
-                          record_path(state, record->generation));
+    reason = file_install(state->arena, path);
     if (reason) {
         return reason;
     }
@@ -417,12 +416,18 @@ state_abandon(struct state *state, const struct plan_record *record)
     }
 }
 
+/* The last one, as far as it is known. */
+static const struct plan_record *
+last_record(const struct state *s)
+{
+    return s->current ? s->current : s->distrusted;
+}
+
 struct plan_record *
 state_record(const struct state *state, const struct plan_record *order)
 {
     struct plan_record *record = arena_zalloc(state->arena, sizeof *record);
-    const struct plan_record *last = (state->current ? state->current
-                                      : state->distrusted);
+    const struct plan_record *last = last_record(state);
     bool same = last && plan_same(last->plan, order->plan);
 
     *record = *order;
@@ -437,8 +442,9 @@ state_record(const struct state *state, const struct plan_record *order)
 bool
 state_is_of_other(const struct state *state, const char *node)
 {
-    return (state->current && state->current->plan->flows.n
-            && strcmp(state->current->plan->node, node));
+    const struct plan_record *last = last_record(state);
+
+    return last && last->plan->flows.n && strcmp(last->plan->node, node);
 }
 
 const char *
@@ -448,7 +454,7 @@ state_other_reason(const struct state *state, const char *node)
                         "and this one is of node '%s'; name the right one, or "
                         "if the node has another name now, 'bulkhead clear "
                         "--bridge %s' first", state->bridge,
-                        state->current->plan->node, node, state->bridge);
+                        last_record(state)->plan->node, node, state->bridge);
 }
 
 /* Loads the generation, which is kept; 'chosen' if the operator named it. */

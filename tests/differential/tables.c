@@ -67,8 +67,9 @@ tables_create(const struct ir_prog *prog, const struct plan *plan,
     struct ofputil_port_map ports = OFPUTIL_PORT_MAP_INITIALIZER(&ports);
 
     for (size_t i = 0; i < plan->ports.n; i++) {
-        ofputil_port_map_put(&ports, u16_to_ofp(atoi(plan->ports.v[i] + 1)
-                                                + 1), plan->ports.v[i]);
+        const char *name = plan->ports.v[i].interface;
+
+        ofputil_port_map_put(&ports, u16_to_ofp(atoi(name + 1) + 1), name);
     }
     ofputil_port_map_put(&ports, u16_to_ofp(TUNNEL_PORT), PLAN_TUNNEL);
     t->prog = prog;

@@ -119,7 +119,7 @@ test_hung() {
     check '... all of it' grep 'as intended' "$switch_dir/said"
     check '... within -t' exits 4 timeout 5 "$BULKHEAD" status --bridge br0 \
         -t 1
-    check '... and attach: 3' says 'bulkheadd does not answer on' 3 \
+    check '... and attach: 3' says 'written; whether it is done cannot' 3 \
         timeout 60 "$BULKHEAD" attach batch/job1 --interface pf0vf5 \
         --mac 02:00:00:03:00:01 --bridge br0 -t 1
     kill -CONT "$agent_pid"
@@ -137,6 +137,16 @@ test_other_node() {
         timeout 60 "${BULKHEAD}d" "$switch_dir/other.json" --node gpu-node-2 \
         --bridge br0
     check '... and stays' as_kept
+    rm "$switch_dir"/state/br0/*.journal
+    check '... though what is kept of it is not trusted: 3' \
+        says "bridge br0 has the plan of node 'gpu-node-1'" 3 \
+        timeout 60 "${BULKHEAD}d" "$switch_dir/other.json" --node gpu-node-2 \
+        --bridge br0
+    check '... nor does apply go past it: 3' \
+        says "bridge br0 has the plan of node 'gpu-node-1'" 3 \
+        "$BULKHEAD" apply "$switch_dir/other.json" --node gpu-node-2 \
+        --bridge br0
+    check '... and it stays' as_kept
     "$BULKHEAD" clear --bridge br0 >/dev/null 2>&1
     node=gpu-node-2
     cp "$switch_dir/other.json" "$folder/policy.json"

@@ -73,6 +73,74 @@ test_apply() {
     check 'it is gone' has_no_endpoint $job1
 }
 
+named_flows() { ovs-ofctl -O OpenFlow14 --names dump-flows "$1"; }
+lets_in() { named_flows br0 | grep -w "$1" >/dev/null; }
+bars() { absent named_flows -w "$1"; }
+rollback() { "$BULKHEAD" rollback --bridge br0 "$@"; }
+
+# Who goes back to what was there goes back to no interface that is detached
+# since, or somebody else's.
+test_going_back() {
+    local generation
+    attach batch/job1 --interface pf0vf5
+    attach storage/target0 --interface pf0vf6 --mac $target0 \
+        --addresses 10.4.0.10,fd00:4::10
+    check 'with both' says 'generation ' 0 bulkhead_on apply br0 "$folder"
+    generation=$(sed -n 's/^generation \([0-9]*\) .*/\1/p' "$switch_dir/said")
+    check 'rollback to the same leaves none out' \
+        exits 0 rollback --to "$generation"
+    check '... so both are there' eval "lets_in pf0vf5 && lets_in pf0vf6"
+    "$BULKHEAD" plan "$folder" --node $node --bridge br0 \
+        -o "$switch_dir/saved" >/dev/null
+    detach batch/job1
+    check 'a plan that was saved says that is why it is refused' \
+        says 'attached or detached since' 1 "$BULKHEAD" apply \
+        "$switch_dir/saved"
+    attach storage/target0 --interface pf0vf6 --mac 02:00:00:04:00:77 \
+        --addresses 10.4.0.10,fd00:4::10
+    bulkhead_on apply br0 "$folder" >/dev/null
+    check 'rollback leaves out what is detached' says \
+        'left out: interface pf0vf5 as batch/job1: it is attached no more' 0 \
+        rollback
+    check '... and what has another MAC' grep \
+        'pf0vf6 as storage/target0: it has another MAC' "$switch_dir/said"
+    check '... so neither is there' eval "bars pf0vf5 && bars pf0vf6"
+    check '... which status says' says ', partial' 0 \
+        "$BULKHEAD" status --bridge br0
+    detach storage/target0
+    attach storage/target0 --interface pf0vf5 --mac $target0 \
+        --addresses 10.4.0.10,fd00:4::10
+    check "... and what is another tenant's by now" says \
+        'pf0vf5 as batch/job1: it is attached as storage/target0 by now' 0 \
+        rollback --to "$generation"
+    check '... which is not let in as it was' bars pf0vf5
+    detach storage/target0
+    attach batch/job1 --interface pf0vf5
+    attach storage/target0 --interface pf0vf6 --mac $target0 \
+        --addresses 10.4.0.10,fd00:4::10
+    check 'attached again, they are let in' exits 0 \
+        rollback --to "$generation"
+    check '... both' eval "lets_in pf0vf5 && lets_in pf0vf6"
+    test_unconfirmed
+    bulkhead_on apply br0 "$folder" >/dev/null
+}
+
+# The same without a person: nor may an interface that is gone stop it.
+test_unconfirmed() {
+    policy "$unbind;s/\"limit\": \"20Gbps\"/\"limit\": \"21Gbps\"/"
+    check 'a change to be confirmed' says 'comes back' 0 "$BULKHEAD" apply \
+        "$folder" --node $node --bridge br0 --confirm=3s
+    detach batch/job1
+    ovs-vsctl del-port br0 pf0vf6
+    watchdog_ends
+    check 'nobody confirms: the one before comes back' \
+        says ', partial' 0 "$BULKHEAD" status --bridge br0
+    check '... without what is detached, or gone' \
+        eval "bars pf0vf5 && bars pf0vf6"
+    ovs-vsctl add-port br0 pf0vf6 -- set interface pf0vf6 type=dummy
+    policy "$unbind"
+}
+
 test_usage() {
     local what
     check 'attach needs an interface: 2' exits 2 attach batch/job1
@@ -344,6 +412,7 @@ is_without_target0() {
 main() {
     begin_node
     test_apply
+    test_going_back
     test_usage
     test_agent
     test_wrong

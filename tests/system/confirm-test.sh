@@ -29,19 +29,7 @@ status() { "$BULKHEAD" status --bridge br0 "$@"; }
 confirm() { "$BULKHEAD" confirm --bridge br0; }
 rollback() { "$BULKHEAD" rollback --bridge br0; }
 
-pidfile() { echo "$switch_dir/bulkhead-confirm-br0.pid"; }
 guard() { echo "$switch_dir/state/br0/unconfirmed"; }
-
-# Waits until there is no watchdog any more, 20 seconds at most.
-watchdog_ends() {
-    local tries
-    for ((tries = 0; tries < 200; tries++)); do
-        [ -e "$(pidfile)" ] || return 0
-        sleep 0.1
-    done
-    echo 'the watchdog is there still'
-    return 1
-}
 
 # goes_back COMMAND...: when the watchdog is gone, that holds.
 goes_back() { watchdog_ends && [ ! -e "$(guard)" ] && "$@"; }

@@ -280,6 +280,20 @@ unchanged() {
 # For sed: the examples' rule batch/no-ssh goes.
 without_no_ssh='/^        {$/{N;/"no-ssh"/{N;N;N;N;N;d}}'
 
+# That of the watchdog of "apply --confirm" on br0.
+pidfile() { echo "$switch_dir/bulkhead-confirm-br0.pid"; }
+
+# Waits until there is no watchdog any more, 20 seconds at most.
+watchdog_ends() {
+    local tries
+    for ((tries = 0; tries < 200; tries++)); do
+        [ -e "$(pidfile)" ] || return 0
+        sleep 0.1
+    done
+    echo 'the watchdog is there still'
+    return 1
+}
+
 # with SED-SCRIPT: the example, changed.
 with() {
     sed "$1" "$intent" >"$switch_dir/changed.json"

@@ -128,6 +128,9 @@ test_saved() {
         says 'for bridge br0, not br1' 1 apply_saved --bridge br1
     check 'nor to another target' \
         says 'for the target userspace, not ovn' 1 apply_saved --target=ovn
+    check 'a plan that is not there: 1' \
+        says 'cannot read /nonexistent/saved' 1 "$BULKHEAD" apply \
+        /nonexistent/saved
     check 'applied: 0' says ' 1 deleted, ' 0 apply_saved --node $node
     check 'and the bridge holds it' exits 0 bulkhead_on status br0 "$changed"
     check 'a second time: 3, nothing changed' unchanged br0 \

@@ -63,6 +63,8 @@ private() {
 test_rollback() {
     check 'rollback: a new generation' \
         says 'generation 5 of' 0 rollback --node $node
+    check '... and says of which' grep 'went back to generation 3$' \
+        "$switch_dir/said"
     check 'the bridge holds the one before' exits 0 is_at 23Gbps
     check 'the one that it was is gone' keeps 2.plan 4.plan 5.plan
     check 'rollback again is there and back' \

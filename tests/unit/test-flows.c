@@ -43,7 +43,8 @@ static void
 number_ports(void)
 {
     for (size_t i = 0; i < u.plan.ports.n; i++) {
-        ofputil_port_map_put(&ports, u16_to_ofp(i + 1), u.plan.ports.v[i]);
+        ofputil_port_map_put(&ports, u16_to_ofp(i + 1),
+                             u.plan.ports.v[i].interface);
     }
 }
 

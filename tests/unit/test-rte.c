@@ -235,7 +235,7 @@ comes_by(const struct offload_path *path, const char *from)
     uint16_t port
         = ofp_to_u16(path->passes[0].megaflow->key.in_port.ofp_port);
 
-    return !strcmp(u.plan.ports.v[port - 1], from + strlen("t/"));
+    return !strcmp(u.plan.ports.v[port - 1].interface, from + strlen("t/"));
 }
 
 /* All that is said of packets from 'from' to 'to'; nothing is an error. */

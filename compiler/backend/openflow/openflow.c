@@ -111,10 +111,10 @@ add_cookies(struct emitter *e)
     }
 }
 
-/* 'place' is that of who has it, and 'at' where that is said, perhaps in a
- * file of its own; or NULL. */
+/* 'place' is that of who has the port, and 'at' where that is said, perhaps in
+ * a file of its own; or NULL. */
 static void
-add_port(struct emitter *e, const char *interface,
+add_port(struct emitter *e, const struct plan_port *port,
          const struct ir_place *place, const struct value *at)
 {
     struct ir_place member = (at ? ir_place_of(e->arena, at, false)
@@ -126,9 +126,8 @@ add_port(struct emitter *e, const char *interface,
     if (file && file != place->span.source && !e->prog->several_files) {
         text = arena_printf(e->arena, "%s, %s", file->name, text);
     }
-    *vec_push(e->arena, &e->plan->ports) = interface;
-    *vec_push(e->arena, &e->plan->port_places) = (struct plan_port_place) {
-        interface, text,
+    *vec_push(e->arena, &e->plan->ports) = (struct plan_port) {
+        port->interface, port->endpoint, port->said, text,
     };
 }
 
@@ -141,12 +140,19 @@ add_names(struct emitter *e)
         if (ep->node) {
             *vec_push(e->arena, &e->plan->by_tunnel) = ep->name;
         } else {
-            add_port(e, ep->interface, &ep->place, ep->interface_at);
+            const struct plan_port port = {
+                ep->interface, ep->name, ep->said, NULL,
+            };
+
+            add_port(e, &port, &ep->place, ep->interface_at);
         }
     }
     for (size_t i = 0; i < e->prog->externals.n; i++) {
-        add_port(e, e->prog->externals.v[i]->interface,
-                 &e->prog->externals.v[i]->place, NULL);
+        const struct plan_port port = {
+            .interface = e->prog->externals.v[i]->interface,
+        };
+
+        add_port(e, &port, &e->prog->externals.v[i]->place, NULL);
     }
     for (size_t i = 0; i < e->prog->cut_off.n; i++) {
         *vec_push(e->arena, &e->plan->cut_off) = e->prog->cut_off.v[i];
