@@ -45,8 +45,10 @@ struct gate {
     long long int held_at;      /* Since when something is. */
     long long int rest_at;      /* When proofs of changes to come are prepared,
                                  * if none is to be made; 0: they are. */
-    long long int retry_at;     /* When a proof that broke begins again; 0:
-                                 * none did. */
+    long long int retry_at;     /* When a proof that broke or was late begins
+                                 * again; 0: none did. */
+    bool again;                 /* Is the proof that runs such a one?  Then any
+                                 * change takes its place. */
     char *refusal;              /* Why it is not proved; or NULL. */
     uint64_t n_proofs;          /* That were ended with success. */
     struct proof_cost last;     /* Of the last of them. */

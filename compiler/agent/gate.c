@@ -27,7 +27,8 @@ enum {
     SUPERSEDE_MS = 2000,        /* A change that comes earlier takes the place
                                  * of one that is being proved; later ones
                                  * wait, or nothing would ever be put. */
-    RETRY_MS = 10000,           /* After a proof that broke. */
+    RETRY_MS = 10000,           /* After a proof that broke or was late, for
+                                 * which it is at least what that took. */
     REST_MS = 1000,             /* After one, before the next are prepared. */
     REST_SHARE = 5,             /* So much longer than that takes. */
 };
@@ -253,6 +254,10 @@ gate_run(struct agent *a)
     case PROOF_DONE:
         take_proof(a);
         break;
+    case PROOF_LATE:
+        g->retry_at = time_msec() + MAX(RETRY_MS, a->options->verify_ms);
+        set_refusal(g, prover_refusal(g->prover));
+        break;
     case PROOF_BROKEN:
         g->retry_at = time_msec() + RETRY_MS;
         /* Fall through. */
@@ -267,7 +272,7 @@ gate_is_closed(const struct agent *a)
 {
     const struct gate *g = &a->gate;
 
-    return (g->prover && prover_is_busy(g->prover)
+    return (g->prover && prover_is_busy(g->prover) && !g->again
             && time_msec() >= g->held_at + SUPERSEDE_MS);
 }
 
@@ -297,6 +302,7 @@ try_proof(struct agent *a)
 {
     struct gate *g = &a->gate;
 
+    g->again = !g->fresh;
     g->fresh = false;
     g->retry_at = 0;
     set_refusal(g, NULL);

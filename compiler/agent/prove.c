@@ -37,9 +37,10 @@ enum {
 };
 
 /* What the process writes: whether it is proved, and how much; then, a line
- * each, what is known; or why not, as text. */
+ * each, what is known; or why not, or why not yet, as text. */
 #define PROVED "proved %"PRIuSIZE" of %"PRIuSIZE"\n"
 #define REFUSED "refused\n"
+#define LATE "late\n"
 
 struct prover {
     struct worker worker;       /* What it has said is, once it has ended, what
@@ -93,6 +94,7 @@ prove_all(const struct compiled *compiled, const plan_names *known,
           const char *bridge, int time_ms, struct arena *arena, struct ds *ds)
 {
     const struct policy *policy;
+    long long int deadline = time_msec() + time_ms;
     struct plan_proof proof;
     struct diags diags;
     struct plan plan;
@@ -107,7 +109,8 @@ prove_all(const struct compiled *compiled, const plan_names *known,
                           arena)) {
         put_proved(proof.n_proved, proof.n_tenants, &proof.proved, ds);
     } else {
-        ds_put_cstr(ds, REFUSED);
+        ds_put_cstr(ds, proof.result.unproved && time_msec() >= deadline
+                    ? LATE : REFUSED);
         plan_proof_words(&proof.task, &proof.result, bridge, MAX_SHOWN, ds);
     }
 }
@@ -194,7 +197,9 @@ judge(struct prover *p, int status)
     }
     ovs_scan_len(ds_cstr(&p->worker.said), &p->skip, PROVED, &cost->n_proved,
                  &cost->n_tenants);
-    return p->skip ? PROOF_DONE : PROOF_REFUSED;
+    return (p->skip ? PROOF_DONE
+            : !strncmp(ds_cstr(&p->worker.said), LATE, strlen(LATE))
+            ? PROOF_LATE : PROOF_REFUSED);
 }
 
 enum proof_state
@@ -215,7 +220,7 @@ prover_run(struct prover *p)
         prover_cancel(p);
         ds_clear(&p->worker.said);
         ds_put_cstr(&p->worker.said, "UNPROVED: time is up\n");
-        return PROOF_REFUSED;
+        return PROOF_LATE;
     case WORKER_ENDED:
         break;
     }
@@ -262,8 +267,13 @@ prover_known(struct prover *p, struct arena *arena, plan_names *known)
 const char *
 prover_refusal(struct prover *p)
 {
+    const char *const heads[] = { REFUSED, LATE };
     const char *text = ds_cstr(&p->worker.said);
 
-    return text + (!strncmp(text, REFUSED, strlen(REFUSED))
-                   ? strlen(REFUSED) : 0);
+    for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
+        if (!strncmp(text, heads[i], strlen(heads[i]))) {
+            return text + strlen(heads[i]);
+        }
+    }
+    return text;
 }

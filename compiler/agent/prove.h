@@ -25,8 +25,9 @@ enum proof_state {
     PROOF_RUNS,
     PROOF_DONE,                 /* It is proved. */
     PROOF_REFUSED,              /* It is not, or it is not known. */
-    PROOF_BROKEN,               /* The proof could not be made: it is worth
-                                 * another try. */
+    PROOF_BROKEN,               /* The proof could not be made... */
+    PROOF_LATE,                 /* ...or not in time: both are worth another
+                                 * try. */
 };
 
 struct prover *prover_create(void);

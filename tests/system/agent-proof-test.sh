@@ -407,6 +407,7 @@ test_away() {
 }
 
 test_late() {
+    local tries
     agent_options=(--verify-timeout 1)
     agent_start
     check 'with a limit of time' becomes_equal
@@ -418,6 +419,21 @@ test_late() {
     check 'what is not proved by then is refused' \
         soon agent_says 'UNPROVED: time is up'
     check '... and the bridge is as before' lacks_rate 29000000
+    for ((tries = 0; tries < 15; tries++)); do
+        soon has_rate 29000000 >/dev/null && break
+    done
+    check '... until that is tried again' becomes_equal
+    touch "$STALL"
+    limit 30
+    for ((tries = 0; tries < 10; tries++)); do
+        soon agent_says 'UNPROVED: time is up' >/dev/null && break
+    done
+    check '... nor is what does not end by itself' lacks_rate 30000000
+    rm "$STALL"
+    for ((tries = 0; tries < 15; tries++)); do
+        soon has_rate 30000000 >/dev/null && break
+    done
+    check '... which is tried again, too' becomes_equal
     agent_end TERM
     check 'none at all: 2' says '--verify-timeout takes seconds' 2 \
         "${BULKHEAD}d" "$folder" --node $node --bridge br0 --verify-timeout 0
