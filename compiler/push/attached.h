@@ -16,7 +16,8 @@
  *
  * What it says completes what the intent says of the endpoint, and may not
  * contradict it.  One that does, or that makes the intent wrong, is left out
- * by itself: others keep what they have. */
+ * by itself: others keep what they have.  An endpoint that several interfaces
+ * say they are is none's: which of them is right nobody knows. */
 
 #include <stdbool.h>
 

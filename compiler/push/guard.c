@@ -174,6 +174,7 @@ static void
 watch(const struct push_target *target, const struct guard *guard,
       const struct plan_record *back)
 {
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(6, 6);
     long long int deadline = time_msec() + target->confirm_ms;
 
     while (!is_over(target, guard)) {
@@ -188,9 +189,9 @@ watch(const struct push_target *target, const struct guard *guard,
                 arena_destroy(arena);
                 return;
             }
-            VLOG_ERR("cannot go back from generation %"PRIu64", which was "
-                     "not confirmed; trying again: %s", guard->generation,
-                     reason);
+            VLOG_ERR_RL(&rl, "cannot go back from generation %"PRIu64", which "
+                        "was not confirmed; trying again: %s",
+                        guard->generation, reason);
             arena_destroy(arena);
             deadline = time_msec() + RETRY_MS;
         }

@@ -174,7 +174,10 @@ guard_fire(const struct push_target *target, const struct guard *guard,
     again.confirm_ms = 0;
     if (!reason) {
         state_read(&state, target->state, target->bridge, arena);
-        if (guard_waits(&state, guard)) {
+        if (guard_waits(&state, guard)
+            && push_lacks_bridge(target, arena)) {
+            push_decide(&state, &diff);         /* With all that it held. */
+        } else if (guard_waits(&state, guard)) {
             reason = go_back(&again, &state, &order, true, &diff);
             if (!reason) {      /* Nobody is to go back to it. */
                 state_forget(&state, guard->generation);

@@ -256,6 +256,14 @@ test_rights() {
     chmod 700 "$switch_dir"
 }
 
+# A later bridge of that name is not what it watches.
+test_gone() {
+    check 'a change' exits 0 apply 21Gbps --confirm=1s
+    ovs-vsctl del-br br0
+    check 'without its bridge it ends' watchdog_ends
+    check 'and nothing waits' test ! -e "$(guard)"
+}
+
 main() {
     start_dummy_switch
     make_dummy_bridge br0 "$intent" "$node"
@@ -270,6 +278,7 @@ main() {
     test_apply_killed
     test_refusals
     test_rights
+    test_gone
     [ "$failures" = 0 ]
 }
 
