@@ -163,7 +163,7 @@ gate_put(struct agent *a, enum compiled_news news,
             g->changes = count_changes(a);
         }
     }
-    if (g->fresh && !prover_is_busy(g->prover)) {
+    if (g->fresh && (g->again || !prover_is_busy(g->prover))) {
         g->held_at = time_msec();
     }
 }

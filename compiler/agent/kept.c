@@ -68,7 +68,9 @@ put_bound(struct agent *a)
         const char *now = smap_get(&is, port);
 
         if (!smap_get(&g->admitted.as, port)
-            || !nullable_string_is_equal(smap_get(&was, port), now)) {
+            || !nullable_string_is_equal(smap_get(&was, port), now)
+            || attached_differs(&g->kept.ports.v[i], keeper_bridge(a->keeper),
+                                arena)) {
             admitted_drop(&g->admitted, port);
             sset_add(&gone, port);
         }

@@ -148,10 +148,15 @@ check_place(const struct cli_options *options,
     return NULL;
 }
 
-/* What an interface says in a plan, or NULL. */
+/* What an interface says in a plan, or NULL.  In like plans it has the same
+ * 'place'. */
 static const char *
-find_said(const struct plan *plan, const char *interface)
+find_said(const struct plan *plan, const char *interface, size_t place)
 {
+    if (place < plan->ports.n
+        && !strcmp(plan->ports.v[place].interface, interface)) {
+        return plan->ports.v[place].said;
+    }
     for (size_t i = 0; i < plan->ports.n; i++) {
         if (!strcmp(plan->ports.v[i].interface, interface)) {
             return plan->ports.v[i].said;
@@ -169,7 +174,7 @@ says_same(const struct plan *a, const struct plan *b)
 
         if (port->said
             && !nullable_string_is_equal(
-                   port->said, find_said(b, port->interface))) {
+                   port->said, find_said(b, port->interface, i))) {
             return false;
         }
     }

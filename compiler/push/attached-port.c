@@ -26,7 +26,8 @@ attached_said(const char *mac, const char *addresses, struct arena *arena)
                         addresses ? addresses : "");
 }
 
-/* What 'interface' says, which says that it is 'endpoint'. */
+/* What 'interface' says, which says that it is 'endpoint'; NULL if another one
+ * says so too. */
 static const struct bridge_attachment *
 find_said(const struct bridge_info *info, const char *interface,
           const char *endpoint)
@@ -40,7 +41,11 @@ find_said(const struct bridge_info *info, const char *interface,
 
         order = order ? order : strcmp(a->interface, interface);
         if (!order) {
-            return a;
+            bool twice = ((i && !strcmp(a[-1].endpoint, endpoint))
+                          || (i + 1 < info->attachments.n
+                              && !strcmp(a[1].endpoint, endpoint)));
+
+            return twice ? NULL : a;
         } else if (order < 0) {
             low = i + 1;
         } else {
@@ -63,15 +68,15 @@ attached_differs(const struct plan_port *port, const struct bridge_info *info,
         return arena_printf(arena, "it is attached as %s by now", is);
     }
     a = find_said(info, port->interface, is);
-    return (port->said
-            && !(a && !strcmp(port->said,
-                              attached_said(a->mac, a->addresses, arena)))
+    return (!a ? "another interface says so too"
+            : port->said
+            && strcmp(port->said, attached_said(a->mac, a->addresses, arena))
             ? "it has another MAC or other addresses by now" : NULL);
 }
 
 const char *
 attached_leave_out(const struct push_target *target, const struct plan **plan,
-                   bool missing, struct arena *arena, plan_names *left_out)
+                   bool unfit, struct arena *arena, plan_names *left_out)
 {
     struct sset interfaces = SSET_INITIALIZER(&interfaces);
     struct bridge_info info;
@@ -84,10 +89,10 @@ attached_leave_out(const struct push_target *target, const struct plan **plan,
         const struct plan_port *port = &(*plan)->ports.v[i];
         const char *differs = attached_differs(port, &info, arena);
 
-        if (missing && !differs
-            && ofputil_port_map_get_number(&info.ports, port->interface)
-               == OFPP_NONE) {
-            differs = "the bridge lacks it";
+        if (unfit && !differs
+            && !push_interface_is_fit(&info, target->bridge,
+                                      port->interface)) {
+            differs = "the bridge lacks it, or it is of no endpoint's type";
         }
         if (differs) {
             sset_add(&interfaces, port->interface);

@@ -92,11 +92,11 @@ const char *attached_differs(const struct plan_port *,
                              const struct bridge_info *, struct arena *);
 
 /* Lets '*plan', of the bridge, be one without what attached_differs(), or if
- * 'missing' what the bridge lacks, if there is any.  Adds "interface INTERFACE
- * as TENANT/ENDPOINT: REASON" to 'left_out'.  Returns NULL, or why the
- * database cannot be read. */
+ * 'unfit' what is not push_interface_is_fit(), if there is any.  Adds
+ * "interface INTERFACE as TENANT/ENDPOINT: REASON" to 'left_out'.  Returns
+ * NULL, or why the database cannot be read. */
 const char *attached_leave_out(const struct push_target *,
-                               const struct plan **plan, bool missing,
+                               const struct plan **plan, bool unfit,
                                struct arena *, plan_names *left_out);
 
 /* Adds "interface INTERFACE as TENANT/ENDPOINT: REASON" of each that is left

@@ -12,50 +12,56 @@
 #include <string.h>
 
 #include "lockfile.h"
+#include "openvswitch/vlog.h"
 #include "push/apply-private.h"
 #include "push/attached.h"
 #include "push/run.h"
 #include "push/state.h"
 #include "util.h"
 
+VLOG_DEFINE_THIS_MODULE(rollback);
+
 /* What undoes an apply, or says that it stays. */
 
-/* Which generation makes room for another one, so that 'but' stays; 0: none
- * need. */
+/* Which generation makes room for that of 'order', if it is a new one, so that
+ * 'but' stays; 0: none need. */
 static uint64_t
-find_room(const struct state *state, uint64_t but)
+find_room(const struct state *state, const struct plan_record *order,
+          uint64_t but)
 {
     size_t last = state->kept.n - 1;
 
-    return (state->kept.n < STATE_MAX_KEPT ? 0
+    return (state->kept.n < STATE_MAX_KEPT
+            || state_record(state, order)->generation == state_last(state) ? 0
             : state->kept.v[last] == but ? state->kept.v[last - 1]
             : state->kept.v[last]);
 }
 
 /* Goes back to 'record' but for what its interfaces do not say any more, and,
- * if 'missing', for those that the bridge lacks: an interface may be another
- * tenant's by now.  Where any is left out, the whole can still be gone back
- * to. */
+ * if 'unfit', for those that the bridge lacks or that cannot be an endpoint's:
+ * an interface may be another tenant's by now.  Where any is left out, the
+ * whole can still be gone back to, and was not proved as it is then. */
 static const char *
 go_back(const struct push_target *target, struct state *state,
-        const struct plan_record *record, bool missing,
-        struct push_diff *diff)
+        const struct plan_record *record, bool unfit, struct push_diff *diff)
 {
     struct plan_record order = *record;
     plan_names left_out = VEC_INIT;
-    const char *reason = attached_leave_out(target, &order.plan, missing,
+    uint64_t replaces = record->generation;
+    const char *reason = attached_leave_out(target, &order.plan, unfit,
                                             state->arena, &left_out);
 
     for (size_t i = 0; i < left_out.n; i++) {
         *vec_push(state->arena, &state->warnings) = arena_printf(
             state->arena, "left out: %s", left_out.v[i]);
     }
-    order.partial |= left_out.n > 0;
+    if (left_out.n) {
+        order.partial = true;
+        order.verified = false;
+        replaces = find_room(state, &order, record->generation);
+    }
     return (reason ? reason
-            : push_run_and_keep(target, state, &order,
-                                left_out.n
-                                ? find_room(state, record->generation)
-                                : record->generation, diff));
+            : push_run_and_keep(target, state, &order, replaces, diff));
 }
 
 const char *
@@ -179,6 +185,10 @@ guard_fire(const struct push_target *target, const struct guard *guard,
             push_decide(&state, &diff);         /* With all that it held. */
         } else if (guard_waits(&state, guard)) {
             reason = go_back(&again, &state, &order, true, &diff);
+            for (size_t i = 0; i < state.warnings.n; i++) {
+                VLOG_WARN("bridge %s: %s", target->bridge,
+                          state.warnings.v[i]);
+            }
             if (!reason) {      /* Nobody is to go back to it. */
                 state_forget(&state, guard->generation);
                 push_decide(&state, &diff);

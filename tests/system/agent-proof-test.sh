@@ -428,7 +428,9 @@ test_late() {
     for ((tries = 0; tries < 10; tries++)); do
         soon agent_says 'UNPROVED: time is up' >/dev/null && break
     done
-    check '... nor is what does not end by itself' lacks_rate 30000000
+    check 'nor is what does not end by itself' \
+        agent_says 'UNPROVED: time is up'
+    check '... taken' lacks_rate 30000000
     rm "$STALL"
     for ((tries = 0; tries < 15; tries++)); do
         soon has_rate 30000000 >/dev/null && break

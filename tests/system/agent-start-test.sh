@@ -69,9 +69,12 @@ test_gone() {
         soon holds "in_port=$(port_of pf0vf1),"
     agent_end TERM
     names pf0vf0 batch/job0
+    ovs-vsctl remove interface pf0vf5 external_ids bulkhead-endpoint
     agent_start
-    check 'so is what did while bulkheadd was away' \
+    check 'what became another one while bulkheadd was away is cut off' \
         soon cut_off "$(port_of pf0vf0)"
+    check '... and what was detached' soon cut_off "$(port_of pf0vf5)"
+    names pf0vf5 batch/job1
     check '... and all else stays' soon holds "in_port=$(port_of pf0vf1),"
     ovs-vsctl remove interface pf0vf0 external_ids bulkhead-endpoint \
         -- del-port stranger -- add-port br0 pf0vf3 \

@@ -105,7 +105,7 @@ test_going_back() {
     check '... and what has another MAC' grep \
         'pf0vf6 as storage/target0: it has another MAC' "$switch_dir/said"
     check '... so neither is there' eval "bars pf0vf5 && bars pf0vf6"
-    check '... which status says' says ', partial' 0 \
+    check '... which status says' says ', not verified, partial' 0 \
         "$BULKHEAD" status --bridge br0
     detach storage/target0
     attach storage/target0 --interface pf0vf5 --mac $target0 \
@@ -127,6 +127,8 @@ test_going_back() {
 
 # The same without a person: nor may an interface that is gone stop it.
 test_unconfirmed() {
+    local number
+    number=$(port_of pf0vf6)
     policy "$unbind;s/\"limit\": \"20Gbps\"/\"limit\": \"21Gbps\"/"
     check 'a change to be confirmed' says 'comes back' 0 "$BULKHEAD" apply \
         "$folder" --node $node --bridge br0 --confirm=3s
@@ -136,7 +138,7 @@ test_unconfirmed() {
     check 'nobody confirms: the one before comes back' \
         says ', partial' 0 "$BULKHEAD" status --bridge br0
     check '... without what is detached, or gone' \
-        eval "bars pf0vf5 && bars pf0vf6"
+        eval "bars pf0vf5 && cut_off $number"
     ovs-vsctl add-port br0 pf0vf6 -- set interface pf0vf6 type=dummy
     policy "$unbind"
 }
