@@ -310,7 +310,6 @@ attached_join(struct attached *attached, const char *tenant,
             const struct joining j = {
                 .said = a, .name = name, .arena = arena, .diags = diags,
             };
-
             const struct intent_endpoint *said = &part->bindings.v[0];
 
             if (is_needed(said, endpoint)) {

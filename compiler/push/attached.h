@@ -87,7 +87,8 @@ const char *attached_said(const char *mac, const char *addresses,
                           struct arena *);
 
 /* Why 'port' of a plan of before is not what its interface says by now, which
- * does not say it any more, or another thing; or NULL. */
+ * does not say it any more, or another thing, or what another one says too; or
+ * NULL. */
 const char *attached_differs(const struct plan_port *,
                              const struct bridge_info *, struct arena *);
 
