@@ -67,7 +67,7 @@ gives_number(const struct symmetry *sym, const struct table_flow *flow)
             const struct ofpact_set_field *set = ofpact_get_SET_FIELD(a);
             enum field f = field_find(set->field);
 
-            if (f < F_FIRST_OF_PACKET
+            if (f < F_FIRST_OF_PACKET && sym->fields & FIELD_BIT(f)
                 && is_own(sym, f, field_from_value(set->value,
                                                    set->field->n_bytes))) {
                 return true;

@@ -104,30 +104,12 @@ mixes(const struct table_flow *flow)
     return set;
 }
 
-/* Is it one of those of which one is known? */
-static bool
-is_unequal(const struct likeness *l, const struct table_flow *flow)
-{
-    for (size_t i = 0; i < l->unequal.n && symmetry_is_unequal(flow); i++) {
-        const struct table_flow *like = l->unequal.v[i];
-
-        if (like->table == flow->table && like->priority == flow->priority
-            && like->deed == flow->deed
-            && like->conditions[0].field == flow->conditions[0].field
-            && like->conditions[1].field == flow->conditions[1].field) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void
-add_flow(struct likeness *l, struct table_flow *flow)
+add_flow(struct likeness *l, struct table_flow *flow, flow_vec *unequal)
 {
-    if (!has_changed(l, flow) && !is_unequal(l, flow)) {
-        *vec_push(l->arena, symmetry_is_unequal(flow)
-                  && symmetry_has_unequal(l->b->tables, flow)
-                  ? &l->unequal : &l->flows) = flow;
+    if (!has_changed(l, flow)) {
+        *vec_push(l->arena, symmetry_is_unequal(flow) ? unequal
+                  : &l->flows) = flow;
         l->mixed |= mixes(flow);
     }
 }
@@ -139,18 +121,21 @@ find_flows(struct likeness *l, size_t slice)
 {
     const struct slices *slices = l->b->slices;
     struct table_flow *const *flows;
+    flow_vec unequal = VEC_INIT;
     size_t n;
 
     flows = slices_flows(slices, slice, &n);
     for (size_t i = 0; i < n; i++) {
-        add_flow(l, flows[i]);
+        add_flow(l, flows[i], &unequal);
     }
     flows = slices_flows(slices, l->b->n, &n);
     for (size_t i = 0; i < n && !l->news->came; i++) {
         if (!bitmap_is_set(slices_of(slices, flows[i]), slice)) {
-            add_flow(l, flows[i]);
+            add_flow(l, flows[i], &unequal);
         }
     }
+    symmetry_sort_unequal(l->b->tables, &unequal, l->arena, &l->unequal,
+                          &l->flows);
     for (size_t i = 0; i < l->n_changed; i++) {
         l->mixed |= mixes(l->changed[i]);
     }

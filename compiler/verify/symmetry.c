@@ -156,13 +156,14 @@ takes_set(struct symmetry *s, const struct ofpact_set_field *a,
 {
     int n = a->field->n_bytes;
     enum field f = field_find(a->field);
-    u128 mask = field_from_value(ofpact_set_field_mask(a), n);
 
     if (f == N_FIELDS || a->field != b->field
         || memcmp(ofpact_set_field_mask(a), ofpact_set_field_mask(b), n)) {
         return false;
-    } else if (mask != field_ones(fields[f].width)) {
-        return !has_swaps(s, f) && !memcmp(a->value, b->value, n);
+    } else if (!has_swaps(s, f) && !memcmp(a->value, b->value, n)) {
+        return true;
+    } else if (!is_all_ones(ofpact_set_field_mask(a), n)) {
+        return false;
     }
     return takes_value(s, f, field_from_value(a->value, n),
                        field_from_value(b->value, n), learn);
@@ -329,9 +330,27 @@ symmetry_is_unequal(const struct table_flow *flow)
             && fields[a->field].width == fields[b->field].width);
 }
 
-bool
-symmetry_has_unequal(const struct table_set *tables,
-                     const struct table_flow *flow)
+/* Do both match where the same two fields differ, and do the same? */
+static bool
+are_of_kind(const struct table_flow *a, const struct table_flow *b)
+{
+    return (a->table == b->table && a->priority == b->priority
+            && a->deed == b->deed
+            && a->conditions[0].field == b->conditions[0].field
+            && a->conditions[1].field == b->conditions[1].field);
+}
+
+/* Are there 'n' flows of its kind, which are all?  No two of a table have the
+ * same match and priority. */
+static bool
+is_whole(const struct table_flow *flow, size_t n)
+{
+    return n == 2 * fields[flow->conditions[0].field].width;
+}
+
+/* Or are those in the tables, and do the same? */
+static bool
+has_unequal(const struct table_set *tables, const struct table_flow *flow)
 {
     int width = fields[flow->conditions[0].field].width;
 
@@ -353,6 +372,46 @@ symmetry_has_unequal(const struct table_set *tables,
         }
     }
     return true;
+}
+
+void
+symmetry_sort_unequal(const struct table_set *tables, const flow_vec *flows,
+                      struct arena *arena, flow_vec *unequal,
+                      flow_vec *others)
+{
+    VEC(struct kind {
+        struct table_flow *like;
+        size_t n;
+        bool whole;
+    }) kinds = VEC_INIT;
+    size_t *of = arena_zalloc(arena, (flows->n + 1) * sizeof *of);
+
+    for (size_t i = 0; i < flows->n; i++) {
+        size_t k = 0;
+
+        while (k < kinds.n && !are_of_kind(kinds.v[k].like, flows->v[i])) {
+            k++;
+        }
+        if (k == kinds.n) {
+            *vec_push(arena, &kinds) = (struct kind) { flows->v[i], 0, false };
+        }
+        kinds.v[k].n++;
+        of[i] = k;
+    }
+    for (size_t k = 0; k < kinds.n; k++) {
+        struct kind *kind = &kinds.v[k];
+
+        kind->whole = (is_whole(kind->like, kind->n)
+                       || has_unequal(tables, kind->like));
+        if (kind->whole) {
+            *vec_push(arena, unequal) = kind->like;
+        }
+    }
+    for (size_t i = 0; i < flows->n; i++) {
+        if (!kinds.v[of[i]].whole) {
+            *vec_push(arena, others) = flows->v[i];
+        }
+    }
 }
 
 bool

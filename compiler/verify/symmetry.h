@@ -63,10 +63,14 @@ bool symmetry_keeps(struct symmetry *, const struct table_flow *);
  * does it ask for a bit that is 0 in one of them and 1 in the other? */
 bool symmetry_is_unequal(const struct table_flow *);
 
-/* Are all of them there, and do what it does? */
-bool symmetry_has_unequal(const struct table_set *, const struct table_flow *);
+/* Of such flows of the tables, each once: adds one to 'unequal' for all that
+ * match where the same two fields differ and do the same, if all of these are
+ * in the tables; and the rest to 'others'. */
+void symmetry_sort_unequal(const struct table_set *, const flow_vec *flows,
+                           struct arena *, flow_vec *unequal,
+                           flow_vec *others);
 
-/* Then: do they, together, stay as they are? */
+/* Do all for which that flow is stay, together, as they are? */
 bool symmetry_keeps_unequal(struct symmetry *, const struct table_flow *);
 
 #endif /* verify/symmetry.h */
