@@ -64,6 +64,39 @@ saver_note(struct agent *a, enum compiled_news news,
     ds_destroy(&ds);
 }
 
+/* Takes a journal of what is kept away.  Returns 0, or a positive errno value
+ * if it cannot. */
+static int
+lose(struct saver *s, struct journal **journal)
+{
+    int error;
+
+    s->skip = s->skip || (*journal && journal_size(*journal));
+    error = journal_remove(*journal);
+    *journal = NULL;
+    return error;
+}
+
+static void
+report(int error)
+{
+    if (error) {
+        VLOG_ERR("what is kept is not what is applied, and cannot be removed: "
+                 "%s; remove it, or it comes back after a crash",
+                 ovs_strerror(error));
+    }
+}
+
+void
+saver_commit(void *saver)
+{
+    struct saver *s = saver;
+
+    if (s->before) {
+        report(lose(s, &s->before));
+    }
+}
+
 void
 saver_lose(struct saver *s)
 {
@@ -72,15 +105,10 @@ saver_lose(struct saver *s)
     if (s->folds && s->worker.pid && !worker_is_killed(&s->worker)) {
         s->stopped = !worker_stop(&s->worker);  /* It has nothing to fold. */
     }
-    s->skip = s->skip || (s->journal && journal_size(s->journal));
-    error = journal_remove(s->journal);
+    error = lose(s, &s->journal);
     next_error = journal_remove(s->next);
-    s->journal = s->next = NULL;
-    if (error || next_error) {
-        VLOG_ERR("what is kept is not what is applied, and cannot be removed: "
-                 "%s; remove it, or it comes back after a crash",
-                 ovs_strerror(error ? error : next_error));
-    }
+    s->next = NULL;
+    report(error ? error : next_error);
     note_whole(s);
 }
 
@@ -101,6 +129,10 @@ saver_put(struct agent *a)
     struct saver *s = &a->saver;
 
     if (s->whole) {
+        if (s->journal) {
+            s->before = s->journal;     /* As long as nothing is sent. */
+            s->journal = NULL;
+        }
         saver_lose(s);
     } else if (s->edits.n) {
         char *all = svec_join(&s->edits, ",", "]");

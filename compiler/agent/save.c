@@ -54,6 +54,7 @@ saver_destroy(struct saver *s)
     worker_destroy(&s->worker);
     svec_destroy(&s->edits);
     journal_close(s->journal);
+    journal_close(s->before);
     journal_remove(s->next);
     free(s->trouble);
 }
@@ -98,9 +99,10 @@ settle(struct saver *s, const char *reason)
 {
     if (!reason) {
         journal_close(s->journal);
+        journal_close(s->before);
         s->skip = s->skip && !s->next;
         s->journal = s->next;
-        s->next = NULL;
+        s->next = s->before = NULL;
         s->saved = s->saving;
         s->own = true;
         s->folded = s->folds;

@@ -44,6 +44,10 @@ struct keeper_counts {
 struct keeper *keeper_create(const struct push_target *);
 void keeper_destroy(struct keeper *);   /* Accepts NULL. */
 
+/* 'on_commit' is called whenever flows of the bridge are about to change. */
+void keeper_on_commit(struct keeper *, void (*on_commit)(void *aux),
+                      void *aux);
+
 /* Follows switch and database, and repairs. */
 void keeper_run(struct keeper *);
 void keeper_wait(struct keeper *);

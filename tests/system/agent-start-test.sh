@@ -44,6 +44,47 @@ test_wrong() {
         agent save
 }
 
+# is_trusted: status believes what the node keeps; shows what it says.
+is_trusted() {
+    local said
+    said=$("$BULKHEAD" status --bridge br0 2>&1 || :)
+    echo "$said"
+    [[ $said != *'not trusted'* && $said != *'that can be trusted'* ]]
+}
+
+# What is kept is what the bridge holds as long as nothing is sent.
+test_unfit() {
+    policy "$unbind"
+    soon soon is_as_intended >/dev/null
+    agent save
+    agent_end TERM
+    ovs-ofctl -O OpenFlow14 set-frags br0 drop
+    agent_start
+    check 'a bridge that is unfit at the start: said' \
+        soon agent_says 'set-frags br0 normal'
+    sleep 1
+    check '... and what is kept is trusted' is_trusted
+    policy "$unbind;"'s/"20Gbps"/"19Gbps"/; s/"dscp": 46/"dscp": 40/'
+    sleep 1
+    check '... when the intent changes, too' is_trusted
+    agent_end TERM
+    check '... and when it has ended' is_trusted
+    policy "$unbind"
+    ovs-ofctl -O OpenFlow14 set-frags br0 normal
+    flows br0 >"$switch_dir/kept"
+    wrong
+    agent_start
+    ovs-ofctl -O OpenFlow14 del-flows br0
+    check '... so that it is put without a good intent' soon as_kept
+    agent_end KILL
+    policy "$unbind;"'s/"dscp": 46/"dscp": 40/'
+    agent_start
+    becomes_equal
+    check 'when something is sent, it is not' soon soon keeps_anew
+}
+# keeps_anew: what was put is kept as a whole, under another number.
+keeps_anew() { agent save && is_trusted | grep 'as intended'; }
+
 # Interfaces change meanwhile.
 test_gone() {
     local number
@@ -166,6 +207,7 @@ main() {
     test_gone
     test_incomplete
     test_hung
+    test_unfit
     test_other_node
     [ "$failures" = 0 ]
 }
