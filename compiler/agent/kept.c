@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "openvswitch/dynamic-string.h"
+#include "openvswitch/shash.h"
 #include "push/attached.h"
 #include "smap.h"
 #include "sset.h"
@@ -48,6 +49,23 @@ find_admission(const struct plan *plan, struct smap *admission)
     ds_destroy(&ds);
 }
 
+/* Adds, by interface, the ports of the plan. */
+static void
+find_ports(const struct plan *plan, struct shash *ports)
+{
+    for (size_t i = 0; i < plan->ports.n; i++) {
+        shash_add_once(ports, plan->ports.v[i].interface, &plan->ports.v[i]);
+    }
+}
+
+/* Is it the same endpoint, by what the interface says as well? */
+static bool
+is_same_port(const struct plan_port *a, const struct plan_port *b)
+{
+    return (a && b && nullable_string_is_equal(a->endpoint, b->endpoint)
+            && nullable_string_is_equal(a->said, b->said));
+}
+
 /* Is known now who is who: leaves out interfaces that are not let in as the
  * same any more. */
 static void
@@ -57,20 +75,22 @@ put_bound(struct agent *a)
     struct arena *arena = arena_create();
     struct sset gone = SSET_INITIALIZER(&gone);
     struct smap is = SMAP_INITIALIZER(&is), was = SMAP_INITIALIZER(&was);
+    struct shash ports = SHASH_INITIALIZER(&ports);
     struct plan plan;
 
     compiled_plan(a->compiled, &plan, arena);
     find_admission(&plan, &is);
     find_admission(&g->kept, &was);
+    find_ports(&plan, &ports);
     gate_note_bound(a, &gone);
     for (size_t i = 0; i < g->kept.ports.n; i++) {
-        const char *port = g->kept.ports.v[i].interface;
+        const struct plan_port *kept = &g->kept.ports.v[i];
+        const char *port = kept->interface;
         const char *now = smap_get(&is, port);
 
         if (!smap_get(&g->admitted.as, port)
             || !nullable_string_is_equal(smap_get(&was, port), now)
-            || attached_differs(&g->kept.ports.v[i], keeper_bridge(a->keeper),
-                                arena)) {
+            || !is_same_port(kept, shash_find_data(&ports, port))) {
             admitted_drop(&g->admitted, port);
             sset_add(&gone, port);
         }
@@ -80,6 +100,7 @@ put_bound(struct agent *a)
     g->anew = true;
     smap_destroy(&is);
     smap_destroy(&was);
+    shash_destroy(&ports);
     sset_destroy(&gone);
     arena_destroy(arena);
 }

@@ -265,6 +265,23 @@ check_file(int fd, size_t *size)
 }
 
 const char *
+file_make_folder(struct arena *arena, const char *path, mode_t mode)
+{
+    char *above = arena_strdup(arena, path);
+
+    for (char *p = above + 1;
+         (p = strchr(p, '/')) != NULL && p[strspn(p, "/")]; p++) {
+        *p = '\0';
+        if (mkdir(above, 0755) && errno != EEXIST) {
+            return arena_strdup(arena, ovs_strerror(errno));
+        }
+        *p = '/';
+    }
+    return (mkdir(path, mode) && errno != EEXIST
+            ? arena_strdup(arena, ovs_strerror(errno)) : NULL);
+}
+
+const char *
 file_read_own(struct arena *arena, const char *path, char **text,
               size_t *len)
 {

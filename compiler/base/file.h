@@ -55,6 +55,10 @@ bool file_is_new(const char *name);
  * the file system knows of such. */
 void file_sync_folder(struct arena *, const char *path);
 
+/* Makes the folder, unless it is there, and those above it, which all may
+ * read. */
+const char *file_make_folder(struct arena *, const char *path, mode_t);
+
 /* Reads all of a file, with a '\0' behind it, if it is a regular one that only
  * its owner can have written, which is who runs this. */
 const char *file_read_own(struct arena *, const char *path, char **text,

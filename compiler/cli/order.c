@@ -205,7 +205,8 @@ check_intent(const struct cli_options *options,
         return status;
     } else if (!says_same(order->plan, fresh.plan)
                || !says_same(fresh.plan, order->plan)) {
-        *reason = "something was attached or detached since; make it anew";
+        *reason = "something was attached or detached since, or its intent "
+                  "says now what interfaces said; make it anew";
         return EXIT_WRONG;
     } else if (strcmp(fresh.intent, order->intent)) {
         *reason = "its intent has changed since; make it anew";

@@ -26,33 +26,45 @@ attached_said(const char *mac, const char *addresses, struct arena *arena)
                         addresses ? addresses : "");
 }
 
-/* What 'interface' says, which says that it is 'endpoint'; NULL if another one
- * says so too. */
-static const struct bridge_attachment *
-find_said(const struct bridge_info *info, const char *interface,
-          const char *endpoint)
+/* The place of the first interface that says that it is 'endpoint', or of what
+ * comes after. */
+static size_t
+find_first(const struct bridge_info *info, const char *endpoint)
 {
     size_t low = 0, high = info->attachments.n;
 
     while (low < high) {
         size_t i = low + (high - low) / 2;
-        const struct bridge_attachment *a = &info->attachments.v[i];
-        int order = strcmp(a->endpoint, endpoint);
 
-        order = order ? order : strcmp(a->interface, interface);
-        if (!order) {
-            bool twice = ((i && !strcmp(a[-1].endpoint, endpoint))
-                          || (i + 1 < info->attachments.n
-                              && !strcmp(a[1].endpoint, endpoint)));
-
-            return twice ? NULL : a;
-        } else if (order < 0) {
+        if (strcmp(info->attachments.v[i].endpoint, endpoint) < 0) {
             low = i + 1;
         } else {
             high = i;
         }
     }
-    return NULL;
+    return low;
+}
+
+/* What 'interface' says, which says that it is 'endpoint'; or if it is NULL,
+ * nothing.  Stores which other one says that it is, or NULL. */
+static const struct bridge_attachment *
+find_said(const struct bridge_info *info, const char *interface,
+          const char *endpoint, const char **other)
+{
+    const struct bridge_attachment *said = NULL;
+
+    *other = NULL;
+    for (size_t i = find_first(info, endpoint); i < info->attachments.n
+         && !strcmp(info->attachments.v[i].endpoint, endpoint); i++) {
+        const struct bridge_attachment *a = &info->attachments.v[i];
+
+        if (!strcmp(a->interface, interface)) {
+            said = a;
+        } else {
+            *other = a->interface;
+        }
+    }
+    return said;
 }
 
 const char *
@@ -60,17 +72,21 @@ attached_differs(const struct plan_port *port, const struct bridge_info *info,
                  struct arena *arena)
 {
     const char *is = smap_get(&info->endpoints, port->interface);
-    const struct bridge_attachment *a;
+    const struct bridge_attachment *a = NULL;
+    const char *other = NULL;
 
-    if (!is) {
-        return port->said ? "it is attached no more" : NULL;
-    } else if (!nullable_string_is_equal(is, port->endpoint)) {
-        return arena_printf(arena, "it is attached as %s by now", is);
+    if (port->endpoint) {
+        a = find_said(info, port->interface, port->endpoint, &other);
     }
-    a = find_said(info, port->interface, is);
-    return (!a ? "another interface says so too"
-            : port->said
-            && strcmp(port->said, attached_said(a->mac, a->addresses, arena))
+    if (is && !nullable_string_is_equal(is, port->endpoint)) {
+        return arena_printf(arena, "it is attached as %s by now", is);
+    } else if (other) {
+        return arena_printf(arena, "interface %s says so%s", other,
+                            a ? " too" : "");
+    }
+    return (!port->said ? NULL
+            : !a ? "it is attached no more"
+            : strcmp(port->said, attached_said(a->mac, a->addresses, arena))
             ? "it has another MAC or other addresses by now" : NULL);
 }
 

@@ -86,9 +86,9 @@ const char *attached_find(const struct attached *, const char *endpoint,
 const char *attached_said(const char *mac, const char *addresses,
                           struct arena *);
 
-/* Why 'port' of a plan of before is not what its interface says by now, which
- * does not say it any more, or another thing, or what another one says too; or
- * NULL. */
+/* Why 'port' of a plan of before is not what interfaces say by now: its own
+ * does not say it any more, or another thing, or another one says that it is
+ * that endpoint; or NULL. */
 const char *attached_differs(const struct plan_port *,
                              const struct bridge_info *, struct arena *);
 

@@ -175,7 +175,7 @@ watch(const struct push_target *target, const struct guard *guard,
       const struct plan_record *back)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(6, 6);
-    long long int deadline = time_msec() + target->confirm_ms;
+    long long int deadline = time_msec() + target->confirm_ms, lacking = 0;
 
     while (!is_over(target, guard)) {
         if (time_msec() >= deadline) {
@@ -183,7 +183,7 @@ watch(const struct push_target *target, const struct guard *guard,
             const char *reason;
 
             bridge_info_forget();       /* What could not be read may be. */
-            reason = guard_fire(target, guard, back, arena);
+            reason = guard_fire(target, guard, back, &lacking, arena);
 
             if (!reason) {
                 arena_destroy(arena);

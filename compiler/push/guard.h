@@ -58,10 +58,12 @@ const char *guard_arm(const struct push_target *, struct state *,
                       int *fdp);
 
 /* What the watchdog does in the end, under the lock: applies 'back', if
- * 'guard' waits still.  Returns NULL when there is nothing left to do, or why
- * it failed, in 'arena', where all is that it takes. */
+ * 'guard' waits still.  If there is no bridge for as long as the target's
+ * timeout, it is only kept.  '*lacking', 0 at first, is since when there is
+ * none.  Returns NULL when there is nothing left to do, or why it failed, in
+ * 'arena', where all is that it takes. */
 const char *guard_fire(const struct push_target *, const struct guard *,
                        const struct plan_record *back,
-                       struct arena *arena);
+                       long long int *lacking, struct arena *arena);
 
 #endif /* push/guard.h */

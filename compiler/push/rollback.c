@@ -17,48 +17,44 @@
 #include "push/attached.h"
 #include "push/run.h"
 #include "push/state.h"
+#include "timeval.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(rollback);
 
 /* What undoes an apply, or says that it stays. */
 
-/* Which generation makes room for that of 'order', if it is a new one, so that
- * 'but' stays; 0: none need. */
-static uint64_t
-find_room(const struct state *state, const struct plan_record *order,
-          uint64_t but)
+static void
+warn_left_out(struct state *state, const plan_names *left_out)
 {
-    size_t last = state->kept.n - 1;
-
-    return (state->kept.n < STATE_MAX_KEPT
-            || state_record(state, order)->generation == state_last(state) ? 0
-            : state->kept.v[last] == but ? state->kept.v[last - 1]
-            : state->kept.v[last]);
+    for (size_t i = 0; i < left_out->n; i++) {
+        *vec_push(state->arena, &state->warnings) = arena_printf(
+            state->arena, "left out: %s", left_out->v[i]);
+    }
 }
 
-/* Goes back to 'record' but for what its interfaces do not say any more, and,
- * if 'unfit', for those that the bridge lacks or that cannot be an endpoint's:
- * an interface may be another tenant's by now.  Where any is left out, the
- * whole can still be gone back to, and was not proved as it is then. */
+/* Goes back to 'record' but for what its interfaces do not say any more, and
+ * from what was not confirmed, if 'unconfirmed' is not 0, but for those that
+ * the bridge lacks or that cannot be an endpoint's, too: an interface may be
+ * another tenant's by now.  Where any is left out, the whole can still be gone
+ * back to, and was not proved as it is then. */
 static const char *
 go_back(const struct push_target *target, struct state *state,
-        const struct plan_record *record, bool unfit, struct push_diff *diff)
+        const struct plan_record *record, uint64_t unconfirmed,
+        struct push_diff *diff)
 {
     struct plan_record order = *record;
     plan_names left_out = VEC_INIT;
     uint64_t replaces = record->generation;
-    const char *reason = attached_leave_out(target, &order.plan, unfit,
-                                            state->arena, &left_out);
+    const char *reason = attached_leave_out(
+        target, &order.plan, unconfirmed, state->arena, &left_out);
 
-    for (size_t i = 0; i < left_out.n; i++) {
-        *vec_push(state->arena, &state->warnings) = arena_printf(
-            state->arena, "left out: %s", left_out.v[i]);
-    }
+    warn_left_out(state, &left_out);
     if (left_out.n) {
         order.partial = true;
         order.verified = false;
-        replaces = find_room(state, &order, record->generation);
+        state->wanted = record->generation;
+        replaces = unconfirmed;
     }
     return (reason ? reason
             : push_run_and_keep(target, state, &order, replaces, diff));
@@ -78,7 +74,7 @@ push_rollback(const struct push_target *target, uint64_t to, const char *node,
         state_read(&state, target->state, target->bridge, arena);
         reason = state_choose(&state, to, node, &record);
         if (!reason) {
-            reason = go_back(target, &state, &record, false, diff);
+            reason = go_back(target, &state, &record, 0, diff);
             diff->back = record.generation;
         }
         if (!reason) {
@@ -163,15 +159,62 @@ push_confirm(const struct push_target *target, struct arena *arena,
     return reason;
 }
 
+/* The bridge has gone, with all that it held: makes 'back' the last one again
+ * of what is kept. */
+static const char *
+keep_alone(struct state *state, const struct guard *guard,
+           const struct plan_record *back)
+{
+    struct plan_record *record = state_record(state, back);
+    const char *reason = state_prepare(state, record);
+
+    reason = reason ? reason : state_commit(state, record, guard->back);
+    if (reason) {
+        state_abandon(state, record);
+    }
+    return reason;
+}
+
+/* Does what is to be done for 'guard', which waits. */
+static const char *
+end_waiting(const struct push_target *target, struct state *state,
+            const struct guard *guard, const struct plan_record *back,
+            long long int *lacking)
+{
+    struct push_diff diff = { .back = 0 };
+    const char *lacks = push_lacks_bridge(target, state->arena), *reason;
+
+    *lacking = !lacks ? 0 : *lacking ? *lacking : time_msec();
+    if (!lacks) {
+        reason = go_back(target, state, back, guard->generation, &diff);
+    } else if (time_msec() - *lacking < target->timeout_ms) {
+        return lacks;
+    } else {
+        reason = keep_alone(state, guard, back);
+    }
+    if (!reason) {              /* Nobody is to go back to it. */
+        for (size_t i = 0; i < state->warnings.n; i++) {
+            VLOG_WARN("bridge %s: %s", target->bridge, state->warnings.v[i]);
+        }
+        if (lacks) {
+            VLOG_WARN("%s; generation %"PRIu64", which was not confirmed, is "
+                      "kept no more", lacks, guard->generation);
+        }
+        state_forget(state, guard->generation);
+        push_decide(state, &diff);
+    }
+    return reason;
+}
+
 const char *
 guard_fire(const struct push_target *target, const struct guard *guard,
-           const struct plan_record *back, struct arena *arena)
+           const struct plan_record *back, long long int *lacking,
+           struct arena *arena)
 {
     struct push_target again = *target;
     struct plan plan = *back->plan;
     struct plan_record order = *back;
     struct lockfile *lock = NULL;
-    struct push_diff diff;
     struct state state;
     const char *reason = push_lock(target, arena, &lock);
 
@@ -180,19 +223,8 @@ guard_fire(const struct push_target *target, const struct guard *guard,
     again.confirm_ms = 0;
     if (!reason) {
         state_read(&state, target->state, target->bridge, arena);
-        if (guard_waits(&state, guard)
-            && push_lacks_bridge(target, arena)) {
-            push_decide(&state, &diff);         /* With all that it held. */
-        } else if (guard_waits(&state, guard)) {
-            reason = go_back(&again, &state, &order, true, &diff);
-            for (size_t i = 0; i < state.warnings.n; i++) {
-                VLOG_WARN("bridge %s: %s", target->bridge,
-                          state.warnings.v[i]);
-            }
-            if (!reason) {      /* Nobody is to go back to it. */
-                state_forget(&state, guard->generation);
-                push_decide(&state, &diff);
-            }
+        if (guard_waits(&state, guard)) {
+            reason = end_waiting(&again, &state, guard, &order, lacking);
         }
         lockfile_unlock(lock);
     }

@@ -217,23 +217,6 @@ state_sweep(const struct state *state)
     }
 }
 
-/* Makes those above it, too, which all may read. */
-static bool
-make_folder(struct arena *arena, const char *name)
-{
-    char *above = arena_strdup(arena, name);
-
-    for (char *p = above + 1;
-         (p = strchr(p, '/')) != NULL && p[strspn(p, "/")]; p++) {
-        *p = '\0';
-        if (mkdir(above, 0755) && errno != EEXIST) {
-            return false;
-        }
-        *p = '/';
-    }
-    return !mkdir(name, 0700) || errno == EEXIST;
-}
-
 const char *
 state_make(struct state *state)
 {
@@ -243,10 +226,12 @@ state_make(struct state *state)
         return "there is no folder for it";
     }
     for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
-        if (!make_folder(state->arena, dirs[i])) {
+        const char *reason = file_make_folder(state->arena, dirs[i], 0700);
+
+        if (reason) {
             return arena_printf(state->arena, "cannot make the folder %s: %s;"
                                 " BULKHEAD_STATEDIR names another", dirs[i],
-                                ovs_strerror(errno));
+                                reason);
         }
     }
     return NULL;
@@ -341,6 +326,7 @@ state_commit(struct state *state, const struct plan_record *record,
              uint64_t replaces)
 {
     const char *path = record_path(state, record->generation), *reason;
+    bool more = state->wanted && state->wanted != record->generation;
     generation_vec kept = VEC_INIT;
 
     /* First, so that who has the old one sees whether this was begun. */
@@ -355,10 +341,13 @@ state_commit(struct state *state, const struct plan_record *record,
 
         if (generation == record->generation) {
             continue;
-        } else if (generation == replaces || kept.n == STATE_MAX_KEPT) {
+        } else if (generation != state->wanted
+                   && (generation == replaces
+                       || kept.n + more >= STATE_MAX_KEPT)) {
             unlink(record_path(state, generation));
         } else {
             *vec_push(state->arena, &kept) = generation;
+            more &= generation != state->wanted;
         }
     }
     state->kept = kept;

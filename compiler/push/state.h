@@ -41,6 +41,8 @@ struct state {
     const struct plan_record *current;  /* The last one; NULL if there is
                                          * none, or it is not trusted. */
     bool unwritten;             /* Has that no file yet? */
+    uint64_t wanted;            /* Does not make room for another; 0: any
+                                 * may. */
     const struct plan_record *distrusted;   /* If it is not trusted for want of
                                              * its journal, that without what
                                              * changed since. */
@@ -84,8 +86,9 @@ const char *state_make(struct state *);
 
 /* Writes the record of a generation, so that there is room for it, and makes
  * it one that is kept, in place of the generation 'replaces', if that is not
- * 0, and of the oldest.  Between the two nothing of it is seen.  A record that
- * names no journal gets one.  Each returns NULL, or why it cannot. */
+ * 0, and of the oldest that is not wanted.  Between the two nothing of it is
+ * seen.  A record that names no journal gets one.  Each returns NULL, or why
+ * it cannot. */
 const char *state_prepare(struct state *, struct plan_record *);
 const char *state_commit(struct state *, const struct plan_record *,
                          uint64_t replaces);

@@ -122,6 +122,7 @@ test_going_back() {
         rollback --to "$generation"
     check '... both' eval "lets_in pf0vf5 && lets_in pf0vf6"
     test_unconfirmed
+    test_elsewhere
     bulkhead_on apply br0 "$folder" >/dev/null
 }
 
@@ -141,6 +142,53 @@ test_unconfirmed() {
         eval "bars pf0vf5 && cut_off $number"
     ovs-vsctl add-port br0 pf0vf6 -- set interface pf0vf6 type=dummy
     policy "$unbind"
+}
+
+# The intent bound it then, and another interface says that it is it by now.
+test_elsewhere() {
+    cp "$intent" "$folder/policy.json"
+    bulkhead_on apply br0 "$folder" >/dev/null
+    policy "$unbind"
+    bulkhead_on apply br0 "$folder" >/dev/null
+    attach batch/job1 --interface pf0vf6
+    check 'of an endpoint that is elsewhere by now, the old place is left out' \
+        says 'pf0vf5 as batch/job1: interface pf0vf6 says so' 0 rollback
+    check '... so it is not let in' bars pf0vf5
+    detach batch/job1
+}
+
+# limited RATE: the intent with another limit is on the bridge.
+limited() {
+    policy "$unbind;s/\"limit\": \"20Gbps\"/\"limit\": \"$1Gbps\"/"
+    soon has_rate "${1}000000"
+}
+
+# A generation that only a journal has is one more than are kept.
+test_oldest() {
+    local oldest
+    attach batch/job1 --interface pf0vf5
+    agent save
+    oldest=$("$BULKHEAD" status --bridge br0 |
+        sed -n 's/^generation \([0-9]*\) .*/\1/p')
+    check 'two more' eval 'limited 21 && agent save && limited 22 && agent save'
+    attach storage/target0 --interface pf0vf6 --mac $target0 \
+        --addresses 10.4.0.10,fd00:4::10
+    agent_end KILL
+    check 'and one that the journal has' says ' and its journal, ' 0 \
+        "$BULKHEAD" status --bridge br0
+    detach batch/job1
+    detach storage/target0
+    check 'the oldest comes back without what is detached' says \
+        'left out: interface pf0vf5 as batch/job1: it is attached no more' 0 \
+        rollback --to "$oldest"
+    attach batch/job1 --interface pf0vf5
+    check '... and is kept, so that all of it can' \
+        exits 0 rollback --to "$oldest"
+    check '... with that' lets_in pf0vf5
+    detach batch/job1
+    policy "$unbind"
+    agent_start
+    soon soon is_as_intended >/dev/null
 }
 
 test_usage() {
@@ -420,6 +468,7 @@ main() {
     test_wrong
     test_database
     test_iface_id
+    test_oldest
     test_moves
     test_files
     [ "$failures" = 0 ]

@@ -124,7 +124,8 @@ test_session() {
     check 'which goes back all the same' goes_back is_at 20Gbps
 }
 
-# terminal KEYS: apply on a terminal, where somebody presses keys.
+# terminal KEYS RATE [OPTION...]: apply on a terminal, where somebody presses
+# keys.
 terminal() {
     python3 -c 'import os, pty, sys
 def read(fd):
@@ -134,7 +135,7 @@ def read(fd):
     return data
 sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[2:], read)))' "$1" \
         "$BULKHEAD" apply "$(limited "$2")" --node $node --bridge br0 \
-        --confirm=3s </dev/null
+        --confirm=3s "${@:3}" </dev/null
 }
 
 test_terminal() {
@@ -256,12 +257,33 @@ test_rights() {
     chmod 700 "$switch_dir"
 }
 
-# A later bridge of that name is not what it watches.
+# There is no bridge when the time is over, and for as long as -t says.
 test_gone() {
-    check 'a change' exits 0 apply 21Gbps --confirm=1s
+    check 'a change' exits 0 apply 21Gbps --confirm=1s -t 4
     ovs-vsctl del-br br0
+    sleep 2
+    make_dummy_bridge br0 "$intent" "$node"
+    check 'a bridge that comes back gets what was there before' \
+        goes_back is_at 20Gbps
+    check 'a change on a terminal: 3' says 'was not confirmed' 3 \
+        terminal_without 22Gbps
     check 'without its bridge it ends' watchdog_ends
     check 'and nothing waits' test ! -e "$(guard)"
+    make_dummy_bridge br0 "$intent" "$node"
+    check 'and what was there before is what is kept' exits 1 \
+        grep 'which is another one' <(is_at 20Gbps 2>&1)
+    check '... not what nobody confirmed' says 'which is another one' 4 \
+        is_at 22Gbps
+}
+
+# terminal_without RATE: as terminal(), but the bridge goes meanwhile.
+terminal_without() {
+    local deleter
+    (while [ ! -e "$(guard)" ]; do sleep 0.05; done
+     sleep 0.5
+     exec ovs-vsctl del-br br0) &
+    deleter=$!
+    terminal 'x' "$1" -t 2 || { wait "$deleter"; return 3; }
 }
 
 main() {
