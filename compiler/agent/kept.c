@@ -76,6 +76,7 @@ put_bound(struct agent *a)
     struct sset gone = SSET_INITIALIZER(&gone);
     struct smap is = SMAP_INITIALIZER(&is), was = SMAP_INITIALIZER(&was);
     struct shash ports = SHASH_INITIALIZER(&ports);
+    bool news = a->bridge_seqno != keeper_bridge_seqno(a->keeper);
     struct plan plan;
 
     compiled_plan(a->compiled, &plan, arena);
@@ -90,7 +91,9 @@ put_bound(struct agent *a)
 
         if (!smap_get(&g->admitted.as, port)
             || !nullable_string_is_equal(smap_get(&was, port), now)
-            || !is_same_port(kept, shash_find_data(&ports, port))) {
+            || !is_same_port(kept, shash_find_data(&ports, port))
+            || (news && attached_differs(kept, keeper_bridge(a->keeper),
+                                         arena))) {
             admitted_drop(&g->admitted, port);
             sset_add(&gone, port);
         }

@@ -129,8 +129,9 @@ saver_put(struct agent *a)
     struct saver *s = &a->saver;
 
     if (s->whole) {
-        if (s->journal) {
-            s->before = s->journal;     /* As long as nothing is sent. */
+        /* What was appended may have been refused. */
+        if (s->journal && !journal_size(s->journal)) {
+            s->before = s->journal;
             s->journal = NULL;
         }
         saver_lose(s);

@@ -165,9 +165,14 @@ static const char *
 keep_alone(struct state *state, const struct guard *guard,
            const struct plan_record *back)
 {
-    struct plan_record *record = state_record(state, back);
-    const char *reason = state_prepare(state, record);
+    struct plan_record *record;
+    const char *reason;
 
+    if (!state->dir) {
+        return NULL;            /* Nothing can be kept any more. */
+    }
+    record = state_record(state, back);
+    reason = state_prepare(state, record);
     reason = reason ? reason : state_commit(state, record, guard->back);
     if (reason) {
         state_abandon(state, record);

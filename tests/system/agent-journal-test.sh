@@ -250,6 +250,29 @@ test_rollback() {
     check 'and bulkheadd goes on' becomes_equal
 }
 
+# A change that the bridge did not take is withdrawn by what no edit says, and
+# nothing of both is sent.
+test_unsent() {
+    keep_whole
+    ovs-vsctl set-manager ptcp:0:127.0.0.1
+    check 'the bridge is unfit' soon agent_says 'a manager that may be'
+    limit 41 >/dev/null || :
+    check '... and takes no change' has_rate 38000000
+    kill -STOP "$agent_pid"
+    limit 38 >/dev/null
+    sed 's/"dscp":28/"dscp":27/' "$folder/policy.json" >"$folder/.new"
+    mv "$folder/.new" "$folder/policy.json"
+    kill -CONT "$agent_pid"
+    sleep 1
+    agent_end KILL
+    ovs-vsctl del-manager
+    started_unproved
+    sleep 0.5
+    check '... which does not come later' lacks_rate 41000000
+    check 'proved' proved
+    keep_whole
+}
+
 # A disk that is full when a change comes: its process may write no file of
 # more than 4 kB, which a journal becomes and a plan is from the start.
 test_full() {
@@ -311,6 +334,7 @@ main() {
     test_folded
     test_whole
     test_rollback
+    test_unsent
     test_full
     test_read_only
     agent_end TERM
