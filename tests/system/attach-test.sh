@@ -166,6 +166,8 @@ limited() {
 # A generation that only a journal has is one more than are kept.
 test_oldest() {
     local oldest
+    ovs-vsctl clear interface pf0vf5 external_ids \
+        -- clear interface pf0vf6 external_ids
     attach batch/job1 --interface pf0vf5
     agent save
     oldest=$("$BULKHEAD" status --bridge br0 |
