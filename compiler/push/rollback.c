@@ -47,7 +47,7 @@ go_back(const struct push_target *target, struct state *state,
     plan_names left_out = VEC_INIT;
     uint64_t replaces = record->generation;
     const char *reason = attached_leave_out(
-        target, &order.plan, unconfirmed, state->arena, &left_out);
+        target, &order.plan, unconfirmed != 0, state->arena, &left_out);
 
     warn_left_out(state, &left_out);
     if (left_out.n) {

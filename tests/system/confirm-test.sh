@@ -270,20 +270,30 @@ test_gone() {
     check 'without its bridge it ends' watchdog_ends
     check 'and nothing waits' test ! -e "$(guard)"
     make_dummy_bridge br0 "$intent" "$node"
-    check 'and what was there before is what is kept' exits 1 \
-        grep 'which is another one' <(is_at 20Gbps 2>&1)
+    check 'and what was there before is what is kept' is_kept 20Gbps
     check '... not what nobody confirmed' says 'which is another one' 4 \
         is_at 22Gbps
 }
 
 # terminal_without RATE: as terminal(), but the bridge goes meanwhile.
 terminal_without() {
-    local deleter
+    local deleter status=0
     (while [ ! -e "$(guard)" ]; do sleep 0.05; done
      sleep 0.5
      exec ovs-vsctl del-br br0) &
     deleter=$!
-    terminal 'x' "$1" -t 2 || { wait "$deleter"; return 3; }
+    terminal 'x' "$1" -t 2 || status=$?
+    wait "$deleter" || return 1
+    return $status
+}
+
+# is_kept RATE: the last generation is of that intent.
+is_kept() {
+    local said
+    said=$(is_at "$1" 2>&1 || :)
+    echo "$said"
+    [[ $said == *'generation '*', intent '* &&
+       $said != *'which is another one'* ]]
 }
 
 main() {
