@@ -378,7 +378,8 @@ gate_rest(struct agent *a)
         return;
     }
     arena = arena_create();
-    if (proved_prepare(g->proved, compiled_intent(a->compiled, arena))) {
+    if (proved_prepare(g->proved, compiled_intent(a->compiled, arena),
+                       PROVED_PREPARE_MS)) {
         g->rest_at = time_msec() + REST_SHARE * (time_msec() - start);
     } else {
         VLOG_DBG("proofs are prepared");

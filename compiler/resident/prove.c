@@ -24,7 +24,6 @@
 enum {
     FEW_ENDPOINTS = 40,         /* All packets of so many take a fraction of
                                  * what a process does. */
-    PREPARE_MS = 100,           /* Of one tenant, in the main loop. */
 };
 
 struct proved {
@@ -342,7 +341,7 @@ has_few(const struct policy *policy)
 }
 
 bool
-proved_prepare(struct proved *p, const struct intent *intent)
+proved_prepare(struct proved *p, const struct intent *intent, int time_ms)
 {
     const char *tenant = (p->joins.all || p->begun ? NULL
                           : verify_base_seamless(p->base));
@@ -352,7 +351,7 @@ proved_prepare(struct proved *p, const struct intent *intent)
     if (!tenant) {
         return false;
     }
-    task.deadline = time_msec() + PREPARE_MS;
+    task.deadline = time_ms ? time_msec() + time_ms : 0;
     arena = arena_create();
     task.policy = policy_resolve_checked(slice(p, intent, tenant, arena),
                                          arena);

@@ -51,9 +51,13 @@ void proved_begin(struct proved *, struct resident *);
 void proved_end(struct proved *, bool proved);
 
 /* While all is proved and no proof has begun: makes proofs of changes to come
- * take less, in some milliseconds.  'intent' is the whole.  Returns false if
- * there is nothing more to be done. */
-bool proved_prepare(struct proved *, const struct intent *);
+ * of one tenant take less, or gives that tenant up if it takes longer than
+ * 'time_ms' (0: any time).  'intent' is the whole.  Returns false if there is
+ * nothing more to be done. */
+bool proved_prepare(struct proved *, const struct intent *, int time_ms);
+
+/* What bulkheadd takes for it, in its main loop. */
+#define PROVED_PREPARE_MS 100
 
 /* What was proved: of how many tenants, of how many that there are. */
 struct proved_count {

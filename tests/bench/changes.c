@@ -87,7 +87,7 @@ prepare(struct bench *b)
     const struct intent *intent = resident_intent(b->resident, arena);
     double start = now_ms();
 
-    while (proved_prepare(b->proved, intent)) {
+    while (proved_prepare(b->proved, intent, PROVED_PREPARE_MS)) {
         continue;
     }
     start = now_ms() - start;

@@ -37,8 +37,9 @@ proving_begin(struct proving *t, const char *text,
 void
 proving_prepare(struct proving *t)
 {
-    while (proved_prepare(t->proved, resident_intent(t->resident,
-                                                     t->u.arena))) {
+    const struct intent *intent = resident_intent(t->resident, t->u.arena);
+
+    while (proved_prepare(t->proved, intent, 0)) {
         continue;
     }
 }

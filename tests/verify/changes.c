@@ -244,7 +244,7 @@ prepare(struct world *w)
 {
     const struct intent *intent = resident_intent(w->resident, w->arena);
 
-    while (rng_chance(&w->rng, 90) && proved_prepare(w->proved, intent)) {
+    while (rng_chance(&w->rng, 90) && proved_prepare(w->proved, intent, 0)) {
         continue;
     }
 }
