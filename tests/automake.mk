@@ -128,6 +128,7 @@ test_scripts = \
 	tests/system/agent-refused-test.sh \
 	tests/system/agent-start-test.sh \
 	tests/system/agent-test.sh \
+	tests/system/attach-back-test.sh \
 	tests/system/attach-test.sh \
 	tests/system/apply-kernel-test.sh \
 	tests/system/apply-test.sh \

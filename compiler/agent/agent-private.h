@@ -66,6 +66,7 @@ struct saver {
                                  * yet... */
     size_t n_pending;           /* ...and their bytes; but if... */
     bool whole;                 /* ...then no edits say what that changes. */
+    bool partial;               /* Is it partial, as edits say? */
     bool own;                   /* Is the journal of what this process kept
                                  * as a whole, or has folded since? */
     bool folds;                 /* Is what runs agent/fold.h? */

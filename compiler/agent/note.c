@@ -31,15 +31,17 @@ note_whole(struct saver *s)
     s->n_pending = 0;
 }
 
-/* Returns false if no edit says the change. */
+/* Appends the edit that says the change, or nothing if it changes nothing that
+ * is kept.  Returns false if none says it. */
 static bool
-format_edit(const struct agent *a, const struct resident_diff *diff,
-            struct ds *ds)
+format_edit(struct agent *a, const struct resident_diff *diff, struct ds *ds)
 {
+    bool partial = compiled_is_partial(a->compiled);
     struct arena *arena = arena_create();
     bool ok = resident_diff_format(diff, plan_record_time(arena, time_wall()),
-                                   compiled_is_partial(a->compiled), ds);
+                                   a->saver.partial, partial, ds);
 
+    a->saver.partial = partial;
     arena_destroy(arena);
     return ok;
 }
@@ -57,7 +59,9 @@ saver_note(struct agent *a, enum compiled_news news,
     if (news == COMPILED_CHANGED && (s->journal || s->next)
         && s->n_pending < MAX_PENDING && format_edit(a, diff, &ds)) {
         s->n_pending += ds.length;
-        svec_add(&s->edits, ds_cstr(&ds));
+        if (ds.length) {
+            svec_add(&s->edits, ds_cstr(&ds));
+        }
     } else {
         note_whole(s);
     }

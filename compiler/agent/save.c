@@ -188,6 +188,7 @@ begin_process(struct agent *a)
         return error;
     }
     s->knowing = hash_known(a);
+    s->partial = compiled_is_partial(a->compiled);
     return worker_start(&s->worker, save, a, TIMEOUT_MS);
 }
 

@@ -155,7 +155,8 @@ struct plan_port {
     const char *said;           /* What the interface said of that, if it is
                                  * not the intent that binds it, as
                                  * attached_said() has it (push/attached.h);
-                                 * else NULL. */
+                                 * else what interfaces said against that, as
+                                 * attached_claims(), or NULL. */
     const char *place;          /* What asks for it, as plan_meter has it; not
                                  * in a record. */
 };

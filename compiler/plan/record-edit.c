@@ -126,20 +126,18 @@ is_of_lists(const struct plan_edit *edit)
             || shape_same(edit->notes_gone, edit->notes_come, &plan_shape));
 }
 
-bool
-plan_edit_format(const struct plan_edit *edit, struct ds *ds)
+/* Appends two members: what leaves and what joins the lists.  Returns false,
+ * and may have appended to 'ds', if nothing does. */
+static bool
+put_lists(const struct plan_edit *edit, struct ds *ds)
 {
-    struct plan_record said = { .time = edit->time,
-                                .partial = edit->partial };
     struct ds come = DS_EMPTY_INITIALIZER;
+    size_t empty;
+    bool any;
 
-    if (!is_of_lists(edit)) {
-        return false;
-    }
-    ds_put_cstr(ds, "{\"record\":");
-    shape_put(&said, &edit_shape, ds);
-    ds_put_cstr(ds, ",\"gone\":{");
     ds_put_char(&come, '{');
+    ds_put_cstr(ds, ",\"gone\":{");
+    empty = ds->length;
     for (size_t i = 0; i < N_RECORD_LISTS; i++) {
         struct svec before = SVEC_EMPTY_INITIALIZER;
         struct svec after = SVEC_EMPTY_INITIALIZER;
@@ -150,8 +148,29 @@ plan_edit_format(const struct plan_edit *edit, struct ds *ds)
         svec_destroy(&before);
         svec_destroy(&after);
     }
-    ds_put_format(ds, "},\"come\":%s}}", ds_cstr(&come));
+    any = ds->length > empty || come.length > 1;
+    ds_put_format(ds, "},\"come\":%s}", ds_cstr(&come));
     ds_destroy(&come);
+    return any;
+}
+
+bool
+plan_edit_format(const struct plan_edit *edit, struct ds *ds)
+{
+    struct plan_record said = { .time = edit->time,
+                                .partial = edit->partial };
+    size_t start = ds->length;
+
+    if (!is_of_lists(edit)) {
+        return false;
+    }
+    ds_put_cstr(ds, "{\"record\":");
+    shape_put(&said, &edit_shape, ds);
+    if (put_lists(edit, ds) || edit->partial != edit->was_partial) {
+        ds_put_char(ds, '}');
+    } else {
+        ds_truncate(ds, start);
+    }
     return true;
 }
 

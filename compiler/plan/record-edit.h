@@ -22,7 +22,7 @@ struct json;
  * join it.  What changes does both. */
 struct plan_edit {
     const char *time;           /* As plan_record has them. */
-    bool partial;
+    bool was_partial, partial;
     plan_flows flows_gone, flows_come;
     plan_meters meters_gone, meters_come;
     const struct plan *notes_gone, *notes_come;     /* As plan_copy_notes()
@@ -30,9 +30,9 @@ struct plan_edit {
                                                      * NULL. */
 };
 
-/* Appends the edit as one line of JSON, without a newline.  Returns false, and
- * appends nothing, if something changes that a plan has once, as its tunnel:
- * then no edit can say it. */
+/* Appends the edit as one line of JSON, without a newline, or nothing if all
+ * stays as it was.  Returns false, and appends nothing, if something changes
+ * that a plan has once, as its tunnel: then no edit can say it. */
 bool plan_edit_format(const struct plan_edit *, struct ds *);
 
 /* Carries out lists of edits, which are JSON, one after the other on 'record',

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
 #include "push/keep.h"
 #include "push/ovsdb.h"
 #include "push/push.h"
@@ -18,6 +20,8 @@
 #include "util.h"
 
 /* What interfaces say by now, beside what a plan of before has of them. */
+
+#define CLAIMS "against: "      /* Begins attached_claims(). */
 
 const char *
 attached_said(const char *mac, const char *addresses, struct arena *arena)
@@ -45,22 +49,88 @@ find_first(const struct bridge_info *info, const char *endpoint)
     return low;
 }
 
-/* What 'interface' says, which says that it is 'endpoint'; or if it is NULL,
- * nothing.  Stores which other one says that it is, or NULL. */
+static bool
+is_of(const struct bridge_info *info, size_t i, const char *endpoint)
+{
+    return (i < info->attachments.n
+            && !strcmp(info->attachments.v[i].endpoint, endpoint));
+}
+
+/* The endpoint that the interface says it is, if that is another; or NULL. */
+static const char *
+find_another(const struct bridge_info *info, const char *interface,
+             const char *endpoint)
+{
+    const char *is = smap_get(&info->endpoints, interface);
+
+    return is && !nullable_string_is_equal(is, endpoint) ? is : NULL;
+}
+
+static void
+put_claim(struct ds *ds, const char *name)
+{
+    ds_put_cstr(ds, ds->length ? " " : CLAIMS);
+    json_string_escape(name, ds);
+}
+
+const char *
+attached_claims(const char *interface, const char *endpoint,
+                const struct bridge_info *info, struct arena *arena)
+{
+    const char *another = find_another(info, interface, endpoint);
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    const char *claims;
+
+    if (another) {
+        put_claim(&ds, another);
+    }
+    for (size_t i = find_first(info, endpoint); is_of(info, i, endpoint);
+         i++) {
+        if (strcmp(info->attachments.v[i].interface, interface)) {
+            put_claim(&ds, info->attachments.v[i].interface);
+        }
+    }
+    claims = ds.length ? arena_strdup(arena, ds_cstr(&ds)) : NULL;
+    ds_destroy(&ds);
+    return claims;
+}
+
+static bool
+has_claims(const struct plan_port *port)
+{
+    return port->said && !strncmp(port->said, CLAIMS, strlen(CLAIMS));
+}
+
+/* Did 'name', which speaks against 'port' by now, do so when the plan was
+ * made? */
+static bool
+spoke_before(const struct plan_port *port, const char *name)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    bool before;
+
+    json_string_escape(name, &ds);
+    before = has_claims(port) && strstr(port->said, ds_cstr(&ds));
+    ds_destroy(&ds);
+    return before;
+}
+
+/* What the interface of 'port' says, if it says that it is its endpoint; or
+ * NULL.  Stores which other one says so that did not then, or NULL. */
 static const struct bridge_attachment *
-find_said(const struct bridge_info *info, const char *interface,
-          const char *endpoint, const char **other)
+find_said(const struct bridge_info *info, const struct plan_port *port,
+          const char **other)
 {
     const struct bridge_attachment *said = NULL;
 
     *other = NULL;
-    for (size_t i = find_first(info, endpoint); i < info->attachments.n
-         && !strcmp(info->attachments.v[i].endpoint, endpoint); i++) {
+    for (size_t i = find_first(info, port->endpoint);
+         is_of(info, i, port->endpoint); i++) {
         const struct bridge_attachment *a = &info->attachments.v[i];
 
-        if (!strcmp(a->interface, interface)) {
+        if (!strcmp(a->interface, port->interface)) {
             said = a;
-        } else {
+        } else if (!spoke_before(port, a->interface)) {
             *other = a->interface;
         }
     }
@@ -71,20 +141,20 @@ const char *
 attached_differs(const struct plan_port *port, const struct bridge_info *info,
                  struct arena *arena)
 {
-    const char *is = smap_get(&info->endpoints, port->interface);
+    const char *another = find_another(info, port->interface, port->endpoint);
     const struct bridge_attachment *a = NULL;
     const char *other = NULL;
 
     if (port->endpoint) {
-        a = find_said(info, port->interface, port->endpoint, &other);
+        a = find_said(info, port, &other);
     }
-    if (is && !nullable_string_is_equal(is, port->endpoint)) {
-        return arena_printf(arena, "it is attached as %s by now", is);
+    if (another && !spoke_before(port, another)) {
+        return arena_printf(arena, "it is attached as %s by now", another);
     } else if (other) {
         return arena_printf(arena, "interface %s says so%s", other,
                             a ? " too" : "");
     }
-    return (!port->said ? NULL
+    return (!port->said || has_claims(port) ? NULL
             : !a ? "it is attached no more"
             : strcmp(port->said, attached_said(a->mac, a->addresses, arena))
             ? "it has another MAC or other addresses by now" : NULL);

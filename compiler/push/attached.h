@@ -57,8 +57,9 @@ void attached_check(const char *endpoint, const char *interface,
 /* Gives 'endpoint' of 'tenant' what its interface says, in 'arena'.  Adds an
  * error to 'diags' for what contradicts.  Returns true if there is
  * anything. */
-bool attached_join(struct attached *, const char *tenant,
-                   struct intent_endpoint *, struct arena *, struct diags *);
+bool attached_join(struct attached *, const struct bridge_info *,
+                   const char *tenant, struct intent_endpoint *,
+                   struct arena *, struct diags *);
 
 /* The errors came with attachments of 'tenant' (NULL: of all): leaves out
  * those that they speak of, or else those that are new.  Returns false if
@@ -86,9 +87,16 @@ const char *attached_find(const struct attached *, const char *endpoint,
 const char *attached_said(const char *mac, const char *addresses,
                           struct arena *);
 
+/* The same of what speaks against an interface that the intent binds to
+ * 'endpoint', which has the last word: it says that it is another one, or
+ * others say that they are that; NULL if none does. */
+const char *attached_claims(const char *interface, const char *endpoint,
+                            const struct bridge_info *, struct arena *);
+
 /* Why 'port' of a plan of before is not what interfaces say by now: its own
  * does not say it any more, or another thing, or another one says that it is
- * that endpoint; or NULL. */
+ * that endpoint; or NULL.  What spoke against it when the plan was made does
+ * not count. */
 const char *attached_differs(const struct plan_port *,
                              const struct bridge_info *, struct arena *);
 

@@ -263,11 +263,11 @@ add_flows(plan_flows *to, const plan_flows *from, struct arena *arena)
 
 bool
 resident_diff_format(const struct resident_diff *diff, const char *time,
-                     bool partial, struct ds *ds)
+                     bool was_partial, bool partial, struct ds *ds)
 {
     struct arena *arena = arena_create();
     struct plan_edit edit = {
-        .time = time, .partial = partial,
+        .time = time, .was_partial = was_partial, .partial = partial,
         .meters_gone = diff->meters_deleted, .meters_come = diff->meters_added,
         .notes_gone = diff->notes_gone, .notes_come = diff->notes_come,
     };

@@ -71,11 +71,12 @@ struct resident_diff {
 };
 
 /* Appends it as an edit of the record of what was before, made at 'time',
- * after which the record is 'partial': see plan_edit_format() in
- * plan/record-edit.h.  Returns false if no edit says it. */
+ * which makes of one that 'was_partial' a 'partial' one: see
+ * plan_edit_format() in plan/record-edit.h.  Returns false if no edit says
+ * it. */
 struct ds;
 bool resident_diff_format(const struct resident_diff *, const char *time,
-                          bool partial, struct ds *);
+                          bool was_partial, bool partial, struct ds *);
 
 struct resident_stats {
     size_t changes;             /* That were made or refused. */

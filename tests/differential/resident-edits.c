@@ -113,14 +113,14 @@ begin(struct edited *e, const struct resident *resident)
     e->text = format(&record, e->arena, &e->len);
 }
 
-/* Adds what 'diff' says; false if no edit does. */
+/* Adds what 'diff' says, if it says anything; false if no edit does. */
 static bool
 add_edit(struct edited *e, const struct resident_diff *diff)
 {
     struct ds ds = DS_EMPTY_INITIALIZER;
-    bool ok = resident_diff_format(diff, "then", true, &ds);
+    bool ok = resident_diff_format(diff, "then", true, true, &ds);
 
-    if (ok) {
+    if (ds.length) {
         *vec_push(e->arena, &e->edits) = arena_printf(e->arena, "[%s]",
                                                       ds_cstr(&ds));
     }
@@ -157,7 +157,9 @@ edited_follow(struct edited *e, const struct resident *resident,
                                       e->arena, &is);
     if (reason) {
         return reason;
-    } else if (is.generation != 2 || strcmp(is.time, "then") || !is.partial) {
+    } else if (is.generation != (e->edits.n ? 2 : 1)
+               || strcmp(is.time, e->edits.n ? "then" : "now")
+               || is.partial != (e->edits.n > 0)) {
         return "the edited record has another head";
     }
     wanted = make_record(resident, &plan, e->arena);

@@ -11,21 +11,9 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 # shellcheck source-path=SCRIPTDIR source=agent-lib.sh
 . "$here/agent-lib.sh"
+# shellcheck source-path=SCRIPTDIR source=attach-lib.sh
+. "$here/attach-lib.sh"
 
-intent=$srcdir/examples/ai-cluster.json
-node=gpu-node-1
-job1=02:00:00:03:00:01
-target0=02:00:00:04:00:00
-
-# job1 lacks its place; target0 everything.
-unbind='/"node": "gpu-node-1",$/{N;/"pf0vf5"/d}
-        /^ *"labels": { "role": "target" },$/{N;N;N;N;s/,\n.*//}'
-
-attach() { "$BULKHEAD" attach "$@" --bridge br0; }
-detach() { "$BULKHEAD" detach "$@" --bridge br0; }
-partial_apply() {
-    "$BULKHEAD" apply "$1" --partial --node $node --bridge br0
-}
 # The bridge holds the intent in which all is bound.
 is_whole() { bulkhead_on status br0 "$intent"; }
 
@@ -71,126 +59,6 @@ test_apply() {
     check 'detach' exits 0 detach batch/job1
     check 'apply takes it away' exits 0 bulkhead_on apply br0 "$folder"
     check 'it is gone' has_no_endpoint $job1
-}
-
-named_flows() { ovs-ofctl -O OpenFlow14 --names dump-flows "$1"; }
-lets_in() { named_flows br0 | grep -w "$1" >/dev/null; }
-bars() { absent named_flows -w "$1"; }
-rollback() { "$BULKHEAD" rollback --bridge br0 "$@"; }
-
-# Who goes back to what was there goes back to no interface that is detached
-# since, or somebody else's.
-test_going_back() {
-    local generation
-    attach batch/job1 --interface pf0vf5
-    attach storage/target0 --interface pf0vf6 --mac $target0 \
-        --addresses 10.4.0.10,fd00:4::10
-    check 'with both' says 'generation ' 0 bulkhead_on apply br0 "$folder"
-    generation=$(sed -n 's/^generation \([0-9]*\) .*/\1/p' "$switch_dir/said")
-    check 'rollback to the same leaves none out' \
-        exits 0 rollback --to "$generation"
-    check '... so both are there' eval "lets_in pf0vf5 && lets_in pf0vf6"
-    "$BULKHEAD" plan "$folder" --node $node --bridge br0 \
-        -o "$switch_dir/saved" >/dev/null
-    detach batch/job1
-    check 'a plan that was saved says that is why it is refused' \
-        says 'attached or detached since' 1 "$BULKHEAD" apply \
-        "$switch_dir/saved"
-    attach storage/target0 --interface pf0vf6 --mac 02:00:00:04:00:77 \
-        --addresses 10.4.0.10,fd00:4::10
-    bulkhead_on apply br0 "$folder" >/dev/null
-    check 'rollback leaves out what is detached' says \
-        'left out: interface pf0vf5 as batch/job1: it is attached no more' 0 \
-        rollback
-    check '... and what has another MAC' grep \
-        'pf0vf6 as storage/target0: it has another MAC' "$switch_dir/said"
-    check '... so neither is there' eval "bars pf0vf5 && bars pf0vf6"
-    check '... which status says' says ', not verified, partial' 0 \
-        "$BULKHEAD" status --bridge br0
-    detach storage/target0
-    attach storage/target0 --interface pf0vf5 --mac $target0 \
-        --addresses 10.4.0.10,fd00:4::10
-    check "... and what is another tenant's by now" says \
-        'pf0vf5 as batch/job1: it is attached as storage/target0 by now' 0 \
-        rollback --to "$generation"
-    check '... which is not let in as it was' bars pf0vf5
-    detach storage/target0
-    attach batch/job1 --interface pf0vf5
-    attach storage/target0 --interface pf0vf6 --mac $target0 \
-        --addresses 10.4.0.10,fd00:4::10
-    check 'attached again, they are let in' exits 0 \
-        rollback --to "$generation"
-    check '... both' eval "lets_in pf0vf5 && lets_in pf0vf6"
-    test_unconfirmed
-    test_elsewhere
-    bulkhead_on apply br0 "$folder" >/dev/null
-}
-
-# The same without a person: nor may an interface that is gone stop it.
-test_unconfirmed() {
-    local number
-    number=$(port_of pf0vf6)
-    policy "$unbind;s/\"limit\": \"20Gbps\"/\"limit\": \"21Gbps\"/"
-    check 'a change to be confirmed' says 'comes back' 0 "$BULKHEAD" apply \
-        "$folder" --node $node --bridge br0 --confirm=3s
-    detach batch/job1
-    ovs-vsctl del-port br0 pf0vf6
-    watchdog_ends
-    check 'nobody confirms: the one before comes back' \
-        says ', partial' 0 "$BULKHEAD" status --bridge br0
-    check '... without what is detached, or gone' \
-        eval "bars pf0vf5 && cut_off $number"
-    ovs-vsctl add-port br0 pf0vf6 -- set interface pf0vf6 type=dummy
-    policy "$unbind"
-}
-
-# The intent bound it then, and another interface says that it is it by now.
-test_elsewhere() {
-    cp "$intent" "$folder/policy.json"
-    bulkhead_on apply br0 "$folder" >/dev/null
-    policy "$unbind"
-    bulkhead_on apply br0 "$folder" >/dev/null
-    attach batch/job1 --interface pf0vf6
-    check 'of an endpoint that is elsewhere by now, the old place is left out' \
-        says 'pf0vf5 as batch/job1: interface pf0vf6 says so' 0 rollback
-    check '... so it is not let in' bars pf0vf5
-    detach batch/job1
-}
-
-# limited RATE: the intent with another limit is on the bridge.
-limited() {
-    policy "$unbind;s/\"limit\": \"20Gbps\"/\"limit\": \"$1Gbps\"/"
-    soon has_rate "${1}000000"
-}
-
-# A generation that only a journal has is one more than are kept.
-test_oldest() {
-    local oldest
-    ovs-vsctl clear interface pf0vf5 external_ids \
-        -- clear interface pf0vf6 external_ids
-    attach batch/job1 --interface pf0vf5
-    agent save
-    oldest=$("$BULKHEAD" status --bridge br0 |
-        sed -n 's/^generation \([0-9]*\) .*/\1/p')
-    check 'two more' eval 'limited 21 && agent save && limited 22 && agent save'
-    attach storage/target0 --interface pf0vf6 --mac $target0 \
-        --addresses 10.4.0.10,fd00:4::10
-    agent_end KILL
-    check 'and one that the journal has' says ' and its journal, ' 0 \
-        "$BULKHEAD" status --bridge br0
-    detach batch/job1
-    detach storage/target0
-    check 'the oldest comes back without what is detached' says \
-        'left out: interface pf0vf5 as batch/job1: it is attached no more' 0 \
-        rollback --to "$oldest"
-    attach batch/job1 --interface pf0vf5
-    check '... and is kept, so that all of it can' \
-        exits 0 rollback --to "$oldest"
-    check '... with that' lets_in pf0vf5
-    detach batch/job1
-    policy "$unbind"
-    agent_start
-    soon soon is_as_intended >/dev/null
 }
 
 test_usage() {
@@ -464,13 +332,11 @@ is_without_target0() {
 main() {
     begin_node
     test_apply
-    test_going_back
     test_usage
     test_agent
     test_wrong
     test_database
     test_iface_id
-    test_oldest
     test_moves
     test_files
     [ "$failures" = 0 ]
