@@ -60,8 +60,6 @@ struct saver {
     struct journal *journal;    /* Of what is kept, if that with it is what
                                  * was put last; or NULL... */
     struct journal *next;       /* ...and of what is being kept. */
-    struct journal *before;     /* Of what is kept, if that is what the bridge
-                                 * holds until anything is sent; or NULL. */
     struct svec edits;          /* For these, of what is compiled and not put
                                  * yet... */
     size_t n_pending;           /* ...and their bytes; but if... */
@@ -132,6 +130,7 @@ void gate_note_bound(struct agent *, struct sset *gone);
  * proved?  Puts it, and cuts off interfaces that the bridge says have changed
  * since, if there is no intent yet that would say so.  (kept.c) */
 bool kept_is_due(const struct agent *);
+bool kept_is_meant(const struct agent *);       /* Is it what is compiled? */
 void kept_put(struct agent *);
 void kept_follow(struct agent *);
 
@@ -145,16 +144,14 @@ void saver_destroy(struct saver *);
 
 /* Keeps what changes, in the journal, before it is put: what was compiled is
  * noted as gate_put() has it, and saver_put() says that all of it is about to
- * be put.  What no edit says makes what is kept one that is not trusted, from
- * when it is sent until it is kept as a whole. */
+ * be put.  What no edit says makes what is kept one that is not trusted, until
+ * it is kept as a whole. */
 void saver_note(struct agent *, enum compiled_news,
                 const struct resident_diff *);
 void saver_put(struct agent *);
 
-/* What is kept is not what was put: takes its journal away.  Or is so no more
- * once flows change, as they do now: 'saver' is a struct saver. */
+/* What is kept is not what was put: takes its journal away. */
 void saver_lose(struct saver *);
-void saver_commit(void *saver);
 
 /* Keeps the whole of what was pushed, once nothing has been for a while; or at
  * once, but if saver_hurry() is called again and again.  What a journal says

@@ -40,7 +40,6 @@ agent_create(const struct agent_options *options)
     a->keeper = keeper_create(&options->target);
     gate_init(&a->gate, options, &journal);
     saver_init(a, journal);
-    keeper_on_commit(a->keeper, saver_commit, &a->saver);
     a->reload = true;
     return a;
 }

@@ -77,8 +77,8 @@ bind_tenant(const struct intent_tenant *tenant, const struct site *site,
         struct intent_endpoint *e = vec_push(arena, &copy->endpoints);
 
         *e = tenant->endpoints.v[i];
-        changed = attached_join(site->attached, site->info, tenant->name.s, e,
-                                arena, diags) || changed;
+        changed = attached_join(site->attached, tenant->name.s, e, arena,
+                                diags) || changed;
         if (is_missing(tenant, e, site, bound)) {
             e->interface = (struct text) { NULL, NULL };
             changed = true;

@@ -149,6 +149,7 @@ gate_put(struct agent *a, enum compiled_news news,
 
     if (!g->prover && news != COMPILED_SAME) {
         saver_put(a);
+        g->has_kept = false;
         if (news != COMPILED_CHANGED
             || !keeper_change(a->keeper, diff, &none)) {
             put_all(a);

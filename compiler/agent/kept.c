@@ -58,12 +58,14 @@ find_ports(const struct plan *plan, struct shash *ports)
     }
 }
 
-/* Is it the same endpoint, by what the interface says as well? */
+/* Is what is kept as 'kept' the same endpoint now?  If the intent binds it by
+ * now, it does not matter what the interface says. */
 static bool
-is_same_port(const struct plan_port *a, const struct plan_port *b)
+is_same_port(const struct plan_port *kept, const struct plan_port *now)
 {
-    return (a && b && nullable_string_is_equal(a->endpoint, b->endpoint)
-            && nullable_string_is_equal(a->said, b->said));
+    return (now && nullable_string_is_equal(kept->endpoint, now->endpoint)
+            && (!now->said
+                || nullable_string_is_equal(kept->said, now->said)));
 }
 
 /* Is known now who is who: leaves out interfaces that are not let in as the
@@ -168,6 +170,23 @@ kept_is_due(const struct agent *a)
 
     return (!compiled_is_ready(a->compiled) ? keeper_wants_plan(a->keeper)
             : g->held && (g->unbound || keeper_wants_plan(a->keeper)));
+}
+
+bool
+kept_is_meant(const struct agent *a)
+{
+    struct arena *arena;
+    struct plan plan;
+    bool same;
+
+    if (!a->gate.has_kept) {
+        return false;
+    }
+    arena = arena_create();
+    compiled_plan(a->compiled, &plan, arena);
+    same = plan_same(&a->gate.kept, &plan);
+    arena_destroy(arena);
+    return same;
 }
 
 void

@@ -68,39 +68,6 @@ saver_note(struct agent *a, enum compiled_news news,
     ds_destroy(&ds);
 }
 
-/* Takes a journal of what is kept away.  Returns 0, or a positive errno value
- * if it cannot. */
-static int
-lose(struct saver *s, struct journal **journal)
-{
-    int error;
-
-    s->skip = s->skip || (*journal && journal_size(*journal));
-    error = journal_remove(*journal);
-    *journal = NULL;
-    return error;
-}
-
-static void
-report(int error)
-{
-    if (error) {
-        VLOG_ERR("what is kept is not what is applied, and cannot be removed: "
-                 "%s; remove it, or it comes back after a crash",
-                 ovs_strerror(error));
-    }
-}
-
-void
-saver_commit(void *saver)
-{
-    struct saver *s = saver;
-
-    if (s->before) {
-        report(lose(s, &s->before));
-    }
-}
-
 void
 saver_lose(struct saver *s)
 {
@@ -109,10 +76,15 @@ saver_lose(struct saver *s)
     if (s->folds && s->worker.pid && !worker_is_killed(&s->worker)) {
         s->stopped = !worker_stop(&s->worker);  /* It has nothing to fold. */
     }
-    error = lose(s, &s->journal);
+    s->skip = s->skip || (s->journal && journal_size(s->journal));
+    error = journal_remove(s->journal);
     next_error = journal_remove(s->next);
-    s->next = NULL;
-    report(error ? error : next_error);
+    s->journal = s->next = NULL;
+    if (error || next_error) {
+        VLOG_ERR("what is kept is not what is applied, and cannot be removed: "
+                 "%s; remove it, or it comes back after a crash",
+                 ovs_strerror(error ? error : next_error));
+    }
     note_whole(s);
 }
 
@@ -133,12 +105,9 @@ saver_put(struct agent *a)
     struct saver *s = &a->saver;
 
     if (s->whole) {
-        /* What was appended may have been refused. */
-        if (s->journal && !journal_size(s->journal)) {
-            s->before = s->journal;
-            s->journal = NULL;
+        if (!kept_is_meant(a)) {
+            saver_lose(s);
         }
-        saver_lose(s);
     } else if (s->edits.n) {
         char *all = svec_join(&s->edits, ",", "]");
         char *line = xasprintf("[%s", all);

@@ -54,7 +54,6 @@ saver_destroy(struct saver *s)
     worker_destroy(&s->worker);
     svec_destroy(&s->edits);
     journal_close(s->journal);
-    journal_close(s->before);
     journal_remove(s->next);
     free(s->trouble);
 }
@@ -99,10 +98,9 @@ settle(struct saver *s, const char *reason)
 {
     if (!reason) {
         journal_close(s->journal);
-        journal_close(s->before);
         s->skip = s->skip && !s->next;
         s->journal = s->next;
-        s->next = s->before = NULL;
+        s->next = NULL;
         s->saved = s->saving;
         s->own = true;
         s->folded = s->folds;

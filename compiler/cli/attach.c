@@ -30,8 +30,7 @@ enum { LOOK_US = 2000, LEAST_MS = 1000, N_WRITTEN = 4 };
 /* 'intent' with what interfaces say that are not left out. */
 static const struct intent *
 attach_all(const struct intent *intent, struct attached *attached,
-           const struct bridge_info *info, struct arena *arena,
-           struct diags *diags)
+           struct arena *arena, struct diags *diags)
 {
     struct intent *copy = arena_zalloc(arena, sizeof *copy);
 
@@ -47,7 +46,7 @@ attach_all(const struct intent *intent, struct attached *attached,
             struct intent_endpoint *e = vec_push(arena, &with->endpoints);
 
             *e = t->endpoints.v[j];
-            attached_join(attached, info, t->name.s, e, arena, diags);
+            attached_join(attached, t->name.s, e, arena, diags);
         }
     }
     return copy;
@@ -67,13 +66,12 @@ report_left_out(const struct attached *attached, struct arena *arena)
 /* Resolves 'intent' with what interfaces say that are not left out. */
 static const struct policy *
 try_attached(const struct intent *intent, struct attached *attached,
-             const struct bridge_info *info, struct arena *arena,
-             struct diags *tried)
+             struct arena *arena, struct diags *tried)
 {
     const struct intent *whole;
 
     diags_init(tried, arena);
-    whole = attach_all(intent, attached, info, arena, tried);
+    whole = attach_all(intent, attached, arena, tried);
     if (tried->n_errors) {
         tried->unchecked = CLI_UNCHECKED;
         return NULL;
@@ -85,16 +83,15 @@ try_attached(const struct intent *intent, struct attached *attached,
 static const struct policy *
 resolve_attached(const struct cli_options *options,
                  const struct intent *intent, struct attached *attached,
-                 const struct bridge_info *info, struct arena *arena,
-                 struct diags *diags)
+                 struct arena *arena, struct diags *diags)
 {
     const struct policy *last = NULL;
     struct diags of_last;
 
     for (;;) {
         struct diags tried;
-        const struct policy *policy = try_attached(intent, attached, info,
-                                                   arena, &tried);
+        const struct policy *policy = try_attached(intent, attached, arena,
+                                                   &tried);
         bool blamed = (!policy && options->partial
                        && attached_blame(attached, NULL, &tried));
 
@@ -162,8 +159,7 @@ cli_resolve(const struct cli_options *options, const struct intent *intent,
         attached_init(&attached);
         attached_update(&attached, &info, options->node, options->bridge,
                         &tenants);
-        policy = resolve_attached(options, intent, &attached, &info, arena,
-                                  diags);
+        policy = resolve_attached(options, intent, &attached, arena, diags);
         report_left_out(&attached, arena);
         if (!policy && attached_blame(&attached, NULL, diags)) {
             fputs("bulkhead: note: 'plan' and 'apply' with --partial leave "

@@ -228,9 +228,7 @@ struct intent_endpoint {
     struct intent_bandwidth send, receive;
     const char *said;           /* What it has from its interface and not from
                                  * the intent, as attached_said() (see
-                                 * push/attached.h) has it; or, if it has all
-                                 * from the intent, what speaks against that,
-                                 * as attached_claims(); NULL: nothing. */
+                                 * push/attached.h) has it; NULL: nothing. */
 };
 
 /* What becomes of bursts; see "microburst" in docs/intents.md. */

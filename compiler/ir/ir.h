@@ -275,8 +275,8 @@ struct ir_endpoint {
     const char *interface;      /* NULL if it is not here... */
     const struct value *interface_at;   /* ...or, as in a parsed program, where
                                          * that is said is not known. */
-    const char *said;           /* By interfaces, as intent_endpoint has it;
-                                 * or NULL. */
+    const char *said;           /* By the interface, and not by the intent, as
+                                 * intent_endpoint has it; or NULL. */
     const char *uplink;         /* In a program of the fabric; else NULL. */
     struct eth_addr mac;
     ir_addresses addresses;     /* Never empty. */

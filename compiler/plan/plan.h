@@ -155,8 +155,7 @@ struct plan_port {
     const char *said;           /* What the interface said of that, if it is
                                  * not the intent that binds it, as
                                  * attached_said() has it (push/attached.h);
-                                 * else what interfaces said against that, as
-                                 * attached_claims(), or NULL. */
+                                 * else NULL. */
     const char *place;          /* What asks for it, as plan_meter has it; not
                                  * in a record. */
 };

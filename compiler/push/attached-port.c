@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-#include "openvswitch/dynamic-string.h"
-#include "openvswitch/json.h"
 #include "push/keep.h"
 #include "push/ovsdb.h"
 #include "push/push.h"
@@ -20,8 +18,6 @@
 #include "util.h"
 
 /* What interfaces say by now, beside what a plan of before has of them. */
-
-#define CLAIMS "against: "      /* Begins attached_claims(). */
 
 const char *
 attached_said(const char *mac, const char *addresses, struct arena *arena)
@@ -49,88 +45,22 @@ find_first(const struct bridge_info *info, const char *endpoint)
     return low;
 }
 
-static bool
-is_of(const struct bridge_info *info, size_t i, const char *endpoint)
-{
-    return (i < info->attachments.n
-            && !strcmp(info->attachments.v[i].endpoint, endpoint));
-}
-
-/* The endpoint that the interface says it is, if that is another; or NULL. */
-static const char *
-find_another(const struct bridge_info *info, const char *interface,
-             const char *endpoint)
-{
-    const char *is = smap_get(&info->endpoints, interface);
-
-    return is && !nullable_string_is_equal(is, endpoint) ? is : NULL;
-}
-
-static void
-put_claim(struct ds *ds, const char *name)
-{
-    ds_put_cstr(ds, ds->length ? " " : CLAIMS);
-    json_string_escape(name, ds);
-}
-
-const char *
-attached_claims(const char *interface, const char *endpoint,
-                const struct bridge_info *info, struct arena *arena)
-{
-    const char *another = find_another(info, interface, endpoint);
-    struct ds ds = DS_EMPTY_INITIALIZER;
-    const char *claims;
-
-    if (another) {
-        put_claim(&ds, another);
-    }
-    for (size_t i = find_first(info, endpoint); is_of(info, i, endpoint);
-         i++) {
-        if (strcmp(info->attachments.v[i].interface, interface)) {
-            put_claim(&ds, info->attachments.v[i].interface);
-        }
-    }
-    claims = ds.length ? arena_strdup(arena, ds_cstr(&ds)) : NULL;
-    ds_destroy(&ds);
-    return claims;
-}
-
-static bool
-has_claims(const struct plan_port *port)
-{
-    return port->said && !strncmp(port->said, CLAIMS, strlen(CLAIMS));
-}
-
-/* Did 'name', which speaks against 'port' by now, do so when the plan was
- * made? */
-static bool
-spoke_before(const struct plan_port *port, const char *name)
-{
-    struct ds ds = DS_EMPTY_INITIALIZER;
-    bool before;
-
-    json_string_escape(name, &ds);
-    before = has_claims(port) && strstr(port->said, ds_cstr(&ds));
-    ds_destroy(&ds);
-    return before;
-}
-
-/* What the interface of 'port' says, if it says that it is its endpoint; or
- * NULL.  Stores which other one says so that did not then, or NULL. */
+/* What 'interface' says, which says that it is 'endpoint'; or if it is NULL,
+ * nothing.  Stores which other one says that it is, or NULL. */
 static const struct bridge_attachment *
-find_said(const struct bridge_info *info, const struct plan_port *port,
-          const char **other)
+find_said(const struct bridge_info *info, const char *interface,
+          const char *endpoint, const char **other)
 {
     const struct bridge_attachment *said = NULL;
 
     *other = NULL;
-    for (size_t i = find_first(info, port->endpoint);
-         is_of(info, i, port->endpoint); i++) {
+    for (size_t i = find_first(info, endpoint); i < info->attachments.n
+         && !strcmp(info->attachments.v[i].endpoint, endpoint); i++) {
         const struct bridge_attachment *a = &info->attachments.v[i];
 
-        if (!strcmp(a->interface, port->interface)) {
+        if (!strcmp(a->interface, interface)) {
             said = a;
-        } else if (!spoke_before(port, a->interface)) {
+        } else {
             *other = a->interface;
         }
     }
@@ -141,28 +71,44 @@ const char *
 attached_differs(const struct plan_port *port, const struct bridge_info *info,
                  struct arena *arena)
 {
-    const char *another = find_another(info, port->interface, port->endpoint);
+    const char *is = smap_get(&info->endpoints, port->interface);
     const struct bridge_attachment *a = NULL;
     const char *other = NULL;
 
     if (port->endpoint) {
-        a = find_said(info, port, &other);
+        a = find_said(info, port->interface, port->endpoint, &other);
     }
-    if (another && !spoke_before(port, another)) {
-        return arena_printf(arena, "it is attached as %s by now", another);
+    if (is && !nullable_string_is_equal(is, port->endpoint)) {
+        return arena_printf(arena, "it is attached as %s by now", is);
     } else if (other) {
         return arena_printf(arena, "interface %s says so%s", other,
                             a ? " too" : "");
     }
-    return (!port->said || has_claims(port) ? NULL
+    return (!port->said ? NULL
             : !a ? "it is attached no more"
             : strcmp(port->said, attached_said(a->mac, a->addresses, arena))
             ? "it has another MAC or other addresses by now" : NULL);
 }
 
+/* Do both bind the interface to that endpoint, whatever interfaces say? */
+static bool
+is_bound_now(const struct plan_port *port, const struct plan *now)
+{
+    for (size_t i = 0; now && !port->said && i < now->ports.n; i++) {
+        const struct plan_port *is = &now->ports.v[i];
+
+        if (!strcmp(is->interface, port->interface)) {
+            return (!is->said && nullable_string_is_equal(is->endpoint,
+                                                          port->endpoint));
+        }
+    }
+    return false;
+}
+
 const char *
 attached_leave_out(const struct push_target *target, const struct plan **plan,
-                   bool unfit, struct arena *arena, plan_names *left_out)
+                   const struct plan *now, bool unfit, struct arena *arena,
+                   plan_names *left_out)
 {
     struct sset interfaces = SSET_INITIALIZER(&interfaces);
     struct bridge_info info;
@@ -175,6 +121,9 @@ attached_leave_out(const struct push_target *target, const struct plan **plan,
         const struct plan_port *port = &(*plan)->ports.v[i];
         const char *differs = attached_differs(port, &info, arena);
 
+        if (differs && is_bound_now(port, now)) {
+            differs = NULL;
+        }
         if (unfit && !differs
             && !push_interface_is_fit(&info, target->bridge,
                                       port->interface)) {

@@ -291,17 +291,14 @@ join(const struct joining *j, const struct intent_endpoint *said,
 }
 
 bool
-attached_join(struct attached *attached, const struct bridge_info *info,
-              const char *tenant, struct intent_endpoint *endpoint,
-              struct arena *arena, struct diags *diags)
+attached_join(struct attached *attached, const char *tenant,
+              struct intent_endpoint *endpoint, struct arena *arena,
+              struct diags *diags)
 {
     char *name = xasprintf("%s/%s", tenant, endpoint->name.s);
     struct attachment *a = shash_find_data(&attached->all, name);
     const struct intent *part = NULL;
 
-    endpoint->said = (endpoint->interface.s
-                      ? attached_claims(endpoint->interface.s, name, info,
-                                        arena) : NULL);
     if (a) {
         a->used = true;
     }
@@ -328,7 +325,7 @@ attached_join(struct attached *attached, const struct bridge_info *info,
                     "--addresses to 'bulkhead attach'" : NULL);
     }
     free(name);
-    return part || endpoint->said;
+    return part != NULL;
 }
 
 void

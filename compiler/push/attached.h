@@ -57,9 +57,8 @@ void attached_check(const char *endpoint, const char *interface,
 /* Gives 'endpoint' of 'tenant' what its interface says, in 'arena'.  Adds an
  * error to 'diags' for what contradicts.  Returns true if there is
  * anything. */
-bool attached_join(struct attached *, const struct bridge_info *,
-                   const char *tenant, struct intent_endpoint *,
-                   struct arena *, struct diags *);
+bool attached_join(struct attached *, const char *tenant,
+                   struct intent_endpoint *, struct arena *, struct diags *);
 
 /* The errors came with attachments of 'tenant' (NULL: of all): leaves out
  * those that they speak of, or else those that are new.  Returns false if
@@ -87,25 +86,21 @@ const char *attached_find(const struct attached *, const char *endpoint,
 const char *attached_said(const char *mac, const char *addresses,
                           struct arena *);
 
-/* The same of what speaks against an interface that the intent binds to
- * 'endpoint', which has the last word: it says that it is another one, or
- * others say that they are that; NULL if none does. */
-const char *attached_claims(const char *interface, const char *endpoint,
-                            const struct bridge_info *, struct arena *);
-
 /* Why 'port' of a plan of before is not what interfaces say by now: its own
  * does not say it any more, or another thing, or another one says that it is
- * that endpoint; or NULL.  What spoke against it when the plan was made does
- * not count. */
+ * that endpoint; or NULL. */
 const char *attached_differs(const struct plan_port *,
                              const struct bridge_info *, struct arena *);
 
 /* Lets '*plan', of the bridge, be one without what attached_differs(), or if
- * 'unfit' what is not push_interface_is_fit(), if there is any.  Adds
+ * 'unfit' what is not push_interface_is_fit(), if there is any.  Of an
+ * interface that both plans bind by their intents, '*plan' and 'now', which
+ * the bridge holds (NULL: not known), it does not matter what is said.  Adds
  * "interface INTERFACE as TENANT/ENDPOINT: REASON" to 'left_out'.  Returns
  * NULL, or why the database cannot be read. */
 const char *attached_leave_out(const struct push_target *,
-                               const struct plan **plan, bool unfit,
+                               const struct plan **plan,
+                               const struct plan *now, bool unfit,
                                struct arena *, plan_names *left_out);
 
 /* Adds "interface INTERFACE as TENANT/ENDPOINT: REASON" of each that is left

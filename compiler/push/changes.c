@@ -160,9 +160,6 @@ before_commit(const void *push_)
     if (push->state) {
         state_withdraw(push->state);
     }
-    if (push->on_commit) {
-        push->on_commit(push->commit_aux);
-    }
 }
 
 /* Adds the meters, and changes the flows. */

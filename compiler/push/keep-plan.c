@@ -244,12 +244,29 @@ keeper_put(struct keeper *k, const struct plan *plan)
     }
 }
 
+/* Does the switch hold all that is wanted, and perhaps more? */
+static bool
+holds_wanted(struct keeper *k)
+{
+    const struct push_diff *diff = &k->diff;
+
+    if (!k->whole || !k->push.session) {
+        return false;
+    }
+    keeper_begin(k);
+    if (keeper_read_live(k)) {
+        return false;           /* Of which keeper_put() tells. */
+    }
+    push_compare(&k->push);
+    return !diff->flows_added && !diff->flows_changed && !diff->meters_added;
+}
+
 void
 keeper_put_kept(struct keeper *k, const struct plan *plan)
 {
     if (!k->accepted && k->info_seqno) {
         hold(k, plan);
-        k->accepted = k->whole;
+        k->accepted = holds_wanted(k);
     }
     keeper_put(k, plan);
 }

@@ -54,13 +54,6 @@ keeper_create(const struct push_target *target)
 }
 
 void
-keeper_on_commit(struct keeper *k, void (*on_commit)(void *), void *aux)
-{
-    k->push.on_commit = on_commit;
-    k->push.commit_aux = aux;
-}
-
-void
 keeper_destroy(struct keeper *k)
 {
     if (k) {

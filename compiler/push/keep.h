@@ -44,10 +44,6 @@ struct keeper_counts {
 struct keeper *keeper_create(const struct push_target *);
 void keeper_destroy(struct keeper *);   /* Accepts NULL. */
 
-/* 'on_commit' is called whenever flows of the bridge are about to change. */
-void keeper_on_commit(struct keeper *, void (*on_commit)(void *aux),
-                      void *aux);
-
 /* Follows switch and database, and repairs. */
 void keeper_run(struct keeper *);
 void keeper_wait(struct keeper *);
@@ -78,8 +74,9 @@ bool keeper_wants_plan(const struct keeper *);
  * session, once there is one. */
 void keeper_put(struct keeper *, const struct plan *);
 
-/* The same of a plan that the bridge was given before: so that is kept even
- * where nothing can be put, as on a bridge that is unfit. */
+/* The same of a plan that the bridge was given before: if it holds all of that
+ * still, it is kept even where nothing can be put, as on a bridge that is
+ * unfit. */
 void keeper_put_kept(struct keeper *, const struct plan *);
 
 /* Makes it hold what was put last, in a new session or with ports under other

@@ -33,9 +33,10 @@ warn_left_out(struct state *state, const plan_names *left_out)
     }
 }
 
-/* Goes back to 'record' but for what its interfaces do not say any more, and
- * from what was not confirmed, if 'unconfirmed' is not 0, but for those that
- * the bridge lacks or that cannot be an endpoint's, too: an interface may be
+/* Goes back to 'record' but for what its interfaces do not say any more, which
+ * is not asked of those that the bridge has as the same now.  From what was
+ * not confirmed, if 'unconfirmed' is not 0, it does so but for those that the
+ * bridge lacks or that cannot be an endpoint's, too: an interface may be
  * another tenant's by now.  Where any is left out, the whole can still be gone
  * back to, and was not proved as it is then. */
 static const char *
@@ -47,7 +48,8 @@ go_back(const struct push_target *target, struct state *state,
     plan_names left_out = VEC_INIT;
     uint64_t replaces = record->generation;
     const char *reason = attached_leave_out(
-        target, &order.plan, unconfirmed != 0, state->arena, &left_out);
+        target, &order.plan, state->current ? state->current->plan : NULL,
+        unconfirmed != 0, state->arena, &left_out);
 
     warn_left_out(state, &left_out);
     if (left_out.n) {

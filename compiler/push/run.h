@@ -35,9 +35,6 @@ struct push {
     const struct plan *plan;
     struct push_diff *diff;
     const struct state *state;  /* To be withdrawn; or NULL. */
-    void (*on_commit)(void *aux);       /* Called before flows change; or
-                                         * NULL. */
-    void *commit_aux;
     long long int deadline;
     struct bridge_info info;
     struct session *session;

@@ -258,6 +258,11 @@ test_unsent() {
     check 'the bridge is unfit' soon agent_says 'a manager that may be'
     limit 41 >/dev/null || :
     check '... and takes no change' has_rate 38000000
+    agent_end KILL
+    agent_start
+    soon agent_says 'a manager that may be' >/dev/null
+    sleep 0.5
+    check '... nor when bulkheadd begins anew' lacks_rate 41000000
     kill -STOP "$agent_pid"
     limit 38 >/dev/null
     sed 's/"dscp":28/"dscp":27/' "$folder/policy.json" >"$folder/.new"

@@ -53,7 +53,8 @@ is_trusted() {
        $said != *'that can be trusted'* ]]
 }
 
-# What is kept is what the bridge holds as long as nothing is sent.
+# What is kept is what the intent says, though nothing is sent; when it says
+# another thing, that is none that may come back.
 test_unfit() {
     policy "$unbind"
     soon soon is_as_intended >/dev/null
@@ -67,22 +68,74 @@ test_unfit() {
     check '... and what is kept is trusted' is_trusted
     policy "$unbind;"'s/"20Gbps"/"19Gbps"/; s/"dscp": 46/"dscp": 40/'
     sleep 1
-    check '... when the intent changes, too' is_trusted
+    check '... until the intent changes' fails is_trusted
     agent_end TERM
-    check '... and when it has ended' is_trusted
-    policy "$unbind"
+    check '... and when it has ended' fails is_trusted
     ovs-ofctl -O OpenFlow14 set-frags br0 normal
-    flows br0 >"$switch_dir/kept"
-    wrong
-    agent_start
-    ovs-ofctl -O OpenFlow14 del-flows br0
-    check '... so that it is put without a good intent' soon as_kept
-    agent_end KILL
-    policy "$unbind;"'s/"dscp": 46/"dscp": 40/'
     agent_start
     becomes_equal
     check '... and what is sent then is kept' exits 0 agent save
     check '... and trusted' is_trusted
+}
+
+fails() { ! "$@"; }
+
+# An interface is withdrawn while the switch is away, so nothing is sent; by the
+# bulkheadd that was there, or by another one.
+test_withdrawn() {
+    local number what
+    for what in same other; do
+        policy "$unbind;s/\"limit\": \"20Gbps\"/\"limit\": \"21Gbps\"/"
+        soon soon is_as_intended >/dev/null
+        agent save
+        number=$(port_of pf0vf0)
+        check "an interface is let in by the $what" holds "in_port=$number,"
+        kill_switch
+        [ $what = same ] || agent_end KILL
+        policy "$unbind;"'/"interface": "pf0vf0",/d'
+        [ $what = same ] || agent_start
+        sleep 1
+        agent_end KILL
+        begin_switch
+        wrong
+        agent_start
+        soon agent_says 'has no good intent yet' >/dev/null
+        sleep 0.5
+        check 'once it is withdrawn it does not come back' cut_off "$number"
+    done
+    policy "$unbind"
+    soon soon is_as_intended >/dev/null
+}
+
+# A bridge that is unfit gets nothing, of what is kept either; one that has all
+# of that keeps it.
+test_foreign() {
+    local what
+    agent save
+    flows br0 >"$switch_dir/kept"
+    for what in policy wrong; do
+        agent_end TERM
+        ovs-ofctl -O OpenFlow14 set-frags br0 drop
+        $what "$unbind"
+        agent_start
+        check "$what, an unfit bridge: said" \
+            soon agent_says 'set-frags br0 normal'
+        check '... and all is as it was' as_kept
+        ovs-ofctl -O OpenFlow14 --strict del-flows br0 table=22,priority=0
+        check '... and is repaired' soon as_kept
+        agent_end TERM
+        ovs-ofctl -O OpenFlow14 set-frags br0 normal
+        ovs-vsctl set-controller br0 tcp:127.0.0.1:9
+        agent_start
+        check '... a foreign controller, which takes all away: said' \
+            soon agent_says 'a controller of somebody else'
+        sleep 0.5
+        check '... and nothing comes' [ -z "$(flows br0)" ]
+        ovs-vsctl del-controller br0
+        check '... until that is gone' soon soon as_kept
+    done
+    policy "$unbind"
+    soon soon is_as_intended >/dev/null
 }
 
 # Interfaces change meanwhile.
@@ -208,6 +261,8 @@ main() {
     test_incomplete
     test_hung
     test_unfit
+    test_withdrawn
+    test_foreign
     test_other_node
     [ "$failures" = 0 ]
 }

@@ -95,8 +95,8 @@ test_elsewhere() {
     detach batch/job1
 }
 
-# The intent binds it, which has the last word, whatever interfaces said when it
-# was put; but what they say since may be of another.
+# The intent binds it, which has the last word, whatever interfaces say; so does
+# the one that is gone back to.  One that is bound no more may be another's.
 test_contradicted() {
     local generation
     ovs-vsctl set interface pf0vf5 external_ids:iface-id=batch/none
@@ -114,18 +114,28 @@ test_contradicted() {
         rollback --to "$generation"
     check '... so it is let in' lets_in pf0vf5
     generation=$(last)
-    ovs-vsctl remove interface pf0vf6 external_ids bulkhead-endpoint
-    check '... nor once nobody says so any more' without 'left out: ' \
-        rollback --to "$generation"
-    check '... then either' lets_in pf0vf5
-    ovs-vsctl set interface pf0vf5 external_ids:iface-id=batch/other
-    check 'but for what was not said then' says \
-        'pf0vf5 as batch/job1: it is attached as batch/other by now' 0 \
-        rollback --to "$generation"
-    check '... it does' bars pf0vf5
-    ovs-vsctl clear interface pf0vf5 external_ids
+    ovs-vsctl remove interface pf0vf5 external_ids iface-id
     policy "$unbind"
     bulkhead_on apply br0 "$folder" >/dev/null
+    check 'once another one is that endpoint' lets_in pf0vf6
+    check '... the one before is left out' says \
+        'pf0vf5 as batch/job1: interface pf0vf6 says so' 0 \
+        rollback --to "$generation"
+    check '... so it is not let in' bars pf0vf5
+    ovs-vsctl clear interface pf0vf6 external_ids
+    bulkhead_on apply br0 "$folder" >/dev/null
+}
+
+# The same of what is outside.
+test_external() {
+    local gateway=$switch_dir/gateway.json
+    sed 's/"p0"/"p9"/' "$srcdir/examples/internet-gateway.json" >"$gateway"
+    make_dummy_bridge br1 "$gateway" gw-node-1
+    ovs-vsctl set interface ext0 external_ids:iface-id=net/uplink0
+    check 'an external that says something else' exits 0 \
+        "$BULKHEAD" apply "$gateway" --bridge br1 --node gw-node-1
+    check '... is let in by rollback, too' without 'left out: ' \
+        "$BULKHEAD" rollback --bridge br1 --to 1
 }
 
 last() {
@@ -196,6 +206,7 @@ main() {
     test_unconfirmed
     test_elsewhere
     test_contradicted
+    test_external
     agent_start
     becomes_equal
     test_nothing

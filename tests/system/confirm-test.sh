@@ -275,12 +275,18 @@ test_gone() {
         is_at 22Gbps
 }
 
+soon_there() {
+    local tries
+    for ((tries = 0; tries < 200; tries++)); do
+        [ ! -e "$1" ] || return 0
+        sleep 0.05
+    done
+}
+
 # terminal_without RATE: as terminal(), but the bridge goes meanwhile.
 terminal_without() {
     local deleter status=0
-    (while [ ! -e "$(guard)" ]; do sleep 0.05; done
-     sleep 0.5
-     exec ovs-vsctl del-br br0) &
+    (soon_there "$(guard)"; sleep 0.5; exec ovs-vsctl del-br br0) &
     deleter=$!
     terminal 'x' "$1" -t 2 || status=$?
     wait "$deleter" || return 1
