@@ -270,6 +270,19 @@ compare_doubles(const void *a_, const void *b_)
     return *a < *b ? -1 : *a > *b;
 }
 
+/* By how much a share may be off.  A tenant that has just moved shares as if it
+ * had lent nothing yet; and ThreadSanitizer, which is here to find races,
+ * makes threads wait for each other for long. */
+static double
+max_share(bool tree, bool changes)
+{
+#if defined(__SANITIZE_THREAD__)
+    return tree && changes ? 0.4 : 0.2;
+#else
+    return tree && changes ? 0.3 : 0.1;
+#endif
+}
+
 /* The system may stop the thread that closes a round for as long as a trial
  * takes; so shares, and what is used, are medians. */
 static void
@@ -295,9 +308,8 @@ run_trials(struct trial *t, unsigned int n_threads, bool tree, bool changes,
     }
     qsort(useds, N_TRIALS, sizeof useds[0], compare_doubles);
     qsort(shares, N_TRIALS, sizeof shares[0], compare_doubles);
-    /* A tenant that has just moved shares as if it had lent nothing yet. */
     if (useds[N_TRIALS / 2] < 0.9
-        || shares[N_TRIALS / 2] > (tree && changes ? 0.3 : 0.1)) {
+        || shares[N_TRIALS / 2] > max_share(tree, changes)) {
         proof_fail("%.3f of the uplink used; a share is off by %.1f %%",
                    useds[N_TRIALS / 2], 100 * shares[N_TRIALS / 2]);
     }
