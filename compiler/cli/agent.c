@@ -79,8 +79,9 @@ cli_agent_save(const struct cli_options *options, struct arena *arena)
                       &refusal);
     }
     if (refusal) {
-        fprintf(stderr, "bulkhead: note: what is kept may be older than what "
-                "bulkheadd has applied: %s\n", refusal);
+        cli_print_error(arena_printf(arena, "note: what is kept may be older "
+                                     "than what bulkheadd has applied: %s",
+                                     refusal));
     }
 }
 

@@ -473,7 +473,7 @@ const char *
 state_choose(struct state *state, uint64_t to, const char *node,
              struct plan_record *record)
 {
-    const char *list = "";
+    const char *list = "", *what;
 
     for (size_t i = 0; i < state->kept.n; i++) {
         uint64_t generation = state->kept.v[i];
@@ -483,7 +483,9 @@ state_choose(struct state *state, uint64_t to, const char *node,
         }
         list = arena_printf(state->arena, "%s %"PRIu64, list, generation);
     }
-    return arena_printf(state->arena, "%s: there is no %sgeneration to go "
-                        "back to; kept are:%s", state->what,
-                        to ? "such " : "earlier ", list[0] ? list : " none");
+    what = to ? arena_printf(state->arena, "generation %"PRIu64, to)
+           : "earlier generation";
+    return arena_printf(state->arena, "%s: there is no %s to go back to; kept "
+                        "are:%s", state->what, what,
+                        list[0] ? list : " none");
 }

@@ -765,7 +765,7 @@ test_rollback() {
     check 'to what was there then' says "as intended, $rows rows" 0 \
         bulk status "$intent"
     check 'not to what is not kept' unchanged \
-        says 'no such generation' 3 bulk rollback --to=1000
+        says 'there is no generation 1000 to go back to' 3 bulk rollback --to=1000
     nbctl set logical_switch c/x other_config:mcast_snoop=true
     rm -r "$BULKHEAD_STATEDIR"
     check 'without what is kept, no rollback' unchanged \
