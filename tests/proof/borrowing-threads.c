@@ -270,8 +270,8 @@ compare_doubles(const void *a_, const void *b_)
     return *a < *b ? -1 : *a > *b;
 }
 
-/* By how much a share may be off.  A tenant that has just moved shares as if it
- * had lent nothing yet; and ThreadSanitizer, which is here to find races,
+/* By how much a share may be off.  A tenant that has just moved shares as if
+ * it had lent nothing yet; and ThreadSanitizer, which is here to find races,
  * makes threads wait for each other for long. */
 static double
 max_share(bool tree, bool changes)
