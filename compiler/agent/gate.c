@@ -228,8 +228,8 @@ static void
 take_proof(struct agent *a)
 {
     struct gate *g = &a->gate;
+    struct arena *old = g->arena;       /* Holds 'kept', too. */
 
-    arena_destroy(g->arena);
     g->arena = arena_create();
     prover_known(g->prover, g->arena, &g->known);
     g->last = prover_cost(g->prover);
@@ -237,6 +237,7 @@ take_proof(struct agent *a)
     VLOG_INFO("proved %"PRIuSIZE" of %"PRIuSIZE" tenants in %lld ms",
               g->last.n_proved, g->last.n_tenants, g->last.ms);
     open_gate(a);
+    arena_destroy(old);
     keep_proved(a);
     g->rest_at = time_msec() + REST_MS;
     saver_hurry(a);             /* For put_kept(). */

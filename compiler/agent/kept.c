@@ -24,29 +24,18 @@
 static void
 find_admission(const struct plan *plan, struct smap *admission)
 {
-    struct ds ds = DS_EMPTY_INITIALIZER;
+    char *interface, *is;
 
     for (size_t i = 0; i < plan->flows.n; i++) {
-        const struct plan_flow *flow = &plan->flows.v[i];
-        const char *name = (flow->table == 0
-                            ? strstr(flow->match, "in_port=\"") : NULL);
+        if (push_admits(&plan->flows.v[i], &interface, &is)) {
+            char *all = xasprintf("%s%s\n", smap_get_def(admission, interface,
+                                                         ""), is);
 
-        if (name) {
-            char *key, *was, *is;
-
-            name += strlen("in_port=\"");
-            key = xmemdup0(name, strcspn(name, "\""));
-            was = xstrdup(smap_get_def(admission, key, ""));
-            smap_remove(admission, key);
-            ds_clear(&ds);
-            plan_put_flow(flow, &ds);
-            is = push_admission(ds_cstr(&ds));
-            smap_add_nocopy(admission, key, xasprintf("%s%s\n", was, is));
-            free(was);
+            smap_remove(admission, interface);
+            smap_add_nocopy(admission, interface, all);
             free(is);
         }
     }
-    ds_destroy(&ds);
 }
 
 /* Adds, by interface, the ports of the plan. */
@@ -172,9 +161,29 @@ kept_is_due(const struct agent *a)
             : g->held && (g->unbound || keeper_wants_plan(a->keeper)));
 }
 
+/* Are the same interfaces the same endpoints, by the same word? */
+static bool
+has_same_ports(const struct plan *kept, const struct plan *plan)
+{
+    struct shash ports = SHASH_INITIALIZER(&ports);
+    bool same = kept->ports.n == plan->ports.n;
+
+    find_ports(plan, &ports);
+    for (size_t i = 0; i < kept->ports.n && same; i++) {
+        const struct plan_port *was = &kept->ports.v[i];
+        const struct plan_port *is = shash_find_data(&ports, was->interface);
+
+        same = (is && nullable_string_is_equal(was->endpoint, is->endpoint)
+                && nullable_string_is_equal(was->said, is->said));
+    }
+    shash_destroy(&ports);
+    return same;
+}
+
 bool
 kept_is_meant(const struct agent *a)
 {
+    const struct plan *kept = &a->gate.kept;
     struct arena *arena;
     struct plan plan;
     bool same;
@@ -184,7 +193,10 @@ kept_is_meant(const struct agent *a)
     }
     arena = arena_create();
     compiled_plan(a->compiled, &plan, arena);
-    same = plan_same(&a->gate.kept, &plan);
+    same = (plan_same(kept, &plan) && has_same_ports(kept, &plan)
+            && nullable_string_is_equal(kept->tunnel.type, plan.tunnel.type)
+            && nullable_string_is_equal(kept->tunnel.local_ip,
+                                        plan.tunnel.local_ip));
     arena_destroy(arena);
     return same;
 }

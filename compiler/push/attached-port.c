@@ -14,6 +14,7 @@
 #include "push/ovsdb.h"
 #include "push/push.h"
 #include "sset.h"
+#include "svec.h"
 #include "timeval.h"
 #include "util.h"
 
@@ -90,16 +91,53 @@ attached_differs(const struct plan_port *port, const struct bridge_info *info,
             ? "it has another MAC or other addresses by now" : NULL);
 }
 
-/* Do both bind the interface to that endpoint, whatever interfaces say? */
+/* Adds as whom the plan lets in by 'interface'. */
+static void
+add_admissions(const struct plan *plan, const char *interface,
+               struct svec *admissions)
+{
+    char *name, *admission;
+
+    for (size_t i = 0; i < plan->flows.n; i++) {
+        if (push_admits(&plan->flows.v[i], &name, &admission)) {
+            if (!strcmp(name, interface)) {
+                svec_add(admissions, admission);
+            }
+            free(name);
+            free(admission);
+        }
+    }
+    svec_sort(admissions);
+}
+
+/* Do both plans let in by the interface as the same?  Of an external, a port
+ * has no name. */
 static bool
-is_bound_now(const struct plan_port *port, const struct plan *now)
+admit_alike(const struct plan *a, const struct plan *b, const char *interface)
+{
+    struct svec x = SVEC_EMPTY_INITIALIZER, y = SVEC_EMPTY_INITIALIZER;
+    bool alike;
+
+    add_admissions(a, interface, &x);
+    add_admissions(b, interface, &y);
+    alike = x.n && svec_equal(&x, &y);
+    svec_destroy(&x);
+    svec_destroy(&y);
+    return alike;
+}
+
+/* Do both plans bind the interface to the same, whatever interfaces say? */
+static bool
+is_bound_now(const struct plan_port *port, const struct plan *plan,
+             const struct plan *now)
 {
     for (size_t i = 0; now && !port->said && i < now->ports.n; i++) {
         const struct plan_port *is = &now->ports.v[i];
 
         if (!strcmp(is->interface, port->interface)) {
             return (!is->said && nullable_string_is_equal(is->endpoint,
-                                                          port->endpoint));
+                                                          port->endpoint)
+                    && admit_alike(plan, now, port->interface));
         }
     }
     return false;
@@ -121,7 +159,7 @@ attached_leave_out(const struct push_target *target, const struct plan **plan,
         const struct plan_port *port = &(*plan)->ports.v[i];
         const char *differs = attached_differs(port, &info, arena);
 
-        if (differs && is_bound_now(port, now)) {
+        if (differs && is_bound_now(port, *plan, now)) {
             differs = NULL;
         }
         if (unfit && !differs

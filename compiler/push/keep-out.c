@@ -131,5 +131,7 @@ keeper_withdraw(struct keeper *k, const struct sset *interfaces)
         if (keeper_carry_out(k)) {
             keeper_note_push(k);
         }
+    } else if (k->wants_plan) {
+        k->next_try = 0;
     }
 }

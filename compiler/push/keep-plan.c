@@ -244,29 +244,41 @@ keeper_put(struct keeper *k, const struct plan *plan)
     }
 }
 
-/* Does the switch hold all that is wanted, and perhaps more? */
-static bool
-holds_wanted(struct keeper *k)
+/* Finds out whether the switch holds all that is wanted, and perhaps more.
+ * Returns NULL, or why that is not known. */
+static const char *
+look_for_wanted(struct keeper *k)
 {
     const struct push_diff *diff = &k->diff;
+    const char *reason;
 
     if (!k->whole || !k->push.session) {
-        return false;
+        return NULL;
     }
     keeper_begin(k);
-    if (keeper_read_live(k)) {
-        return false;           /* Of which keeper_put() tells. */
+    reason = keeper_read_live(k);
+    if (!reason) {
+        limits_read(&k->push);
+        push_compare(&k->push);
+        k->accepted = (!diff->flows_added && !diff->flows_changed
+                       && !diff->meters_added && !diff->limits_set);
     }
-    push_compare(&k->push);
-    return !diff->flows_added && !diff->flows_changed && !diff->meters_added;
+    return reason;
 }
 
 void
 keeper_put_kept(struct keeper *k, const struct plan *plan)
 {
     if (!k->accepted && k->info_seqno) {
+        const char *reason;
+
+        k->wants_plan = k->owed = true;
         hold(k, plan);
-        k->accepted = holds_wanted(k);
+        reason = look_for_wanted(k);
+        if (reason) {
+            keeper_fail(k, reason);
+            return;
+        }
     }
     keeper_put(k, plan);
 }

@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flow.h"
 #include "openvswitch/dynamic-string.h"
+#include "openvswitch/ofp-actions.h"
 #include "openvswitch/vlog.h"
 #include "sset.h"
 #include "timeval.h"
@@ -62,6 +64,25 @@ push_admission(const char *text)
         p += n;
     }
     return ds_steal_cstr(&ds);
+}
+
+bool
+push_admits(const struct plan_flow *flow, char **interface, char **admission)
+{
+    static const char port[] = "in_port=\"";
+    const char *name = (flow->table == TABLE_ADMIT
+                        ? strstr(flow->match, port) : NULL);
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    if (!name) {
+        return false;
+    }
+    name += strlen(port);
+    *interface = xmemdup0(name, strcspn(name, "\""));
+    plan_put_flow(flow, &ds);
+    *admission = push_admission(ds_cstr(&ds));
+    ds_destroy(&ds);
+    return true;
 }
 
 static bool
@@ -299,8 +320,23 @@ go_on(struct keeper *k, const char *reason)
     }
 }
 
-/* Of a bridge that takes nothing, and has taken nothing that is known: lets
- * nobody in whom the plan does not. */
+static bool
+sends_to_port(const struct flow_entry *flow)
+{
+    const struct ofpact *a;
+
+    OFPACT_FOR_EACH_FLATTENED (a, flow->ofpacts, flow->ofpacts_len) {
+        if (a->type == OFPACT_OUTPUT
+            && ofp_to_u16(ofpact_get_OUTPUT(a)->port)
+               < ofp_to_u16(OFPP_MAX)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of a bridge that takes nothing, and has taken nothing that is known: lets in
+ * nobody, and sends to nobody, whom the plan does not. */
 static void
 close_off(struct keeper *k)
 {
@@ -315,7 +351,8 @@ close_off(struct keeper *k)
     for (size_t i = 0; i < push->n_about; i++) {
         const struct flow_entry *flow = push->about[i];
 
-        if (flow->table == TABLE_ADMIT && !flow->text && flow->ofpacts_len) {
+        if (!flow->text && ((flow->table == TABLE_ADMIT && flow->ofpacts_len)
+                            || sends_to_port(flow))) {
             push->about[n++] = flow;
         }
     }
@@ -347,17 +384,21 @@ keeper_take_back(struct keeper *k, struct keep_before *b, const char *reason,
         }
         keeper_fail(k, reason);
         return;
-    } else if (!b->accepted) {
-        if (!b->all) {
+    }
+    find_all_lost(b, k, &lost);
+    if (!b->accepted) {
+        if (!b->all || b->whole) {
             before_restore(b, k);
+            cut_off(k, &lost);
+            resolve(k);
         }
         keeper_fail(k, reason);
         close_off(k);
+        svec_destroy(&lost);
         return;
     }
     keeper_set_refusal(k, reason);
     keeper_begin(k);
-    find_all_lost(b, k, &lost);
     reason = before_restore(b, k);
     cut_off(k, &lost);
     if (without) {

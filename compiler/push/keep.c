@@ -113,10 +113,11 @@ keeper_disconnect(struct keeper *k, int error)
 void
 keeper_fail(struct keeper *k, const char *reason)
 {
+    bool refused = k->diff.refused || k->diff.unfit.n;
+
     keeper_set_trouble(k, reason);
-    k->next_try = time_msec() + (k->diff.refused ? k->retry_ms
-                                 : KEEPER_RETRY_MS);
-    if (k->diff.refused && k->wants_plan) {
+    k->next_try = time_msec() + (refused ? k->retry_ms : KEEPER_RETRY_MS);
+    if (refused && k->wants_plan) {
         k->retry_ms = MIN(2 * k->retry_ms, KEEPER_MAX_RETRY_MS);
     }
     k->live_known = k->live_known && (k->diff.refused || !k->wants_plan);

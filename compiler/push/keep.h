@@ -96,6 +96,11 @@ struct plan push_without(const struct plan *, const struct sset *interfaces,
  * meter, note and group, which others change, too, are no part of that. */
 char *push_admission(const char *text);
 
+/* Does the flow let in by an interface?  Stores which, and that; both are to
+ * be freed. */
+bool push_admits(const struct plan_flow *, char **interface,
+                 char **admission);
+
 /* Takes the flows away that name one of these interfaces, of which the plan
  * that was put last is not true any more: nothing comes from or to them.  They
  * stay away until keeper_put() or keeper_change(). */

@@ -107,6 +107,67 @@ test_withdrawn() {
     soon soon is_as_intended >/dev/null
 }
 
+# The intent bound an interface, and by now that says it itself: it is what it
+# was by its own word, which may be taken back.
+test_own_word() {
+    local number
+    cp "$intent" "$folder/policy.json"
+    soon soon is_as_intended >/dev/null
+    agent save
+    number=$(port_of pf0vf5)
+    kill_switch
+    agent_end KILL
+    ovs-vsctl --no-wait set interface pf0vf5 \
+        external_ids:bulkhead-endpoint=batch/job1
+    policy "$unbind"
+    agent_start
+    sleep 1
+    agent_end KILL
+    ovs-vsctl --no-wait clear interface pf0vf5 external_ids
+    begin_switch
+    wrong
+    agent_start
+    soon agent_says 'has no good intent yet' >/dev/null
+    sleep 0.5
+    check 'what is attached by now and detached then does not come back' \
+        cut_off "$number"
+    names pf0vf5 batch/job1
+    policy "$unbind"
+    soon soon is_as_intended >/dev/null
+}
+
+# numbers INTERFACE: as whom it is let in.
+numbers() {
+    flows br0 | grep "in_port=$(port_of "$1")[, ]" | grep -o 'set_field:[^,]*reg[01]'
+}
+
+# A bridge that is unfit, and lacks some of what is kept.
+test_swapped() {
+    local job1
+    agent_end TERM
+    job1=$(numbers pf0vf5)
+    ovs-ofctl -O OpenFlow14 set-frags br0 drop
+    ovs-ofctl -O OpenFlow14 --strict del-flows br0 table=22,priority=0
+    agent_start
+    check 'an unfit bridge that lacks a flow' \
+        soon agent_says 'set-frags br0 normal'
+    sleep 0.5
+    check '... gets none' absent flows -w table=22,priority=0
+    policy "$unbind;"'s/"pf0vf0"/"pf0vf9"/; s/"pf0vf4"/"pf0vf0"/;
+                      s/"pf0vf9"/"pf0vf4"/'
+    check '... but who becomes another endpoint is cut off' \
+        soon cut_off "$(port_of pf0vf0)"
+    check '... both' soon cut_off "$(port_of pf0vf4)"
+    check '... and no others' [ "$(numbers pf0vf5)" = "$job1" ]
+    ovs-vsctl --no-wait clear interface pf0vf5 external_ids
+    check '... until they are detached' soon cut_off "$(port_of pf0vf5)"
+    names pf0vf5 batch/job1
+    ovs-ofctl -O OpenFlow14 set-frags br0 normal
+    agent reload
+    policy "$unbind"
+    check 'once it is fit it has all' soon soon becomes_equal
+}
+
 # A bridge that is unfit gets nothing, of what is kept either; one that has all
 # of that keeps it.
 test_foreign() {
@@ -262,6 +323,8 @@ main() {
     test_hung
     test_unfit
     test_withdrawn
+    test_own_word
+    test_swapped
     test_foreign
     test_other_node
     [ "$failures" = 0 ]
