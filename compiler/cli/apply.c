@@ -31,6 +31,24 @@ print_rest(const struct plan *plan)
     }
 }
 
+/* As 'bulkhead plan', which says nothing of who else is there. */
+static int
+dry_run(const struct cli_options *options, const struct policy *policy,
+        struct plan_record *order, struct arena *arena)
+{
+    pid_t pid;
+
+    if (!order->plan->northbound) {
+        push_agent(order->bridge, arena, &pid);
+        if (pid) {
+            fprintf(stderr, "bulkhead: warning: bridge %s is kept by process "
+                    "%ld, as long as which runs 'bulkhead apply' is refused\n",
+                    order->bridge, (long int) pid);
+        }
+    }
+    return cli_plan(options, policy, order, arena);
+}
+
 static int
 apply(const struct cli_options *options, const struct plan_record *order,
       struct arena *arena)
@@ -77,7 +95,7 @@ cmd_apply(const struct cli_options *options)
         status = cli_verify_order(options, policy, &order, arena);
     }
     if (status == EXIT_DONE) {
-        status = (options->dry_run ? cli_plan(options, policy, &order, arena)
+        status = (options->dry_run ? dry_run(options, policy, &order, arena)
                   : apply(options, &order, arena));
     }
     arena_destroy(arena);

@@ -206,7 +206,8 @@ await(const struct push_target *target, const char *written[N_WRITTEN],
                      && said[strlen(answer)] == '\n');
 
         if (refusal) {
-            cli_print_error(refusal);
+            cli_print_error(arena_printf(arena, "%s: %s", written[0],
+                                         refusal));
             *refused = true;
         } else if (!said) {
             fprintf(stderr, "bulkhead: written; whether it is done cannot be "

@@ -461,7 +461,13 @@ cmd_status(const struct cli_options *options)
     }
     arena = arena_create();
     if (options->n_intent) {
-        code = cli_load_intent(options, arena, &order, &subject.policy);
+        struct cli_options waiting = *options;
+        pid_t pid;
+
+        /* A bulkheadd waits for what is not there, which is no difference. */
+        waiting.partial = (options->bridge
+                           && push_agent(options->bridge, arena, &pid));
+        code = cli_load_intent(&waiting, arena, &order, &subject.policy);
         subject.order = &order;
     }
     if (options->n_intent && code == EXIT_DONE) {

@@ -131,7 +131,10 @@ find_way_back(const struct push_target *target, struct state *state,
 
     if (!target->state) {
         return arena_printf(state->arena, "bridge %s: there would be no way "
-                            "back, since nothing is kept", target->bridge);
+                            "back, since nothing is kept; set "
+                            "BULKHEAD_STATEDIR to a folder, or leave out "
+                            "--confirm",
+                            target->bridge);
     }
     plan_init(nothing, state->arena, "", "");
     nothing->kernel = next->kernel;
@@ -321,9 +324,12 @@ push_status(const struct push_target *target, const struct plan *plan,
 
     state_read(&state, target->state, target->bridge, arena);
     if (!plan && !state.current) {
+        const char *lacks = push_lacks_bridge(target, arena);
+
         memset(diff, 0, sizeof *diff);
         push_note_kept(diff, &state);
-        return arena_printf(arena, "bridge %s: %s, or name the intent",
+        return lacks ? lacks
+               : arena_printf(arena, "bridge %s: %s, or name the intent",
                             target->bridge, diff->guard.hidden
                             ? "what is kept of it cannot be read (Permission "
                             "denied); be the user who applied it"

@@ -79,7 +79,9 @@ push_rollback(const struct push_target *target, uint64_t to, const char *node,
             reason = go_back(target, &state, &record, 0, diff);
             diff->back = record.generation;
         }
-        if (!reason) {
+        if (!reason) {          /* Nobody confirms what he goes back from. */
+            state_forget(&state, diff->guard.generation);
+            diff->generations = state.kept;
             push_decide(&state, diff);
         }
         lockfile_unlock(lock);

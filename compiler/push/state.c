@@ -465,8 +465,10 @@ load_chosen(struct state *state, uint64_t generation, bool chosen,
                             record->plan->node, node);
     }
     return (reason && !chosen
-            ? arena_printf(state->arena, "%s; name another one with --to",
-                           reason) : reason);
+            ? arena_printf(state->arena, "%s; %s", reason, state->kept.n > 2
+                           ? "name another one with --to" : "no other one is "
+                           "kept: apply the intent that was applied before")
+            : reason);
 }
 
 const char *

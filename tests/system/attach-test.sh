@@ -123,6 +123,8 @@ test_agent() {
     check 'MAC and addresses, too' exits 0 attach storage/target0 \
         --interface pf0vf6 --mac $target0 --addresses 10.4.0.10,fd00:4::10
     check 'now all are bound' is_whole
+    check '...and a dry run says who keeps that' says 'is kept by process' 0 \
+        "$BULKHEAD" apply "$intent" --node $node --bridge br0 --dry-run
     check '...and status agrees' is_equal
     agent_end KILL
     agent_start
@@ -139,7 +141,7 @@ test_wrong() {
     check 'what is no endpoint at all' says 'attached takes TENANT/' 2 \
         agent attached job1
     check 'an endpoint that is not there: 3' \
-        says 'the intent has no such endpoint' 3 \
+        says 'storage/targte0: the intent has no such endpoint' 3 \
         attach storage/targte0 --interface pf0vf6
     check '...and nothing is written' \
         [ "$(ovs-vsctl get interface pf0vf6 external_ids)" = '{}' ]

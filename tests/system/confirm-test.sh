@@ -83,6 +83,9 @@ test_confirm() {
     check 'a second time: 3' says 'nothing waits' 3 confirm
     check 'another change' exits 0 apply 22Gbps --confirm=60s
     check 'rollback decides too' exits 0 rollback
+    check "... and nobody goes back to what was not confirmed" \
+        says 'there is no generation 7 to go back to' 3 \
+        "$BULKHEAD" rollback --bridge br0 --to 7
     check 'the watchdog leaves it so' goes_back is_at 21Gbps
     check 'clear decides too' exits 0 apply 23Gbps --confirm=60s
     check 'cleared' exits 0 "$BULKHEAD" clear --bridge br0

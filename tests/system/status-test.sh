@@ -38,6 +38,8 @@ all_missing() {
 }
 
 test_empty() {
+    check 'a bridge that is not there: 3' says 'there is no bridge br9' 3 \
+        "$BULKHEAD" status --bridge br9
     check 'of an empty bridge a hundred lines, and how many more' all_missing
     check 'the same as JSON' json 'not s["as_intended"] and s["left_out"]
         == s["flows"]["added"] + s["meters"]["added"] - 100 > 0
