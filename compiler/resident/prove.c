@@ -355,8 +355,8 @@ proved_prepare(struct proved *p, const struct intent *intent, int time_ms)
     arena = arena_create();
     task.policy = policy_resolve_checked(slice(p, intent, tenant, arena),
                                          arena);
-    verify_base_try_seam(p->base, has_few(task.policy) ? &task : NULL, tenant,
-                         arena);
+    verify_base_try_seam(p->base, !time_ms || has_few(task.policy) ? &task
+                         : NULL, tenant, arena);
     arena_destroy(arena);
     return true;
 }

@@ -52,8 +52,8 @@ void proved_end(struct proved *, bool proved);
 
 /* While all is proved and no proof has begun: makes proofs of changes to come
  * of one tenant take less, or gives that tenant up if it takes longer than
- * 'time_ms' (0: any time).  'intent' is the whole.  Returns false if there is
- * nothing more to be done. */
+ * 'time_ms' (0: any time), or is sure to.  'intent' is the whole.  Returns
+ * false if there is nothing more to be done. */
 bool proved_prepare(struct proved *, const struct intent *, int time_ms);
 
 /* What bulkheadd takes for it, in its main loop. */

@@ -6,7 +6,7 @@
 
 /* What the proof of a change of one tenant costs, beside what is proved.
  *
- * usage: tests/bench/changes MAKE-INTENT [TENANTS...]
+ * usage: tests/bench/changes MAKE-INTENT [TENANTS[xENDPOINTSxRULES]...]
  *
  * MAKE-INTENT is make-intent.py.  A tenant's last rule, its bandwidth or its
  * last endpoint goes and comes back, many times over.  "take" is CPU time for
@@ -15,7 +15,10 @@
  * alone, of which compiling has made it.  "prepare" is what is then
  * made ready for the next, while nothing changes.  "packets" counts changes of
  * which only packets that can meet them were proved, "whole" those that are
- * left to a proof of all, which is not made here. */
+ * left to a proof of all, which is not made here.
+ *
+ * Of tenants larger than N_ENDPOINTS only rules go: after other changes all is
+ * prepared anew, which takes seconds of each of them. */
 
 #include <config.h>
 
@@ -38,8 +41,19 @@ enum { N_CHANGED = 10, N_TIMES = 15, N = 2 * N_CHANGED * N_TIMES };
 
 static char **arguments;        /* MAKE-INTENT. */
 
+/* The sizes that are asked for. */
+static struct size {
+    int n_tenants;
+    struct tenant_size of_each;
+} sizes[8] = {
+    { 20, { N_ENDPOINTS, N_RULES } }, { 50, { N_ENDPOINTS, N_RULES } },
+    { 200, { N_ENDPOINTS, N_RULES } }, { 1, { 200, 400 } },
+};
+
 struct bench {
     int n_tenants;
+    bool large;                 /* Are these larger than what bulkheadd
+                                 * prepares in its main loop? */
     struct arena *arena;
     const struct intent *intent;
     struct resident *resident;
@@ -87,7 +101,8 @@ prepare(struct bench *b)
     const struct intent *intent = resident_intent(b->resident, arena);
     double start = now_ms();
 
-    while (proved_prepare(b->proved, intent, PROVED_PREPARE_MS)) {
+    while (proved_prepare(b->proved, intent,
+                          b->large ? 0 : PROVED_PREPARE_MS)) {
         continue;
     }
     start = now_ms() - start;
@@ -95,16 +110,26 @@ prepare(struct bench *b)
     return start;
 }
 
-static void
-bench_init(struct bench *b, int n_tenants)
+/* A source with a text of its own: values refer to it. */
+static const struct source *
+make_source(struct arena *arena, const char *text)
 {
-    char *text = generate(arguments, n_tenants, "");
+    return source_create(arena, "intent", arena_strdup(arena, text),
+                         strlen(text));
+}
+
+static void
+bench_init(struct bench *b, const struct size *size)
+{
+    char *text = generate(arguments, size->n_tenants, "");
     struct diags diags;
 
-    *b = (struct bench) { .n_tenants = n_tenants, .arena = arena_create() };
+    *b = (struct bench) {
+        .n_tenants = size->n_tenants, .arena = arena_create(),
+        .large = size->of_each.endpoints > N_ENDPOINTS,
+    };
     diags_init(&diags, b->arena);
-    b->intent = intent_parse(source_create(b->arena, "intent", text,
-                                           strlen(text)), b->arena, &diags);
+    b->intent = intent_parse(make_source(b->arena, text), b->arena, &diags);
     b->resident = (b->intent ? resident_create(b->intent, "node",
                                                &openflow_backend, &diags)
                    : NULL);
@@ -128,9 +153,7 @@ static void
 put(struct bench *b, const char *text, struct resident_diff *diff)
 {
     struct arena *arena = arena_create();
-    struct intent_file file = {
-        .source = source_create(arena, "tenant", text, strlen(text)),
-    };
+    struct intent_file file = { .source = make_source(arena, text) };
     const struct intent *part;
     struct diags diags;
 
@@ -215,14 +238,17 @@ print_changes(struct bench *b, const char *kind)
 }
 
 static void
-print_all(int n_tenants)
+print_all(int number)
 {
     static const char *const kinds[] = { "rule", "bandwidth", "endpoint" };
+    const struct size *size = &sizes[number];
     struct bench b;
 
-    bench_init(&b, n_tenants);
-    printf("%7d %10s %8.0f ms\n", n_tenants, "prepared", prepare(&b));
-    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+    tenant_size = size->of_each;
+    bench_init(&b, size);
+    printf("%7d x %d x %d: prepared in %.0f ms\n", size->n_tenants,
+           size->of_each.endpoints, size->of_each.rules, prepare(&b));
+    for (size_t i = 0; i < (b.large ? 1 : ARRAY_SIZE(kinds)); i++) {
         print_changes(&b, kinds[i]);
     }
     bench_destroy(&b);
@@ -232,19 +258,28 @@ int
 main(int argc, char *argv[])
 {
     static char *make_intent[2];
-    int sizes[] = { 20, 50, 200 }, n = ARRAY_SIZE(sizes);
+    int n = 0, numbers[ARRAY_SIZE(sizes)];
 
     if (argc < 2) {
-        fail("usage: changes MAKE-INTENT [TENANTS...]");
+        fail("usage: changes MAKE-INTENT [TENANTS[xENDPOINTSxRULES]...]");
     }
     make_intent[0] = argv[1];
     arguments = make_intent;
-    for (int i = 0; i < MIN(argc - 2, n); i++) {
-        sizes[i] = atoi(argv[i + 2]);
+    for (; n < MIN(argc - 2, ARRAY_SIZE(sizes)); n++) {
+        struct size *size = &sizes[n];
+
+        size->of_each = (struct tenant_size) { N_ENDPOINTS, N_RULES };
+        ovs_scan(argv[n + 2], "%dx%dx%d", &size->n_tenants,
+                 &size->of_each.endpoints, &size->of_each.rules);
+    }
+    for (; argc == 2 && sizes[n].n_tenants; n++) {
+        continue;
+    }
+    for (int i = 0; i < n; i++) {
+        numbers[i] = i;
     }
     printf("%7s %10s %8s %8s %8s %8s %8s %8s %7s %6s\n", "TENANTS", "CHANGE",
            "TAKE p50", "p99 ms", "PROOF50", "p99 ms", "PREPARE", "PROVED",
            "PACKETS", "WHOLE");
-    return each_in_a_process(sizes, argc > 2 ? MIN(argc - 2, n) : n,
-                             print_all);
+    return each_in_a_process(numbers, n, print_all);
 }

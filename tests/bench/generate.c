@@ -26,6 +26,8 @@ now_ms(void)
     return ts.tv_sec * 1e3 + ts.tv_nsec / 1e6;
 }
 
+struct tenant_size tenant_size = { N_ENDPOINTS, N_RULES };
+
 char *
 generate(char **command, int n_tenants, const char *more)
 {
@@ -35,8 +37,8 @@ generate(char **command, int n_tenants, const char *more)
     for (; *command; command++) {
         ds_put_format(&line, "'%s' ", *command);
     }
-    ds_put_format(&line, "%d %d %d %s", n_tenants, N_ENDPOINTS, N_RULES,
-                  more);
+    ds_put_format(&line, "%d %d %d %s", n_tenants, tenant_size.endpoints,
+                  tenant_size.rules, more);
     FILE *pipe = popen(ds_cstr(&line), "r");
     while (pipe && !feof(pipe)) {
         char buffer[65536];

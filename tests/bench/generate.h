@@ -8,9 +8,12 @@
 #define BENCH_GENERATE_H 1
 
 /* Intents of any size, as make-intent.py writes them, for the benchmarks of
- * the compiler: 20 endpoints and 40 rules a tenant. */
+ * the compiler: 20 endpoints and 40 rules a tenant, unless that is changed. */
 
 enum { N_ENDPOINTS = 20, N_RULES = 40 };
+extern struct tenant_size {
+    int endpoints, rules;
+} tenant_size;
 
 /* Runs 'command', which is make-intent.py and its options and ends with a null
  * pointer, with these sizes and more options.  Returns what it writes, to be
