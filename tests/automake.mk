@@ -60,6 +60,7 @@ tests_unit_unit_tests_SOURCES = \
 	tests/unit/test-ir.c \
 	tests/unit/test-lost.c \
 	tests/unit/test-meaning.c \
+	tests/unit/test-meant.c \
 	tests/unit/test-narrower.c \
 	tests/unit/test-odp-ahead.c \
 	tests/unit/test-ofp-microburst.c \

@@ -88,21 +88,22 @@ put_value(struct ds *ds, const struct value *v)
     return known;
 }
 
-/* All that is said of the tenant but its rules and endpoints. */
-bool
-meant_put_rest(struct ds *ds, const struct policy_tenant *tenant)
+char *
+meant_rest(const struct policy_tenant *tenant)
 {
     const struct value *at = tenant->intent->name.at;
+    struct ds ds = DS_EMPTY_INITIALIZER;
 
     for (size_t i = 0; i < at->n; i++) {
         const struct value *v = &at->elems[i];
 
         if (strcmp(v->key, "rules") && strcmp(v->key, "endpoints")
-            && !put_member(ds, v)) {
-            return false;
+            && !put_member(&ds, v)) {
+            ds_destroy(&ds);
+            return NULL;
         }
     }
-    return true;
+    return ds_steal_cstr(&ds);
 }
 
 /* Is it a member that says who the endpoint is?  What it is by node and port
@@ -135,21 +136,18 @@ put_members(struct ds *ds, const struct value *endpoint, bool names)
     return true;
 }
 
-bool
-meant_put_endpoint(struct ds *ds, const struct policy_endpoint *e,
-                   size_t *names)
+static void
+put_what(struct ds *ds, const struct policy_endpoint *e)
 {
-    const struct intent_endpoint *intent = e->intent;
-    const struct value *at = intent->name.at;
-    bool known;
-
     put_number(ds, 'b', e->bound);
     put_number(ds, 'l', e->legacy);
     put_string(ds, 'n', e->node ? e->node->name.s : "");
-    put_string(ds, 'p', intent->port.s ? intent->port.s : "");
-    known = put_members(ds, at, false);
-    *names = ds->length;
-    known = known && put_members(ds, at, true);
+    put_string(ds, 'p', e->intent->port.s ? e->intent->port.s : "");
+}
+
+static void
+put_who(struct ds *ds, const struct intent_endpoint *intent)
+{
     put_string(ds, 'i', intent->interface.s ? intent->interface.s : "");
     put_number(ds, 'm', eth_addr_to_uint64(intent->mac));
     for (size_t i = 0; i < intent->addresses.n; i++) {
@@ -158,18 +156,75 @@ meant_put_endpoint(struct ds *ds, const struct policy_endpoint *e,
         put_number(ds, 'a', ip >> 64);
         put_number(ds, 'a', ip);
     }
+}
+
+bool
+meant_put_endpoint(struct ds *ds, const struct policy_endpoint *e,
+                   size_t *names)
+{
+    const struct value *at = e->intent->name.at;
+    bool known;
+
+    put_what(ds, e);
+    known = put_members(ds, at, false);
+    *names = ds->length;
+    known = known && put_members(ds, at, true);
+    put_who(ds, e->intent);
     return known;
+}
+
+static void
+put_rank(struct ds *ds, const struct policy_rule *rule)
+{
+    put_string(ds, 'r', rule->name);
+    put_number(ds, 'k', rule->kind);
+    put_number(ds, 'd', rule->depth);
+    put_number(ds, 'i', rule->id);
+}
+
+/* What says all of the rule; NULL if it is a tenant's default.  Of a peering
+ * the name is its key. */
+static const struct value *
+find_rule(const struct policy_rule *rule)
+{
+    const struct value *at = rule->intent ? rule->intent->name.at : NULL;
+
+    return !at || at->type == VALUE_OBJECT ? at : at->parent;
 }
 
 bool
 meant_put_rule(struct ds *ds, const struct policy_rule *rule)
 {
-    const struct value *at = rule->intent ? rule->intent->name.at : NULL;
+    const struct value *at = find_rule(rule);
 
-    put_string(ds, 'r', rule->name);
-    put_number(ds, 'k', rule->kind);
-    put_number(ds, 'd', rule->depth);
-    put_number(ds, 'i', rule->id);
-    /* Of a peering the name is its key. */
-    return !at || put_value(ds, at->type == VALUE_OBJECT ? at : at->parent);
+    put_rank(ds, rule);
+    return !at || put_value(ds, at);
+}
+
+static void
+put_written(struct ds *ds, const struct value *at)
+{
+    const struct span *span = &at->span;
+
+    ds_put_buffer(ds, span->source->text + span->start,
+                  span->end - span->start);
+}
+
+void
+meant_put_written_endpoint(struct ds *ds, const struct policy_endpoint *e)
+{
+    put_what(ds, e);
+    put_who(ds, e->intent);
+    put_written(ds, e->intent->name.at);
+}
+
+void
+meant_put_written_rule(struct ds *ds, const struct policy_rule *rule)
+{
+    const struct value *at = find_rule(rule);
+
+    put_rank(ds, rule);
+    if (at) {
+        put_written(ds, at);
+    }
 }

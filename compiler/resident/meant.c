@@ -14,6 +14,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/shash.h"
 #include "resident/meant-text.h"
+#include "sema/meaning-reach.h"
 #include "sema/policy.h"
 #include "util.h"
 #include "verify/base.h"
@@ -22,7 +23,9 @@
 struct known_rule {
     size_t n_users;
     const char *name;
-    const char *text;           /* Of all that makes it another. */
+    const char *written;        /* As it is, and... */
+    const char *text;           /* ...of all that makes it another... */
+    bool is_known;              /* ...if that is so. */
     bool stateless;             /* It says more than who may reach whom. */
     struct arena *arena;        /* Holds this, too. */
     struct region_rule region;
@@ -32,8 +35,10 @@ struct known_rule {
 struct known_endpoint {
     size_t n_users;
     const char *name;
-    const char *text;           /* Of all that is said of it; ... */
-    size_t names;               /* ...from here on who it is. */
+    const char *written;        /* As it is, and... */
+    const char *text;           /* ...of all that is said of it; ... */
+    size_t names;               /* ...from here on who it is; ... */
+    bool is_known;              /* ...if that is so. */
     bool bound;
     struct arena *arena;        /* Holds this, too. */
     struct verify_endpoint is;  /* 'now', 'came', 'alike': not set. */
@@ -50,6 +55,13 @@ struct said {
 
 struct meant {
     struct shash tenants;       /* Contains "struct said *"s. */
+};
+
+/* What is said of a rule or an endpoint now; see resident/meant-text.h. */
+struct said_as {
+    struct ds written, text;
+    size_t names;               /* Of an endpoint. */
+    bool is_known;
 };
 
 static int
@@ -70,7 +82,7 @@ add_endpoints(struct known_rule *rule, const endpoint_vec *endpoints)
 }
 
 static struct known_rule *
-rule_create(const struct policy_rule *policy_rule, const char *text)
+rule_create(const struct policy_rule *policy_rule, const struct said_as *as)
 {
     struct arena *arena = arena_create();
     struct known_rule *rule = arena_zalloc(arena, sizeof *rule);
@@ -79,7 +91,9 @@ rule_create(const struct policy_rule *policy_rule, const char *text)
     rule->n_users = 1;
     rule->arena = arena;
     rule->name = arena_strdup(arena, policy_rule->name);
-    rule->text = arena_strdup(arena, text);
+    rule->written = arena_strdup(arena, ds_cstr_ro(&as->written));
+    rule->text = arena_strdup(arena, ds_cstr_ro(&as->text));
+    rule->is_known = as->is_known;
     rule->stateless = policy_rule->stateless;
     rule->region.id = policy_rule->id;
     for (size_t i = 0; service && i < service->matches.n; i++) {
@@ -109,8 +123,7 @@ shares(const struct intent_bandwidth *b)
 }
 
 static struct known_endpoint *
-endpoint_create(const struct policy_endpoint *e, const char *text,
-                size_t names)
+endpoint_create(const struct policy_endpoint *e, const struct said_as *as)
 {
     struct arena *arena = arena_create();
     struct known_endpoint *known = arena_zalloc(arena, sizeof *known);
@@ -119,8 +132,10 @@ endpoint_create(const struct policy_endpoint *e, const char *text,
     known->n_users = 1;
     known->arena = arena;
     known->name = arena_strdup(arena, e->name);
-    known->text = arena_strdup(arena, text);
-    known->names = names;
+    known->written = arena_strdup(arena, ds_cstr_ro(&as->written));
+    known->text = arena_strdup(arena, ds_cstr_ro(&as->text));
+    known->names = as->names;
+    known->is_known = as->is_known;
     known->bound = e->bound;
     known->is.shares = shares(&intent->send) || shares(&intent->receive);
     known->is.network = arena_strdup(arena, e->network->intent->name.s);
@@ -162,10 +177,13 @@ meaning_destroy(struct said *m)
 struct comparing {
     struct arena *arena;
     struct verify_news *news;
-    struct ds ds;               /* Scratch. */
+    struct said_as as;          /* Scratch. */
     size_t n_endpoints;         /* That are others, and of the last... */
     struct verify_endpoint *endpoint;   /* ...what came or went; or NULL. */
+    endpoint_vec others;        /* Those that there are now. */
     bool all;                   /* All else is known. */
+    bool anew;                  /* Rules that stay as they are may speak of
+                                 * anybody now. */
 };
 
 static void
@@ -189,20 +207,43 @@ next_rule(const struct said *m, size_t *i, const char *name,
             ? m->rules[(*i)++] : NULL);
 }
 
+/* Is the region of the rule, of which the same is said, still large enough? */
+static bool
+may_keep(const struct known_rule *known, const struct policy_rule *rule,
+         const struct comparing *c)
+{
+    for (size_t i = 0; i < c->others.n; i++) {
+        const struct policy_endpoint *e = c->others.v[i];
+
+        if ((endpoint_is_in(e, &rule->from) || endpoint_is_in(e, &rule->to))
+            && !region_rule_names(&known->region, e)) {
+            return false;
+        }
+    }
+    return !c->anew;
+}
+
 /* A rule as before is the same; else both are news. */
 static struct known_rule *
 compare_rule(struct known_rule *old, const struct policy_rule *rule,
              struct comparing *c)
 {
+    struct said_as *as = &c->as;
     struct known_rule *new;
 
-    ds_clear(&c->ds);
-    c->all &= meant_put_rule(&c->ds, rule);
-    if (old && !strcmp(old->text, ds_cstr(&c->ds))) {
-        new = old;
-        new->n_users++;
-    } else {
-        new = rule_create(rule, ds_cstr(&c->ds));
+    ds_clear(&as->written);
+    meant_put_written_rule(&as->written, rule);
+    if (old && !strcmp(old->written, ds_cstr(&as->written))
+        && may_keep(old, rule, c)) {
+        c->all &= old->is_known;
+        old->n_users++;
+        return old;
+    }
+    ds_clear(&as->text);
+    as->is_known = meant_put_rule(&as->text, rule);
+    c->all &= as->is_known;
+    new = rule_create(rule, as);
+    if (!old || !old->is_known || strcmp(old->text, new->text)) {
         add_news(new, c);
         if (old) {
             add_news(old, c);
@@ -221,6 +262,9 @@ add_endpoint_news(const struct known_endpoint *old,
 
     c->n_endpoints++;
     c->endpoint = NULL;
+    if (now) {
+        *vec_push(c->arena, &c->others) = now;
+    }
     if (was != is) {
         const struct known_endpoint *bound = is ? new : old;
 
@@ -248,17 +292,24 @@ static struct known_endpoint *
 compare_endpoint(struct known_endpoint *old, const struct policy_endpoint *e,
                  struct comparing *c)
 {
+    struct said_as *as = &c->as;
     struct known_endpoint *new;
-    size_t names;
 
-    ds_clear(&c->ds);
-    c->all &= meant_put_endpoint(&c->ds, e, &names);
-    if (old && old->names == names && !strcmp(old->text, ds_cstr(&c->ds))) {
+    ds_clear(&as->written);
+    meant_put_written_endpoint(&as->written, e);
+    if (old && !strcmp(old->written, ds_cstr(&as->written))) {
+        c->all &= old->is_known;
         old->n_users++;
         return old;
     }
-    new = endpoint_create(e, ds_cstr(&c->ds), names);
-    add_endpoint_news(old, new, e, c);
+    ds_clear(&as->text);
+    as->is_known = meant_put_endpoint(&as->text, e, &as->names);
+    c->all &= as->is_known;
+    new = endpoint_create(e, as);
+    if (!old || !old->is_known || old->names != new->names
+        || strcmp(old->text, new->text)) {
+        add_endpoint_news(old, new, e, c);
+    }
     return new;
 }
 
@@ -304,19 +355,6 @@ compare_endpoints(const struct said *old, struct said *new,
     }
 }
 
-/* NULL if it is not known. */
-static char *
-find_rest(const struct policy_tenant *tenant)
-{
-    struct ds ds = DS_EMPTY_INITIALIZER;
-
-    if (!meant_put_rest(&ds, tenant)) {
-        ds_destroy(&ds);
-        return NULL;
-    }
-    return ds_steal_cstr(&ds);
-}
-
 static bool
 is_about(const struct policy_rule *rule, const struct policy_tenant *tenant)
 {
@@ -331,18 +369,13 @@ is_about(const struct policy_rule *rule, const struct policy_tenant *tenant)
     return about;
 }
 
-/* Of a tenant that was not known, 'old' is empty, and all is news. */
-static struct said *
-compare_tenant(const struct said *old, const struct policy_tenant *tenant,
-               struct comparing *c)
+static void
+compare_rules(const struct said *old, struct said *new,
+              const struct policy_tenant *tenant, struct comparing *c)
 {
     const struct policy *policy = tenant->policy;
-    struct said *new = xzalloc(sizeof *new);
     size_t at = 0;
 
-    new->rest = find_rest(tenant);
-    c->all &= old->rest && new->rest && !strcmp(old->rest, new->rest);
-    compare_endpoints(old, new, tenant, c);
     for (size_t i = 0; i < policy->rules.n; i++) {
         const struct policy_rule *rule = policy->rules.v[i];
 
@@ -357,31 +390,59 @@ compare_tenant(const struct said *old, const struct policy_tenant *tenant,
             next_rule(old, &at, rule->name, c), rule, c);
     }
     next_rule(old, &at, NULL, c);
-    return new;
+}
+
+/* What was said of the tenant; of one that was not known, nothing. */
+static const struct said *
+find_said(const struct meant *old, const struct policy_tenant *tenant)
+{
+    static const struct said unknown;
+    const struct said *was
+        = old ? shash_find_data(&old->tenants, tenant->name) : NULL;
+
+    return was ? was : &unknown;
+}
+
+/* Rules are compared once it is known which endpoints are others. */
+static void
+compare_tenants(const struct meant *old, struct meant *meant,
+                const struct policy *policy, struct comparing *c)
+{
+    for (size_t i = 0; i < policy->tenants.n; i++) {
+        const struct policy_tenant *tenant = policy->tenants.v[i];
+        const struct said *was = find_said(old, tenant);
+        struct said *new = xzalloc(sizeof *new);
+
+        new->rest = meant_rest(tenant);
+        c->all &= was->rest && new->rest && !strcmp(was->rest, new->rest);
+        compare_endpoints(was, new, tenant, c);
+        shash_add(&meant->tenants, tenant->name, new);
+    }
+    c->anew = !c->all;
+    for (size_t i = 0; i < policy->tenants.n; i++) {
+        const struct policy_tenant *tenant = policy->tenants.v[i];
+
+        compare_rules(find_said(old, tenant),
+                      shash_find_data(&meant->tenants, tenant->name), tenant,
+                      c);
+    }
 }
 
 struct meant *
 meant_compare(const struct meant *old, const struct policy *policy,
               struct arena *arena, struct verify_news *news)
 {
-    static const struct said unknown;
     struct meant *new = xzalloc(sizeof *new);
     struct comparing c = {
-        .arena = arena, .news = news, .ds = DS_EMPTY_INITIALIZER,
-        .all = true,
+        .arena = arena, .news = news, .all = true,
+        .as = { DS_EMPTY_INITIALIZER, DS_EMPTY_INITIALIZER },
     };
 
     shash_init(&new->tenants);
     *news = (struct verify_news) { .known = false };
-    for (size_t i = 0; i < policy->tenants.n; i++) {
-        const struct policy_tenant *tenant = policy->tenants.v[i];
-        const struct said *was
-            = old ? shash_find_data(&old->tenants, tenant->name) : NULL;
-
-        shash_add(&new->tenants, tenant->name,
-                  compare_tenant(was ? was : &unknown, tenant, &c));
-    }
-    ds_destroy(&c.ds);
+    compare_tenants(old, new, policy, &c);
+    ds_destroy(&c.as.written);
+    ds_destroy(&c.as.text);
     news->known = c.all && !c.n_endpoints;
     news->endpoint = (c.all && c.n_endpoints == 1 && !news->rules.n
                       ? c.endpoint : NULL);

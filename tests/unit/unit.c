@@ -264,6 +264,7 @@ main(void)
     srunner_add_suite(runner, redundant_suite());
     srunner_add_suite(runner, externals_suite());
     srunner_add_suite(runner, meaning_suite());
+    srunner_add_suite(runner, meant_suite());
     srunner_add_suite(runner, ir_suite());
     srunner_add_suite(runner, round_trip_suite());
     srunner_add_suite(runner, pass_suite());

@@ -44,6 +44,7 @@ Suite *narrower_suite(void);
 Suite *redundant_suite(void);
 Suite *externals_suite(void);
 Suite *meaning_suite(void);
+Suite *meant_suite(void);
 Suite *ir_suite(void);
 Suite *round_trip_suite(void);
 Suite *pass_suite(void);
