@@ -25,29 +25,64 @@ judge_tenant(const struct judge *j, const struct policy_tenant *tenant)
     return scope_number(j->policy, tenant);
 }
 
+/* The endpoints on a side of a rule, or of several. */
+struct side_set {
+    uint32_t number;
+    tenant_vec tenants;         /* Theirs; one may be there again. */
+};
+
+struct side_sets {
+    struct pool pool;           /* The endpoints of each. */
+    VEC(struct side_set *) v;
+};
+
+static const struct side_set *
+find_set(struct judge_facts *facts, struct side_sets *sets,
+         const endpoint_vec *endpoints)
+{
+    uint32_t number = pool_add(&sets->pool,
+                               endpoints->n ? (void *) endpoints->v : "",
+                               endpoints->n * sizeof *endpoints->v);
+    const struct policy_tenant *last = NULL;
+    struct side_set *set;
+
+    if (number < sets->v.n) {
+        return sets->v.v[number];
+    }
+    set = arena_zalloc(facts->arena, sizeof *set);
+    set->number = number;
+    *vec_push(facts->arena, &sets->v) = set;
+    for (size_t i = 0; i < endpoints->n; i++) {
+        const struct policy_endpoint *e = endpoints->v[i];
+
+        *vec_push(facts->arena, &facts->sets[e->index]) = number;
+        if (e->tenant != last) {
+            last = e->tenant;
+            *vec_push(facts->arena, &set->tenants) = last;
+        }
+    }
+    return set;
+}
+
 static void
 add_rule(struct judge_facts *facts, const struct policy_tenant *tenant,
-         const struct policy_rule *rule)
+         const struct policy_rule *rule, struct rule_sides sides)
 {
     size_t number = scope_number(facts->policy, tenant);
     rule_vec *rules = &facts->of_tenants[number];
 
     if (!rules->n || rules->v[rules->n - 1] != rule) {
         *vec_push(facts->arena, rules) = rule;
+        *vec_push(facts->arena, &facts->sides[number]) = sides;
     }
 }
 
 static void
-add_rule_of(struct judge_facts *facts, const endpoint_vec *endpoints,
-            const struct policy_rule *rule)
+add_rule_of(struct judge_facts *facts, const tenant_vec *tenants,
+            const struct policy_rule *rule, struct rule_sides sides)
 {
-    const struct policy_tenant *last = NULL;
-
-    for (size_t i = 0; i < endpoints->n; i++) {
-        if (endpoints->v[i]->tenant != last) {
-            last = endpoints->v[i]->tenant;
-            add_rule(facts, last, rule);
-        }
+    for (size_t i = 0; i < tenants->n; i++) {
+        add_rule(facts, tenants->v[i], rule, sides);
     }
 }
 
@@ -55,27 +90,28 @@ static void
 add_rules(struct judge_facts *facts)
 {
     const struct policy *policy = facts->policy;
+    size_t n = policy->tenants.n;
+    struct side_sets sets = { .v = VEC_INIT };
 
-    facts->of_tenants = arena_zalloc(facts->arena, (policy->tenants.n + 1)
-                                     * sizeof *facts->of_tenants);
+    pool_init(&sets.pool);
+    facts->of_tenants = arena_zalloc(facts->arena,
+                                     (n + 1) * sizeof *facts->of_tenants);
+    facts->sides = arena_zalloc(facts->arena,
+                                (n + 1) * sizeof *facts->sides);
     for (size_t i = 0; i < policy->rules.n; i++) {
         const struct policy_rule *rule = policy->rules.v[i];
+        const struct side_set *from = find_set(facts, &sets, &rule->from);
+        const struct side_set *to = find_set(facts, &sets, &rule->to);
+        struct rule_sides sides = { from->number, to->number };
 
         if (rule->tenant) {
-            add_rule(facts, rule->tenant, rule);
+            add_rule(facts, rule->tenant, rule, sides);
         }
-        add_rule_of(facts, &rule->from, rule);
-        add_rule_of(facts, &rule->to, rule);
+        add_rule_of(facts, &from->tenants, rule, sides);
+        add_rule_of(facts, &to->tenants, rule, sides);
     }
-}
-
-static void
-add_sides(struct judge_facts *facts, side_vec *sides,
-          const endpoint_vec *endpoints, uint32_t side)
-{
-    for (size_t i = 0; i < endpoints->n; i++) {
-        *vec_push(facts->arena, &sides[endpoints->v[i]->index]) = side;
-    }
+    facts->marks = arena_zalloc(facts->arena, sets.v.n + 1);
+    pool_destroy(&sets.pool);
 }
 
 /* Of what it depends how packets of an endpoint are judged and paid for. */
@@ -87,9 +123,10 @@ struct sending {
 };
 
 static void
-number_senders(struct judge_facts *facts, size_t n)
+number_senders(struct judge_facts *facts)
 {
     const struct policy *policy = facts->policy;
+    size_t n = policy_n_endpoints(policy);
     struct pool pool;
 
     pool_init(&pool);
@@ -114,30 +151,30 @@ number_senders(struct judge_facts *facts, size_t n)
     pool_destroy(&pool);
 }
 
-static void
-number_alike(struct judge_facts *facts)
+/* Of the number of each sender, once it is asked for. */
+static const struct senders *
+senders_of(const struct judge *j, const struct policy_endpoint *e)
 {
-    const struct policy *policy = facts->policy;
-    size_t n = policy_n_endpoints(policy);
-    struct pool pool;
-    side_vec *sides;
-
-    sides = arena_zalloc(facts->arena, (n + 1) * sizeof *sides);
-    facts->sides = sides;
-    facts->alike = arena_zalloc(facts->arena, (n + 1) * sizeof *facts->alike);
-    for (size_t i = 0; i < policy->rules.n; i++) {
-        add_sides(facts, sides, &policy->rules.v[i]->from, 2 * i);
-        add_sides(facts, sides, &policy->rules.v[i]->to, 2 * i + 1);
+    if (!j->facts->senders) {
+        number_senders(j->facts);
     }
+    return &j->facts->senders[j->facts->sending[e->index]];
+}
+
+static void
+number_alike(struct judge_facts *facts, size_t n)
+{
+    struct pool pool;
+
+    facts->alike = arena_zalloc(facts->arena, (n + 1) * sizeof *facts->alike);
     pool_init(&pool);
     for (size_t i = 0; i < n; i++) {
-        const side_vec *of = &sides[i];
+        const set_vec *of = &facts->sets[i];
 
         facts->alike[i] = pool_add(&pool, of->n ? (void *) of->v : "",
                                    of->n * sizeof *of->v);
     }
     pool_destroy(&pool);
-    number_senders(facts, n);
 }
 
 struct judge_facts *
@@ -145,27 +182,31 @@ judge_facts_create(const struct policy *policy, const char *node,
                    struct arena *arena)
 {
     struct judge_facts *facts = arena_zalloc(arena, sizeof *facts);
+    size_t n = policy_n_endpoints(policy);
 
     facts->policy = policy;
     facts->node = node;
     facts->arena = arena;
+    facts->sets = arena_zalloc(arena, (n + 1) * sizeof *facts->sets);
     add_rules(facts);
-    number_alike(facts);
+    number_alike(facts, n);
     facts->reached = arena_zalloc(arena, (policy->tenants.n + 1)
                                   * sizeof *facts->reached);
     return facts;
 }
 
-/* Which sides of the rule the endpoint is on, as 1-bits; goes past it. */
-static unsigned int
-next_sides(const side_vec *sides, size_t *i, size_t rule)
+/* Sets these bits of the sets that the endpoint is in, or clears all. */
+static void
+mark_sets(struct judge_facts *facts, const struct policy_endpoint *e,
+          uint8_t bits)
 {
-    unsigned int on = 0;
+    const set_vec *sets = &facts->sets[e->index];
 
-    for (; *i < sides->n && sides->v[*i] / 2 == rule; ++*i) {
-        on |= 1u << sides->v[*i] % 2;
+    for (size_t i = 0; i < sets->n; i++) {
+        uint8_t *mark = &facts->marks[sets->v[i]];
+
+        *mark = bits ? *mark | bits : 0;
     }
-    return on;
 }
 
 size_t
@@ -173,19 +214,22 @@ judge_joining(const struct judge *j, const struct policy_endpoint *from,
               const struct policy_endpoint *to,
               const struct policy_rule *rules[])
 {
-    const side_vec *a = &j->facts->sides[from->index];
-    const side_vec *b = &j->facts->sides[to->index];
-    size_t n = 0;
+    struct judge_facts *facts = j->facts;
+    size_t tenant = judge_tenant(j, from->tenant), n = 0;
+    const sides_vec *sides = &facts->sides[tenant];
 
-    for (size_t i = 0, k = 0; i < a->n && k < b->n; ) {
-        size_t rule = MIN(a->v[i], b->v[k]) / 2;
-        unsigned int of_a = next_sides(a, &i, rule);
-        unsigned int of_b = next_sides(b, &k, rule);
+    mark_sets(facts, from, 1);
+    mark_sets(facts, to, 2);
+    for (size_t i = 0; i < sides->n; i++) {
+        unsigned int a = facts->marks[sides->v[i].from];
+        unsigned int b = facts->marks[sides->v[i].to];
 
-        if ((of_a & 1 && of_b & 2) || (of_a & 2 && of_b & 1)) {
-            rules[n++] = j->policy->rules.v[rule];
+        if ((a & 1 && b & 2) || (a & 2 && b & 1)) {
+            rules[n++] = facts->of_tenants[tenant].v[i];
         }
     }
+    mark_sets(facts, from, 0);
+    mark_sets(facts, to, 0);
     return n;
 }
 
@@ -198,15 +242,14 @@ judge_alike(const struct judge *j, const struct policy_endpoint *e)
 uint32_t
 judge_sending(const struct judge *j, const struct policy_endpoint *e)
 {
-    return j->facts->sending[e->index];
+    return senders_of(j, e) - j->facts->senders;
 }
 
 const struct policy_endpoint *
 judge_sender(const struct judge *j, const struct policy_endpoint *from,
              const struct policy_endpoint *to)
 {
-    const struct senders *alike = &j->facts->senders[
-        j->facts->sending[from->index]];
+    const struct senders *alike = senders_of(j, from);
 
     /* Where tables are cut, numbers are of each sender by itself. */
     return (from == to || j->outcomes ? from
@@ -217,8 +260,7 @@ judge_sender(const struct judge *j, const struct policy_endpoint *from,
 const struct policy_endpoint *
 judge_other(const struct judge *j, const struct policy_endpoint *e)
 {
-    const struct senders *alike = &j->facts->senders[
-        j->facts->sending[e->index]];
+    const struct senders *alike = senders_of(j, e);
 
     return alike->v[0] == e ? alike->v[1] : alike->v[0];
 }

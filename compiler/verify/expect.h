@@ -77,7 +77,13 @@ struct judge_outcome {
 
 VEC_TYPEDEF(rule_vec, const struct policy_rule *);
 
-VEC_TYPEDEF(side_vec, uint32_t);
+/* The sets of endpoints on both sides of a rule, by number: what is the same
+ * set has one. */
+struct rule_sides {
+    uint32_t from, to;
+};
+VEC_TYPEDEF(sides_vec, struct rule_sides);
+VEC_TYPEDEF(set_vec, uint32_t);
 
 /* What of a policy is known once for all judges of a node. */
 struct judge_facts {
@@ -87,15 +93,17 @@ struct judge_facts {
     rule_vec *of_tenants;       /* The rules that speak of endpoints of a
                                  * tenant, or of those that it has with
                                  * externals. */
-    side_vec *sides;            /* By index of endpoint: the rules that it is
-                                 * in, twice the number of one, and one more
-                                 * if it is on the 'to' side; in order. */
-    uint32_t *alike;            /* The same: the same number, the same
-                                 * rules. */
+    sides_vec *sides;           /* Theirs. */
+    set_vec *sets;              /* By index of endpoint: those it is in, in
+                                 * order. */
+    uint8_t *marks;             /* By set: scratch; 0. */
+    uint32_t *alike;            /* By index of endpoint: the same number, the
+                                 * same rules. */
     uint32_t *sending;          /* The same: so are packets they send. */
     struct senders {
         const struct policy_endpoint *v[2];
-    } *senders;                 /* The first, and one more, of a number. */
+    } *senders;                 /* The first, and one more, of a number; both
+                                 * NULL until they are asked for. */
     endpoint_vec **reached;     /* By tenant; see judge_reached(). */
 };
 

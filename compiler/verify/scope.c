@@ -42,7 +42,8 @@ scope_find(const struct policy *policy, const char *name)
 size_t
 scope_number(const struct policy *policy, const struct policy_tenant *tenant)
 {
-    return scope_find(policy, tenant->name);
+    return (policy->tenants.n && policy->tenants.v[0] == tenant ? 0
+            : scope_find(policy, tenant->name));
 }
 
 static void
@@ -127,7 +128,7 @@ neighbors_init(struct neighbors *neighbors, const struct policy *policy)
     for (size_t i = 0; i < n; i++) {
         add_peers(neighbors, policy, i);
     }
-    for (size_t i = 0; i < policy->rules.n; i++) {
+    for (size_t i = 0; n > 1 && i < policy->rules.n; i++) {
         memset(set, 0, neighbors->n_longs * sizeof *set);
         find_named(policy, policy->rules.v[i], set);
         BITMAP_FOR_EACH_1 (tenant, n, set) {

@@ -220,16 +220,18 @@ look_at_tables(struct proof *p, const struct limits *limits)
     }
 }
 
-/* Proves what can meet the change. */
-static void
-prove_change(struct proof *p, const struct limits *limits)
+/* Proves what can meet the change by its seam, if there is one, which asks for
+ * nothing of how packets come in. */
+static bool
+prove_by_seam(struct proof *p, const struct limits *limits)
 {
-    p->result->seam = (limits->seam
-                       && seam_prove(p, limits->seam, limits->region));
-    if (!p->result->seam && !region_prove(p, limits->region)
-        && !p->result->unproved) {
-        p->result->unproved = "what can meet the change is not proved";
+    if (!limits || !limits->region || !limits->seam
+        || !seam_prove(p, limits->seam, limits->region)) {
+        return false;
     }
+    p->result->seam = true;
+    p->result->n_tenants = 1;
+    return true;
 }
 
 static void
@@ -239,9 +241,22 @@ prove_asked(struct proof *p, const struct limits *limits)
         prove(p);
     } else if (!p->result->unproved && limits->made) {
         *limits->made = seam_make(p);
-    } else if (!p->result->unproved) {
-        prove_change(p, limits);
+    } else if (!p->result->unproved && !region_prove(p, limits->region)
+               && !p->result->unproved) {
+        p->result->unproved = "what can meet the change is not proved";
     }
+}
+
+/* Finds all ways by which packets come, and proves what is asked of them. */
+static void
+prove_entries(struct proof *p, const struct limits *limits)
+{
+    p->result->unproved = entries_list(p->task, limits, p->arena, p->result,
+                                       &p->entries);
+    if (limits) {
+        limit_entries(p);
+    }
+    prove_asked(p, limits);
 }
 
 /* Proves all that is asked about, in LAYOUT_BITS only if 'fine', each sender
@@ -266,11 +281,9 @@ attempt(const struct verify_task *task, const struct limits *limits,
     p.marks = arena_zalloc(arena, (task->policy->tenants.n + 1)
                            * sizeof *p.marks);
     comparison_init(&p.comparison, task, find_node(task), arena);
-    result->unproved = entries_list(task, limits, arena, result, &p.entries);
-    if (limits) {
-        limit_entries(&p);
+    if (!prove_by_seam(&p, limits) && !result->unproved) {
+        prove_entries(&p, limits);
     }
-    prove_asked(&p, limits);
     if (!result->unproved) {
         look_at_tables(&p, limits);
     }
