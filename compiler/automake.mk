@@ -567,6 +567,7 @@ libbulkhead_a_SOURCES = \
 	compiler/verify/seam-decide.c \
 	compiler/verify/seam-narrow.c \
 	compiler/verify/seam-private.h \
+	compiler/verify/seam-text.c \
 	compiler/verify/seam.c \
 	compiler/verify/seam.h \
 	compiler/verify/shadow.c \

@@ -34,6 +34,7 @@ struct proved {
     char *node;
     struct joins joins;
     struct meant *meant;        /* When all was proved; or NULL. */
+    struct sset left;           /* See proved_left(). */
 
     /* Of the proof that has begun. */
     struct arena *begun;        /* NULL: none has. */
@@ -69,6 +70,7 @@ proved_create(const struct policy *policy, const struct plan *plan)
     p->arena = arena_create();
     p->node = xstrdup(plan->node);
     ofputil_port_map_init(&p->ports);
+    sset_init(&p->left);
     joins_init(&p->joins, policy->intent);
     joins_update(&p->joins, policy->intent, NULL);
     if (!p->joins.all && !has_trees(policy)
@@ -105,6 +107,7 @@ proved_destroy(struct proved *p)
         ofputil_port_map_destroy(&p->ports);
         arena_destroy(p->arena);
         joins_destroy(&p->joins);
+        sset_destroy(&p->left);
         meant_destroy(p->meant);
         end_begun(p);
         free(p->node);
@@ -340,25 +343,63 @@ has_few(const struct policy *policy)
     return policy && policy_n_endpoints(policy) <= FEW_ENDPOINTS;
 }
 
+/* Makes what proofs of changes of the tenant can use, or leaves that to
+ * another process if it has many endpoints and there is a limit of time. */
+static void
+prepare(struct proved *p, const struct intent *intent, const char *tenant,
+        int time_ms)
+{
+    struct verify_task task = {
+        .node = p->node, .deadline = time_ms ? time_msec() + time_ms : 0,
+    };
+    struct arena *arena = arena_create();
+    bool leaves;
+
+    task.policy = policy_resolve_checked(slice(p, intent, tenant, arena),
+                                         arena);
+    leaves = !task.policy || (time_ms && !has_few(task.policy));
+    if (leaves && task.policy && task.policy->tenants.n == 1) {
+        sset_add(&p->left, tenant);
+    } else {
+        sset_find_and_delete(&p->left, tenant);
+    }
+    verify_base_try_seam(p->base, leaves ? NULL : &task, tenant, arena);
+    arena_destroy(arena);
+}
+
 bool
 proved_prepare(struct proved *p, const struct intent *intent, int time_ms)
 {
     const char *tenant = (p->joins.all || p->begun ? NULL
                           : verify_base_seamless(p->base));
-    struct verify_task task = { .node = p->node };
-    struct arena *arena;
 
-    if (!tenant) {
-        return false;
+    if (tenant) {
+        prepare(p, intent, tenant, time_ms);
     }
-    task.deadline = time_ms ? time_msec() + time_ms : 0;
-    arena = arena_create();
-    task.policy = policy_resolve_checked(slice(p, intent, tenant, arena),
-                                         arena);
-    verify_base_try_seam(p->base, !time_ms || has_few(task.policy) ? &task
-                         : NULL, tenant, arena);
-    arena_destroy(arena);
-    return true;
+    return tenant != NULL;
+}
+
+const char *
+proved_left(const struct proved *p)
+{
+    return (p->joins.all || p->begun || !verify_base_is_proved(p->base)
+            || sset_is_empty(&p->left) ? NULL : SSET_FIRST(&p->left));
+}
+
+void
+proved_prepare_left(struct proved *p, const struct intent *intent,
+                    const char *tenant, struct ds *ds)
+{
+    prepare(p, intent, tenant, 0);
+    verify_base_put_seam(p->base, tenant, ds);
+}
+
+bool
+proved_take(struct proved *p, const char *tenant, const char *text, size_t n)
+{
+    sset_find_and_delete(&p->left, tenant);
+    return (!p->joins.all && !p->begun
+            && verify_base_take_seam(p->base, tenant, text, n));
 }
 
 static bool

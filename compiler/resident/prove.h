@@ -26,6 +26,7 @@
 
 #include "base/arena.h"
 
+struct ds;
 struct intent;
 struct plan;
 struct policy;
@@ -55,6 +56,17 @@ void proved_end(struct proved *, bool proved);
  * 'time_ms' (0: any time), or is sure to.  'intent' is the whole.  Returns
  * false if there is nothing more to be done. */
 bool proved_prepare(struct proved *, const struct intent *, int time_ms);
+
+/* Of tenants that have too many endpoints for that, it is left to another
+ * process: the next of them, while all is proved, or NULL.  A copy of this
+ * process prepares it, in any time, and appends what is found, which this one
+ * takes, as long as nothing has changed meanwhile.  Returns whether it does;
+ * the tenant is not left any more. */
+const char *proved_left(const struct proved *);
+void proved_prepare_left(struct proved *, const struct intent *,
+                         const char *tenant, struct ds *);
+bool proved_take(struct proved *, const char *tenant, const char *text,
+                 size_t n);
 
 /* What bulkheadd takes for it, in its main loop. */
 #define PROVED_PREPARE_MS 100

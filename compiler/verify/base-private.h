@@ -40,6 +40,8 @@ struct verify_base {
     struct touched later;       /* Since it began. */
     struct seam **seams;        /* By slice; NULL: there is none, ... */
     unsigned long *tried;       /* ... and if 1, none was found. */
+    uint64_t state;             /* Another after each change, and of each
+                                 * base. */
     char *lost;
 };
 

@@ -10,10 +10,12 @@
 
 #include "verify/base-private.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "flow.h"
+#include "openvswitch/dynamic-string.h"
 #include "sema/ident.h"
 #include "sema/policy.h"
 #include "util.h"
@@ -212,11 +214,17 @@ verify_change(const struct verify_base *b, const struct verify_task *task_,
     return proved;
 }
 
+bool
+verify_base_is_proved(const struct verify_base *b)
+{
+    return (!b->lost && bitmap_is_all_zeros(b->asked.who, b->n + 1)
+            && bitmap_is_all_zeros(b->later.who, b->n + 1));
+}
+
 const char *
 verify_base_seamless(const struct verify_base *b)
 {
-    if (b->lost || !bitmap_is_all_zeros(b->asked.who, b->n + 1)
-        || !bitmap_is_all_zeros(b->later.who, b->n + 1)) {
+    if (!verify_base_is_proved(b)) {
         return NULL;
     }
     for (size_t i = 0; i < b->n; i++) {
@@ -258,4 +266,35 @@ verify_base_try_seam(struct verify_base *b, const struct verify_task *task_,
         seam_destroy(seam);
     }
     free(others);
+}
+
+void
+verify_base_put_seam(const struct verify_base *b, const char *tenant,
+                     struct ds *ds)
+{
+    const struct seam *seam = b->seams[base_find_slice(b, tenant)];
+
+    ds_put_format(ds, "%"PRIx64" ", b->state);
+    if (seam) {
+        seam_format(seam, ds);
+    }
+}
+
+bool
+verify_base_take_seam(struct verify_base *b, const char *tenant,
+                      const char *text, size_t n)
+{
+    size_t slice = base_find_slice(b, tenant);
+    struct seam *seam;
+    uint64_t state;
+    int skip = 0;
+
+    if (slice == b->n || b->seams[slice] || !verify_base_is_proved(b)
+        || !ovs_scan_len(text, &skip, "%"SCNx64" ", &state)
+        || state != b->state) {
+        return false;
+    }
+    seam = seam_parse(text + skip, n - skip);
+    b->seams[slice] = seam;
+    return seam != NULL;
 }

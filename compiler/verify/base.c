@@ -19,6 +19,15 @@
 /* Memory of flows that have gone is given back with the base. */
 enum { MAX_GONE = 1000 };
 
+/* What is made of the base as it is, is not of what it was. */
+static void
+change_state(struct verify_base *b)
+{
+    static uint64_t last;
+
+    b->state = ++last;
+}
+
 /* Notes whose a port is.  Returns false if it was another's. */
 static bool
 note_port(struct verify_base *b, ofp_port_t port, size_t slice)
@@ -98,6 +107,7 @@ verify_base_create(const struct verify_task *task)
     touched_init(&b->later, b->n);
     b->seams = xcalloc(b->n + 1, sizeof *b->seams);
     b->tried = bitmap_allocate(b->n + 1);
+    change_state(b);
     return b;
 }
 
@@ -132,6 +142,7 @@ verify_base_destroy(struct verify_base *b)
 void
 verify_base_lose(struct verify_base *b, const char *why)
 {
+    change_state(b);
     b->lost = b->lost ? b->lost : xstrdup(why);
 }
 
@@ -176,6 +187,7 @@ touch_flow(struct verify_base *b, const struct table_flow *flow)
 {
     const unsigned long *who = slices_of(b->slices, flow);
 
+    change_state(b);
     bitmap_or(b->later.who, who, b->n + 1);
     if (!seam_is_about(flow)) {
         forget_seams(b, who);
@@ -242,6 +254,7 @@ verify_base_meter(struct verify_base *b, uint32_t id, bool there)
     uint32_t near[COMPARE_MAX_NEAR];
     size_t n = 0, n_near = compare_near(id, 1, near);
 
+    change_state(b);
     touched_meter(&b->later, id, base_has_meter(b, id));
     for (size_t i = 0; i < b->meters.n; i++) {
         if (b->meters.v[i] != id) {
@@ -272,6 +285,7 @@ verify_base_tenant(struct verify_base *b, const char *tenant)
     if (slice == b->n) {
         verify_base_lose(b, "there is another tenant");
     }
+    change_state(b);
     bitmap_set1(b->later.who, slice);
 }
 
@@ -282,6 +296,7 @@ verify_base_port(struct verify_base *b, const char *tenant,
     ofp_port_t port = table_set_port(b->tables, interface);
     size_t slice = base_find_slice(b, tenant);
 
+    change_state(b);
     if (slice == b->n || !note_port(b, port, slice)
         || !slices_add_port(b->slices, slice, port)) {
         verify_base_lose(b, "an interface is another's");
@@ -291,12 +306,14 @@ verify_base_port(struct verify_base *b, const char *tenant,
 void
 verify_base_means_else(struct verify_base *b)
 {
+    change_state(b);
     forget_seams(b, b->asked.who);
 }
 
 void
 verify_base_begin(struct verify_base *b)
 {
+    change_state(b);
     bitmap_or(b->asked.who, b->later.who, b->n + 1);
     for (size_t i = 0; i < b->later.n_came; i++) {
         touched_come(&b->asked, b->later.came[i]);
@@ -319,6 +336,7 @@ verify_base_end(struct verify_base *b, bool proved)
 {
     size_t i;
 
+    change_state(b);
     if (proved) {               /* Who had no seam may have one now. */
         BITMAP_FOR_EACH_1 (i, b->n, b->asked.who) {
             bitmap_set(b->tried, i, b->seams[i] != NULL);

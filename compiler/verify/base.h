@@ -25,6 +25,7 @@
 #include "verify/region.h"
 #include "verify/verify.h"
 
+struct ds;
 struct verify_base;
 
 /* Of a task about all tenants that is proved.  Its tables and their arena must
@@ -101,7 +102,16 @@ bool verify_change(const struct verify_base *, const struct verify_task *,
  * none such.  And looks for it: the task's policy is to have the tenant and
  * all whom it has to do with.  Without a task there is none. */
 const char *verify_base_seamless(const struct verify_base *);
+bool verify_base_is_proved(const struct verify_base *);
 void verify_base_try_seam(struct verify_base *, const struct verify_task *,
                           const char *tenant, struct arena *);
+
+/* Appends the tenant's seam, or that there is none, for a process of which
+ * this one is a copy.  Takes it there, if nothing has changed since this one
+ * began; returns false if that is not so, or if it is malformed. */
+void verify_base_put_seam(const struct verify_base *, const char *tenant,
+                          struct ds *);
+bool verify_base_take_seam(struct verify_base *, const char *tenant,
+                           const char *text, size_t n);
 
 #endif /* verify/base.h */

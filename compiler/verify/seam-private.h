@@ -8,7 +8,8 @@
 #define VERIFY_SEAM_PRIVATE_H 1
 
 /* The rooms behind seam.h: seam.c proves what holds whatever POLICY decides,
- * seam-decide.c what it decides, seam-narrow.c of which packets. */
+ * seam-decide.c what it decides, seam-narrow.c of which packets; seam-text.c
+ * writes seams. */
 
 #include "openvswitch/shash.h"
 #include "verify/expect.h"
@@ -50,6 +51,9 @@ struct seam {
     field_set matched;          /* By flows of POLICY. */
     seam_outcomes outcomes;
 };
+
+/* Of nothing yet. */
+struct seam *seam_create(void);
 
 /* Finds what POLICY decides, and rules, of what can have changed, or of all if
  * 'region' is NULL.  Returns false if they do not agree, or if it is none of

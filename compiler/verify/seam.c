@@ -35,8 +35,8 @@ seam_destroy(struct seam *seam)
     }
 }
 
-static struct seam *
-create(void)
+struct seam *
+seam_create(void)
 {
     struct arena *arena = arena_create();
     struct seam *seam = arena_zalloc(arena, sizeof *seam);
@@ -232,7 +232,7 @@ prove_any_verdict(struct proof *p, struct seam **seam, struct verdicts *guess,
         return same ? guess : NULL;
     }
     seam_destroy(*seam);
-    *seam = create();
+    *seam = seam_create();
     if (!run(p, all, &same)) {
         return NULL;
     }
@@ -246,7 +246,7 @@ seam_make(struct proof *p)
     struct verdicts *guess = arena_zalloc(p->arena, sizeof *guess);
     struct verdicts *all = arena_zalloc(p->arena, sizeof *all);
     const struct verdicts *proved = NULL;
-    struct seam *seam = create();
+    struct seam *seam = seam_create();
 
     verdicts_init(guess);
     verdicts_init(all);

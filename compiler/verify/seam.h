@@ -27,6 +27,7 @@
 
 #include "verify/region.h"
 
+struct ds;
 struct seam;
 
 /* Of the one tenant of the task.  Returns NULL if it has none. */
@@ -40,5 +41,10 @@ bool seam_is_about(const struct table_flow *);
  * long as the seam's tenant is one of whom nothing else has changed.  Returns
  * false if it is not, or not known. */
 bool seam_prove(struct proof *, const struct seam *, const struct region *);
+
+/* Appends it, to be read again by a process of which this one is a copy.
+ * Reading returns NULL if it is malformed.  (seam-text.c) */
+void seam_format(const struct seam *, struct ds *);
+struct seam *seam_parse(const char *text, size_t n);
 
 #endif /* verify/seam.h */

@@ -9,7 +9,9 @@
 #include "proving.h"
 
 #include <string.h>
+#include <unistd.h>
 
+#include "agent/worker.h"
 #include "backend/openflow/openflow.h"
 #include "intent/files.h"
 #include "resident/prove.h"
@@ -42,6 +44,40 @@ proving_prepare(struct proving *t)
     while (proved_prepare(t->proved, intent, 0)) {
         continue;
     }
+}
+
+struct apart {
+    struct proving *t;
+    const char *tenant;
+};
+
+static void
+prepare_apart(const void *apart_, struct ds *ds)
+{
+    const struct apart *apart = apart_;
+
+    proved_prepare_left(apart->t->proved, resident_intent(
+        apart->t->resident, apart->t->u.arena), apart->tenant, ds);
+}
+
+const char *
+proving_prepare_apart(struct proving *t, const char *tenant, size_t *n)
+{
+    struct apart apart = { t, tenant };
+    struct worker worker;
+    const char *said;
+    int status;
+
+    worker_init(&worker);
+    ck_assert_int_eq(worker_start(&worker, prepare_apart, &apart, 60000), 0);
+    while (worker_run(&worker, &status) == WORKER_RUNS) {
+        usleep(1000);
+    }
+    ck_assert_int_eq(status, 0);
+    *n = worker.said.length;
+    said = arena_strndup(t->u.arena, ds_cstr(&worker.said), *n);
+    worker_destroy(&worker);
+    return said;
 }
 
 void

@@ -31,6 +31,11 @@ enum proving_by {
 void proving_begin(struct proving *, const char *text,
                    void (*spoil)(struct plan *));
 void proving_prepare(struct proving *);
+
+/* The same of the tenant by another process: what it says, which is good until
+ * something changes.  It must not be large. */
+const char *proving_prepare_apart(struct proving *, const char *tenant,
+                                  size_t *n);
 void proving_end(struct proving *);
 
 /* The tenant, a member of "tenants", is another, and that is proved, once

@@ -91,7 +91,7 @@ START_TEST(test_nothing_new)
         WHOLE("  " Z, "\n" ONE "\n", ""),
         WHOLE(Z_OF(" " HERE, "none", " "), "{'name':'one','from': " LEFT ","
               "'to':" RIGHT ",'service':'w\\u0065b','class':'gold'}", ""),
-        WHOLE(Z_OF(HERE, "none", ", 'description': 'It is the last.'"), ONE, ""),
+        WHOLE(Z_OF(HERE, "none", ", 'description': 'The last.'"), ONE, ""),
         WHOLE(Z_OF(HERE, "none", LIMIT("1")), ONE, ""),
         WHOLE(Z_OF(HERE, "none", LIMIT("2")), ONE, ""),
     };

@@ -10,7 +10,10 @@
 
 #include "backend/openflow/pipeline.h"
 #include "proving.h"
+#include "resident/prove.h"
 #include "util.h"
+#include "verify/field.h"
+#include "verify/seam.h"
 
 /* Proofs of what POLICY decides (verify/seam.h); tests/verify/changes draws
  * what is chosen here. */
@@ -135,6 +138,22 @@ text(const char *mac, const char *rules)
     return tenant(t.u.arena, mac, rules);
 }
 
+/* In this process, or by another. */
+static void
+prepare(bool apart)
+{
+    const char *said;
+    size_t n;
+
+    if (!apart) {
+        proving_prepare(&t);
+        return;
+    }
+    said = proving_prepare_apart(&t, "t", &n);
+    proved_take(t.proved, "t", said, n);
+    ck_assert(!proved_take(t.proved, "t", said, n));    /* It has one. */
+}
+
 static void
 assert_by(const char *tenant_, enum proving_by by)
 {
@@ -144,7 +163,7 @@ assert_by(const char *tenant_, enum proving_by by)
 START_TEST(test_decided)
 {
     begin(ONE ZERO, NULL);
-    proving_prepare(&t);
+    prepare(_i);
     assert_by(text(MAC, ONE ZERO TWO), BY_DECISIONS);
     assert_by(text(MAC, ONE ZERO DENY), BY_DECISIONS);
     assert_by(text(MAC, ONE ZERO DENY_SIX), BY_DECISIONS);
@@ -158,7 +177,7 @@ END_TEST
 START_TEST(test_replies)
 {
     begin(REPLY, NULL);
-    proving_prepare(&t);
+    prepare(_i);
     assert_by(text(MAC, REPLY DENY), BY_DECISIONS);
     assert_by(text(MAC, REPLY), BY_DECISIONS);
     assert_by(text(MAC, ONE), BY_ALL);        /* By no such outcome. */
@@ -173,11 +192,11 @@ START_TEST(test_no_seam)
 
     begin(ONE ZERO, NULL);
     assert_by(text(MAC, ONE ZERO TWO), BY_PACKETS);
-    proving_prepare(&t);
+    prepare(_i);
     assert_by(text(MAC, ONE ZERO), BY_DECISIONS);
     assert_by(text(other, ONE ZERO), BY_ALL);
     assert_by(text(other, ONE ZERO TWO), BY_PACKETS);
-    proving_prepare(&t);
+    prepare(_i);
     assert_by(text(other, ONE ZERO), BY_DECISIONS);
     proving_end(&t);
 }
@@ -187,9 +206,9 @@ END_TEST
 START_TEST(test_nothing_allowed)
 {
     begin(PLAIN("deny") NO_C, NULL);
-    proving_prepare(&t);
+    prepare(_i);
     assert_by(text(MAC, PLAIN("allow") NO_C), BY_ALL);
-    proving_prepare(&t);
+    prepare(_i);
     assert_by(text(MAC, PLAIN("allow") NO_C DENY), BY_DECISIONS);
     proving_end(&t);
 }
@@ -199,7 +218,7 @@ END_TEST
 START_TEST(test_forgotten)
 {
     begin(ONE ZERO TWO, NULL);
-    proving_prepare(&t);
+    prepare(_i);
     ck_assert_int_eq(proving_change(&t, text(MAC, ONE ZERO DENY),
                                     forget_added), BY_NOTHING);
     proving_end(&t);
@@ -210,7 +229,7 @@ END_TEST
 START_TEST(test_looks_at_more)
 {
     begin(ONE ZERO TWO, NULL);
-    proving_prepare(&t);
+    prepare(_i);
     ck_assert_int_eq(proving_change(&t, text(MAC, ONE ZERO), add_leak),
                      BY_NOTHING);
     proving_end(&t);
@@ -236,7 +255,7 @@ lose_port(struct plan *plan)
 START_TEST(test_hidden)
 {
     begin(ONE NO_C, lose_port);
-    proving_prepare(&t);
+    prepare(_i);
     assert_by(text(MAC, ONE NO_C TWO), BY_NOTHING);
     proving_end(&t);
 }
@@ -269,7 +288,7 @@ claim_class(struct plan *plan)
 START_TEST(test_cookie)
 {
     begin(ONE NO_C, claim_class);
-    proving_prepare(&t);
+    prepare(_i);
     assert_by(text(MAC, ONE NO_C TWO), BY_NOTHING);
     proving_end(&t);
 }
@@ -305,8 +324,130 @@ number_otherwise(struct plan *plan)
 START_TEST(test_numbers)
 {
     begin(ONE, number_otherwise);
-    proving_prepare(&t);
+    prepare(_i);
     assert_by(text(MAC, ONE DENY), BY_PACKETS);
+    proving_end(&t);
+}
+END_TEST
+
+/* What another process says is not taken once anything has changed. */
+START_TEST(test_stale)
+{
+    const char *said, *later;
+    size_t n, n_later;
+
+    begin(ONE ZERO, NULL);
+    said = proving_prepare_apart(&t, "t", &n);
+    assert_by(text(MAC, ONE ZERO TWO), BY_PACKETS);
+    ck_assert(!proved_take(t.proved, "t", said, n));
+    assert_by(text(MAC, ONE ZERO), BY_PACKETS);
+    ck_assert(!proved_take(t.proved, "t", said, n));
+    later = proving_prepare_apart(&t, "t", &n_later);
+    ck_assert(!proved_take(t.proved, "t", later, n_later - 1));
+    ck_assert(!proved_take(t.proved, "t", "", 0));
+    ck_assert(!proved_take(t.proved, "u", later, n_later));
+    ck_assert(proved_take(t.proved, "t", later, n_later));
+    assert_by(text(MAC, ONE ZERO TWO), BY_DECISIONS);
+    proving_end(&t);
+}
+END_TEST
+
+/* Of two questions, an endpoint, a view of a protocol and a field, and an
+ * outcome. */
+#define TERM(F, VALUE, KNOWN, PIECES) \
+    F " 0 " VALUE " 0 " KNOWN " " PIECES " "
+#define PROTO TERM("%1$x", "6", "ff", "0")
+#define PIECE(F, OFS, WIDTH, FROM, LESS) \
+    F " " OFS " " WIDTH " " FROM " " LESS
+#define SEAM(QUESTIONS, MATCHED, NUMBERS, ASKED, VIEWED, OUTCOMES) \
+    QUESTIONS " " MATCHED " 0 " NUMBERS " 1 " ASKED " " VIEWED OUTCOMES " "
+#define VIEWED(V) SEAM("2", "0", "1 3 t/a 7", "4", V, "1 1 4 gold 2 xy")
+#define OF_PIECES(KNOWN, PIECES) \
+    VIEWED("1 " TERM("%1$x", "0", KNOWN, PIECES))
+
+static bool
+is_seam(const char *format)
+{
+    const char *s = arena_printf(t.u.arena, format, F_NW_PROTO, F_REG8,
+                                 N_FIELDS, F_TP_DST);
+    struct seam *seam = seam_parse(s, strlen(s));
+
+    seam_destroy(seam);
+    return seam != NULL;
+}
+
+START_TEST(test_malformed)
+{
+    static const char *const right[] = {
+        SEAM("2", "0", "0", "1", "0 ", "0"),
+        SEAM("2", "1", "2 1 a 7 1 b 8", "4", "0 ", "2 1 0  0  0 0  1 x"),
+        VIEWED("1 " PROTO), VIEWED("2 " PROTO PROTO),
+        OF_PIECES("f0", "1 " PIECE("%1$x", "0", "4", "4", "0")),
+        OF_PIECES("0", "2 " PIECE("%1$x", "4", "4", "0", "0") " "
+                  PIECE("%4$x", "0", "4", "c", "0")),
+        OF_PIECES("0", "1 " PIECE("%1$x", "0", "8", "0", "1")),
+    };
+    static const char *const wrong[] = {
+        "", "2 ", VIEWED("1 " PROTO) " ", VIEWED("1 " PROTO) "0 ",
+        "2,0 0 0 1 1 0 0 ", SEAM("41", "0", "0", "1", "0 ", "0"),
+        SEAM("2", "", "0", "1", "0 ", "0"),
+        SEAM("2", "0", "1 1 a 11111111111111111", "1", "0 ", "0"),
+        SEAM("2", "ffffffffffffffff", "0", "1", "0 ", "0"),
+        SEAM("2", "0", "2 1 a 7 1 a 8", "1", "0 ", "0"),
+        SEAM("2", "0", "2 1 a 7", "1", "0 ", "0"),
+        SEAM("2", "0", "ff 1 a 7", "1", "0 ", "0"),
+        SEAM("2", "0", "1 ff a 7", "1", "0 ", "0"),
+        SEAM("2", "0", "1 -1 a 7", "1", "0 ", "0"),
+        SEAM("2", "0", "0", "0", "0 ", "0"),
+        SEAM("2", "0", "0", "5", "0 ", "0"),
+        SEAM("2", "0", "0", "1", "0 ", "1 2 4 gold 2 xy"),
+        SEAM("2", "0", "0", "1", "0 ", "1 1 4 gold,2 xy"),
+        SEAM("2", "0", "0", "1", "0 ", "1 1 4 gold 3 xy"),
+        SEAM("2", "0", "0", "1", "0 ", "1 1 4 gold 1 xy"),
+        VIEWED("b " PROTO PROTO PROTO PROTO PROTO PROTO PROTO PROTO PROTO
+               PROTO PROTO),
+        VIEWED("1 " TERM("%3$x", "0", "0", "0")),
+        VIEWED("1 " TERM("%1$x", "6", "fe", "0")),
+        VIEWED("1 " TERM("%1$x", "6", "1ff", "0")),
+        OF_PIECES("f0", "1 " PIECE("%1$x", "0", "5", "0", "0")),
+        OF_PIECES("f0", "1 " PIECE("%1$x", "0", "3", "0", "0")),
+        OF_PIECES("f0", "1 " PIECE("%1$x", "0", "4", "5", "0")),
+        OF_PIECES("f0", "1 " PIECE("%1$x", "0", "4", "0", "1")),
+        OF_PIECES("f0", "1 " PIECE("%2$x", "0", "4", "0", "0")),
+        OF_PIECES("f0", "1 " PIECE("%3$x", "0", "4", "0", "0")),
+        OF_PIECES("ff", "1 " PIECE("%1$x", "8", "0", "0", "0")),
+        OF_PIECES("ff", "1 " PIECE("%1$x", "0", "0", "0", "0")),
+        VIEWED("1 " TERM("%1$x", "8", "f0", "1 " PIECE("%1$x", "0", "4", "0",
+                                                      "0"))),
+    };
+
+    unit_init(&t.u);
+    for (size_t i = 0; i < ARRAY_SIZE(right); i++) {
+        ck_assert_msg(is_seam(right[i]), "%s", right[i]);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        ck_assert_msg(!is_seam(wrong[i]), "%s", wrong[i]);
+    }
+    ck_assert(is_seam("2 0 0 1 1 a 7 0 0 "));
+    ck_assert_ptr_null(seam_parse("2 0 0 1 1 \0 7 0 0 ", 18));
+    unit_destroy(&t.u);
+}
+END_TEST
+
+/* All that begins as one does. */
+START_TEST(test_cut_off)
+{
+    const char *said, *seam;
+    size_t n;
+
+    begin(ONE ZERO, NULL);
+    said = proving_prepare_apart(&t, "t", &n);
+    seam = strchr(said, ' ') + 1;
+    n -= seam - said;
+    for (size_t i = 0; i < n; i++) {
+        ck_assert_ptr_null(seam_parse(seam, i));
+    }
+    seam_destroy(seam_parse(seam, n));
     proving_end(&t);
 }
 END_TEST
@@ -317,14 +458,17 @@ seam_suite(void)
     Suite *suite = suite_create("seam");
     TCase *tc = unit_case(suite, "proofs of what is decided");
 
-    tcase_add_test(tc, test_decided);
-    tcase_add_test(tc, test_replies);
-    tcase_add_test(tc, test_no_seam);
-    tcase_add_test(tc, test_nothing_allowed);
-    tcase_add_test(tc, test_forgotten);
-    tcase_add_test(tc, test_looks_at_more);
-    tcase_add_test(tc, test_hidden);
-    tcase_add_test(tc, test_cookie);
-    tcase_add_test(tc, test_numbers);
+    tcase_add_loop_test(tc, test_decided, 0, 2);
+    tcase_add_loop_test(tc, test_replies, 0, 2);
+    tcase_add_loop_test(tc, test_no_seam, 0, 2);
+    tcase_add_loop_test(tc, test_nothing_allowed, 0, 2);
+    tcase_add_loop_test(tc, test_forgotten, 0, 2);
+    tcase_add_loop_test(tc, test_looks_at_more, 0, 2);
+    tcase_add_loop_test(tc, test_hidden, 0, 2);
+    tcase_add_loop_test(tc, test_cookie, 0, 2);
+    tcase_add_loop_test(tc, test_numbers, 0, 2);
+    tcase_add_test(tc, test_stale);
+    tcase_add_test(tc, test_malformed);
+    tcase_add_test(tc, test_cut_off);
     return suite;
 }
