@@ -717,6 +717,7 @@ bulkheadd_SOURCES = \
 	compiler/agent/note.c \
 	compiler/agent/notify.c \
 	compiler/agent/notify.h \
+	compiler/agent/prepare.c \
 	compiler/agent/prove.c \
 	compiler/agent/prove.h \
 	compiler/agent/save.c \

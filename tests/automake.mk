@@ -124,6 +124,7 @@ test_scripts = \
 	tests/hostile-test.py \
 	tests/house-test \
 	tests/system/agent-journal-test.sh \
+	tests/system/agent-prepare-test.sh \
 	tests/system/agent-proof-test.sh \
 	tests/system/agent-away-test.sh \
 	tests/system/agent-refused-test.sh \

@@ -8,7 +8,8 @@
 #define AGENT_AGENT_PRIVATE_H 1
 
 /* Between agent.c, which works, gate.c, which lets pass what is proved,
- * save.c, which keeps what was pushed, and status.c, which tells. */
+ * prepare.c, which makes changes to come take less, save.c, which keeps what
+ * was pushed, and status.c, which tells. */
 
 #include "agent/admitted.h"
 #include "agent/agent.h"
@@ -17,6 +18,12 @@
 #include "agent/worker.h"
 #include "push/keep.h"
 #include "svec.h"
+
+/* A process that prepares proofs of changes to come. */
+struct preparer {
+    struct worker worker;
+    char *tenant;               /* Of this; or NULL. */
+};
 
 /* What is compiled is put onto the bridge once it is proved.  Until then, and
  * if it is refused, the bridge is kept as it was put last. */
@@ -45,6 +52,8 @@ struct gate {
     long long int held_at;      /* Since when something is. */
     long long int rest_at;      /* When proofs of changes to come are prepared,
                                  * if none is to be made; 0: they are. */
+    struct preparer preparer;   /* As long as it runs, 'rest_at' is not
+                                 * reached. */
     long long int retry_at;     /* When a proof that broke or was late begins
                                  * again; 0: none did. */
     bool again;                 /* Is the proof that runs such a one?  Then any
@@ -137,6 +146,17 @@ void kept_follow(struct agent *);
 /* While nothing is to be proved: makes what is to come take less. */
 void gate_rest(struct agent *);
 void gate_wait(const struct agent *);
+
+/* The same in another process, where it takes long; sets when to go on with
+ * gate_rest().  Returns false if there is nothing to be done. */
+void preparer_init(struct preparer *);
+void preparer_destroy(struct preparer *);
+bool preparer_begin(struct agent *);
+
+/* Takes what it has found; and ends it, because something may have changed. */
+void preparer_run(struct agent *);
+void preparer_yield(struct agent *);
+void preparer_wait(const struct agent *);
 
 /* 'journal' is that of what the node keeps, or NULL. */
 void saver_init(struct agent *, const char *journal);

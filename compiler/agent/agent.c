@@ -69,6 +69,7 @@ read_files(struct agent *a, const struct bridge_info *info)
 
     a->reload = files_run(a->files, &paths) || a->reload;
     if (a->reload || !sset_is_empty(&paths)) {
+        preparer_yield(a);
         saver_yield(a);
     }
     if (a->reload) {
@@ -100,6 +101,7 @@ follow_bridge(struct agent *a, const struct bridge_info *info)
         return;
     }
     a->bridge_seqno = keeper_bridge_seqno(a->keeper);
+    preparer_yield(a);
     saver_yield(a);
     while (news == COMPILED_CHANGED) {
         news = compiled_bind(a->compiled, info, &diff);

@@ -43,6 +43,7 @@ gate_init(struct gate *g, const struct agent_options *options,
     g->arena = arena_create();
     admitted_init(&g->admitted, options->target.bridge);
     sset_init(&g->gone);
+    preparer_init(&g->preparer);
     smap_init(&g->said);
     push_look(&options->target, g->arena, &diff);
     *journal = NULL;
@@ -60,6 +61,7 @@ gate_init(struct gate *g, const struct agent_options *options,
 void
 gate_destroy(struct gate *g)
 {
+    preparer_destroy(&g->preparer);
     prover_destroy(g->prover);
     proved_destroy(g->proved);
     arena_destroy(g->arena);
@@ -376,6 +378,7 @@ gate_rest(struct agent *a)
     long long int start = time_msec();
     struct arena *arena;
 
+    preparer_run(a);
     if (!g->proved || g->held || !g->rest_at || start < g->rest_at) {
         return;
     }
@@ -383,7 +386,7 @@ gate_rest(struct agent *a)
     if (proved_prepare(g->proved, compiled_intent(a->compiled, arena),
                        PROVED_PREPARE_MS)) {
         g->rest_at = time_msec() + REST_SHARE * (time_msec() - start);
-    } else {
+    } else if (!preparer_begin(a)) {
         VLOG_DBG("proofs are prepared");
         g->rest_at = 0;
     }
@@ -395,6 +398,7 @@ gate_wait(const struct agent *a)
 {
     const struct gate *g = &a->gate;
 
+    preparer_wait(a);
     if (g->proved && !g->held && g->rest_at) {
         poll_timer_wait_until(g->rest_at);
     }

@@ -80,7 +80,8 @@ tests_verify_oracle_LDADD = $(BULKHEAD_LIBS) $(BUDDY_LIBS)
 check_PROGRAMS += tests/verify/faulty tests/verify/faultyd
 forgetful = $(AM_LDFLAGS) -Wl,--wrap=backend_compile -Wl,--wrap=verify \
 	-Wl,--wrap=proved_prove \
-	-Wl,--wrap=proved_prove_soon
+	-Wl,--wrap=proved_prove_soon \
+	-Wl,--wrap=proved_prepare_left
 tests_verify_faulty_SOURCES = tests/verify/faulty.c
 tests_verify_faulty_LDFLAGS = $(forgetful)
 tests_verify_faulty_LDADD = $(bulkhead_OBJECTS) $(bulkhead_LDADD)

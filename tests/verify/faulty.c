@@ -9,7 +9,8 @@
 /* A compiler at fault: linked into bulkhead and bulkheadd by --wrap, it leaves
  * out the flows whose match is as the environment's FORGET says; or, if that
  * begins with '/', the file of that name.  And a verifier that waits as long
- * as there is a file of the name that STALL says. */
+ * as there is a file of the name that STALL says, or, if a process prepares
+ * proofs of changes to come, LINGER. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,27 +71,40 @@ bool __real_proved_prove(const struct proved *, int time_ms,
 bool __wrap_proved_prove(const struct proved *, int time_ms,
                          struct proved_count *);
 
+void __real_proved_prepare_left(struct proved *, const struct intent *,
+                                const char *tenant, struct ds *);
+void __wrap_proved_prepare_left(struct proved *, const struct intent *,
+                                const char *tenant, struct ds *);
+
 static bool
-is_to_stall(void)
+is_to_stall(const char *variable)
 {
-    const char *file = getenv("STALL");
+    const char *file = getenv(variable);
 
     return file && !access(file, F_OK);
 }
 
 static void
-stall(void)
+stall(const char *variable)
 {
-    while (is_to_stall()) {
+    while (is_to_stall(variable)) {
         usleep(10000);
     }
+}
+
+void
+__wrap_proved_prepare_left(struct proved *proved, const struct intent *intent,
+                           const char *tenant, struct ds *ds)
+{
+    stall("LINGER");
+    __real_proved_prepare_left(proved, intent, tenant, ds);
 }
 
 void
 __wrap_verify(const struct verify_task *task, struct arena *arena,
               struct verify_result *result)
 {
-    stall();
+    stall("STALL");
     __real_verify(task, arena, result);
 }
 
@@ -99,13 +113,14 @@ bool
 __wrap_proved_prove_soon(const struct proved *proved, int time_ms,
                          struct proved_count *count)
 {
-    return !is_to_stall() && __real_proved_prove_soon(proved, time_ms, count);
+    return (!is_to_stall("STALL")
+            && __real_proved_prove_soon(proved, time_ms, count));
 }
 
 bool
 __wrap_proved_prove(const struct proved *proved, int time_ms,
                     struct proved_count *count)
 {
-    stall();
+    stall("STALL");
     return __real_proved_prove(proved, time_ms, count);
 }
