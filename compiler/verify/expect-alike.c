@@ -28,39 +28,72 @@ judge_tenant(const struct judge *j, const struct policy_tenant *tenant)
 /* The endpoints on a side of a rule, or of several. */
 struct side_set {
     uint32_t number;
+    const endpoint_vec *endpoints;
     tenant_vec tenants;         /* Theirs; one may be there again. */
+    struct side_set *next;      /* Of the same key. */
+};
+
+/* Few sets that differ have one key, of which a hash takes far less than of
+ * all endpoints. */
+struct side_key {
+    size_t n;
+    const struct policy_endpoint *some[3];
 };
 
 struct side_sets {
-    struct pool pool;           /* The endpoints of each. */
+    struct pool keys;
+    VEC(struct side_set *) of_keys;
     VEC(struct side_set *) v;
 };
 
-static const struct side_set *
-find_set(struct judge_facts *facts, struct side_sets *sets,
-         const endpoint_vec *endpoints)
+static struct side_set *
+create_set(struct judge_facts *facts, struct side_sets *sets,
+           const endpoint_vec *endpoints)
 {
-    uint32_t number = pool_add(&sets->pool,
-                               endpoints->n ? (void *) endpoints->v : "",
-                               endpoints->n * sizeof *endpoints->v);
+    struct side_set *set = arena_zalloc(facts->arena, sizeof *set);
     const struct policy_tenant *last = NULL;
-    struct side_set *set;
 
-    if (number < sets->v.n) {
-        return sets->v.v[number];
-    }
-    set = arena_zalloc(facts->arena, sizeof *set);
-    set->number = number;
+    set->number = sets->v.n;
+    set->endpoints = endpoints;
     *vec_push(facts->arena, &sets->v) = set;
     for (size_t i = 0; i < endpoints->n; i++) {
         const struct policy_endpoint *e = endpoints->v[i];
 
-        *vec_push(facts->arena, &facts->sets[e->index]) = number;
+        *vec_push(facts->arena, &facts->sets[e->index]) = set->number;
         if (e->tenant != last) {
             last = e->tenant;
             *vec_push(facts->arena, &set->tenants) = last;
         }
     }
+    return set;
+}
+
+static const struct side_set *
+find_set(struct judge_facts *facts, struct side_sets *sets,
+         const endpoint_vec *endpoints)
+{
+    size_t n = endpoints->n;
+    struct side_key key = { .n = n };
+    struct side_set **first, *set;
+    uint32_t number;
+
+    if (n) {
+        key.some[0] = endpoints->v[0];
+        key.some[1] = endpoints->v[n / 2];
+        key.some[2] = endpoints->v[n - 1];
+    }
+    number = pool_add(&sets->keys, &key, sizeof key);
+    first = (number < sets->of_keys.n ? &sets->of_keys.v[number]
+             : vec_push(facts->arena, &sets->of_keys));
+    for (set = *first; set; set = set->next) {
+        if (!n || !memcmp(set->endpoints->v, endpoints->v,
+                          n * sizeof *endpoints->v)) {
+            return set;
+        }
+    }
+    set = create_set(facts, sets, endpoints);
+    set->next = *first;
+    *first = set;
     return set;
 }
 
@@ -93,7 +126,7 @@ add_rules(struct judge_facts *facts)
     size_t n = policy->tenants.n;
     struct side_sets sets = { .v = VEC_INIT };
 
-    pool_init(&sets.pool);
+    pool_init(&sets.keys);
     facts->of_tenants = arena_zalloc(facts->arena,
                                      (n + 1) * sizeof *facts->of_tenants);
     facts->sides = arena_zalloc(facts->arena,
@@ -111,7 +144,7 @@ add_rules(struct judge_facts *facts)
         add_rule_of(facts, &to->tenants, rule, sides);
     }
     facts->marks = arena_zalloc(facts->arena, sets.v.n + 1);
-    pool_destroy(&sets.pool);
+    pool_destroy(&sets.keys);
 }
 
 /* Of what it depends how packets of an endpoint are judged and paid for. */
