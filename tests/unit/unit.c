@@ -241,6 +241,7 @@ run_apart(void)
 
     srunner_add_suite(runner, heap_suite());
     srunner_add_suite(runner, worker_suite());
+    srunner_add_suite(runner, seam_suite());
     srunner_set_fork_status(runner, CK_FORK);
     return run(runner);
 }
@@ -284,7 +285,6 @@ main(void)
     srunner_add_suite(runner, ovn_suite());
     srunner_add_suite(runner, plan_suite());
     srunner_add_suite(runner, resident_suite());
-    srunner_add_suite(runner, seam_suite());
     srunner_add_suite(runner, symmetry_suite());
     srunner_add_suite(runner, symmetry_wrong_suite());
     srunner_add_suite(runner, record_suite());
