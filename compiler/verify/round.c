@@ -190,9 +190,5 @@ round_has_marks(const struct round *r)
     for (size_t i = 0; i < p->task->policy->tenants.n; i++) {
         right &= r->known[i] && p->marks[i] == round_find_mark(p, i);
     }
-    for (size_t i = 0; i < p->entries.n; i++) {
-        right &= (!p->entries.v[i].probed || !p->entries.v[i].endpoint
-                  || round_is_known(p, p->entries.v[i].endpoint->tenant));
-    }
     return right;
 }

@@ -55,7 +55,8 @@ put_tenant(struct ds *ds, int t)
 }
 
 /* Tenants that have nothing in common, but for two that have a peering.  The
- * first has no endpoints. */
+ * first has no endpoints, and the last one, which has nobody to send to, so
+ * that no zone is known of it. */
 static const struct policy *
 make_policy(void)
 {
@@ -75,7 +76,11 @@ make_policy(void)
     for (int t = 0; t < N_TENANTS; t++) {
         put_tenant(&ds, t);
     }
-    ds_put_cstr(&ds, "} }");
+    ds_put_cstr(&ds, ", \"z\": { \"networks\": { \"n\": { \"vni\": 98, "
+                "\"subnets\": [ \"10.98.0.0/24\" ] } }, \"endpoints\": { "
+                "\"e\": { \"network\": \"n\", \"node\": \"a\", "
+                "\"interface\": \"ze\", \"mac\": \"02:00:00:00:0a:00\", "
+                "\"addresses\": [ \"10.98.0.10\" ] } } } } }");
     diags_init(&diags, arena);
     intent = intent_parse(source_create(
         arena, "intent", arena_strdup(arena, ds_cstr(&ds)), ds.length),
