@@ -250,6 +250,10 @@ int cli_nb_clear(const struct cli_options *);
  * 'generation', or until that is decided otherwise.  Returns EXIT_*. */
 int cli_await(const struct push_target *, uint64_t generation);
 
+/* Does a bulkheadd keep the bridge?  It waits for interfaces that are not
+ * there. */
+bool cli_is_kept(const struct cli_options *, struct arena *);
+
 /* Leaves out the endpoints of the node whose interfaces the bridge lacks, and
  * says so.  Returns EXIT_*. */
 int cli_leave_out(const struct cli_options *, const struct policy *,

@@ -31,6 +31,14 @@ is_among(const plan_names *names, const char *name)
     return false;
 }
 
+bool
+cli_is_kept(const struct cli_options *options, struct arena *arena)
+{
+    pid_t pid;
+
+    return options->bridge && push_agent(options->bridge, arena, &pid);
+}
+
 int
 cli_leave_out(const struct cli_options *options, const struct policy *policy,
               struct arena *arena)

@@ -462,11 +462,9 @@ cmd_status(const struct cli_options *options)
     arena = arena_create();
     if (options->n_intent) {
         struct cli_options waiting = *options;
-        pid_t pid;
 
-        /* A bulkheadd waits for what is not there, which is no difference. */
-        waiting.partial = (options->bridge
-                           && push_agent(options->bridge, arena, &pid));
+        /* What is not there is no difference. */
+        waiting.partial = cli_is_kept(options, arena);
         code = cli_load_intent(&waiting, arena, &order, &subject.policy);
         subject.order = &order;
     }

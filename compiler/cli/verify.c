@@ -130,6 +130,19 @@ load(struct job *job)
             : load_plan(job, plan));
 }
 
+/* What a bulkheadd waits for is not there, as it should be. */
+static int
+load_policy(struct job *job)
+{
+    const struct policy *policy = cli_consult_policy(job->options,
+                                                     job->arena);
+
+    job->task.policy = policy;
+    return (!policy ? EXIT_WRONG
+            : cli_is_kept(job->options, job->arena)
+            ? cli_leave_out(job->options, policy, job->arena) : EXIT_DONE);
+}
+
 /* An answer to DHCP is nothing that flows can write. */
 static void
 note_native_dhcp(struct job *job)
@@ -206,12 +219,11 @@ prove(struct job *job)
     struct verify_cost start;
     int status;
 
-    job->task.policy = cli_consult_policy(options, job->arena);
+    status = load_policy(job);
     job->task.node = options->node;
-    if (!job->task.policy) {
-        return EXIT_WRONG;
+    if (!status) {
+        status = load(job);
     }
-    status = load(job);
     if (!status && options->tenant) {
         status = limit(job);
     }

@@ -219,6 +219,7 @@ test_interfaces() {
         soon agent_says 'waits for: batch/job1 (pf0vf5)'
     check '...and its flows go' soon has_no_endpoint 02:00:00:03:00:01
     check '...which is no difference' bulkhead_on status br0 "$folder"
+    check '...nor wrong' bulkhead_on verify br0 "$folder"
     ovs-vsctl add-port br0 pf0vf5 -- set interface pf0vf5 type=dummy
     check 'it comes again, under another number' becomes_equal
 }
