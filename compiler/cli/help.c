@@ -98,6 +98,8 @@ static const char options_help[] =
     "                        'tcp,tp_src=5000,tp_dst=443'\n"
     "  --flows=FILE          what verify proves: flows as compile and "
     "ovs-ofctl write them\n"
+    "  --live=BRIDGE         the same: those that the bridge holds, as "
+    "--bridge\n"
     "  -f, --format=FORMAT   table (the default) or json; drops, bursts: also "
     "csv\n"
     "  --no-headings         drops and bursts leave out the headings of a "

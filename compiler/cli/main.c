@@ -79,6 +79,7 @@ static const struct {
     { { "no-verify", no_argument, NULL, 'U' }, OPTION_CONFIRM },
     { { "profile", required_argument, NULL, 'F' }, OPTION_PROFILE },
     { { "flows", required_argument, NULL, 'L' }, OPTION_FLOWS },
+    { { "live", required_argument, NULL, 'M' }, OPTION_FLOWS },
     { { "datapath", required_argument, NULL, 'q' }, OPTION_TELEMETRY },
     { { "since", required_argument, NULL, 'S' }, OPTION_RECORD },
     { { "record", required_argument, NULL, 'r' }, OPTION_RECORD },
@@ -250,10 +251,9 @@ parse_tls(int c, struct cli_options *options)
 static unsigned int
 parse_options(int argc, char *argv[], struct cli_options *options)
 {
-    struct option long_options[ARRAY_SIZE(option_table) + 1];
+    struct option long_options[ARRAY_SIZE(option_table) + 1] = { { 0 } };
     unsigned int given = 0;
 
-    memset(long_options, 0, sizeof long_options);
     for (size_t i = 0; i < ARRAY_SIZE(option_table); i++) {
         long_options[i] = option_table[i].option;
     }
@@ -265,7 +265,7 @@ parse_options(int argc, char *argv[], struct cli_options *options)
         }
         switch (c) {
         case 'n': options->node = optarg; break;
-        case 'b': options->bridge = optarg; break;
+        case 'b': case 'M': options->bridge = optarg; break;
         case 'o': options->output = optarg; break;
         case 'd': options->db = optarg; break;
         case 't': options->timeout = parse_timeout(optarg); break;

@@ -66,6 +66,7 @@ test_bridge() {
     without "table=15,priority=300,$deny_ssh"
     check 'a deny rule was deleted: found' says 'leaks: from batch/' 1 \
         verify --bridge br0
+    check '  --live is the same' says 'leaks: from batch/' 1 verify --live br0
     check '  and its rule' says 'examples/ai-cluster.json:' 1 \
         verify --bridge br0
     check '  and the switch passes that packet' trace_shows \
