@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flow.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/ofp-actions.h"
 #include "sset.h"
 #include "util.h"
 
@@ -133,5 +136,163 @@ keeper_withdraw(struct keeper *k, const struct sset *interfaces)
         }
     } else if (k->wants_plan) {
         k->next_try = 0;
+    }
+}
+
+/* What ADMIT notes of who sends: the numbers of tenant, endpoint, network and
+ * zone. */
+static const char *const numbers[] = { "reg0", "reg1", "reg2", "reg6" };
+
+/* These, and what it matches. */
+char *
+push_admission(const char *text)
+{
+    const char *actions = strstr(text, " actions=");
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    ds_put_buffer(&ds, text, actions - text);
+    for (const char *p = actions; *p; ) {
+        size_t n = strcspn(p + 1, ",") + 1;
+
+        for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+            size_t len = strlen(numbers[i]);
+
+            if (n > len && p[n - len - 1] == '>'
+                && !memcmp(p + n - len, numbers[i], len)) {
+                ds_put_buffer(&ds, p + 1, n - 1);
+            }
+        }
+        p += n;
+    }
+    return ds_steal_cstr(&ds);
+}
+
+bool
+push_admits(const struct plan_flow *flow, char **interface, char **admission)
+{
+    static const char port[] = "in_port=\"";
+    const char *name = (flow->table == KEEPER_ADMIT
+                        ? strstr(flow->match, port) : NULL);
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    if (!name) {
+        return false;
+    }
+    name += strlen(port);
+    *interface = xmemdup0(name, strcspn(name, "\""));
+    plan_put_flow(flow, &ds);
+    *admission = push_admission(ds_cstr(&ds));
+    ds_destroy(&ds);
+    return true;
+}
+
+static bool
+sends_to_port(const struct flow_entry *flow)
+{
+    const struct ofpact *a;
+
+    OFPACT_FOR_EACH_FLATTENED (a, flow->ofpacts, flow->ofpacts_len) {
+        if (a->type == OFPACT_OUTPUT
+            && ofp_to_u16(ofpact_get_OUTPUT(a)->port)
+               < ofp_to_u16(OFPP_MAX)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Does the flow let packets in, or send them to somebody? */
+static bool
+passes(const struct flow_entry *flow)
+{
+    return ((flow->table == KEEPER_ADMIT && flow->ofpacts_len)
+            || sends_to_port(flow));
+}
+
+/* Says the action as whom packets are let in, or to whom they go? */
+static bool
+says_whose(const struct ofpact *a)
+{
+    const struct mf_field *field = (a->type == OFPACT_SET_FIELD
+                                    ? ofpact_get_SET_FIELD(a)->field : NULL);
+
+    for (size_t i = 0; field && i < ARRAY_SIZE(numbers); i++) {
+        if (!strcmp(field->name, numbers[i])) {
+            return true;
+        }
+    }
+    return a->type == OFPACT_OUTPUT;
+}
+
+/* The next action from 'a' on that says so, or NULL. */
+static const struct ofpact *
+next_whose(const struct flow_entry *flow, const struct ofpact *a)
+{
+    const struct ofpact *end = ofpact_end(flow->ofpacts, flow->ofpacts_len);
+
+    while (a < end && !says_whose(a)) {
+        a = ofpact_next_flattened(a);
+    }
+    return a < end ? a : NULL;
+}
+
+/* The same may be encoded in more than one way. */
+static bool
+says_same(const struct ofpact *a, const struct ofpact *b)
+{
+    if (a->type != b->type) {
+        return false;
+    } else if (a->type == OFPACT_OUTPUT) {
+        return ofpact_get_OUTPUT(a)->port == ofpact_get_OUTPUT(b)->port;
+    }
+    const struct ofpact_set_field *x = ofpact_get_SET_FIELD(a);
+    const struct ofpact_set_field *y = ofpact_get_SET_FIELD(b);
+    int n = x->field->n_bytes;
+
+    return (x->field == y->field && !memcmp(x->value, y->value, n)
+            && !memcmp(ofpact_set_field_mask(x), ofpact_set_field_mask(y),
+                       n));
+}
+
+/* Do both let in packets as the same, and send them to the same? */
+static bool
+passes_alike(const struct flow_entry *x, const struct flow_entry *y)
+{
+    const struct ofpact *a = next_whose(x, x->ofpacts);
+    const struct ofpact *b = next_whose(y, y->ofpacts);
+
+    while (a && b && says_same(a, b)) {
+        a = next_whose(x, ofpact_next_flattened(a));
+        b = next_whose(y, ofpact_next_flattened(b));
+    }
+    return !a && !b;
+}
+
+void
+keeper_close_off(struct keeper *k)
+{
+    struct push *push = &k->push;
+    size_t n = 0;
+
+    keeper_begin(k);
+    if (!k->whole || !push->session || keeper_read_live(k)) {
+        return;
+    }
+    push_compare(push);
+    for (size_t i = 0; i < push->n_about; i++) {
+        const struct flow_entry *flow = push->about[i];
+        const struct flow_entry *live = (flow->text
+                                         ? flow_find(&push->live, flow)
+                                         : flow);
+
+        if (live && flow_is_ours(live) && passes(live)
+            && (live == flow || !passes_alike(live, flow))) {
+            push->about[n++] = live;
+        }
+    }
+    push->n_about = n;
+    keeper_send_deletes(k);
+    if (k->diff.doubt) {
+        keeper_disconnect(k, 0);
     }
 }

@@ -122,6 +122,25 @@ make_wanted(struct keeper *k, const struct plan *plan,
     return reason;
 }
 
+/* The same of a plan that cannot be put now, on a bridge that may lack ports,
+ * as that of tunnels: of what is there. */
+static const char *
+make_wanted_here(struct keeper *k, const struct plan *plan,
+                 struct keep_before *before)
+{
+    struct sset gone = SSET_INITIALIZER(&gone);
+    struct plan here;
+    const char *reason;
+
+    keeper_take_ports(k);
+    keeper_find_gone(k, plan, &gone);
+    here = push_without(plan, &gone, k->arena);
+    reason = make_wanted(k, &here, before);
+    k->owed = k->owed || here.flows.n < plan->flows.n;
+    sset_destroy(&gone);
+    return reason;
+}
+
 void
 keeper_note_push(struct keeper *k)
 {
@@ -171,7 +190,7 @@ compare_all(struct keeper *k, const struct plan *plan,
 
     push_check_bridge(&k->push);
     if (!k->push.comparable) {
-        return NULL;
+        return plan ? make_wanted_here(k, plan, before) : NULL;
     }
     /* It is wanted, whatever the switch says now. */
     reason = make_wanted(k, plan, before);
@@ -225,7 +244,7 @@ hold(struct keeper *k, const struct plan *plan)
     before_init(&before, k);
     set_frame(k, plan, &before);
     push_set_plan(&k->push, &k->plan);
-    reason = make_wanted(k, plan, &before);
+    reason = make_wanted_here(k, plan, &before);
     if (reason) {
         keeper_set_trouble(k, reason);
     }

@@ -130,8 +130,21 @@ const char *keeper_read_live(struct keeper *);
 /* Takes the numbers that interfaces have now. */
 void keeper_take_ports(struct keeper *);
 
+/* Adds the interfaces of the plan that are not there, and that of tunnels.
+ * (keep-undo.c) */
+void keeper_find_gone(const struct keeper *, const struct plan *,
+                      struct sset *gone);
+
+/* All packets of an interface are let in, or not, by this table. */
+enum { KEEPER_ADMIT = 0 };
+
 /* Makes all flows unwanted that name one of the interfaces.  (keep-out.c) */
 void keeper_leave_out(struct keeper *, const struct sset *interfaces);
+
+/* Of a bridge that takes nothing, and has taken nothing that is known: lets in
+ * nobody, and sends to nobody, whom the plan does not, or as another.
+ * (keep-out.c) */
+void keeper_close_off(struct keeper *);
 
 /* Something has been sent, and taken. */
 void keeper_note_push(struct keeper *);

@@ -11,9 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flow.h"
 #include "openvswitch/dynamic-string.h"
-#include "openvswitch/ofp-actions.h"
 #include "openvswitch/vlog.h"
 #include "sset.h"
 #include "timeval.h"
@@ -24,9 +22,7 @@ VLOG_DEFINE_THIS_MODULE(undo);
 /* A change that the switch does not take: the node stays with what it has
  * taken, which is watched, repaired and cut off as ever. */
 
-/* All packets of an interface are let in, or not, by this table. */
-enum { TABLE_ADMIT = 0 };
-#define MATCHES_ADMIT ",table=0,"
+#define MATCHES_ADMIT ",table=0,"       /* KEEPER_ADMIT. */
 
 void
 before_init(struct keep_before *b, const struct keeper *k)
@@ -39,50 +35,6 @@ before_init(struct keep_before *b, const struct keeper *k)
     svec_init(&b->news);
     sset_init(&b->admitted);
     svec_clone(&b->withdrawn, &k->withdrawn);
-}
-
-/* What it matches, and the numbers of tenant, endpoint, network and zone. */
-char *
-push_admission(const char *text)
-{
-    static const char *const numbers[] = { "reg0", "reg1", "reg2", "reg6" };
-    const char *actions = strstr(text, " actions=");
-    struct ds ds = DS_EMPTY_INITIALIZER;
-
-    ds_put_buffer(&ds, text, actions - text);
-    for (const char *p = actions; *p; ) {
-        size_t n = strcspn(p + 1, ",") + 1;
-
-        for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
-            size_t len = strlen(numbers[i]);
-
-            if (n > len && p[n - len - 1] == '>'
-                && !memcmp(p + n - len, numbers[i], len)) {
-                ds_put_buffer(&ds, p + 1, n - 1);
-            }
-        }
-        p += n;
-    }
-    return ds_steal_cstr(&ds);
-}
-
-bool
-push_admits(const struct plan_flow *flow, char **interface, char **admission)
-{
-    static const char port[] = "in_port=\"";
-    const char *name = (flow->table == TABLE_ADMIT
-                        ? strstr(flow->match, port) : NULL);
-    struct ds ds = DS_EMPTY_INITIALIZER;
-
-    if (!name) {
-        return false;
-    }
-    name += strlen(port);
-    *interface = xmemdup0(name, strcspn(name, "\""));
-    plan_put_flow(flow, &ds);
-    *admission = push_admission(ds_cstr(&ds));
-    ds_destroy(&ds);
-    return true;
 }
 
 static bool
@@ -106,7 +58,7 @@ before_judge(struct keep_before *b, const struct plan *plan)
 
     b->judged = true;
     for (size_t i = 0; i < plan->flows.n; i++) {
-        if (plan->flows.v[i].table == TABLE_ADMIT) {
+        if (plan->flows.v[i].table == KEEPER_ADMIT) {
             ds_clear(&ds);
             plan_put_flow(&plan->flows.v[i], &ds);
             before_admits(b, ds_cstr(&ds));
@@ -211,7 +163,7 @@ find_all_lost(const struct keep_before *b, const struct keeper *k,
     const struct flow_entry *flow;
 
     HMAP_FOR_EACH (flow, node, wanted) {
-        if (b->judged && flow->table == TABLE_ADMIT) {
+        if (b->judged && flow->table == KEEPER_ADMIT) {
             find_lost(b, flow->text, lost);
         }
     }
@@ -229,7 +181,7 @@ lets_in(const struct keeper *k, const char *interface)
     HMAP_FOR_EACH_WITH_HASH (flow, name,
                              flow_named(interface, strlen(interface)),
                              &k->push.wanted.named) {
-        if (flow->table == TABLE_ADMIT) {
+        if (flow->table == KEEPER_ADMIT) {
             return true;
         }
     }
@@ -283,22 +235,29 @@ cut_off(struct keeper *k, const struct svec *lost)
     sset_destroy(&interfaces);
 }
 
+void
+keeper_find_gone(const struct keeper *k, const struct plan *plan,
+                 struct sset *gone)
+{
+    for (size_t i = 0; i < plan->ports.n; i++) {
+        const char *name = plan->ports.v[i].interface;
+
+        if (ofputil_port_map_get_number(&k->ports, name) == OFPP_NONE) {
+            sset_add(gone, name);
+        }
+    }
+    if (ofputil_port_map_get_number(&k->ports, PLAN_TUNNEL) == OFPP_NONE) {
+        sset_add(gone, PLAN_TUNNEL);
+    }
+}
+
 /* Makes flows unwanted that name interfaces which have gone. */
 static void
 leave_out_gone(struct keeper *k)
 {
     struct sset gone = SSET_INITIALIZER(&gone);
 
-    for (size_t i = 0; i < k->plan.ports.n; i++) {
-        const char *name = k->plan.ports.v[i].interface;
-
-        if (ofputil_port_map_get_number(&k->ports, name) == OFPP_NONE) {
-            sset_add(&gone, name);
-        }
-    }
-    if (ofputil_port_map_get_number(&k->ports, PLAN_TUNNEL) == OFPP_NONE) {
-        sset_add(&gone, PLAN_TUNNEL);
-    }
+    keeper_find_gone(k, &k->plan, &gone);
     keeper_leave_out(k, &gone);
     sset_destroy(&gone);
 }
@@ -318,46 +277,6 @@ go_on(struct keeper *k, const char *reason)
         k->wants_plan = false;
         k->next_check = time_msec() + KEEPER_CHECK_MS;
     }
-}
-
-static bool
-sends_to_port(const struct flow_entry *flow)
-{
-    const struct ofpact *a;
-
-    OFPACT_FOR_EACH_FLATTENED (a, flow->ofpacts, flow->ofpacts_len) {
-        if (a->type == OFPACT_OUTPUT
-            && ofp_to_u16(ofpact_get_OUTPUT(a)->port)
-               < ofp_to_u16(OFPP_MAX)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Of a bridge that takes nothing, and has taken nothing that is known: lets in
- * nobody, and sends to nobody, whom the plan does not. */
-static void
-close_off(struct keeper *k)
-{
-    struct push *push = &k->push;
-    size_t n = 0;
-
-    keeper_begin(k);
-    if (!k->whole || !push->session || keeper_read_live(k)) {
-        return;
-    }
-    push_compare(push);
-    for (size_t i = 0; i < push->n_about; i++) {
-        const struct flow_entry *flow = push->about[i];
-
-        if (!flow->text && ((flow->table == TABLE_ADMIT && flow->ofpacts_len)
-                            || sends_to_port(flow))) {
-            push->about[n++] = flow;
-        }
-    }
-    push->n_about = n;
-    keeper_send_deletes(k);
 }
 
 /* Takes ports as they are now: some may have gone, or have other numbers. */
@@ -387,13 +306,13 @@ keeper_take_back(struct keeper *k, struct keep_before *b, const char *reason,
     }
     find_all_lost(b, k, &lost);
     if (!b->accepted) {
-        if (!b->all || b->whole) {
+        if (!b->all || !k->whole) {     /* Else it is the last plan's. */
             before_restore(b, k);
             cut_off(k, &lost);
             resolve(k);
         }
         keeper_fail(k, reason);
-        close_off(k);
+        keeper_close_off(k);
         svec_destroy(&lost);
         return;
     }

@@ -162,3 +162,11 @@ restart_switch() {
     kill_switch
     begin_switch
 }
+
+# tunnels REMOTE_IP: gives the node of tunnels.json its port of tunnels.
+tunnels() {
+    ovs-vsctl --may-exist add-port br0 bulkhead-tun0 -- set interface \
+        bulkhead-tun0 type=geneve options:key=flow \
+        options:tos=inherit options:local_ip=192.0.2.12 \
+        "options:remote_ip=$1"
+}

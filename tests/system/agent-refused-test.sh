@@ -220,12 +220,6 @@ json.dump(tenants, sys.stdout)
 EOF
     mv "$folder/.new" "$folder/policy.json"
 }
-tunnels() {
-    ovs-vsctl --may-exist add-port br0 bulkhead-tun0 -- set interface \
-        bulkhead-tun0 type=geneve options:key=flow \
-        options:tos=inherit options:local_ip=192.0.2.12 \
-        "options:remote_ip=$1"
-}
 test_parts() {
     local narrower='del tenants["store"]["bandwidth"]'
     intent=$srcdir/tests/system/tunnels.json node=n2

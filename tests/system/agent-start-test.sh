@@ -141,18 +141,20 @@ numbers() {
     flows br0 | grep "in_port=$(port_of "$1")[, ]" | grep -o 'set_field:[^,]*reg[01]'
 }
 
+has_last() { holds 'table=22, priority=0 '; }
+
 # A bridge that is unfit, and lacks some of what is kept.
 test_swapped() {
     local job1
     agent_end TERM
     job1=$(numbers pf0vf5)
     ovs-ofctl -O OpenFlow14 set-frags br0 drop
+    check 'an unfit bridge' has_last
     ovs-ofctl -O OpenFlow14 --strict del-flows br0 table=22,priority=0
     agent_start
-    check 'an unfit bridge that lacks a flow' \
-        soon agent_says 'set-frags br0 normal'
+    check '... that lacks a flow' soon agent_says 'set-frags br0 normal'
     sleep 0.5
-    check '... gets none' absent flows -w table=22,priority=0
+    check '... gets none' fails has_last
     policy "$unbind;"'s/"pf0vf0"/"pf0vf9"/; s/"pf0vf4"/"pf0vf0"/;
                       s/"pf0vf9"/"pf0vf4"/'
     check '... but who becomes another endpoint is cut off' \
@@ -162,6 +164,31 @@ test_swapped() {
     ovs-vsctl --no-wait clear interface pf0vf5 external_ids
     check '... until they are detached' soon cut_off "$(port_of pf0vf5)"
     names pf0vf5 batch/job1
+    ovs-ofctl -O OpenFlow14 set-frags br0 normal
+    agent reload
+    policy "$unbind"
+    check 'once it is fit it has all' soon soon becomes_equal
+}
+
+# One of which nothing is kept that can be trusted.
+test_untrusted() {
+    local job1
+    soon soon is_as_intended >/dev/null
+    agent save
+    agent_end TERM
+    job1=$(numbers pf0vf5)
+    rm "$switch_dir"/state/br0/*.journal
+    ovs-ofctl -O OpenFlow14 set-frags br0 drop
+    policy "$unbind;"'s/"pf0vf0"/"pf0vf9"/; s/"pf0vf4"/"pf0vf0"/;
+                      s/"pf0vf9"/"pf0vf4"/; s/"20Gbps"/"19Gbps"/'
+    agent_start
+    check 'nothing is trusted, and two are each other: one is cut off' \
+        soon cut_off "$(port_of pf0vf0)"
+    check '... both' soon cut_off "$(port_of pf0vf4)"
+    check '... and no others' [ "$(numbers pf0vf5)" = "$job1" ]
+    check '... nor those that get other meters' \
+        holds "in_port=$(port_of pf0vf1),"
+    check '... which stay' holds "output:$(port_of pf0vf1)"
     ovs-ofctl -O OpenFlow14 set-frags br0 normal
     agent reload
     policy "$unbind"
@@ -312,6 +339,47 @@ test_other_node() {
     check 'once it is cleared, it begins' becomes_equal
 }
 
+# The port of tunnels is not there, or is not right, when it starts.
+test_tunnels() {
+    local gone
+    intent=$srcdir/tests/system/tunnels.json node=n2
+    agent_end TERM
+    "$BULKHEAD" clear --bridge br0 >/dev/null
+    ovs-vsctl del-br br0
+    make_dummy_bridge br0 "$intent" $node
+    for gone in trusted untrusted wrong; do
+        tunnels flow
+        policy
+        agent_start
+        check "a node with tunnels, $gone" soon soon is_as_intended
+        agent save
+        agent_end TERM
+        case $gone in
+        trusted)
+            ovs-vsctl del-port bulkhead-tun0
+            policy '/"interface": "vf0",/d' ;;
+        untrusted)
+            rm "$switch_dir"/state/br0/*.journal
+            tunnels 192.0.2.9
+            policy '/"interface": "vf0",/d' ;;
+        wrong)
+            ovs-vsctl del-port bulkhead-tun0
+            names vf0 nobody/x
+            policy 's/"tenants"/"tenantz"/' ;;
+        esac
+        agent_start
+        check '... which lacks its port: what goes is cut off' \
+            soon cut_off "$(port_of vf0)"
+        check '... and all else stays' holds "in_port=$(port_of ext0),"
+        check '... both ways' holds "output:$(port_of ext0)"
+        ovs-vsctl --if-exists clear interface vf0 external_ids
+        tunnels flow
+        policy
+        check 'once it is there, it has all' soon soon is_as_intended
+        agent_end TERM
+    done
+}
+
 main() {
     begin_node
     policy "$unbind"
@@ -325,8 +393,10 @@ main() {
     test_withdrawn
     test_own_word
     test_swapped
+    test_untrusted
     test_foreign
     test_other_node
+    test_tunnels
     [ "$failures" = 0 ]
 }
 
