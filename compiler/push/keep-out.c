@@ -140,8 +140,13 @@ keeper_withdraw(struct keeper *k, const struct sset *interfaces)
 }
 
 /* What ADMIT notes of who sends: the numbers of tenant, endpoint, network and
- * zone. */
-static const char *const numbers[] = { "reg0", "reg1", "reg2", "reg6" };
+ * zone, or of the node. */
+static const char *const numbers[] = {
+    "reg0", "reg1", "reg2", "reg6", "metadata",
+};
+
+/* What says to which node a packet goes by tunnel. */
+static const char *const tunnels[] = { "tun_id", "tun_dst", "tun_ipv6_dst" };
 
 /* These, and what it matches. */
 char *
@@ -209,6 +214,17 @@ passes(const struct flow_entry *flow)
             || sends_to_port(flow));
 }
 
+static bool
+is_among(const char *name, const char *const names_[], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!strcmp(name, names_[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Says the action as whom packets are let in, or to whom they go? */
 static bool
 says_whose(const struct ofpact *a)
@@ -216,12 +232,9 @@ says_whose(const struct ofpact *a)
     const struct mf_field *field = (a->type == OFPACT_SET_FIELD
                                     ? ofpact_get_SET_FIELD(a)->field : NULL);
 
-    for (size_t i = 0; field && i < ARRAY_SIZE(numbers); i++) {
-        if (!strcmp(field->name, numbers[i])) {
-            return true;
-        }
-    }
-    return a->type == OFPACT_OUTPUT;
+    return (field ? is_among(field->name, numbers, ARRAY_SIZE(numbers))
+                    || is_among(field->name, tunnels, ARRAY_SIZE(tunnels))
+            : a->type == OFPACT_OUTPUT);
 }
 
 /* The next action from 'a' on that says so, or NULL. */
@@ -268,6 +281,30 @@ passes_alike(const struct flow_entry *x, const struct flow_entry *y)
     return !a && !b;
 }
 
+/* Does a wanted flow do so with the same packets?  It may send them in another
+ * table, as after a second meter. */
+static bool
+is_wanted_so(const struct keeper *k, const struct flow_entry *live)
+{
+    const struct switch_state *wanted = &k->push.wanted;
+    struct flow_entry *key = flow_clone(live);
+    bool found = false;
+
+    for (size_t i = 0; i < ARRAY_SIZE(wanted->n_flows) && !found; i++) {
+        const struct flow_entry *flow;
+
+        if (!wanted->n_flows[i].ours
+            || (live->table == KEEPER_ADMIT && i != KEEPER_ADMIT)) {
+            continue;
+        }
+        key->table = i;
+        flow = flow_find(wanted, key);
+        found = flow && passes_alike(live, flow);
+    }
+    flow_destroy(key);
+    return found;
+}
+
 void
 keeper_close_off(struct keeper *k)
 {
@@ -286,7 +323,7 @@ keeper_close_off(struct keeper *k)
                                          : flow);
 
         if (live && flow_is_ours(live) && passes(live)
-            && (live == flow || !passes_alike(live, flow))) {
+            && !is_wanted_so(k, live)) {
             push->about[n++] = live;
         }
     }

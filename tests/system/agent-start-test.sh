@@ -53,6 +53,10 @@ is_trusted() {
        $said != *'that can be trusted'* ]]
 }
 
+is_distrusted() {
+    ! is_trusted >"$switch_dir/said" && grep trusted "$switch_dir/said"
+}
+
 # What is kept is what the intent says, though nothing is sent; when it says
 # another thing, that is none that may come back.
 test_unfit() {
@@ -68,9 +72,9 @@ test_unfit() {
     check '... and what is kept is trusted' is_trusted
     policy "$unbind;"'s/"20Gbps"/"19Gbps"/; s/"dscp": 46/"dscp": 40/'
     sleep 1
-    check '... until the intent changes' fails is_trusted
+    check '... until the intent changes' is_distrusted
     agent_end TERM
-    check '... and when it has ended' fails is_trusted
+    check '... and when it has ended' is_distrusted
     ovs-ofctl -O OpenFlow14 set-frags br0 normal
     agent_start
     becomes_equal
@@ -172,7 +176,7 @@ test_swapped() {
 
 # One of which nothing is kept that can be trusted.
 test_untrusted() {
-    local job1
+    local job1 own='{ "receive": { "limit": "9Gbps", "burst": "256KiB" } }'
     soon soon is_as_intended >/dev/null
     agent save
     agent_end TERM
@@ -180,15 +184,18 @@ test_untrusted() {
     rm "$switch_dir"/state/br0/*.journal
     ovs-ofctl -O OpenFlow14 set-frags br0 drop
     policy "$unbind;"'s/"pf0vf0"/"pf0vf9"/; s/"pf0vf4"/"pf0vf0"/;
-                      s/"pf0vf9"/"pf0vf4"/; s/"20Gbps"/"19Gbps"/'
+                      s/"pf0vf9"/"pf0vf4"/; s/"20Gbps"/"19Gbps"/
+                      s/"mac": "02:00:00:02:00:00",/& "bandwidth": '"$own,/"
     agent_start
     check 'nothing is trusted, and two are each other: one is cut off' \
         soon cut_off "$(port_of pf0vf0)"
     check '... both' soon cut_off "$(port_of pf0vf4)"
     check '... and no others' [ "$(numbers pf0vf5)" = "$job1" ]
     check '... nor those that get other meters' \
-        holds "in_port=$(port_of pf0vf1),"
-    check '... which stay' holds "output:$(port_of pf0vf1)"
+        holds "in_port=$(port_of pf0vf3),"
+    check '... which stay' holds "output:$(port_of pf0vf3)"
+    check '... nor those that get a second one' \
+        holds "output:$(port_of pf0vf2)"
     ovs-ofctl -O OpenFlow14 set-frags br0 normal
     agent reload
     policy "$unbind"
@@ -380,6 +387,44 @@ test_tunnels() {
     done
 }
 
+# Two nodes have each other's addresses by now.
+test_peers() {
+    local intent=$switch_dir/three.json what
+    python3 - "$srcdir/tests/system/tunnels.json" >"$intent" <<'EOF'
+import json, sys
+with open(sys.argv[1]) as f:
+    three = json.load(f)
+nodes, b = three["fabric"]["nodes"], three["tenants"]["red"]["endpoints"]["b"]
+nodes["n3"] = dict(nodes["n1"], tunnel_address="192.0.2.13")
+b["node"], b["interface"] = "n3", "vf0"
+json.dump(three, sys.stdout, indent=1)
+EOF
+    for what in accepted untrusted; do
+        policy
+        agent_start
+        soon soon is_as_intended >/dev/null
+        agent save
+        check "tunnels to two nodes, $what" holds tun_src=192.0.2.11
+        [ $what = accepted ] || agent_end TERM
+        [ $what = accepted ] || rm "$switch_dir"/state/br0/*.journal
+        ovs-ofctl -O OpenFlow14 set-frags br0 drop
+        ovs-vsctl set-manager ptcp:0:127.0.0.1
+        policy 's/192.0.2.11/X/; s/192.0.2.13/192.0.2.11/; s/X/192.0.2.13/'
+        [ $what = accepted ] || agent_start
+        check '... that are each other: neither is taken for the other' \
+            soon lacks tun_src=192.0.2.11
+        check '... both' soon lacks tun_src=192.0.2.13
+        [ $what = accepted ] || check '... nor gets what is for the other' \
+            soon lacks '192.0.2.13->tun_dst'
+        check '... and all else stays' holds "in_port=$(port_of ext0),"
+        ovs-vsctl del-manager
+        ovs-ofctl -O OpenFlow14 set-frags br0 normal
+        agent reload
+        check '... until the bridge is fit' soon soon is_as_intended
+        agent_end TERM
+    done
+}
+
 main() {
     begin_node
     policy "$unbind"
@@ -397,6 +442,7 @@ main() {
     test_foreign
     test_other_node
     test_tunnels
+    test_peers
     [ "$failures" = 0 ]
 }
 
