@@ -42,7 +42,7 @@ dry_run(const struct cli_options *options, const struct policy *policy,
         push_agent(order->bridge, arena, &pid);
         if (pid) {
             fprintf(stderr, "bulkhead: warning: bridge %s is kept by process "
-                    "%ld, as long as which runs 'bulkhead apply' is refused\n",
+                    "%ld: 'bulkhead apply' is refused until that ends\n",
                     order->bridge, (long int) pid);
         }
     }

@@ -36,7 +36,11 @@ cli_is_kept(const struct cli_options *options, struct arena *arena)
 {
     pid_t pid;
 
-    return options->bridge && push_agent(options->bridge, arena, &pid);
+    if (!options->bridge) {
+        return false;
+    }
+    push_agent(options->bridge, arena, &pid);   /* Whatever its socket is. */
+    return pid != 0;
 }
 
 int

@@ -25,6 +25,9 @@ const char *push_run_and_keep(const struct push_target *, struct state *,
 /* What waited to be confirmed is decided. */
 void push_decide(struct state *, struct push_diff *);
 
+/* The same, and nobody goes back to what waited, unless it is there now. */
+void push_supersede(struct state *, struct push_diff *);
+
 /* Stores in the diff what the node keeps. */
 void push_note_kept(struct push_diff *, struct state *);
 

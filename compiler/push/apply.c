@@ -102,16 +102,30 @@ push_decide(struct state *state, struct push_diff *diff)
     diff->guard = (struct guard) { .generation = 0 };
 }
 
-/* May the order go ahead, though another waits to be confirmed? */
+void
+push_supersede(struct state *state, struct push_diff *diff)
+{
+    state_forget(state, diff->guard.generation);
+    diff->generations = state->kept;
+    push_decide(state, diff);
+}
+
+/* May the order go ahead, though another waits to be confirmed?  Nobody goes
+ * back to that, also if this one 'confirms' later. */
 static const char *
-check_guard(struct state *state)
+check_guard(struct state *state, bool confirms)
 {
     const char *reason;
     struct guard guard;
 
     guard_read(state, &guard);
     reason = guard_reason(&guard, state->bridge, state->arena);
-    if (!reason && guard.generation) {
+    if (!reason && guard.generation && confirms) {
+        return arena_printf(state->arena, "bridge %s: generation %"PRIu64" "
+                            "was never confirmed, and nothing watches it any "
+                            "more; 'bulkhead confirm' or 'bulkhead rollback' "
+                            "first", state->bridge, guard.generation);
+    } else if (!reason && guard.generation) {
         *vec_push(state->arena, &state->warnings) = arena_printf(
             state->arena, "generation %"PRIu64" was never confirmed, and "
             "nothing watched it any more", guard.generation);
@@ -202,13 +216,13 @@ push_apply(const struct push_target *target, const struct plan_record *order,
     }
     state_read(&state, target->state, target->bridge, arena);
     reason = check_order(order, target->bridge, state_last(&state));
-    reason = reason ? reason : check_guard(&state);
+    reason = reason ? reason : check_guard(&state, target->confirm_ms);
     if (!reason && target->confirm_ms) {
         reason = run_guarded(target, &state, order, diff);
     } else if (!reason) {
         reason = push_run_and_keep(target, &state, order, 0, diff);
         if (!reason) {
-            push_decide(&state, diff);
+            push_supersede(&state, diff);
         }
     }
     lockfile_unlock(lock);
@@ -227,14 +241,17 @@ push_hold(const struct push_target *target, const char *node,
                             "running? see OVS_RUNDIR", ovs_rundir());
     } else if (!reason) {
         state_read(&state, target->state, target->bridge, arena);
-        reason = check_guard(&state);
+        reason = check_guard(&state, false);
         if (!reason && state_is_of_other(&state, node)) {
             reason = state_other_reason(&state, node);
         }
         if (reason) {
             lockfile_unlock(*lock);
         } else {
-            guard_remove(&state);       /* Nobody watched it any more. */
+            struct push_diff diff = { .done = NULL };
+
+            guard_read(&state, &diff.guard);
+            push_supersede(&state, &diff);      /* Nobody watched it. */
             state_sweep(&state);
             state_write_current(&state);    /* Else the journal stays. */
         }

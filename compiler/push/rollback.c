@@ -62,6 +62,22 @@ go_back(const struct push_target *target, struct state *state,
             : push_run_and_keep(target, state, &order, replaces, diff));
 }
 
+/* Chooses what to go back to, which cannot be what waits to be confirmed. */
+static const char *
+choose(struct state *state, uint64_t to, const char *node,
+       struct plan_record *record)
+{
+    struct guard guard;
+
+    guard_read(state, &guard);
+    return (to && guard.generation == to
+            ? arena_printf(state->arena, "bridge %s: generation %"PRIu64" "
+                           "waits to be confirmed: 'bulkhead confirm' keeps "
+                           "it, 'bulkhead rollback' without --to goes back "
+                           "from it", state->bridge, to)
+            : state_choose(state, to, node, record));
+}
+
 const char *
 push_rollback(const struct push_target *target, uint64_t to, const char *node,
               struct arena *arena, struct push_diff *diff)
@@ -74,15 +90,13 @@ push_rollback(const struct push_target *target, uint64_t to, const char *node,
     memset(diff, 0, sizeof *diff);
     if (!reason) {
         state_read(&state, target->state, target->bridge, arena);
-        reason = state_choose(&state, to, node, &record);
+        reason = choose(&state, to, node, &record);
         if (!reason) {
             reason = go_back(target, &state, &record, 0, diff);
             diff->back = record.generation;
         }
         if (!reason) {          /* Nobody confirms what he goes back from. */
-            state_forget(&state, diff->guard.generation);
-            diff->generations = state.kept;
-            push_decide(&state, diff);
+            push_supersede(&state, diff);
         }
         lockfile_unlock(lock);
     }
@@ -109,7 +123,7 @@ push_clear(const struct push_target *target, struct arena *arena,
         stateless.state = state_last(&state) ? target->state : NULL;
         reason = push_run_and_keep(&stateless, &state, &order, 0, diff);
         if (!reason) {
-            push_decide(&state, diff);
+            push_supersede(&state, diff);
         }
         lockfile_unlock(lock);
     }

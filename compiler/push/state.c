@@ -461,8 +461,10 @@ load_chosen(struct state *state, uint64_t generation, bool chosen,
     if (!reason && node && record->plan->node[0]
         && strcmp(record->plan->node, node)) {
         return arena_printf(state->arena, "generation %"PRIu64" of %s is of "
-                            "node %s, not %s", generation, state->what,
-                            record->plan->node, node);
+                            "node %s, not %s; name that node, or another one "
+                            "with --to",
+                            generation, state->what, record->plan->node,
+                            node);
     }
     return (reason && !chosen
             ? arena_printf(state->arena, "%s; %s", reason, state->kept.n > 2

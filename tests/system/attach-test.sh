@@ -123,7 +123,7 @@ test_agent() {
     check 'MAC and addresses, too' exits 0 attach storage/target0 \
         --interface pf0vf6 --mac $target0 --addresses 10.4.0.10,fd00:4::10
     check 'now all are bound' is_whole
-    check '...and a dry run says who keeps that' says 'is kept by process' 0 \
+    check '...and a dry run says who keeps that' says 'is refused until that ends' 0 \
         "$BULKHEAD" apply "$intent" --node $node --bridge br0 --dry-run
     check '...and status agrees' is_equal
     agent_end KILL

@@ -82,6 +82,10 @@ test_confirm() {
     check 'the watchdog goes' goes_back is_at 21Gbps
     check 'a second time: 3' says 'nothing waits' 3 confirm
     check 'another change' exits 0 apply 22Gbps --confirm=60s
+    check '... which rollback does not go back to: 3' \
+        says 'generation 7 waits to be confirmed' 3 \
+        "$BULKHEAD" rollback --bridge br0 --to 7
+    check '... and still waits' json 'u["generation"] == 7'
     check 'rollback decides too' exits 0 rollback
     check "... and nobody goes back to what was not confirmed" \
         says 'there is no generation 7 to go back to' 3 \
@@ -90,6 +94,8 @@ test_confirm() {
     check 'clear decides too' exits 0 apply 23Gbps --confirm=60s
     check 'cleared' exits 0 "$BULKHEAD" clear --bridge br0
     check 'the watchdog leaves it empty' goes_back is_empty
+    check '... and rollback goes past what nobody confirmed' exits 0 rollback
+    check '... to what was there before' exits 0 is_at 21Gbps
     check 'and back' exits 0 apply 20Gbps
     check 'a change' exits 0 apply 21Gbps --confirm=60s
     check 'is confirmed, and the next made at once' \
@@ -165,8 +171,14 @@ test_killed() {
     check 'the bridge holds what it held' exits 0 is_at 21Gbps
     check 'another' exits 0 apply 22Gbps --confirm=60s
     kill -KILL "$(cat "$(pidfile)")"
+    check 'apply --confirm would go back to it: 3' \
+        says 'was never confirmed, and nothing watches' 3 \
+        apply 24Gbps --confirm=60s
     check 'apply goes ahead and tells' says 'was never confirmed' 0 \
         apply 20Gbps
+    check '... and rollback goes past that' exits 0 rollback
+    check '... to what was there before' exits 0 is_at 21Gbps
+    check 'and back' exits 0 apply 20Gbps
     check 'nothing waits then' json 'u is None'
     echo nonsense >"$(guard)"
     chmod 600 "$(guard)"
