@@ -250,8 +250,8 @@ int cli_nb_clear(const struct cli_options *);
  * 'generation', or until that is decided otherwise.  Returns EXIT_*. */
 int cli_await(const struct push_target *, uint64_t generation);
 
-/* Does a bulkheadd keep the bridge?  It waits for interfaces that are not
- * there. */
+/* Is the bridge held, as by a bulkheadd, which waits for interfaces that are
+ * not there?  Whoever applies a plan holds it for that long, too. */
 bool cli_is_kept(const struct cli_options *, struct arena *);
 
 /* Leaves out the endpoints of the node whose interfaces the bridge lacks, and

@@ -88,6 +88,22 @@ push_without(const struct plan *plan, const struct sset *interfaces,
     return copy;
 }
 
+void
+keeper_find_gone(const struct keeper *k, const struct plan *plan,
+                 struct sset *gone)
+{
+    for (size_t i = 0; i < plan->ports.n; i++) {
+        const char *name = plan->ports.v[i].interface;
+
+        if (ofputil_port_map_get_number(&k->ports, name) == OFPP_NONE) {
+            sset_add(gone, name);
+        }
+    }
+    if (ofputil_port_map_get_number(&k->ports, PLAN_TUNNEL) == OFPP_NONE) {
+        sset_add(gone, PLAN_TUNNEL);
+    }
+}
+
 /* Of the wanted flows that are found by 'named'. */
 static void
 withdraw(struct keeper *k, const struct sset *interfaces, uint32_t named)
@@ -148,7 +164,7 @@ static const char *const numbers[] = {
 /* What says to which node a packet goes by tunnel. */
 static const char *const tunnels[] = { "tun_id", "tun_dst", "tun_ipv6_dst" };
 
-/* These, and what it matches. */
+/* What it matches, and as whom it lets in. */
 char *
 push_admission(const char *text)
 {

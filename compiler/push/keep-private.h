@@ -131,7 +131,7 @@ const char *keeper_read_live(struct keeper *);
 void keeper_take_ports(struct keeper *);
 
 /* Adds the interfaces of the plan that are not there, and that of tunnels.
- * (keep-undo.c) */
+ * (keep-out.c) */
 void keeper_find_gone(const struct keeper *, const struct plan *,
                       struct sset *gone);
 

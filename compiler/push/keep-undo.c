@@ -235,22 +235,6 @@ cut_off(struct keeper *k, const struct svec *lost)
     sset_destroy(&interfaces);
 }
 
-void
-keeper_find_gone(const struct keeper *k, const struct plan *plan,
-                 struct sset *gone)
-{
-    for (size_t i = 0; i < plan->ports.n; i++) {
-        const char *name = plan->ports.v[i].interface;
-
-        if (ofputil_port_map_get_number(&k->ports, name) == OFPP_NONE) {
-            sset_add(gone, name);
-        }
-    }
-    if (ofputil_port_map_get_number(&k->ports, PLAN_TUNNEL) == OFPP_NONE) {
-        sset_add(gone, PLAN_TUNNEL);
-    }
-}
-
 /* Makes flows unwanted that name interfaces which have gone. */
 static void
 leave_out_gone(struct keeper *k)

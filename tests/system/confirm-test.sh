@@ -176,10 +176,10 @@ test_killed() {
         apply 24Gbps --confirm=60s
     check 'apply goes ahead and tells' says 'was never confirmed' 0 \
         apply 20Gbps
+    check 'nothing waits then' json 'u is None'
     check '... and rollback goes past that' exits 0 rollback
     check '... to what was there before' exits 0 is_at 21Gbps
     check 'and back' exits 0 apply 20Gbps
-    check 'nothing waits then' json 'u is None'
     echo nonsense >"$(guard)"
     chmod 600 "$(guard)"
     check 'a file that is damaged is told' says 'is damaged' 0 status
